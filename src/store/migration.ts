@@ -1,0 +1,56 @@
+import type { Kysely } from "kysely";
+import type { Migration } from "kysely/migration";
+
+/**
+ * The schema's steps, in the order of their names. A step that has been released is never edited:
+ * a change of the schema is a new step at the end.
+ */
+export const migrations: Record<string, Migration> = {
+  "0001_settings_with_history": { up: createSettings },
+};
+
+async function createSettings(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable("setting")
+    .addColumn("key", "text", (c) => c.primaryKey())
+    .addColumn("value", "text", (c) => c.notNull())
+    .addColumn("type", "text", (c) => c.notNull())
+    .addColumn("options", "text", (c) => c.notNull())
+    .addColumn("help", "text", (c) => c.notNull())
+    .addColumn("group_id", "integer", (c) => c.notNull())
+    .addColumn("flag", "integer", (c) => c.notNull())
+    .addColumn("origin", "text", (c) => c.notNull())
+    .addColumn("position", "integer", (c) => c.notNull())
+    .addColumn("revision", "bigint", (c) => c.notNull())
+    .execute();
+  await db.schema.createIndex("setting_revision").on("setting").column("revision").execute();
+  await db.schema
+    .createTable("revision")
+    .addColumn("revision", "bigint", (c) => c.primaryKey())
+    .addColumn("time", "bigint", (c) => c.notNull())
+    .addColumn("actor", "text", (c) => c.notNull())
+    .addColumn("door", "text", (c) => c.notNull())
+    .addColumn("method", "text", (c) => c.notNull())
+    .addColumn("request_id", "text", (c) => c.notNull())
+    .addColumn("peer", "text", (c) => c.notNull())
+    .addColumn("reason", "text", (c) => c.notNull())
+    .execute();
+  await db.schema
+    .createTable("change")
+    .addColumn("revision", "bigint", (c) => c.notNull())
+    .addColumn("key", "text", (c) => c.notNull())
+    .addColumn("old_value", "text")
+    .addColumn("new_value", "text")
+    .addColumn("old_hash", "text")
+    .addColumn("new_hash", "text")
+    .addColumn("old_definition", "text")
+    .addColumn("new_definition", "text")
+    .addPrimaryKeyConstraint("change_pk", ["revision", "key"])
+    .execute();
+  await db.schema.createIndex("change_key").on("change").columns(["key", "revision"]).execute();
+  await db.schema
+    .createTable("meta")
+    .addColumn("name", "text", (c) => c.primaryKey())
+    .addColumn("value", "text", (c) => c.notNull())
+    .execute();
+}
