@@ -1,0 +1,79 @@
+import { isIPv4, isIPv6 } from "node:net";
+import type { Parsed, Parser } from "./value.ts";
+import { path as parsePath } from "./value.ts";
+
+/**
+ * Where to listen. Either form can be handed to `net.Server.listen` as it is. An empty host is all
+ * interfaces, IPv6 and IPv4, as `listen` itself reads it; an IPv6 host has no brackets; port 0 lets
+ * the system choose.
+ */
+export type Address = { readonly host: string; readonly port: number } | { readonly path: string };
+
+/** `HOST:PORT`, `[IPV6]:PORT`, `:PORT` (all interfaces) or `unix:PATH`. */
+export const address: Parser<Address> = (text, context) => {
+  if (text.startsWith("unix:")) {
+    return socketAddress(parsePath(text.slice("unix:".length), context));
+  }
+  const match = /^(?<host>.*):(?<port>\d{1,5})$/s.exec(text);
+  if (match?.groups === undefined) {
+    return { complaint: missingPort(text) };
+  }
+  const { host = "", port: digits } = match.groups;
+  const port = Number(digits);
+  if (port > 65_535) {
+    return { complaint: "has a port above 65535" };
+  }
+  return withHost(host, port);
+};
+
+/** The text that `address` reads back as the same address. */
+export function formatAddress(value: Address): string {
+  if ("path" in value) {
+    return `unix:${value.path}`;
+  }
+  const host = isIPv6(value.host) ? `[${value.host}]` : value.host;
+  return `${host}:${value.port}`;
+}
+
+function withHost(host: string, port: number): Parsed<Address> {
+  const bare = host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : undefined;
+  if (bare !== undefined && isIPv6(bare)) {
+    return { value: { host: bare, port } };
+  }
+  if (host === "*") {
+    return { complaint: `has a * for the host: write :${port} for all interfaces` };
+  }
+  if (host.includes(":")) {
+    return { complaint: "is no host and port: an IPv6 host stands in brackets, [::1]:5244" };
+  }
+  return host === "" || isHost(host)
+    ? { value: { host, port } }
+    : { complaint: "has a host that is neither an IP address nor a name" };
+}
+
+/** A name of RFC 1123, section 2.1 (underscores as well: container networks use them), or IPv4. */
+function isHost(host: string): boolean {
+  // Digits and dots alone are meant as an address, so they have to be one.
+  if (/^[\d.]+$/.test(host)) {
+    return isIPv4(host);
+  }
+  return host.length <= 253 && /^\w([\w-]{0,61}\w)?(\.\w([\w-]{0,61}\w)?)*\.?$/.test(host);
+}
+
+function missingPort(text: string): string {
+  return /^\d+$/.test(text)
+    ? "is no host and port: a port alone has a colon before it, :5244"
+    : "is no host and port: write it as 127.0.0.1:5244, [::1]:5244, :5244 or unix:/path";
+}
+
+/** Bytes of the longest socket path that Linux takes (`sun_path` in unix(7), less its end mark). */
+const maxSocketPath = 107;
+
+function socketAddress(path: Parsed<string>): Parsed<Address> {
+  if ("complaint" in path) {
+    return path;
+  }
+  return Buffer.byteLength(path.value) > maxSocketPath
+    ? { complaint: `is longer than the ${maxSocketPath} bytes that a socket's path may have` }
+    : { value: { path: path.value } };
+}

@@ -1,0 +1,56 @@
+import { type Definition, definitionList, flagOf } from "./definition.ts";
+
+/**
+ * The text of `--help`, ending in a line feed.
+ *
+ * @param columns width of the terminal; 80 when it is not known. Lines are kept within 40 to 100,
+ *   except where one word is longer.
+ */
+export function configurationHelp({ columns = 80 }: { columns?: number | undefined } = {}): string {
+  const width = Math.min(Math.max(Math.trunc(columns) || 80, 40), 100);
+  const paragraphs = [
+    "Usage: mooring [serve] [flags]",
+    "Serves the settings and the driver catalogue of a storage-aggregation site over gRPC, gRPC-Web, Connect and REST.",
+    "Each flag has a variable of the same name (--listen is MOORING_LISTEN). A flag wins over its variable, and an empty variable counts as unset.",
+  ].map((paragraph) => wrap(paragraph, { width }));
+  const entries = definitionList.map((definition) => entry(definition, width));
+  const rest = [
+    "  --help, -h",
+    "      Shows this text.",
+    "  --version",
+    "      Shows the version.",
+  ];
+  return `${[...paragraphs, entries.join("\n"), rest.join("\n")].join("\n\n")}\n`;
+}
+
+/** What somebody should know of a variable, in sentences: shared by the help and the README. */
+export function explain({ help, secret, variable }: Definition): string {
+  return secret
+    ? `${help} A process list shows the values of flags: better use \`${variable}\` or \`${variable}_FILE\`.`
+    : help;
+}
+
+function entry(definition: Definition, width: number): string {
+  const fallback = definition.default ?? definition.otherwise;
+  const text =
+    fallback === undefined ? explain(definition) : `${explain(definition)} [default: ${fallback}]`;
+  return [
+    `  ${flagOf(definition)} ${definition.placeholder}`,
+    wrap(text.replaceAll("`", ""), { width, indent: "      " }),
+  ].join("\n");
+}
+
+/** Breaks a paragraph between words; a word that is longer than a line stays whole. */
+function wrap(text: string, { width, indent = "" }: { width: number; indent?: string }): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && indent.length + line.length + 1 + word.length > width) {
+      lines.push(indent + line);
+      line = word;
+    } else {
+      line = line === "" ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, indent + line].join("\n");
+}

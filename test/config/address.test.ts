@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type Address, address, formatAddress } from "../../src/config/address.ts";
+
+const context = { cwd: "/srv", parallelism: 1 };
+
+const good: [text: string, value: Address][] = [
+  ["127.0.0.1:5244", { host: "127.0.0.1", port: 5244 }],
+  ["localhost:5244", { host: "localhost", port: 5244 }],
+  ["files.example.org:443", { host: "files.example.org", port: 443 }],
+  ["my_container:1", { host: "my_container", port: 1 }],
+  [":5244", { host: "", port: 5244 }],
+  ["0.0.0.0:65535", { host: "0.0.0.0", port: 65_535 }],
+  ["[::1]:5244", { host: "::1", port: 5244 }],
+  ["[::]:0", { host: "::", port: 0 }],
+  ["unix:/run/mooring.sock", { path: "/run/mooring.sock" }],
+  ["unix:mooring.sock", { path: "/srv/mooring.sock" }],
+];
+
+test.each(good)("%s is an address", (text, value) => {
+  expect(address(text, context)).toEqual({ value });
+});
+
+test.each(good)("%s is written as it is read", (_, value) => {
+  expect(address(formatAddress(value), context)).toEqual({ value });
+});
+
+test.each([
+  ["5244", /a port alone has a colon before it, :5244/],
+  ["127.0.0.1", /write it as 127\.0\.0\.1:5244/],
+  ["localhost:", /write it as/],
+  ["localhost:http", /write it as/],
+  ["localhost:-1", /write it as/],
+  ["localhost:65536", /above 65535/],
+  ["::1:5244", /brackets/],
+  ["[::1", /brackets/],
+  ["[localhost]:80", /neither an IP address nor a name/],
+  ["*:5244", /write :5244 for all interfaces/],
+  ["http://localhost:5244", /brackets/],
+  ["999.0.0.1:80", /neither an IP address nor a name/],
+  ["a b:80", /neither an IP address nor a name/],
+  ["-a:80", /neither an IP address nor a name/],
+  ["unix:", /has no path/],
+  [`unix:/${"x".repeat(107)}`, /107 bytes/],
+])("%s is refused", (text, complaint) => {
+  expect(address(text, context)).toEqual({ complaint: expect.stringMatching(complaint) });
+});
+
+test("a server listens on an address as it is", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-"));
+  for (const text of ["127.0.0.1:0", "localhost:0", `unix:${join(folder, "s")}`]) {
+    const parsed = address(text, context);
+    if ("complaint" in parsed) throw new Error(parsed.complaint);
+    const server = createServer();
+    await new Promise<void>((done, fail) => {
+      server.once("error", fail).listen(parsed.value, done);
+    });
+    expect(server.listening).toBe(true);
+    await new Promise((done) => server.close(done));
+  }
+  await rm(folder, { recursive: true });
+});

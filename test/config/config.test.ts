@@ -1,0 +1,250 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Config } from "../../src/config/config.ts";
+import { definitionList, flagOf } from "../../src/config/definition.ts";
+import { configOf, type Given, parse, problemsOf } from "./parse.ts";
+
+const token = "a-token-that-nobody-should-ever-see-0123456789";
+const hexKey = "0f".repeat(32);
+const otherKey = Buffer.alloc(32, 7).toString("base64");
+
+test("without flags and variables the defaults hold", () => {
+  expect(configOf({})).toEqual({
+    listen: { host: "127.0.0.1", port: 5244 },
+    grpcListen: undefined,
+    dataDir: "/srv/data",
+    database: { dialect: "sqlite", filename: "/srv/data/mooring.db" },
+    adminToken: undefined,
+    httpStatus: "envelope",
+    corsOrigins: "*",
+    logLevel: "info",
+    logFormat: "auto",
+    shutdownGraceMs: 10_000,
+    driversDir: undefined,
+    driversEnabled: undefined,
+    settingsFile: undefined,
+    secretKeys: [],
+    workers: 1,
+  });
+});
+
+describe("each variable arrives in its parsed form", () => {
+  const cases: [variable: string, text: string, part: Partial<Config>][] = [
+    ["MOORING_LISTEN", ":80", { listen: { host: "", port: 80 } }],
+    ["MOORING_GRPC_LISTEN", "[::1]:0", { grpcListen: { host: "::1", port: 0 } }],
+    [
+      "MOORING_DATA_DIR",
+      "/var/lib/mooring",
+      {
+        dataDir: "/var/lib/mooring",
+        database: { dialect: "sqlite", filename: "/var/lib/mooring/mooring.db" },
+      },
+    ],
+    [
+      "MOORING_DATABASE_URL",
+      "sqlite:site.db",
+      { database: { dialect: "sqlite", filename: "/srv/site.db" } },
+    ],
+    ["MOORING_ADMIN_TOKEN", token, { adminToken: token }],
+    ["MOORING_HTTP_STATUS", "code", { httpStatus: "code" }],
+    ["MOORING_CORS_ORIGINS", "https://a.example", { corsOrigins: ["https://a.example"] }],
+    ["MOORING_LOG_LEVEL", "silent", { logLevel: "silent" }],
+    ["MOORING_LOG_FORMAT", "pretty", { logFormat: "pretty" }],
+    ["MOORING_SHUTDOWN_GRACE", "500ms", { shutdownGraceMs: 500 }],
+    ["MOORING_DRIVERS_DIR", "drivers", { driversDir: "/srv/drivers" }],
+    ["MOORING_DRIVERS_ENABLED", "Local, 115 Cloud", { driversEnabled: ["Local", "115 Cloud"] }],
+    ["MOORING_SETTINGS_FILE", "site.yaml", { settingsFile: "/srv/site.yaml" }],
+    ["MOORING_WORKERS", "3", { workers: 3 }],
+    ["MOORING_WORKERS", "auto", { workers: 4 }],
+  ];
+  test.each(cases)("%s=%s", (variable, text, part) => {
+    expect(configOf({ env: { [variable]: text } })).toMatchObject(part);
+  });
+  test.each(cases)("%s=%s, by its flag", (variable, text, part) => {
+    const flag = flagOf({ variable: variable as `MOORING_${string}` });
+    expect(configOf({ args: [flag, text] })).toMatchObject(part);
+    expect(configOf({ args: [`${flag}=${text}`] })).toMatchObject(part);
+  });
+});
+
+describe("where a value comes from", () => {
+  test("a flag wins over its variable, whose value then does not matter", () => {
+    const given = { args: ["--workers", "2"], env: { MOORING_WORKERS: "wrong" } };
+    expect(configOf(given).workers).toBe(2);
+  });
+  test.each(["", "  ", undefined])("a variable that is %j counts as unset", (text) => {
+    expect(configOf({ env: { MOORING_LOG_LEVEL: text } }).logLevel).toBe("info");
+  });
+  test("white space around a value does not count", () => {
+    expect(configOf({ env: { MOORING_LOG_LEVEL: " warn\r" } }).logLevel).toBe("warn");
+  });
+  test("other variables of the environment are left alone", () => {
+    expect(parse({ env: { PATH: "/bin", mooring: "1" } }).kind).toBe("config");
+  });
+  test("variables of other commands are left alone when they are named", () => {
+    const env = { MOORING_ADDRESS: "127.0.0.1:5244" };
+    expect(parse({ env, otherVariables: ["MOORING_ADDRESS"] }).kind).toBe("config");
+    expect(problemsOf({ env })).toHaveLength(1);
+  });
+  test("what Kubernetes says about services of the name mooring is left alone", () => {
+    const env = {
+      MOORING_SERVICE_HOST: "10.0.0.7",
+      MOORING_SERVICE_PORT: "5244",
+      MOORING_SERVICE_PORT_HTTP: "5244",
+      MOORING_PORT: "tcp://10.0.0.7:5244",
+      MOORING_PORT_5244_TCP: "tcp://10.0.0.7:5244",
+      MOORING_PORT_5244_TCP_PROTO: "tcp",
+      MOORING_PORT_5244_TCP_PORT: "5244",
+      MOORING_PORT_5244_TCP_ADDR: "10.0.0.7",
+      MOORING_GRPC_PORT: "tcp://10.0.0.8:5245",
+    };
+    expect(problemsOf({ env })).toEqual([]);
+    expect(problemsOf({ env: { MOORING_PORT: "5244" } })).toHaveLength(1);
+  });
+});
+
+describe("secrets", () => {
+  test("the first key seals and the others only open", () => {
+    const env = { MOORING_SECRET_KEY: `${hexKey}, ${otherKey}` };
+    const keys = configOf({ env }).secretKeys.map((key) => key.export().toString("hex"));
+    expect(keys).toEqual([hexKey, "07".repeat(32)]);
+  });
+  test("a token and keys come from files, without the line feed at the end", () => {
+    const config = configOf({
+      env: { MOORING_ADMIN_TOKEN_FILE: "/run/token", MOORING_SECRET_KEY_FILE: "keys" },
+      files: { "/run/token": `${token}\n`, "/srv/keys": `${hexKey}\n${otherKey}\n` },
+    });
+    expect(config.adminToken).toBe(token);
+    expect(config.secretKeys).toHaveLength(2);
+  });
+  test("keys show nothing of themselves when the configuration is logged", () => {
+    const config = configOf({ env: { MOORING_SECRET_KEY: hexKey } });
+    expect(JSON.stringify(config)).not.toContain(hexKey);
+  });
+
+  const secret = "p4ssw0rd-p4ssw0rd";
+  const leaks: [name: string, given: Given][] = [
+    ["a short token", { env: { MOORING_ADMIN_TOKEN: secret } }],
+    ["a token with a space", { args: ["--admin-token", `${secret} ${token}`] }],
+    ["a wrong key", { env: { MOORING_SECRET_KEY: `${hexKey},${secret}` } }],
+    ["a token in a file", { args: ["--admin-token-file=/t"], files: { "/t": secret } }],
+    ["a token under a misspelt flag", { args: ["--admin-tokn", secret] }],
+    ["a token under a misspelt flag, joined", { args: [`--admin-tokn=${secret}`] }],
+    ["a token under a misspelt variable", { env: { MOORING_ADMIN_TOKN: secret } }],
+    ["a token without a flag", { args: ["--admin-token", "=", secret] }],
+    ["a password in a URL", { env: { MOORING_DATABASE_URL: `postgres://me:${secret}@h/db` } }],
+    ["a password in a DSN", { env: { MOORING_DATABASE_URL: `host=h password=${secret}` } }],
+    ["a password in an origin", { env: { MOORING_CORS_ORIGINS: `https://me:${secret}@h` } }],
+  ];
+  test.each(leaks)("%s is refused and not shown", (_, given) => {
+    const problems = problemsOf(given);
+    expect(problems.length).toBeGreaterThan(0);
+    expect(problems.join("\n")).not.toContain(secret);
+  });
+});
+
+describe("problems", () => {
+  const cases: [given: Given, problem: RegExp][] = [
+    [{ env: { MOORING_LISTEN: "5244" } }, /^MOORING_LISTEN "5244" .*:5244/],
+    [{ args: ["--listen=5244"] }, /^--listen "5244" /],
+    [{ env: { MOORING_DATABASE_URL: "postgresql://h/db" } }, /has only sqlite, sqlite:PATH/],
+    [{ env: { MOORING_ADMIN_TOKEN: "x".repeat(31) } }, /is shorter than 32 characters/],
+    [{ env: { MOORING_ADMIN_TOKEN: "x".repeat(1025) } }, /is longer than 1024 characters/],
+    [{ env: { MOORING_ADMIN_TOKEN: "ü".repeat(32) } }, /not ASCII/],
+    [{ env: { MOORING_HTTP_STATUS: "200" } }, /"200" is not one of envelope, code/],
+    [{ env: { MOORING_LOG_LEVEL: "loud" } }, /not one of fatal, error, .*silent/],
+    [{ env: { MOORING_LOG_FORMAT: "xml" } }, /not one of auto, json, pretty/],
+    [{ env: { MOORING_SHUTDOWN_GRACE: "10" } }, /units ms, s, m, h/],
+    [{ env: { MOORING_SHUTDOWN_GRACE: "2h" } }, /longer than 1h/],
+    [{ env: { MOORING_WORKERS: "0" } }, /whole number from 1 to 128 nor auto/],
+    [{ env: { MOORING_WORKERS: "1.5" } }, /whole number/],
+    [{ env: { MOORING_WORKERS: "129" } }, /whole number/],
+    [{ env: { MOORING_DRIVERS_ENABLED: "Local,,S3" } }, /empty name/],
+    [{ env: { MOORING_DRIVERS_ENABLED: "S3,S3" } }, /twice/],
+    [{ env: { MOORING_DATA_DIR: "~/data" } }, /write the whole path/],
+    [{ env: { MOORING_DATA_DIR: "x".repeat(70_000) } }, /longer than 65536 characters/],
+    [{ env: { MOORING_ADMIN_TOKEN_FILE: "/none" } }, /"\/none" can't be read: there is no such/],
+    [{ args: ["--admin-token-file=/t"], files: { "/t": "\n" } }, /is empty/],
+    [{ args: ["--admin-token-file=/t"], files: { "/t": "x".repeat(5000) } }, /right file\?/],
+    [{ args: ["--admin-token-file=/t"], files: { "/t": "short" } }, /"\/t": the content is short/],
+    [{ env: { MOORING_LISTN: "x" } }, /unknown variable "MOORING_LISTN".*MOORING_LISTEN\?/],
+    [{ args: ["--worker", "2"] }, /unknown flag "--worker".*--workers\?/],
+    [{ args: ["-listen", ":1"] }, /unknown flag "-listen".*--listen\?/],
+    [{ args: ["--hlep"] }, /--help\?/],
+    [{ args: ["--workers=1", "--workers=2"] }, /--workers is given twice/],
+    [{ args: ["--listen"] }, /--listen needs a value/],
+    [{ args: ["--listen="] }, /--listen needs a value/],
+    [{ args: ["--listen", "--workers=2"] }, /--listen needs a value/],
+    [{ args: ["--workers=2", "now"] }, /argument 2 belongs to no flag/],
+    [{ args: ["--log-level=\u001b[31m\u009b"] }, /"\\u001b\[31m\\u009b"/],
+    [{ args: ["--listen=:80", "--grpc-listen=:80"] }, /are both ":80"/],
+    [{ args: ["--database-url=sqlite::memory:", "--workers=2"] }, /is in memory/],
+    [
+      { env: { MOORING_ADMIN_TOKEN: token, MOORING_ADMIN_TOKEN_FILE: "/none" } },
+      /both given: keep one/,
+    ],
+  ];
+  test.each(cases)("%j", (given, problem) => {
+    expect(problemsOf(given)).toEqual([expect.stringMatching(problem)]);
+  });
+
+  test("all are reported at once", () => {
+    const problems = problemsOf({
+      args: ["--listen=nowhere", "--bogus"],
+      env: { MOORING_WORKERS: "many", MOORING_LOG_LEVEL: "loud", MOORING_BOGUS: "1" },
+    });
+    expect(problems).toHaveLength(5);
+  });
+  test("two ports that the system chooses are no contradiction", () => {
+    expect(parse({ args: ["--listen=:0", "--grpc-listen=:0"] }).kind).toBe("config");
+  });
+});
+
+describe("the result", () => {
+  test.each([["--help"], ["-h"]])("%s asks for the help, whatever else is wrong", (flag) => {
+    expect(parse({ args: ["--bogus", flag], env: { MOORING_X: "1" } })).toEqual({ kind: "help" });
+  });
+  test("--version asks for the version", () => {
+    expect(parse({ args: ["--version"] })).toEqual({ kind: "version" });
+  });
+  test("a configuration is frozen throughout", () => {
+    const config = configOf({
+      env: { MOORING_SECRET_KEY: hexKey, MOORING_CORS_ORIGINS: "https://a.example" },
+    });
+    expect([config, ...Object.values(config)].every((part) => Object.isFrozen(part))).toBe(true);
+  });
+});
+
+describe("whatever comes in", () => {
+  const variables = fc.constantFrom(...definitionList.map(({ variable }) => variable));
+  const flags = fc.constantFrom(...definitionList.map(flagOf));
+  const hints = fc.constantFrom("sqlite:", "unix:", "[::1]:1", "*,", "://", "auto", "-", "~");
+  const text = fc.oneof(fc.string({ unit: "binary" }), fc.tuple(hints, fc.string()).map(join));
+  const names = fc.oneof(variables, fc.string({ unit: "binary" }), text.map(prefixed));
+  const arg = fc.oneof(
+    text,
+    flags,
+    fc.tuple(flags, text).map((pair) => pair.join("=")),
+  );
+  const input = fc.record({ args: fc.array(arg), env: fc.dictionary(names, text) });
+
+  test("nothing is thrown, and each problem is one line", () => {
+    fc.assert(
+      fc.property(input, ({ args, env }) => {
+        const result = parse({ args, env });
+        expect(["config", "problems", "help", "version"]).toContain(result.kind);
+        if (result.kind === "problems") {
+          expect(result.problems.filter((line) => /[\p{Cc}]/u.test(line))).toEqual([]);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  function join(parts: readonly string[]): string {
+    return parts.join("");
+  }
+  function prefixed(name: string): string {
+    return `MOORING_${name}`;
+  }
+});

@@ -1,0 +1,38 @@
+import { resolve } from "node:path";
+import { type Config, type ConfigResult, parseConfig } from "../../src/config/config.ts";
+
+/** What a case gives; the rest is an empty command line and environment in the folder `/srv`. */
+export interface Given {
+  args?: readonly string[];
+  env?: Record<string, string | undefined>;
+  files?: Record<string, string>;
+  parallelism?: number;
+  otherVariables?: readonly string[];
+}
+
+export const cwd = resolve("/srv");
+
+export function parse({ args = [], env = {}, files = {}, ...rest }: Given): ConfigResult {
+  const readFile = (path: string): string => {
+    const content = files[path];
+    if (content === undefined) {
+      throw Object.assign(new Error("no such file"), { code: "ENOENT" });
+    }
+    return content;
+  };
+  return parseConfig({ args, env, cwd, parallelism: 4, readFile, ...rest });
+}
+
+/** The configuration, or a failure of the test that shows the problems. */
+export function configOf(given: Given): Config {
+  const result = parse(given);
+  if (result.kind !== "config") {
+    throw new Error(`expected a configuration, got ${JSON.stringify(result)}`);
+  }
+  return result.config;
+}
+
+export function problemsOf(given: Given): readonly string[] {
+  const result = parse(given);
+  return result.kind === "problems" ? result.problems : [];
+}

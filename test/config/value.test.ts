@@ -1,0 +1,122 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { database } from "../../src/config/database.ts";
+import { durationMs } from "../../src/config/duration.ts";
+import { editDistance, nearestName } from "../../src/config/nearest.ts";
+import { origins } from "../../src/config/origin.ts";
+
+const context = { cwd: "/srv", parallelism: 1 };
+
+describe("a duration", () => {
+  test.each([
+    ["500ms", 500],
+    ["10s", 10_000],
+    ["1.5s", 1500],
+    ["1m", 60_000],
+    ["2h", 7_200_000],
+    ["0s", 0],
+    ["0.001s", 1],
+  ])("%s is %d milliseconds", (text, ms) => {
+    expect(durationMs(text)).toBe(ms);
+  });
+  test.each(["", "10", "s", "-1s", "1e3s", "1 s", "1d", "1m30s", ".5s", "1.s", "10S", "\n1s"])(
+    "%j is none",
+    (text) => {
+      expect(durationMs(text)).toBeUndefined();
+    },
+  );
+});
+
+describe("a database URL", () => {
+  test.each([
+    ["sqlite:mooring.db", "/srv/mooring.db"],
+    ["sqlite:./a/../b.db", "/srv/b.db"],
+    ["sqlite:/var/lib/m.db", "/var/lib/m.db"],
+    ["sqlite:///var/lib/m.db", "/var/lib/m.db"],
+    ["sqlite:a b#%20.db", "/srv/a b#%20.db"],
+    ["SQLite:m.db", "/srv/m.db"],
+    ["sqlite::memory:", ":memory:"],
+  ])("%s opens %s", (text, filename) => {
+    expect(database(text, context)).toEqual({ value: { dialect: "sqlite", filename } });
+  });
+  test.each([
+    ["sqlite:", /no path/],
+    ["sqlite://data/m.db", /two slashes/],
+    ["sqlite:m.db?mode=ro", /question mark/],
+    ["sqlite:a\0b", /zero byte/],
+    ["mooring.db", /not a database URL/],
+    ["file:mooring.db", /not a database URL/],
+    ["postgres://h/db", /only sqlite/],
+    ["mysql://h/db", /only sqlite/],
+  ])("%j is refused", (text, complaint) => {
+    expect(database(text, context)).toEqual({ complaint: expect.stringMatching(complaint) });
+  });
+});
+
+describe("origins", () => {
+  test.each([
+    ["*", "*"],
+    ["https://a.example", ["https://a.example"]],
+    ["https://A.Example:443, http://[::1]:3000", ["https://a.example", "http://[::1]:3000"]],
+    ["http://a.example:80,http://a.example", ["http://a.example"]],
+    ["https://bücher.example", ["https://xn--bcher-kva.example"]],
+    ["tauri://localhost", ["tauri://localhost"]],
+  ])("%s are read as browsers write them", (text, value) => {
+    expect(origins(text, context)).toEqual({ value });
+  });
+  test.each([
+    "https://a.example/",
+    "https://a.example/path",
+    "https://a.example?x",
+    "https://a.example#x",
+    "https://me:pw@a.example",
+    "https://*.a.example",
+    "https://",
+    "https://a.example:99999",
+    "a.example",
+    "null",
+    "*,https://a.example",
+    "https://a.example,",
+    "https:/\\a.example",
+  ])("%s is refused", (text) => {
+    expect(origins(text, context)).toHaveProperty("complaint");
+  });
+});
+
+describe("the nearest name", () => {
+  test.each([
+    ["listn", "listen"],
+    ["lsiten", "listen"],
+    ["LISTEN", "listen"],
+    ["grpc_listen", "grpc-listen"],
+    ["", "dir"],
+  ])("of %j is %s", (name, nearest) => {
+    expect(nearestName(name, ["listen", "grpc-listen", "workers", "dir"])).toBe(nearest);
+  });
+  test("is none when nothing is known", () => {
+    expect(nearestName("x", [])).toBeUndefined();
+  });
+  test("costs a bounded time for a name of any length", () => {
+    expect(nearestName("x".repeat(10_000_000), ["a", "xx"])).toBe("xx");
+  });
+
+  const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 8 });
+  test("is measured by a distance that is zero for equals, symmetric and bounded", () => {
+    fc.assert(
+      fc.property(word, word, (a, b) => {
+        const distance = editDistance(a, b);
+        expect(distance === 0).toBe(a === b);
+        expect(editDistance(b, a)).toBe(distance);
+        expect(distance).toBeLessThanOrEqual(Math.max(a.length, b.length));
+        expect(distance).toBeGreaterThanOrEqual(Math.abs(a.length - b.length));
+      }),
+    );
+  });
+  test.each([
+    ["ab", "ba", 1],
+    ["kitten", "sitting", 3],
+    ["", "abc", 3],
+  ])("takes from %j to %j %d edits", (a, b, edits) => {
+    expect(editDistance(a, b)).toBe(edits);
+  });
+});
