@@ -2,9 +2,9 @@ import { Code } from "@connectrpc/connect";
 
 /** One wrong value of a request, as `google.rpc.BadRequest.FieldViolation` carries it. */
 export interface Violation {
-  /** Path of the value in the request, such as `settings[2].value`, or a setting's key. */
+  /** Path of the value in the request, such as `settings[2].value`. */
   readonly field: string;
-  /** What is wrong and what would be right, for a person. Never the value of a secret. */
+  /** What is wrong, where, and what would be right, for a person. Never the value of a secret. */
   readonly description: string;
 }
 
@@ -28,14 +28,12 @@ export class ServiceError extends Error {
   }
 }
 
-/** INVALID_ARGUMENT with all violations at once; the message names the first. */
+/** INVALID_ARGUMENT with all violations at once; the message is the first one's description. */
 export function invalid(violations: readonly [Violation, ...Violation[]]): ServiceError {
   const [first] = violations;
   const more = violations.length - 1;
   const rest = more === 0 ? "" : ` (and ${more} more)`;
-  return new ServiceError(Code.InvalidArgument, `${first.field}: ${first.description}${rest}`, {
-    violations,
-  });
+  return new ServiceError(Code.InvalidArgument, `${first.description}${rest}`, { violations });
 }
 
 /** NOT_FOUND. */

@@ -103,46 +103,39 @@ export declare type SettingInput = Message<"mooring.v1.SettingInput"> & {
   value?: string | undefined;
 
   /**
-   * Help text of a custom setting.
+   * Help text of a custom setting. Absent: as it is, empty for a new one.
    *
-   * @generated from field: string help = 3;
+   * @generated from field: optional string help = 3;
    */
-  help: string;
+  help?: string | undefined;
 
   /**
-   * Type of a custom setting. Empty: string.
+   * Type of a custom setting. Absent or empty: as it is, string for a new one.
    *
-   * @generated from field: string type = 4;
+   * @generated from field: optional string type = 4;
    */
-  type: string;
+  type?: string | undefined;
 
   /**
-   * Options of a custom select, separated by commas.
+   * Options of a custom select, separated by commas. Absent: as they are.
    *
-   * @generated from field: string options = 5;
+   * @generated from field: optional string options = 5;
    */
-  options: string;
+  options?: string | undefined;
 
   /**
-   * Group of a custom setting.
+   * Group of a custom setting. Absent: as it is, 0 for a new one.
    *
-   * @generated from field: int32 group = 6;
+   * @generated from field: optional int32 group = 6;
    */
-  group: number;
+  group?: number | undefined;
 
   /**
-   * Flag of a custom setting. Absent: 1 (private).
+   * Flag of a custom setting. Absent: as it is, 1 (private) for a new one.
    *
    * @generated from field: optional int32 flag = 7;
    */
   flag?: number | undefined;
-
-  /**
-   * Ignored: clients send back what they read.
-   *
-   * @generated from field: uint32 index = 8;
-   */
-  index: number;
 };
 
 /**

@@ -1,0 +1,201 @@
+import { createHmac, randomBytes } from "node:crypto";
+import type { Server as GrpcServer } from "@grpc/grpc-js";
+import type { FastifyInstance } from "fastify";
+import type { Address } from "./config/address.ts";
+import type { Config } from "./config/config.ts";
+import { createAria2Client } from "./downloader/aria2.ts";
+import { createQbittorrentClient } from "./downloader/qbittorrent.ts";
+import { bindContract, type Services } from "./rpc/contract.ts";
+import { registerConnect } from "./rpc/door/connect.ts";
+import { createGrpcServer } from "./rpc/door/grpc.ts";
+import { addHealth, type Health } from "./rpc/door/health.ts";
+import { addReflection } from "./rpc/door/reflection.ts";
+import { type Authenticate, authInterceptor, publicMethods } from "./rpc/interceptor/auth.ts";
+import { readyInterceptor } from "./rpc/interceptor/ready.ts";
+import { reportInterceptor } from "./rpc/interceptor/report.ts";
+import type { Method } from "./rpc/method.ts";
+import { createRequestIds } from "./rpc/request-id.ts";
+import { type Doors, openDoors } from "./server/doors.ts";
+import { createHttpServer } from "./server/http.ts";
+import { type Logger, logCalls } from "./server/log.ts";
+import { readBuiltIn } from "./service/driver/built-in.ts";
+import { createCatalogue } from "./service/driver/catalogue.ts";
+import { createDriverService } from "./service/driver/driver.ts";
+import { createPublicService } from "./service/public.ts";
+import { loadSettingDefinitions } from "./service/setting/definition.ts";
+import { createEngine, type Engine } from "./service/setting/engine.ts";
+import { createSettingService } from "./service/setting/setting.ts";
+import { startSettings } from "./service/setting/start.ts";
+import { TOKEN_KEY, tokenEquals } from "./service/setting/token.ts";
+import type { SettingStore } from "./store/setting-store.ts";
+import { makeFolder } from "./store/sqlite.ts";
+import { openSqliteSettingStore } from "./store/sqlite-setting-store.ts";
+
+/** How often another process's changes are looked for when no call asks, in milliseconds. */
+const REFRESH_INTERVAL = 100;
+
+export interface MooringDeps {
+  readonly log: Logger;
+  /** The program's version, such as `v0.1.0`. */
+  readonly version: string;
+  /** Shows the token that the first start has made: the only time that anybody sees it. */
+  readonly showToken: (token: string) => void;
+}
+
+/** A running service. */
+export interface Mooring {
+  /** Where it listens; with the real port where port 0 was asked for. */
+  readonly address: Address;
+  /** The address of gRPC: its own, or the shared one. */
+  readonly grpcAddress: Address;
+  /**
+   * Ends it: health turns NOT_SERVING, nothing new is accepted, calls in flight finish within the
+   * grace time, then the database is closed.
+   */
+  stop(): Promise<void>;
+}
+
+/** What stands behind the contract once the program has started. */
+interface Started extends Services {
+  readonly authenticate: Authenticate;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the service: the wiring, top to bottom. It listens first, so that `/ping` answers while
+ * the database is opened; every other call is UNAVAILABLE until then.
+ *
+ * @throws Error with a sentence for the person who runs the site, when it cannot start.
+ */
+export async function startMooring(config: Config, deps: MooringDeps): Promise<Mooring> {
+  const { log } = deps;
+  let started: Started | undefined;
+  const services = (): Started => {
+    if (started === undefined) throw new Error("a call came before the start had ended");
+    return started;
+  };
+  const methods = bindContract(services, [
+    reportInterceptor(logCalls(log), () => performance.now()),
+    readyInterceptor(() => started !== undefined),
+    authInterceptor((token) => services().authenticate(token)),
+  ]);
+  const shutdown = new AbortController();
+  const requestId = createRequestIds(randomBytes(6).toString("base64url"));
+  const fastify = await createHttpDoor(config, { methods, requestId, shutdown: shutdown.signal });
+  const grpc = createGrpcServer({ methods, requestId });
+  const health = addStandardServices(grpc, methods);
+  const doors = await openDoors({
+    fastify,
+    grpc,
+    listen: config.listen,
+    grpcListen: config.grpcListen,
+  });
+  try {
+    started = await startServices(config, deps);
+  } catch (error) {
+    await doors.close(0);
+    throw error;
+  }
+  health.set("SERVING");
+  return {
+    address: doors.address,
+    grpcAddress: doors.grpcAddress,
+    stop: () => stop({ health, shutdown, doors, started, grace: config.shutdownGraceMs }),
+  };
+}
+
+async function stop(parts: {
+  readonly health: Health;
+  readonly shutdown: AbortController;
+  readonly doors: Doors;
+  readonly started: Started | undefined;
+  readonly grace: number;
+}): Promise<void> {
+  parts.health.set("NOT_SERVING");
+  parts.shutdown.abort();
+  await parts.doors.close(parts.grace);
+  await parts.started?.close();
+}
+
+/** REST, Connect and gRPC-Web, over HTTP/1.1. */
+async function createHttpDoor(
+  config: Config,
+  options: {
+    readonly methods: readonly Method[];
+    readonly requestId: (sent: string | undefined) => string;
+    readonly shutdown: AbortSignal;
+  },
+): Promise<FastifyInstance> {
+  const { methods } = options;
+  const fastify = createHttpServer(options.requestId);
+  await registerConnect(fastify, { methods, shutdownSignal: options.shutdown });
+  return fastify;
+}
+
+/** Health and reflection, as every gRPC server has them. They need no token. */
+function addStandardServices(grpc: GrpcServer, methods: readonly Method[]): Health {
+  addReflection(grpc, methods);
+  return addHealth(grpc, [...new Set(methods.map((method) => method.desc.parent.typeName))]);
+}
+
+async function startServices(config: Config, deps: MooringDeps): Promise<Started> {
+  const store = await openStore(config);
+  try {
+    const engine = await createEngine({
+      store,
+      definitions: loadSettingDefinitions(),
+      now: Date.now,
+      hashSecret: (value) =>
+        createHmac("sha256", store.databaseId).update(value).digest("base64url"),
+      onReadFailure: (error) =>
+        deps.log.warn({ reason: error.message }, "the database cannot be read"),
+    });
+    const token = await startSettings(engine, {
+      version: deps.version,
+      adminToken: config.adminToken,
+      randomBytes,
+    });
+    if (token !== undefined) deps.showToken(token);
+    return connectServices(engine, store);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function openStore({ database, dataDir }: Config): Promise<SettingStore> {
+  makeFolder(dataDir);
+  return openSqliteSettingStore(database.filename);
+}
+
+function connectServices(engine: Engine, store: SettingStore): Started {
+  const catalogue = createCatalogue({ definitions: readBuiltIn().drivers });
+  const timer = setInterval(() => void engine.fresh(), REFRESH_INTERVAL).unref();
+  return {
+    publicReads: createPublicService({ engine }),
+    drivers: createDriverService({ catalogue: () => catalogue }),
+    settings: createSettingService({
+      engine,
+      aria2: createAria2Client(),
+      qbittorrent: createQbittorrentClient(),
+      randomBytes,
+    }),
+    authenticate: authenticateBy(engine),
+    close: async () => {
+      clearInterval(timer);
+      await store.close();
+    },
+  };
+}
+
+/** Compares with the token at the newest revision of any process on this database. */
+function authenticateBy(engine: Engine): Authenticate {
+  const nameOf = (stored: string | undefined, sent: string): string | undefined =>
+    tokenEquals(stored ?? "", sent) ? "admin" : undefined;
+  return (sent) => {
+    const snapshot = engine.fresh();
+    return snapshot instanceof Promise
+      ? snapshot.then((fresh) => nameOf(fresh.get(TOKEN_KEY)?.value, sent))
+      : nameOf(snapshot.get(TOKEN_KEY)?.value, sent);
+  };
+}

@@ -1,0 +1,78 @@
+import type { DescService, Message } from "@bufbuild/protobuf";
+import type { ConnectRouter, HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  type ConnectRouterOptions,
+  createContextKey,
+  createContextValues,
+} from "@connectrpc/connect";
+import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Call, Door, HeaderReader, Method } from "../method.ts";
+
+/** Longest request message, in bytes. The library's default is 4 GiB. */
+const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
+/** Longest reply, in bytes. */
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+/** Longest deadline that a client may ask for. The library's default is none. */
+const MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000;
+
+/** The members of a contract, as REST shows them: proto names, every member present. */
+export const jsonOptions = {
+  useProtoFieldName: true,
+  alwaysEmitImplicit: true,
+  ignoreUnknownFields: true,
+} as const;
+
+const requestKey = createContextKey<FastifyRequest | undefined>(undefined);
+
+/** The Connect and gRPC-Web door: all methods, for browsers, over HTTP/1.1. */
+export async function registerConnect(
+  fastify: FastifyInstance,
+  { methods, shutdownSignal }: { methods: readonly Method[]; shutdownSignal: AbortSignal },
+): Promise<void> {
+  const options: ConnectRouterOptions = {
+    connect: true,
+    grpcWeb: true,
+    // gRPC proper needs HTTP/2 and has a door of its own.
+    grpc: false,
+    readMaxBytes: MAX_REQUEST_BYTES,
+    writeMaxBytes: MAX_REPLY_BYTES,
+    maxTimeoutMs: MAX_TIMEOUT_MS,
+    jsonOptions,
+    shutdownSignal,
+  };
+  await fastify.register(fastifyConnectPlugin, {
+    ...options,
+    contextValues: (request: FastifyRequest) => createContextValues().set(requestKey, request),
+    routes: (router: ConnectRouter) => addServices(router, methods),
+  });
+}
+
+function addServices(router: ConnectRouter, methods: readonly Method[]): void {
+  const services = Map.groupBy(methods, (method): DescService => method.desc.parent);
+  for (const [service, group] of services) {
+    const implementation = Object.fromEntries(
+      group.map((method) => [method.desc.localName, implement(method)]),
+    );
+    router.service(service, implementation as ServiceImpl<DescService>);
+  }
+}
+
+function implement(method: Method) {
+  return (request: Message, context: HandlerContext): unknown =>
+    method.invoke(request, createConnectCall(context));
+}
+
+function createConnectCall(context: HandlerContext): Call {
+  const request = context.values.get(requestKey);
+  const requestId = request?.id ?? "";
+  context.responseHeader.set("x-request-id", requestId);
+  const header: HeaderReader = { get: (name) => context.requestHeader.get(name) ?? undefined };
+  return {
+    door: context.protocolName as Door,
+    header,
+    signal: context.signal,
+    requestId,
+    peer: request?.ip ?? "",
+  };
+}

@@ -1,0 +1,50 @@
+import type { Metadata } from "@grpc/grpc-js";
+import type { Call, HeaderReader } from "../method.ts";
+
+/** What unary and streaming calls of grpc-js have in common. */
+export interface GrpcSurfaceCall {
+  readonly metadata: Metadata;
+  readonly cancelled: boolean;
+  getPeer(): string;
+  on(event: "cancelled", listener: () => void): unknown;
+}
+
+/** A call as the interceptors see it. What most calls do not ask for is made when asked for. */
+export function createGrpcCall(
+  surface: GrpcSurfaceCall,
+  requestId: (sent: string | undefined) => string,
+): Call {
+  const header: HeaderReader = { get: (name) => readMetadata(surface.metadata, name) };
+  let controller: AbortController | undefined;
+  return {
+    door: "grpc",
+    header,
+    requestId: requestId(header.get("x-request-id")),
+    get signal() {
+      controller ??= abortOnCancel(surface);
+      return controller.signal;
+    },
+    get peer() {
+      return addressOf(surface.getPeer());
+    },
+  };
+}
+
+function readMetadata(metadata: Metadata, name: string): string | undefined {
+  const values = metadata.get(name);
+  if (values.length === 0) return undefined;
+  return values.length === 1 ? String(values[0]) : values.map(String).join(", ");
+}
+
+function abortOnCancel(surface: GrpcSurfaceCall): AbortController {
+  const controller = new AbortController();
+  if (surface.cancelled) controller.abort();
+  else surface.on("cancelled", () => controller.abort());
+  return controller;
+}
+
+/** `127.0.0.1:4711`, `[::1]:4711` or `unknown`, without the port. */
+function addressOf(peer: string): string {
+  const match = /^\[?([0-9a-fA-F.:]+?)\]?:\d+$/.exec(peer);
+  return match?.[1] ?? "";
+}

@@ -1,0 +1,50 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
+import type { Interceptor } from "../method.ts";
+import { checkInterceptor } from "./check.ts";
+
+/** The only methods that need no token. Everything else is closed. */
+export const publicMethods: ReadonlySet<DescMethod> = new Set<DescMethod>([
+  PublicService.method.ping,
+  PublicService.method.getPublicSettings,
+]);
+
+/**
+ * Finds whom a token belongs to.
+ *
+ * @returns the token's name, or undefined for a wrong one.
+ */
+export type Authenticate = (token: string) => string | undefined | Promise<string | undefined>;
+
+const MISSING =
+  'the admin token is missing: send it in the header (or metadata) "authorization", as it is or after "Bearer "';
+const WRONG =
+  'the admin token is wrong: compare it with the setting "token"; it may have been reset';
+
+/**
+ * Admits a call by its token, raw or as `Bearer …` (contract, section 5; RFC 6750, section 2.1).
+ * UNAUTHENTICATED otherwise.
+ */
+export function authInterceptor(authenticate: Authenticate): Interceptor {
+  const admit = (call: { actor?: string }, actor: string | undefined): void => {
+    if (actor === undefined) throw new ConnectError(WRONG, Code.Unauthenticated);
+    call.actor = actor;
+  };
+  return checkInterceptor((desc) => {
+    if (publicMethods.has(desc)) return undefined;
+    return (call) => {
+      const token = readToken(call.header.get("authorization"));
+      if (token === "") throw new ConnectError(MISSING, Code.Unauthenticated);
+      const actor = authenticate(token);
+      return actor instanceof Promise
+        ? actor.then((name) => admit(call, name))
+        : admit(call, actor);
+    };
+  });
+}
+
+function readToken(header: string | undefined): string {
+  const value = (header ?? "").trim();
+  return /^bearer( |$)/i.test(value) ? value.slice("bearer".length).trim() : value;
+}

@@ -1,0 +1,32 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { Call, Interceptor } from "../method.ts";
+
+/** Lets a call pass or throws. A promise only where it has to wait. */
+export type Check = (call: Call) => void | Promise<void>;
+
+/**
+ * An interceptor that only looks at calls before they are made.
+ *
+ * @param checkFor the check of a method, or undefined for a method that needs none.
+ */
+export function checkInterceptor(checkFor: (desc: DescMethod) => Check | undefined): Interceptor {
+  return {
+    unary: (next, desc) => {
+      const check = checkFor(desc);
+      if (check === undefined) return next;
+      return async (request, call) => {
+        const waiting = check(call);
+        if (waiting !== undefined) await waiting;
+        return next(request, call);
+      };
+    },
+    serverStreaming: (next, desc) => {
+      const check = checkFor(desc);
+      if (check === undefined) return next;
+      return async function* (request, call) {
+        await check(call);
+        yield* next(request, call);
+      };
+    },
+  };
+}

@@ -1,0 +1,17 @@
+/** Longest request id that is taken over from a client, in characters. */
+const MAX_LENGTH = 128;
+
+/**
+ * Makes ids of calls: the client's own where it sent a sane `x-request-id`, otherwise one that is
+ * unique among all processes of a site.
+ *
+ * @param prefix random, of this process.
+ */
+export function createRequestIds(prefix: string): (sent: string | undefined) => string {
+  let count = 0;
+  return (sent) => {
+    if (sent !== undefined && sent.length <= MAX_LENGTH && /^[\w.:/+=-]+$/.test(sent)) return sent;
+    count += 1;
+    return `${prefix}-${count.toString(36)}`;
+  };
+}

@@ -1,0 +1,20 @@
+import type { Engine } from "./setting/engine.ts";
+import { isPublic } from "./setting/item.ts";
+import type { Snapshot } from "./setting/snapshot.ts";
+
+/** What anybody may read. */
+export interface PublicService {
+  snapshot(): Snapshot;
+  /** Key to value of the settings with flag 0 (public) or 2 (readonly), sorted by key. */
+  settings(snapshot: Snapshot): Record<string, string>;
+}
+
+export function createPublicService({ engine }: { engine: Engine }): PublicService {
+  return {
+    snapshot: engine.snapshot,
+    settings: (snapshot) => {
+      const open = [...snapshot.items()].filter(isPublic).map(({ key, value }) => [key, value]);
+      return Object.fromEntries(open.sort(([a = ""], [b = ""]) => (a < b ? -1 : 1)));
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { RevisionOrigin } from "../../store/setting-store.ts";
+import type { SettingItem } from "./item.ts";
+import type { ItemChange } from "./snapshot.ts";
+
+/** What a draft reads through to: a snapshot, or the drafts before it in the same commit. */
+export interface Base {
+  readonly revision: number;
+  /** The highest position of a custom setting. */
+  readonly lastPosition: number;
+  get(key: string): SettingItem | undefined;
+}
+
+/**
+ * Changes on top of a base that nobody else sees yet. A change that leaves an item as it is counts
+ * as none.
+ */
+export interface Draft extends Base {
+  /** Sets a setting, or adds it. */
+  put(item: SettingItem): void;
+  delete(key: string): void;
+  /** The position of a custom setting that is about to be added. */
+  nextPosition(): number;
+  /** The changes so far, each key once. */
+  changes(): ItemChange[];
+}
+
+/** Makes an empty draft. */
+export function createDraft(base: Base): Draft {
+  const staged = new Map<string, SettingItem | undefined>();
+  const stage = (key: string, item: SettingItem | undefined): void => {
+    const before = base.get(key);
+    if (before === item || (before !== undefined && item !== undefined && sameItem(before, item)))
+      staged.delete(key);
+    else staged.set(key, item);
+  };
+  let added = 0;
+  const nextPosition = (): number => {
+    added += 1;
+    return base.lastPosition + added;
+  };
+  return {
+    revision: base.revision,
+    get lastPosition() {
+      return base.lastPosition + added;
+    },
+    nextPosition,
+    get: (key) => (staged.has(key) ? staged.get(key) : base.get(key)),
+    put: (item) => stage(item.key, item),
+    delete: (key) => stage(key, undefined),
+    changes: () => [...staged],
+  };
+}
+
+function sameItem(a: SettingItem, b: SettingItem): boolean {
+  return (
+    a.value === b.value &&
+    a.help === b.help &&
+    a.type === b.type &&
+    a.options === b.options &&
+    a.group === b.group &&
+    a.flag === b.flag
+  );
+}
+
+/** One accepted change of settings, as watchers and the history see it. */
+export interface CommittedChange {
+  readonly revision: number;
+  /** Milliseconds since 1970 UTC. */
+  readonly time: number;
+  readonly origin: RevisionOrigin;
+  readonly changes: readonly {
+    readonly key: string;
+    readonly before: SettingItem | undefined;
+    readonly after: SettingItem | undefined;
+  }[];
+}

@@ -1,0 +1,89 @@
+import type { StoredSetting } from "../../store/setting-store.ts";
+import type { SettingDefinition } from "./definition.ts";
+
+/** Flags of a setting (contract, section 2.4). */
+export const FLAG = { public: 0, private: 1, readonly: 2, deprecated: 3 } as const;
+
+/** A setting as it stands at one revision. Frozen. */
+export interface SettingItem {
+  readonly key: string;
+  readonly value: string;
+  readonly help: string;
+  readonly type: string;
+  readonly options: string;
+  readonly group: number;
+  readonly flag: number;
+  readonly secret: boolean;
+  /** Order of custom settings among themselves; 0 for known ones. */
+  readonly position: number;
+  /** The revision that wrote the value last; 0: it is the default. */
+  readonly revision: number;
+  /** The program's definition; undefined for custom and deprecated settings. */
+  readonly definition: SettingDefinition | undefined;
+}
+
+/** A known setting with a value, or with its default. */
+export function knownItem(
+  definition: SettingDefinition,
+  value: string = definition.default,
+  revision = 0,
+): SettingItem {
+  return Object.freeze({
+    key: definition.key,
+    value,
+    help: definition.help,
+    type: definition.type,
+    options: definition.options,
+    group: definition.group,
+    flag: definition.flag,
+    secret: definition.secret,
+    position: 0,
+    revision,
+    definition,
+  });
+}
+
+/**
+ * A stored row as the program sees it: what is defined now counts, not what was stored of it. A row
+ * of a known setting that is defined no more is deprecated; its value is kept.
+ */
+export function itemFromStored(
+  row: StoredSetting,
+  definition: SettingDefinition | undefined,
+): SettingItem {
+  if (definition !== undefined) return knownItem(definition, row.value, row.revision);
+  return Object.freeze({
+    key: row.key,
+    value: row.value,
+    help: row.help,
+    type: row.type,
+    options: row.options,
+    group: row.group,
+    flag: row.origin === "known" ? FLAG.deprecated : row.flag,
+    secret: row.origin === "known" && row.flag === FLAG.private,
+    position: row.position,
+    revision: row.revision,
+    definition: undefined,
+  });
+}
+
+/** The row that keeps an item. */
+export function itemToStored(item: SettingItem, revision: number): StoredSetting {
+  return {
+    key: item.key,
+    value: item.value,
+    type: item.type,
+    options: item.options,
+    help: item.help,
+    group: item.group,
+    flag: item.flag,
+    origin: item.definition === undefined ? "custom" : "known",
+    position: item.position,
+    revision,
+  };
+}
+
+/** Whether anybody may read it without a token (contract, section 2.5). */
+export function isPublic(item: SettingItem): boolean {
+  return item.flag === FLAG.public || item.flag === FLAG.readonly;
+}

@@ -1,0 +1,125 @@
+import type { SettingItem } from "./item.ts";
+
+/** Items of one chunk: a change copies one chunk and the list of chunks, not everything. */
+const CHUNK = 64;
+
+type Chunk = readonly (SettingItem | undefined)[] | undefined;
+
+/** One change of a snapshot: an item as it is after it, or undefined for a deleted key. */
+export type ItemChange = readonly [key: string, item: SettingItem | undefined];
+
+/**
+ * All settings at one revision, in the order of their definitions, custom ones last. It never
+ * changes: a commit makes a new one that shares every chunk the commit did not touch, so that a
+ * save costs by what it changes.
+ */
+export interface Snapshot {
+  readonly revision: number;
+  /** How many settings there are. */
+  readonly size: number;
+  /** The highest position of a custom setting; 0 when there is none. */
+  readonly lastPosition: number;
+  get(key: string): SettingItem | undefined;
+  /** The item's position in a list, from 0; gaps where settings were deleted. */
+  indexOf(key: string): number;
+  items(): Iterable<SettingItem>;
+  /** The snapshot after some changes. */
+  with(revision: number, changes: Iterable<ItemChange>): Snapshot;
+}
+
+/** Makes the first snapshot of a process from items in list order. */
+export function createSnapshot(revision: number, items: Iterable<SettingItem>): Snapshot {
+  const slots = new Map<string, number>();
+  const flat: SettingItem[] = [];
+  for (const item of items) {
+    slots.set(item.key, flat.length);
+    flat.push(item);
+  }
+  const lastPosition = flat.reduce((last, item) => Math.max(last, item.position), 0);
+  const chunks: Chunk[] = [];
+  for (let at = 0; at < flat.length; at += CHUNK) chunks.push(flat.slice(at, at + CHUNK));
+  return new ChunkedSnapshot({
+    revision,
+    size: flat.length,
+    lastPosition,
+    slotCount: flat.length,
+    slots,
+    chunks,
+  });
+}
+
+interface State {
+  readonly revision: number;
+  readonly size: number;
+  readonly lastPosition: number;
+  readonly slotCount: number;
+  /** Key to slot, shared by all snapshots of a process: slots are only ever added. */
+  readonly slots: Map<string, number>;
+  readonly chunks: readonly Chunk[];
+}
+
+class ChunkedSnapshot implements Snapshot {
+  readonly revision: number;
+  readonly size: number;
+  readonly lastPosition: number;
+  readonly #slotCount: number;
+  readonly #slots: Map<string, number>;
+  readonly #chunks: readonly Chunk[];
+
+  constructor(state: State) {
+    this.revision = state.revision;
+    this.size = state.size;
+    this.lastPosition = state.lastPosition;
+    this.#slotCount = state.slotCount;
+    this.#slots = state.slots;
+    this.#chunks = state.chunks;
+  }
+
+  get(key: string): SettingItem | undefined {
+    const slot = this.#slots.get(key);
+    if (slot === undefined || slot >= this.#slotCount) return undefined;
+    return this.#chunks[Math.floor(slot / CHUNK)]?.[slot % CHUNK];
+  }
+
+  indexOf(key: string): number {
+    return this.#slots.get(key) ?? -1;
+  }
+
+  *items(): Iterable<SettingItem> {
+    for (const chunk of this.#chunks)
+      for (const item of chunk ?? []) if (item !== undefined) yield item;
+  }
+
+  with(revision: number, changes: Iterable<ItemChange>): Snapshot {
+    const chunks = [...this.#chunks];
+    const copied = new Set<number>();
+    let { size, lastPosition } = this;
+    let slotCount = this.#slotCount;
+    for (const [key, item] of changes) {
+      let slot = this.#slots.get(key);
+      if (slot === undefined) {
+        if (item === undefined) continue;
+        slot = this.#slots.size;
+        this.#slots.set(key, slot);
+      }
+      slotCount = Math.max(slotCount, slot + 1);
+      const at = Math.floor(slot / CHUNK);
+      const before = chunks[at]?.[slot % CHUNK];
+      size += (item === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+      if (!copied.has(at)) {
+        chunks[at] = [...(chunks[at] ?? [])];
+        copied.add(at);
+      }
+      (chunks[at] as (SettingItem | undefined)[])[slot % CHUNK] = item;
+      lastPosition = Math.max(lastPosition, item?.position ?? 0);
+    }
+    return new ChunkedSnapshot({
+      revision,
+      size,
+      lastPosition,
+      slotCount,
+      slots: this.#slots,
+      chunks,
+    });
+  }
+}

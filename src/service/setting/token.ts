@@ -1,0 +1,41 @@
+import { timingSafeEqual } from "node:crypto";
+
+/** Key of the setting that holds the permanent admin token (contract, section 5). */
+export const TOKEN_KEY = "token";
+/** Fewest and most characters of a token that somebody sets. */
+export const TOKEN_MIN_LENGTH = 32;
+export const TOKEN_MAX_LENGTH = 512;
+
+/** Random bytes of a token that the program makes: 256 bits. */
+const TOKEN_BYTES = 32;
+
+/** @returns a new token, `mooring-` and 43 characters of base64url. */
+export function generateToken(randomBytes: (size: number) => Buffer): string {
+  return `mooring-${randomBytes(TOKEN_BYTES).toString("base64url")}`;
+}
+
+/**
+ * Checks a token that somebody wants to set.
+ *
+ * @returns what is wrong with it, never quoting it; undefined when nothing is.
+ */
+export function checkToken(token: string): string | undefined {
+  if (token.length < TOKEN_MIN_LENGTH)
+    return `a token has at least ${TOKEN_MIN_LENGTH} characters (this one has ${token.length}); reset the token to get a random one`;
+  if (token.length > TOKEN_MAX_LENGTH)
+    return `a token has at most ${TOKEN_MAX_LENGTH} characters (this one has ${token.length})`;
+  if (!/^[\x21-\x7e]+$/.test(token))
+    return "a token consists of visible ASCII characters without spaces, because it travels in a header";
+  return undefined;
+}
+
+/**
+ * Compares in a time that does not depend on where the two differ. An empty stored token equals
+ * nothing.
+ */
+export function tokenEquals(stored: string, sent: string): boolean {
+  if (stored === "") return false;
+  const a = Buffer.from(stored);
+  const b = Buffer.from(sent);
+  return a.length === b.length ? timingSafeEqual(a, b) : !timingSafeEqual(a, a);
+}
