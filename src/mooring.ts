@@ -1,6 +1,4 @@
 import { createHmac, randomBytes } from "node:crypto";
-import type { Server as GrpcServer } from "@grpc/grpc-js";
-import type { FastifyInstance } from "fastify";
 import type { Address } from "./config/address.ts";
 import type { Config } from "./config/config.ts";
 import { createAria2Client } from "./downloader/aria2.ts";
@@ -9,14 +7,14 @@ import { bindContract, type Services } from "./rpc/contract.ts";
 import { registerConnect } from "./rpc/door/connect.ts";
 import { createGrpcServer } from "./rpc/door/grpc.ts";
 import { addHealth, type Health } from "./rpc/door/health.ts";
-import { addReflection } from "./rpc/door/reflection.ts";
-import { type Authenticate, authInterceptor, publicMethods } from "./rpc/interceptor/auth.ts";
+import { addReflection, createReflection } from "./rpc/door/reflection.ts";
+import { type Authenticate, authInterceptor } from "./rpc/interceptor/auth.ts";
 import { readyInterceptor } from "./rpc/interceptor/ready.ts";
 import { reportInterceptor } from "./rpc/interceptor/report.ts";
 import type { Method } from "./rpc/method.ts";
 import { createRequestIds } from "./rpc/request-id.ts";
 import { type Doors, openDoors } from "./server/doors.ts";
-import { createHttpServer } from "./server/http.ts";
+import { createHttpDoor } from "./server/http.ts";
 import { type Logger, logCalls } from "./server/log.ts";
 import { readBuiltIn } from "./service/driver/built-in.ts";
 import { createCatalogue } from "./service/driver/catalogue.ts";
@@ -81,11 +79,14 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   ]);
   const shutdown = new AbortController();
   const requestId = createRequestIds(randomBytes(6).toString("base64url"));
-  const fastify = await createHttpDoor(config, { methods, requestId, shutdown: shutdown.signal });
+  const reflect = createReflection(methods);
+  const http = createHttpDoor(requestId);
+  await registerConnect(http.fastify, { methods, reflect, shutdownSignal: shutdown.signal });
   const grpc = createGrpcServer({ methods, requestId });
-  const health = addStandardServices(grpc, methods);
+  addReflection(grpc, reflect);
+  const health = addHealth(grpc, serviceNames(methods));
   const doors = await openDoors({
-    fastify,
+    http,
     grpc,
     listen: config.listen,
     grpcListen: config.grpcListen,
@@ -117,25 +118,8 @@ async function stop(parts: {
   await parts.started?.close();
 }
 
-/** REST, Connect and gRPC-Web, over HTTP/1.1. */
-async function createHttpDoor(
-  config: Config,
-  options: {
-    readonly methods: readonly Method[];
-    readonly requestId: (sent: string | undefined) => string;
-    readonly shutdown: AbortSignal;
-  },
-): Promise<FastifyInstance> {
-  const { methods } = options;
-  const fastify = createHttpServer(options.requestId);
-  await registerConnect(fastify, { methods, shutdownSignal: options.shutdown });
-  return fastify;
-}
-
-/** Health and reflection, as every gRPC server has them. They need no token. */
-function addStandardServices(grpc: GrpcServer, methods: readonly Method[]): Health {
-  addReflection(grpc, methods);
-  return addHealth(grpc, [...new Set(methods.map((method) => method.desc.parent.typeName))]);
+function serviceNames(methods: readonly Method[]): string[] {
+  return [...new Set(methods.map((method) => method.desc.parent.typeName))];
 }
 
 async function startServices(config: Config, deps: MooringDeps): Promise<Started> {

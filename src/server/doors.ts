@@ -1,17 +1,17 @@
-import type { Server as HttpServer } from "node:http";
 import { createServer, type Server as NetServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Server as GrpcServer, ServerCredentials } from "@grpc/grpc-js";
-import type { FastifyInstance } from "fastify";
+import type { Server as GrpcServer } from "@grpc/grpc-js";
 import type { Address } from "../config/address.ts";
-import { createSharedServer, type TakeConnection, toHttp1 } from "./connection.ts";
+import { createSharedServer, toHttp1 } from "./connection.ts";
+import type { HttpDoor } from "./http.ts";
+import { createHttp2Door } from "./http2.ts";
 import { listen } from "./listen.ts";
 
 /** How often idle connections are looked for while the server drains, in milliseconds. */
 const DRAIN_CHECK = 20;
 
 export interface OpenDoorsOptions {
-  readonly fastify: FastifyInstance;
+  readonly http: HttpDoor;
   readonly grpc: GrpcServer;
   readonly listen: Address;
   /** Undefined: gRPC shares the address. */
@@ -36,25 +36,24 @@ export interface Doors {
  * @throws Error naming the address and what to do.
  */
 export async function openDoors(options: OpenDoorsOptions): Promise<Doors> {
-  const { fastify, grpc, grpcListen } = options;
+  const { grpc, grpcListen } = options;
+  const { fastify, server: http, handler } = options.http;
   await fastify.ready();
-  const http = fastify.server as HttpServer;
-  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
-  const http1 = toHttp1(http);
-  const http2: TakeConnection = (socket) => injector.injectConnection(socket);
+  const http2 = createHttp2Door(grpc, handler);
+  const grpcAlone = grpcListen && createHttp2Door(grpc, undefined);
   const servers: NetServer[] = [];
   const open = async (server: NetServer, at: Address, name: string): Promise<Address> => {
     const address = await listen(server, at, name);
     servers.push(server);
     return address;
   };
-  const shared = createSharedServer({ http1, http2: grpcListen === undefined ? http2 : http1 });
+  const shared = createSharedServer({ http1: toHttp1(http), http2: http2.take });
   const address = await open(shared, options.listen, "MOORING_LISTEN");
-  const ownServer = createServer({ noDelay: true }, http2);
   let grpcAddress = address;
   if (grpcListen !== undefined)
     try {
-      grpcAddress = await open(ownServer, grpcListen, "MOORING_GRPC_LISTEN");
+      const own = createServer({ noDelay: true }, grpcAlone?.take);
+      grpcAddress = await open(own, grpcListen, "MOORING_GRPC_LISTEN");
     } catch (error) {
       shared.close();
       throw error;
@@ -74,7 +73,8 @@ export async function openDoors(options: OpenDoorsOptions): Promise<Doors> {
     }
     http.closeAllConnections();
     grpc.forceShutdown();
-    injector.destroy();
+    http2.close();
+    grpcAlone?.close();
     await fastify.close();
   };
   return { address, grpcAddress, close };

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
 
 /** Limits of HTTP/1.1. Fastify's own defaults are no time-outs at all. */
@@ -15,8 +15,18 @@ const LIMITS = {
   keepAliveTimeout: 72_000,
 } as const;
 
-/** An HTTP/1.1 server, and Fastify on it, that get their connections from elsewhere. */
-export function createHttpServer(requestId: (sent: string | undefined) => string): FastifyInstance {
+/** Fastify, on servers that get their connections from elsewhere. */
+export interface HttpDoor {
+  readonly fastify: FastifyInstance;
+  /** The HTTP/1.1 server. */
+  readonly server: Server;
+  /** What serves a request, for HTTP/2 streams as well. */
+  readonly handler: RequestListener;
+}
+
+/** Makes the HTTP server with its limits; routes are added by the caller. */
+export function createHttpDoor(requestId: (sent: string | undefined) => string): HttpDoor {
+  let made: { server: Server; handler: RequestListener } | undefined;
   const fastify = Fastify({
     logger: false,
     bodyLimit: LIMITS.bodyBytes,
@@ -42,8 +52,10 @@ export function createHttpServer(requestId: (sent: string | undefined) => string
       );
       // It never listens: this starts the check of its time-outs (node:http, setupConnectionsTracking).
       server.emit("listening");
+      made = { server, handler };
       return server;
     },
   });
-  return fastify;
+  if (made === undefined) throw new Error("Fastify made no server");
+  return { fastify, ...made };
 }

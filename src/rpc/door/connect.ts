@@ -7,7 +7,9 @@ import {
 } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import type { Call, Door, HeaderReader, Method } from "../method.ts";
+import type { AnswerReflection } from "./reflection.ts";
 
 /** Longest request message, in bytes. The library's default is 4 GiB. */
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
@@ -28,9 +30,14 @@ const requestKey = createContextKey<FastifyRequest | undefined>(undefined);
 /** The Connect and gRPC-Web door: all methods, for browsers, over HTTP/1.1. */
 export async function registerConnect(
   fastify: FastifyInstance,
-  { methods, shutdownSignal }: { methods: readonly Method[]; shutdownSignal: AbortSignal },
+  options: {
+    readonly methods: readonly Method[];
+    readonly reflect: AnswerReflection;
+    readonly shutdownSignal: AbortSignal;
+  },
 ): Promise<void> {
-  const options: ConnectRouterOptions = {
+  const { methods, reflect, shutdownSignal } = options;
+  const limits: ConnectRouterOptions = {
     connect: true,
     grpcWeb: true,
     // gRPC proper needs HTTP/2 and has a door of its own.
@@ -42,9 +49,17 @@ export async function registerConnect(
     shutdownSignal,
   };
   await fastify.register(fastifyConnectPlugin, {
-    ...options,
+    ...limits,
     contextValues: (request: FastifyRequest) => createContextValues().set(requestKey, request),
-    routes: (router: ConnectRouter) => addServices(router, methods),
+    routes: (router: ConnectRouter) => {
+      addServices(router, methods);
+      // Needs HTTP/2, because its requests are a stream too.
+      router.service(ServerReflection, {
+        async *serverReflectionInfo(requests) {
+          for await (const request of requests) yield reflect(request);
+        },
+      });
+    },
   });
 }
 

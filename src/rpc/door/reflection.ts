@@ -1,28 +1,157 @@
-import { type DescFile, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  createRegistry,
+  type DescFile,
+  fromBinary,
+  type Registry,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import type { Server } from "@grpc/grpc-js";
-import { ReflectionService } from "@grpc/reflection";
+import { Code } from "@connectrpc/connect";
+import type { handleBidiStreamingCall, MethodDefinition, Server } from "@grpc/grpc-js";
+import {
+  ErrorResponseSchema,
+  ExtensionNumberResponseSchema,
+  FileDescriptorResponseSchema,
+  ListServiceResponseSchema,
+  type ServerReflectionRequest,
+  ServerReflectionRequestSchema,
+  type ServerReflectionResponse,
+  ServerReflectionResponseSchema,
+} from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import type { Method } from "../method.ts";
 
-/** Adds server reflection, v1 and v1alpha, for the services of these methods. */
-export function addReflection(server: Server, methods: readonly Method[]): void {
+/** What there is to ask about. */
+interface Contract {
+  readonly registry: Registry;
+  /** By path, such as `mooring/v1/setting.proto`. */
+  readonly fileNamed: ReadonlyMap<string, DescFile>;
+  readonly services: readonly string[];
+}
+
+type Answer = ServerReflectionResponse["messageResponse"];
+export type AnswerReflection = (request: ServerReflectionRequest) => ServerReflectionResponse;
+
+/**
+ * Answers questions about the contract (gRPC server reflection protocol, v1). The descriptors are
+ * the generated ones, so that clients see the options as well; it needs no token, because the
+ * contract is no secret.
+ */
+export function createReflection(methods: readonly Method[]): AnswerReflection {
   const services = new Set(methods.map((method) => method.desc.parent));
   const files = new Set<DescFile>();
   for (const service of services) collect(service.file, files);
-  const fileDescriptorProtos = [...files].map((file) =>
-    Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto)),
-  );
-  // What proto-loader would make of .proto files, as far as the library reads it.
-  const definition = { files: { format: "", type: {}, fileDescriptorProtos } };
-  const reflection = new ReflectionService(
-    definition as unknown as ConstructorParameters<typeof ReflectionService>[0],
-    { services: [...services].map((service) => service.typeName) },
-  );
-  reflection.addToServer(server);
+  const registry = createRegistry(...files);
+  const fileNamed = new Map([...files].map((file) => [`${file.name}.proto`, file]));
+  const names = [...services].map((service) => service.typeName);
+  return (request) =>
+    create(ServerReflectionResponseSchema, {
+      validHost: request.host,
+      originalRequest: request,
+      messageResponse: answer(request.messageRequest, { registry, fileNamed, services: names }),
+    });
 }
 
 function collect(file: DescFile, files: Set<DescFile>): void {
   if (files.has(file)) return;
   files.add(file);
   for (const dependency of file.dependencies) collect(dependency, files);
+}
+
+function answer(
+  question: ServerReflectionRequest["messageRequest"],
+  { registry, fileNamed, services }: Contract,
+): Answer {
+  switch (question.case) {
+    case "listServices": {
+      const value = create(ListServiceResponseSchema, {
+        service: services.map((name) => ({ name })),
+      });
+      return { case: "listServicesResponse", value };
+    }
+    case "fileByFilename":
+      return fileAnswer(fileNamed.get(question.value), question.value);
+    case "fileContainingSymbol":
+      return fileAnswer(fileOfSymbol(registry, question.value), question.value);
+    case "fileContainingExtension": {
+      const { containingType, extensionNumber } = question.value;
+      const extension = extensionsOf(registry, containingType).find(
+        ({ number }) => number === extensionNumber,
+      );
+      return fileAnswer(extension?.file, `${containingType} ${extensionNumber}`);
+    }
+    case "allExtensionNumbersOfType": {
+      const value = create(ExtensionNumberResponseSchema, {
+        baseTypeName: question.value,
+        extensionNumber: extensionsOf(registry, question.value).map(({ number }) => number),
+      });
+      return { case: "allExtensionNumbersResponse", value };
+    }
+    default:
+      return failure(Code.InvalidArgument, "the reflection request asks nothing");
+  }
+}
+
+/** A symbol may also be a method, a field or an enum value: its parent's file has it. */
+function fileOfSymbol(registry: Registry, symbol: string): DescFile | undefined {
+  const desc = registry.get(symbol) ?? registry.get(symbol.slice(0, symbol.lastIndexOf(".")));
+  return desc?.file;
+}
+
+function extensionsOf(registry: Registry, typeName: string) {
+  return [...registry].filter(
+    (desc) => desc.kind === "extension" && desc.extendee.typeName === typeName,
+  ) as Extract<ReturnType<Registry["get"]>, { kind: "extension" }>[];
+}
+
+/** The file and all that it imports: clients would ask for those next. */
+function fileAnswer(file: DescFile | undefined, asked: string): Answer {
+  if (file === undefined) return failure(Code.NotFound, `there is no ${asked.slice(0, 255)} here`);
+  const files = new Set<DescFile>();
+  collect(file, files);
+  const fileDescriptorProto = [...files].map(({ proto }) =>
+    toBinary(FileDescriptorProtoSchema, proto),
+  );
+  const value = create(FileDescriptorResponseSchema, { fileDescriptorProto });
+  return { case: "fileDescriptorResponse", value };
+}
+
+function failure(errorCode: Code, errorMessage: string): Answer {
+  const value = create(ErrorResponseSchema, { errorCode, errorMessage });
+  return { case: "errorResponse", value };
+}
+
+/** Adds reflection to a gRPC server: v1, and v1alpha, whose messages are the same on the wire. */
+export function addReflection(server: Server, reflect: AnswerReflection): void {
+  for (const version of ["v1", "v1alpha"])
+    server.addService(
+      { ServerReflectionInfo: define(`grpc.reflection.${version}.ServerReflection`) },
+      { ServerReflectionInfo: handle(reflect) },
+    );
+}
+
+function define(
+  service: string,
+): MethodDefinition<ServerReflectionRequest, ServerReflectionResponse> {
+  const [input, output] = [ServerReflectionRequestSchema, ServerReflectionResponseSchema];
+  return {
+    path: `/${service}/ServerReflectionInfo`,
+    requestStream: true,
+    responseStream: true,
+    requestSerialize: (message) => Buffer.from(toBinary(input, message)),
+    requestDeserialize: (bytes) => fromBinary(input, bytes),
+    responseSerialize: (message) => Buffer.from(toBinary(output, message)),
+    responseDeserialize: (bytes) => fromBinary(output, bytes),
+  };
+}
+
+function handle(
+  reflect: AnswerReflection,
+): handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse> {
+  return (stream) => {
+    stream.on("data", (request: ServerReflectionRequest) => stream.write(reflect(request)));
+    stream.on("end", () => stream.end());
+    // A broken request ends the stream; there is nobody to tell.
+    stream.on("error", () => stream.end());
+  };
 }

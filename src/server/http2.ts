@@ -1,0 +1,67 @@
+import type { RequestListener } from "node:http";
+import {
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Server as GrpcServer } from "@grpc/grpc-js";
+import { ServerCredentials } from "@grpc/grpc-js";
+import type { TakeConnection } from "./connection.ts";
+
+type StreamListener = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  flags: number,
+  rawHeaders: string[],
+) => void;
+
+/** gRPC proper, but not gRPC-Web (gRPC over HTTP/2, "Requests"). */
+const GRPC_CONTENT_TYPE = /^application\/grpc(?:$|[+;])/;
+
+/** HTTP/2 connections, without TLS: gRPC calls go to grpc-js, all others to the HTTP handler. */
+export interface Http2Door {
+  readonly take: TakeConnection;
+  close(): void;
+}
+
+/**
+ * Serves gRPC, and on the same connections Connect, gRPC-Web and REST over HTTP/2, which clients
+ * such as `buf curl` use for every protocol.
+ *
+ * grpc-js hands out no streams that are not gRPC's: it would answer them with 415. So its internal
+ * HTTP/2 server gets a listener that sorts streams before its own. That reaches into a private
+ * field of a pinned version; a test over every protocol holds it.
+ *
+ * @param handler of HTTP requests; undefined: gRPC alone.
+ */
+export function createHttp2Door(grpc: GrpcServer, handler: RequestListener | undefined): Http2Door {
+  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+  if (handler !== undefined) sortStreams(newestHttp2Server(grpc), handler);
+  return {
+    take: (socket) => injector.injectConnection(socket),
+    close: () => injector.destroy(),
+  };
+}
+
+function newestHttp2Server(grpc: GrpcServer): Http2Server {
+  const { http2Servers } = grpc as unknown as { http2Servers?: Map<Http2Server, unknown> };
+  const server = [...(http2Servers?.keys() ?? [])].at(-1);
+  if (server === undefined)
+    throw new Error("this version of @grpc/grpc-js keeps its HTTP/2 server elsewhere");
+  return server;
+}
+
+function sortStreams(server: Http2Server, handler: RequestListener): void {
+  // Its "stream" listener makes the request and response objects of node:http for a handler.
+  const compatible = createServer(handler as unknown as Parameters<typeof createServer>[1]);
+  const grpcListeners = server.listeners("stream") as StreamListener[];
+  server.removeAllListeners("stream");
+  const sort: StreamListener = (stream, headers, flags, rawHeaders) => {
+    if (GRPC_CONTENT_TYPE.test(headers["content-type"] ?? ""))
+      for (const listener of grpcListeners)
+        listener.call(server, stream, headers, flags, rawHeaders);
+    else compatible.emit("stream", stream, headers, flags, rawHeaders);
+  };
+  server.on("stream", sort);
+}
