@@ -65,6 +65,34 @@ export interface StoredDelta {
   readonly revision: number;
   readonly changed: readonly StoredSetting[];
   readonly deleted: readonly string[];
+  /** Each of the revisions, in order; undefined when there are too many to hold at once. */
+  readonly commits: readonly RevisionCommit[] | undefined;
+}
+
+/** Which revisions a page of the history has. All given members must fit. */
+export interface RevisionFilter {
+  /** Only older ones than this. */
+  readonly before?: number | undefined;
+  readonly key?: string | undefined;
+  readonly actor?: string | undefined;
+  /** At or after, in milliseconds since 1970 UTC. */
+  readonly since?: number | undefined;
+  /** Before, likewise. */
+  readonly until?: number | undefined;
+  readonly limit: number;
+}
+
+/** A revision with the keys that it changed. */
+export interface RevisionSummary extends StoredRevision {
+  readonly keys: readonly string[];
+}
+
+/** How much of the history is kept. */
+export interface Retention {
+  /** Revisions at most. */
+  readonly count: number;
+  /** Older ones go: milliseconds since 1970 UTC. */
+  readonly notBefore: number;
 }
 
 /** The rows that one transaction writes. */
@@ -91,6 +119,8 @@ export interface SettingTransaction {
 export interface SettingStore {
   /** A random id of this database: revisions of two databases are told apart by it. */
   readonly databaseId: string;
+  /** A random key of this database, for the hashes that stand for secrets in its history. */
+  readonly fingerprintKey: Buffer;
   /**
    * Whether another connection has committed since the last call of load, delta or transact.
    * Synchronous and cheap: it is asked at every call that carries a token.
@@ -104,5 +134,25 @@ export interface SettingStore {
    * nothing is written. Waits up to a few seconds for another process's lock.
    */
   transact<T>(work: (transaction: SettingTransaction) => Promise<T>): Promise<T>;
+  /** The oldest revision that the history has; 0: none. */
+  oldestRevision(): Promise<number>;
+  /** A page of the history, newest first. */
+  listRevisions(filter: RevisionFilter): Promise<readonly RevisionSummary[]>;
+  /** Revisions with their changes, oldest first: those after one, up to another, at most `limit`. */
+  commits(after: number, upTo: number, limit: number): Promise<readonly RevisionCommit[]>;
+  /**
+   * What happened to each key in a range of revisions, as one change: from before the first to
+   * after the last.
+   */
+  changesBetween(after: number, upTo: number): Promise<readonly StoredChange[]>;
+  /** Rewrites stored values as they are, without a revision: for sealing them anew. */
+  rewrite(settings: readonly StoredSetting[]): Promise<void>;
+  /**
+   * Forgets the oldest revisions beyond the retention, at most `step` of them; the newest always
+   * stays.
+   *
+   * @returns how many were forgotten.
+   */
+  compact(retention: Retention, step: number): Promise<number>;
   close(): Promise<void>;
 }

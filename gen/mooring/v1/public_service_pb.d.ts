@@ -86,6 +86,108 @@ export declare type GetPublicSettingsResponse = Message<"mooring.v1.GetPublicSet
 export declare const GetPublicSettingsResponseSchema: GenMessage<GetPublicSettingsResponse>;
 
 /**
+ * Request of WatchPublicSettings.
+ *
+ * @generated from message mooring.v1.WatchPublicSettingsRequest
+ */
+export declare type WatchPublicSettingsRequest = Message<"mooring.v1.WatchPublicSettingsRequest"> & {
+  /**
+   * Send what has changed after this revision. Absent: begin with a snapshot.
+   *
+   * @generated from field: optional int64 after_revision = 1;
+   */
+  afterRevision?: bigint | undefined;
+};
+
+/**
+ * Describes the message mooring.v1.WatchPublicSettingsRequest.
+ * Use `create(WatchPublicSettingsRequestSchema)` to create a new message.
+ */
+export declare const WatchPublicSettingsRequestSchema: GenMessage<WatchPublicSettingsRequest>;
+
+/**
+ * One event of WatchPublicSettings. Neither `snapshot` nor `change` set: a
+ * bookmark, which says that nothing up to `revision` was left out.
+ *
+ * @generated from message mooring.v1.WatchPublicSettingsResponse
+ */
+export declare type WatchPublicSettingsResponse = Message<"mooring.v1.WatchPublicSettingsResponse"> & {
+  /**
+   * The revision that this event brings the reader to.
+   *
+   * @generated from field: int64 revision = 1;
+   */
+  revision: bigint;
+
+  /**
+   * All public settings at this revision.
+   *
+   * @generated from field: mooring.v1.PublicSettingsSnapshot snapshot = 2;
+   */
+  snapshot?: PublicSettingsSnapshot | undefined;
+
+  /**
+   * What this revision changed.
+   *
+   * @generated from field: mooring.v1.PublicSettingsChange change = 3;
+   */
+  change?: PublicSettingsChange | undefined;
+};
+
+/**
+ * Describes the message mooring.v1.WatchPublicSettingsResponse.
+ * Use `create(WatchPublicSettingsResponseSchema)` to create a new message.
+ */
+export declare const WatchPublicSettingsResponseSchema: GenMessage<WatchPublicSettingsResponse>;
+
+/**
+ * All public settings at one revision.
+ *
+ * @generated from message mooring.v1.PublicSettingsSnapshot
+ */
+export declare type PublicSettingsSnapshot = Message<"mooring.v1.PublicSettingsSnapshot"> & {
+  /**
+   * Setting key to value.
+   *
+   * @generated from field: map<string, string> settings = 1;
+   */
+  settings: { [key: string]: string };
+};
+
+/**
+ * Describes the message mooring.v1.PublicSettingsSnapshot.
+ * Use `create(PublicSettingsSnapshotSchema)` to create a new message.
+ */
+export declare const PublicSettingsSnapshotSchema: GenMessage<PublicSettingsSnapshot>;
+
+/**
+ * What one revision changed of the public settings.
+ *
+ * @generated from message mooring.v1.PublicSettingsChange
+ */
+export declare type PublicSettingsChange = Message<"mooring.v1.PublicSettingsChange"> & {
+  /**
+   * Settings with a new value, or that have become public.
+   *
+   * @generated from field: map<string, string> set = 1;
+   */
+  set: { [key: string]: string };
+
+  /**
+   * Keys that are gone, or public no more.
+   *
+   * @generated from field: repeated string removed = 2;
+   */
+  removed: string[];
+};
+
+/**
+ * Describes the message mooring.v1.PublicSettingsChange.
+ * Use `create(PublicSettingsChangeSchema)` to create a new message.
+ */
+export declare const PublicSettingsChangeSchema: GenMessage<PublicSettingsChange>;
+
+/**
  * What anybody may read without a token.
  *
  * @generated from service mooring.v1.PublicService
@@ -112,6 +214,19 @@ export declare const PublicService: GenService<{
     methodKind: "unary";
     input: typeof GetPublicSettingsRequestSchema;
     output: typeof GetPublicSettingsResponseSchema;
+  },
+  /**
+   * WatchPublicSettings sends the public settings and then every change of
+   * them, until the client ends the call. The guarantees are those of
+   * SettingService.WatchSettings. Over REST it is a text/event-stream that
+   * resumes by Last-Event-ID.
+   *
+   * @generated from rpc mooring.v1.PublicService.WatchPublicSettings
+   */
+  watchPublicSettings: {
+    methodKind: "server_streaming";
+    input: typeof WatchPublicSettingsRequestSchema;
+    output: typeof WatchPublicSettingsResponseSchema;
   },
 }>;
 

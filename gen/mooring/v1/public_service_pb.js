@@ -10,7 +10,7 @@ import { file_mooring_rest_v1_rest } from "../rest/v1/rest_pb.js";
  * Describes the file mooring/v1/public_service.proto.
  */
 export const file_mooring_v1_public_service = /*@__PURE__*/
-  fileDesc("Ch9tb29yaW5nL3YxL3B1YmxpY19zZXJ2aWNlLnByb3RvEgptb29yaW5nLnYxIg0KC1BpbmdSZXF1ZXN0Ih8KDFBpbmdSZXNwb25zZRIPCgdtZXNzYWdlGAEgASgJIhoKGEdldFB1YmxpY1NldHRpbmdzUmVxdWVzdCKlAQoZR2V0UHVibGljU2V0dGluZ3NSZXNwb25zZRJFCghzZXR0aW5ncxgBIAMoCzIzLm1vb3JpbmcudjEuR2V0UHVibGljU2V0dGluZ3NSZXNwb25zZS5TZXR0aW5nc0VudHJ5EhAKCHJldmlzaW9uGAIgASgDGi8KDVNldHRpbmdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATL/AQoNUHVibGljU2VydmljZRJaCgRQaW5nEhcubW9vcmluZy52MS5QaW5nUmVxdWVzdBoYLm1vb3JpbmcudjEuUGluZ1Jlc3BvbnNlIh+QAgHighkCCAOC0+STAhBiB21lc3NhZ2USBS9waW5nEpEBChFHZXRQdWJsaWNTZXR0aW5ncxIkLm1vb3JpbmcudjEuR2V0UHVibGljU2V0dGluZ3NSZXF1ZXN0GiUubW9vcmluZy52MS5HZXRQdWJsaWNTZXR0aW5nc1Jlc3BvbnNlIi+QAgHighkCCAGC0+STAiBiCHNldHRpbmdzEhQvYXBpL3B1YmxpYy9zZXR0aW5nc2IGcHJvdG8z", [file_google_api_annotations, file_mooring_rest_v1_rest]);
+  fileDesc("Ch9tb29yaW5nL3YxL3B1YmxpY19zZXJ2aWNlLnByb3RvEgptb29yaW5nLnYxIg0KC1BpbmdSZXF1ZXN0Ih8KDFBpbmdSZXNwb25zZRIPCgdtZXNzYWdlGAEgASgJIhoKGEdldFB1YmxpY1NldHRpbmdzUmVxdWVzdCKlAQoZR2V0UHVibGljU2V0dGluZ3NSZXNwb25zZRJFCghzZXR0aW5ncxgBIAMoCzIzLm1vb3JpbmcudjEuR2V0UHVibGljU2V0dGluZ3NSZXNwb25zZS5TZXR0aW5nc0VudHJ5EhAKCHJldmlzaW9uGAIgASgDGi8KDVNldHRpbmdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJMChpXYXRjaFB1YmxpY1NldHRpbmdzUmVxdWVzdBIbCg5hZnRlcl9yZXZpc2lvbhgBIAEoA0gAiAEBQhEKD19hZnRlcl9yZXZpc2lvbiKXAQobV2F0Y2hQdWJsaWNTZXR0aW5nc1Jlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDEjQKCHNuYXBzaG90GAIgASgLMiIubW9vcmluZy52MS5QdWJsaWNTZXR0aW5nc1NuYXBzaG90EjAKBmNoYW5nZRgDIAEoCzIgLm1vb3JpbmcudjEuUHVibGljU2V0dGluZ3NDaGFuZ2UijQEKFlB1YmxpY1NldHRpbmdzU25hcHNob3QSQgoIc2V0dGluZ3MYASADKAsyMC5tb29yaW5nLnYxLlB1YmxpY1NldHRpbmdzU25hcHNob3QuU2V0dGluZ3NFbnRyeRovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiiwEKFFB1YmxpY1NldHRpbmdzQ2hhbmdlEjYKA3NldBgBIAMoCzIpLm1vb3JpbmcudjEuUHVibGljU2V0dGluZ3NDaGFuZ2UuU2V0RW50cnkSDwoHcmVtb3ZlZBgCIAMoCRoqCghTZXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBMrsDCg1QdWJsaWNTZXJ2aWNlEloKBFBpbmcSFy5tb29yaW5nLnYxLlBpbmdSZXF1ZXN0GhgubW9vcmluZy52MS5QaW5nUmVzcG9uc2UiH5ACAeKCGQIIA4LT5JMCEGIHbWVzc2FnZRIFL3BpbmcSmwEKEUdldFB1YmxpY1NldHRpbmdzEiQubW9vcmluZy52MS5HZXRQdWJsaWNTZXR0aW5nc1JlcXVlc3QaJS5tb29yaW5nLnYxLkdldFB1YmxpY1NldHRpbmdzUmVzcG9uc2UiOZACAeKCGQwIASIIcmV2aXNpb26C0+STAiBiCHNldHRpbmdzEhQvYXBpL3B1YmxpYy9zZXR0aW5ncxKvAQoTV2F0Y2hQdWJsaWNTZXR0aW5ncxImLm1vb3JpbmcudjEuV2F0Y2hQdWJsaWNTZXR0aW5nc1JlcXVlc3QaJy5tb29yaW5nLnYxLldhdGNoUHVibGljU2V0dGluZ3NSZXNwb25zZSJFkAIB4oIZHAgEIghyZXZpc2lvbjIOYWZ0ZXJfcmV2aXNpb26C0+STAhwSGi9hcGkvcHVibGljL3NldHRpbmdzL3dhdGNoMAFiBnByb3RvMw", [file_google_api_annotations, file_mooring_rest_v1_rest]);
 
 /**
  * Describes the message mooring.v1.PingRequest.
@@ -39,6 +39,34 @@ export const GetPublicSettingsRequestSchema = /*@__PURE__*/
  */
 export const GetPublicSettingsResponseSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_public_service, 3);
+
+/**
+ * Describes the message mooring.v1.WatchPublicSettingsRequest.
+ * Use `create(WatchPublicSettingsRequestSchema)` to create a new message.
+ */
+export const WatchPublicSettingsRequestSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_public_service, 4);
+
+/**
+ * Describes the message mooring.v1.WatchPublicSettingsResponse.
+ * Use `create(WatchPublicSettingsResponseSchema)` to create a new message.
+ */
+export const WatchPublicSettingsResponseSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_public_service, 5);
+
+/**
+ * Describes the message mooring.v1.PublicSettingsSnapshot.
+ * Use `create(PublicSettingsSnapshotSchema)` to create a new message.
+ */
+export const PublicSettingsSnapshotSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_public_service, 6);
+
+/**
+ * Describes the message mooring.v1.PublicSettingsChange.
+ * Use `create(PublicSettingsChangeSchema)` to create a new message.
+ */
+export const PublicSettingsChangeSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_public_service, 7);
 
 /**
  * What anybody may read without a token.

@@ -2,8 +2,9 @@
 // @generated from file mooring/v1/setting.proto (package mooring.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file mooring/v1/setting.proto.
@@ -73,6 +74,57 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
    * @generated from field: uint32 index = 8;
    */
   index: number;
+
+  /**
+   * The value is a password, token or key: an interface masks it, and the
+   * history does not keep it.
+   *
+   * @generated from field: bool secret = 9;
+   */
+  secret: boolean;
+
+  /**
+   * A file of the deployment declares the value; saves that would change it are
+   * refused.
+   *
+   * @generated from field: bool managed = 10;
+   */
+  managed: boolean;
+
+  /**
+   * What the value is when nobody has set it.
+   *
+   * @generated from field: string default = 11;
+   */
+  default: string;
+
+  /**
+   * Form of a text, such as json_object, regex_lines, list or url. Empty: any.
+   *
+   * @generated from field: string format = 12;
+   */
+  format: string;
+
+  /**
+   * Smallest allowed number. Absent: no bound.
+   *
+   * @generated from field: optional double min = 13;
+   */
+  min?: number | undefined;
+
+  /**
+   * Largest allowed number. Absent: no bound.
+   *
+   * @generated from field: optional double max = 14;
+   */
+  max?: number | undefined;
+
+  /**
+   * The revision that wrote the value last. 0: it is the default.
+   *
+   * @generated from field: int64 revision = 15;
+   */
+  revision: bigint;
 };
 
 /**
@@ -136,6 +188,14 @@ export declare type SettingInput = Message<"mooring.v1.SettingInput"> & {
    * @generated from field: optional int32 flag = 7;
    */
   flag?: number | undefined;
+
+  /**
+   * Save only if this setting has not changed since that revision; 0: only if
+   * it does not exist, or has its default. ABORTED otherwise.
+   *
+   * @generated from field: optional int64 expected_revision = 8;
+   */
+  expectedRevision?: bigint | undefined;
 };
 
 /**
@@ -143,4 +203,188 @@ export declare type SettingInput = Message<"mooring.v1.SettingInput"> & {
  * Use `create(SettingInputSchema)` to create a new message.
  */
 export declare const SettingInputSchema: GenMessage<SettingInput>;
+
+/**
+ * What a revision did to one setting.
+ *
+ * @generated from message mooring.v1.SettingChange
+ */
+export declare type SettingChange = Message<"mooring.v1.SettingChange"> & {
+  /**
+   * The setting's key.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * What happened to it.
+   *
+   * @generated from field: mooring.v1.ChangeKind kind = 2;
+   */
+  kind: ChangeKind;
+
+  /**
+   * Value before. Absent: the setting did not exist. Secret: `********`.
+   *
+   * @generated from field: optional string old_value = 3;
+   */
+  oldValue?: string | undefined;
+
+  /**
+   * Value after. Absent: the setting is gone. Secret: `********`.
+   *
+   * @generated from field: optional string new_value = 4;
+   */
+  newValue?: string | undefined;
+
+  /**
+   * The values are secret.
+   *
+   * @generated from field: bool secret = 5;
+   */
+  secret: boolean;
+};
+
+/**
+ * Describes the message mooring.v1.SettingChange.
+ * Use `create(SettingChangeSchema)` to create a new message.
+ */
+export declare const SettingChangeSchema: GenMessage<SettingChange>;
+
+/**
+ * A list of changes, as one value.
+ *
+ * @generated from message mooring.v1.SettingChanges
+ */
+export declare type SettingChanges = Message<"mooring.v1.SettingChanges"> & {
+  /**
+   * The changes, each key once.
+   *
+   * @generated from field: repeated mooring.v1.SettingChange changes = 1;
+   */
+  changes: SettingChange[];
+};
+
+/**
+ * Describes the message mooring.v1.SettingChanges.
+ * Use `create(SettingChangesSchema)` to create a new message.
+ */
+export declare const SettingChangesSchema: GenMessage<SettingChanges>;
+
+/**
+ * One committed change of settings: when, by whom and how.
+ *
+ * @generated from message mooring.v1.Revision
+ */
+export declare type Revision = Message<"mooring.v1.Revision"> & {
+  /**
+   * The revision's number. Each is one more than the one before.
+   *
+   * @generated from field: int64 revision = 1;
+   */
+  revision: bigint;
+
+  /**
+   * When it was committed.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 2;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * Name of the token that made it, or the part of the program that did.
+   *
+   * @generated from field: string actor = 3;
+   */
+  actor: string;
+
+  /**
+   * The protocol: grpc, grpc-web, connect, rest; or start, file, cli.
+   *
+   * @generated from field: string door = 4;
+   */
+  door: string;
+
+  /**
+   * The rpc, such as `SaveSettings`.
+   *
+   * @generated from field: string method = 5;
+   */
+  method: string;
+
+  /**
+   * The request's id, as in the log.
+   *
+   * @generated from field: string request_id = 6;
+   */
+  requestId: string;
+
+  /**
+   * The client's address.
+   *
+   * @generated from field: string peer = 7;
+   */
+  peer: string;
+
+  /**
+   * Why, where the client said so.
+   *
+   * @generated from field: string reason = 8;
+   */
+  reason: string;
+
+  /**
+   * Keys that it changed.
+   *
+   * @generated from field: repeated string keys = 9;
+   */
+  keys: string[];
+};
+
+/**
+ * Describes the message mooring.v1.Revision.
+ * Use `create(RevisionSchema)` to create a new message.
+ */
+export declare const RevisionSchema: GenMessage<Revision>;
+
+/**
+ * What happened to a setting.
+ *
+ * @generated from enum mooring.v1.ChangeKind
+ */
+export enum ChangeKind {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: CHANGE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It did not exist before.
+   *
+   * @generated from enum value: CHANGE_KIND_ADDED = 1;
+   */
+  ADDED = 1,
+
+  /**
+   * Its value, or the definition of a custom setting, is another.
+   *
+   * @generated from enum value: CHANGE_KIND_CHANGED = 2;
+   */
+  CHANGED = 2,
+
+  /**
+   * It is gone.
+   *
+   * @generated from enum value: CHANGE_KIND_DELETED = 3;
+   */
+  DELETED = 3,
+}
+
+/**
+ * Describes the enum mooring.v1.ChangeKind.
+ */
+export declare const ChangeKindSchema: GenEnum<ChangeKind>;
 

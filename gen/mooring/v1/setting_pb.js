@@ -2,13 +2,14 @@
 // @generated from file mooring/v1/setting.proto (package mooring.v1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file mooring/v1/setting.proto.
  */
 export const file_mooring_v1_setting = /*@__PURE__*/
-  fileDesc("Chhtb29yaW5nL3YxL3NldHRpbmcucHJvdG8SCm1vb3JpbmcudjEifgoHU2V0dGluZxILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAkSDAoEaGVscBgDIAEoCRIMCgR0eXBlGAQgASgJEg8KB29wdGlvbnMYBSABKAkSDQoFZ3JvdXAYBiABKAUSDAoEZmxhZxgHIAEoBRINCgVpbmRleBgIIAEoDSLNAQoMU2V0dGluZ0lucHV0EgsKA2tleRgBIAEoCRISCgV2YWx1ZRgCIAEoCUgAiAEBEhEKBGhlbHAYAyABKAlIAYgBARIRCgR0eXBlGAQgASgJSAKIAQESFAoHb3B0aW9ucxgFIAEoCUgDiAEBEhIKBWdyb3VwGAYgASgFSASIAQESEQoEZmxhZxgHIAEoBUgFiAEBQggKBl92YWx1ZUIHCgVfaGVscEIHCgVfdHlwZUIKCghfb3B0aW9uc0IICgZfZ3JvdXBCBwoFX2ZsYWdiBnByb3RvMw");
+  fileDesc("Chhtb29yaW5nL3YxL3NldHRpbmcucHJvdG8SCm1vb3JpbmcudjEihgIKB1NldHRpbmcSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJEgwKBGhlbHAYAyABKAkSDAoEdHlwZRgEIAEoCRIPCgdvcHRpb25zGAUgASgJEg0KBWdyb3VwGAYgASgFEgwKBGZsYWcYByABKAUSDQoFaW5kZXgYCCABKA0SDgoGc2VjcmV0GAkgASgIEg8KB21hbmFnZWQYCiABKAgSDwoHZGVmYXVsdBgLIAEoCRIOCgZmb3JtYXQYDCABKAkSEAoDbWluGA0gASgBSACIAQESEAoDbWF4GA4gASgBSAGIAQESEAoIcmV2aXNpb24YDyABKANCBgoEX21pbkIGCgRfbWF4IoMCCgxTZXR0aW5nSW5wdXQSCwoDa2V5GAEgASgJEhIKBXZhbHVlGAIgASgJSACIAQESEQoEaGVscBgDIAEoCUgBiAEBEhEKBHR5cGUYBCABKAlIAogBARIUCgdvcHRpb25zGAUgASgJSAOIAQESEgoFZ3JvdXAYBiABKAVIBIgBARIRCgRmbGFnGAcgASgFSAWIAQESHgoRZXhwZWN0ZWRfcmV2aXNpb24YCCABKANIBogBAUIICgZfdmFsdWVCBwoFX2hlbHBCBwoFX3R5cGVCCgoIX29wdGlvbnNCCAoGX2dyb3VwQgcKBV9mbGFnQhQKEl9leHBlY3RlZF9yZXZpc2lvbiKeAQoNU2V0dGluZ0NoYW5nZRILCgNrZXkYASABKAkSJAoEa2luZBgCIAEoDjIWLm1vb3JpbmcudjEuQ2hhbmdlS2luZBIWCglvbGRfdmFsdWUYAyABKAlIAIgBARIWCgluZXdfdmFsdWUYBCABKAlIAYgBARIOCgZzZWNyZXQYBSABKAhCDAoKX29sZF92YWx1ZUIMCgpfbmV3X3ZhbHVlIjwKDlNldHRpbmdDaGFuZ2VzEioKB2NoYW5nZXMYASADKAsyGS5tb29yaW5nLnYxLlNldHRpbmdDaGFuZ2UiswEKCFJldmlzaW9uEhAKCHJldmlzaW9uGAEgASgDEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAMgASgJEgwKBGRvb3IYBCABKAkSDgoGbWV0aG9kGAUgASgJEhIKCnJlcXVlc3RfaWQYBiABKAkSDAoEcGVlchgHIAEoCRIOCgZyZWFzb24YCCABKAkSDAoEa2V5cxgJIAMoCSpyCgpDaGFuZ2VLaW5kEhsKF0NIQU5HRV9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRQ0hBTkdFX0tJTkRfQURERUQQARIXChNDSEFOR0VfS0lORF9DSEFOR0VEEAISFwoTQ0hBTkdFX0tJTkRfREVMRVRFRBADYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message mooring.v1.Setting.
@@ -23,4 +24,39 @@ export const SettingSchema = /*@__PURE__*/
  */
 export const SettingInputSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_setting, 1);
+
+/**
+ * Describes the message mooring.v1.SettingChange.
+ * Use `create(SettingChangeSchema)` to create a new message.
+ */
+export const SettingChangeSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_setting, 2);
+
+/**
+ * Describes the message mooring.v1.SettingChanges.
+ * Use `create(SettingChangesSchema)` to create a new message.
+ */
+export const SettingChangesSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_setting, 3);
+
+/**
+ * Describes the message mooring.v1.Revision.
+ * Use `create(RevisionSchema)` to create a new message.
+ */
+export const RevisionSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_setting, 4);
+
+/**
+ * Describes the enum mooring.v1.ChangeKind.
+ */
+export const ChangeKindSchema = /*@__PURE__*/
+  enumDesc(file_mooring_v1_setting, 0);
+
+/**
+ * What happened to a setting.
+ *
+ * @generated from enum mooring.v1.ChangeKind
+ */
+export const ChangeKind = /*@__PURE__*/
+  tsEnum(ChangeKindSchema);
 

@@ -2,9 +2,10 @@
 // @generated from file mooring/v1/setting_service.proto (package mooring.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
-import type { Setting, SettingInput } from "./setting_pb.js";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { Revision, Setting, SettingChange, SettingChanges, SettingInput } from "./setting_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file mooring/v1/setting_service.proto.
@@ -23,6 +24,13 @@ export declare type ListSettingsRequest = Message<"mooring.v1.ListSettingsReques
    * @generated from field: repeated int32 groups = 1;
    */
   groups: number[];
+
+  /**
+   * Send `********` in place of secret values that are not empty.
+   *
+   * @generated from field: bool mask_secrets = 2;
+   */
+  maskSecrets: boolean;
 };
 
 /**
@@ -70,6 +78,13 @@ export declare type GetSettingRequest = Message<"mooring.v1.GetSettingRequest"> 
    * @generated from field: string key = 1;
    */
   key: string;
+
+  /**
+   * Send `********` in place of secret values that are not empty.
+   *
+   * @generated from field: bool mask_secrets = 2;
+   */
+  maskSecrets: boolean;
 };
 
 /**
@@ -117,6 +132,13 @@ export declare type BatchGetSettingsRequest = Message<"mooring.v1.BatchGetSettin
    * @generated from field: repeated string keys = 1;
    */
   keys: string[];
+
+  /**
+   * Send `********` in place of secret values that are not empty.
+   *
+   * @generated from field: bool mask_secrets = 2;
+   */
+  maskSecrets: boolean;
 };
 
 /**
@@ -164,6 +186,28 @@ export declare type SaveSettingsRequest = Message<"mooring.v1.SaveSettingsReques
    * @generated from field: repeated mooring.v1.SettingInput settings = 1;
    */
   settings: SettingInput[];
+
+  /**
+   * Save only if nothing at all has changed since this revision. ABORTED
+   * otherwise.
+   *
+   * @generated from field: optional int64 expected_revision = 2;
+   */
+  expectedRevision?: bigint | undefined;
+
+  /**
+   * Do everything but commit, and send what would change.
+   *
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
+
+  /**
+   * Why, for the history; at most 500 characters.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
 };
 
 /**
@@ -184,6 +228,13 @@ export declare type SaveSettingsResponse = Message<"mooring.v1.SaveSettingsRespo
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
+
+  /**
+   * With dry_run: what would change. Absent otherwise.
+   *
+   * @generated from field: mooring.v1.SettingChanges preview = 2;
+   */
+  preview?: SettingChanges | undefined;
 };
 
 /**
@@ -204,6 +255,21 @@ export declare type DeleteSettingRequest = Message<"mooring.v1.DeleteSettingRequ
    * @generated from field: string key = 1;
    */
   key: string;
+
+  /**
+   * Delete only if the setting has not changed since this revision. ABORTED
+   * otherwise.
+   *
+   * @generated from field: optional int64 expected_revision = 2;
+   */
+  expectedRevision?: bigint | undefined;
+
+  /**
+   * Why, for the history; at most 500 characters.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
 };
 
 /**
@@ -390,6 +456,659 @@ export declare type SetQbittorrentResponse = Message<"mooring.v1.SetQbittorrentR
 export declare const SetQbittorrentResponseSchema: GenMessage<SetQbittorrentResponse>;
 
 /**
+ * Request of WatchSettings.
+ *
+ * @generated from message mooring.v1.WatchSettingsRequest
+ */
+export declare type WatchSettingsRequest = Message<"mooring.v1.WatchSettingsRequest"> & {
+  /**
+   * Send what has changed after this revision. Absent: begin with a snapshot.
+   *
+   * @generated from field: optional int64 after_revision = 1;
+   */
+  afterRevision?: bigint | undefined;
+
+  /**
+   * Only these keys. Empty: all. Revisions that change none of them come as
+   * bookmarks.
+   *
+   * @generated from field: repeated string keys = 2;
+   */
+  keys: string[];
+};
+
+/**
+ * Describes the message mooring.v1.WatchSettingsRequest.
+ * Use `create(WatchSettingsRequestSchema)` to create a new message.
+ */
+export declare const WatchSettingsRequestSchema: GenMessage<WatchSettingsRequest>;
+
+/**
+ * One event of WatchSettings. Neither `snapshot` nor `change` set: a bookmark,
+ * which says that nothing up to `revision` was left out.
+ *
+ * @generated from message mooring.v1.WatchSettingsResponse
+ */
+export declare type WatchSettingsResponse = Message<"mooring.v1.WatchSettingsResponse"> & {
+  /**
+   * The revision that this event brings the reader to.
+   *
+   * @generated from field: int64 revision = 1;
+   */
+  revision: bigint;
+
+  /**
+   * All settings at this revision, secret values masked.
+   *
+   * @generated from field: mooring.v1.SettingsSnapshot snapshot = 2;
+   */
+  snapshot?: SettingsSnapshot | undefined;
+
+  /**
+   * What this revision changed.
+   *
+   * @generated from field: mooring.v1.SettingsChange change = 3;
+   */
+  change?: SettingsChange | undefined;
+};
+
+/**
+ * Describes the message mooring.v1.WatchSettingsResponse.
+ * Use `create(WatchSettingsResponseSchema)` to create a new message.
+ */
+export declare const WatchSettingsResponseSchema: GenMessage<WatchSettingsResponse>;
+
+/**
+ * Settings at one revision.
+ *
+ * @generated from message mooring.v1.SettingsSnapshot
+ */
+export declare type SettingsSnapshot = Message<"mooring.v1.SettingsSnapshot"> & {
+  /**
+   * Settings in list order.
+   *
+   * @generated from field: repeated mooring.v1.Setting settings = 1;
+   */
+  settings: Setting[];
+};
+
+/**
+ * Describes the message mooring.v1.SettingsSnapshot.
+ * Use `create(SettingsSnapshotSchema)` to create a new message.
+ */
+export declare const SettingsSnapshotSchema: GenMessage<SettingsSnapshot>;
+
+/**
+ * What one revision changed.
+ *
+ * @generated from message mooring.v1.SettingsChange
+ */
+export declare type SettingsChange = Message<"mooring.v1.SettingsChange"> & {
+  /**
+   * When it was committed.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * Name of the token that made it.
+   *
+   * @generated from field: string actor = 2;
+   */
+  actor: string;
+
+  /**
+   * The changes, each key once.
+   *
+   * @generated from field: repeated mooring.v1.SettingChange changes = 3;
+   */
+  changes: SettingChange[];
+};
+
+/**
+ * Describes the message mooring.v1.SettingsChange.
+ * Use `create(SettingsChangeSchema)` to create a new message.
+ */
+export declare const SettingsChangeSchema: GenMessage<SettingsChange>;
+
+/**
+ * Request of ListRevisions.
+ *
+ * @generated from message mooring.v1.ListRevisionsRequest
+ */
+export declare type ListRevisionsRequest = Message<"mooring.v1.ListRevisionsRequest"> & {
+  /**
+   * Revisions of one page, 1 to 1,000. 0: 50.
+   *
+   * @generated from field: int32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * From the page before. Empty: the newest revisions.
+   *
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+
+  /**
+   * Only revisions that changed this key.
+   *
+   * @generated from field: string key = 3;
+   */
+  key: string;
+
+  /**
+   * Only revisions by this actor.
+   *
+   * @generated from field: string actor = 4;
+   */
+  actor: string;
+
+  /**
+   * Only revisions at or after this time.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 5;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Only revisions before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 6;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message mooring.v1.ListRevisionsRequest.
+ * Use `create(ListRevisionsRequestSchema)` to create a new message.
+ */
+export declare const ListRevisionsRequestSchema: GenMessage<ListRevisionsRequest>;
+
+/**
+ * Reply of ListRevisions.
+ *
+ * @generated from message mooring.v1.ListRevisionsResponse
+ */
+export declare type ListRevisionsResponse = Message<"mooring.v1.ListRevisionsResponse"> & {
+  /**
+   * Revisions, newest first.
+   *
+   * @generated from field: repeated mooring.v1.Revision revisions = 1;
+   */
+  revisions: Revision[];
+
+  /**
+   * For the next page. Empty: this was the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * The oldest revision that is kept. 0: none.
+   *
+   * @generated from field: int64 oldest_revision = 3;
+   */
+  oldestRevision: bigint;
+};
+
+/**
+ * Describes the message mooring.v1.ListRevisionsResponse.
+ * Use `create(ListRevisionsResponseSchema)` to create a new message.
+ */
+export declare const ListRevisionsResponseSchema: GenMessage<ListRevisionsResponse>;
+
+/**
+ * Request of GetRevision.
+ *
+ * @generated from message mooring.v1.GetRevisionRequest
+ */
+export declare type GetRevisionRequest = Message<"mooring.v1.GetRevisionRequest"> & {
+  /**
+   * The revision.
+   *
+   * @generated from field: int64 revision = 1;
+   */
+  revision: bigint;
+};
+
+/**
+ * Describes the message mooring.v1.GetRevisionRequest.
+ * Use `create(GetRevisionRequestSchema)` to create a new message.
+ */
+export declare const GetRevisionRequestSchema: GenMessage<GetRevisionRequest>;
+
+/**
+ * Reply of GetRevision.
+ *
+ * @generated from message mooring.v1.GetRevisionResponse
+ */
+export declare type GetRevisionResponse = Message<"mooring.v1.GetRevisionResponse"> & {
+  /**
+   * When, by whom and how.
+   *
+   * @generated from field: mooring.v1.Revision revision = 1;
+   */
+  revision?: Revision | undefined;
+
+  /**
+   * What it changed.
+   *
+   * @generated from field: repeated mooring.v1.SettingChange changes = 2;
+   */
+  changes: SettingChange[];
+};
+
+/**
+ * Describes the message mooring.v1.GetRevisionResponse.
+ * Use `create(GetRevisionResponseSchema)` to create a new message.
+ */
+export declare const GetRevisionResponseSchema: GenMessage<GetRevisionResponse>;
+
+/**
+ * Request of DiffRevisions.
+ *
+ * @generated from message mooring.v1.DiffRevisionsRequest
+ */
+export declare type DiffRevisionsRequest = Message<"mooring.v1.DiffRevisionsRequest"> & {
+  /**
+   * The revision to compare from.
+   *
+   * @generated from field: int64 from = 1;
+   */
+  from: bigint;
+
+  /**
+   * The revision to compare to. 0: the newest.
+   *
+   * @generated from field: int64 to = 2;
+   */
+  to: bigint;
+};
+
+/**
+ * Describes the message mooring.v1.DiffRevisionsRequest.
+ * Use `create(DiffRevisionsRequestSchema)` to create a new message.
+ */
+export declare const DiffRevisionsRequestSchema: GenMessage<DiffRevisionsRequest>;
+
+/**
+ * Reply of DiffRevisions.
+ *
+ * @generated from message mooring.v1.DiffRevisionsResponse
+ */
+export declare type DiffRevisionsResponse = Message<"mooring.v1.DiffRevisionsResponse"> & {
+  /**
+   * What differs, each key once.
+   *
+   * @generated from field: repeated mooring.v1.SettingChange changes = 1;
+   */
+  changes: SettingChange[];
+};
+
+/**
+ * Describes the message mooring.v1.DiffRevisionsResponse.
+ * Use `create(DiffRevisionsResponseSchema)` to create a new message.
+ */
+export declare const DiffRevisionsResponseSchema: GenMessage<DiffRevisionsResponse>;
+
+/**
+ * Request of Rollback.
+ *
+ * @generated from message mooring.v1.RollbackRequest
+ */
+export declare type RollbackRequest = Message<"mooring.v1.RollbackRequest"> & {
+  /**
+   * The revision to go back to.
+   *
+   * @generated from field: int64 to = 1;
+   */
+  to: bigint;
+
+  /**
+   * Only these keys. Empty: all that have changed since.
+   *
+   * @generated from field: repeated string keys = 2;
+   */
+  keys: string[];
+
+  /**
+   * Roll back only if nothing at all has changed since this revision. ABORTED
+   * otherwise.
+   *
+   * @generated from field: optional int64 expected_revision = 3;
+   */
+  expectedRevision?: bigint | undefined;
+
+  /**
+   * Do everything but commit.
+   *
+   * @generated from field: bool dry_run = 4;
+   */
+  dryRun: boolean;
+
+  /**
+   * Why, for the history; at most 500 characters.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message mooring.v1.RollbackRequest.
+ * Use `create(RollbackRequestSchema)` to create a new message.
+ */
+export declare const RollbackRequestSchema: GenMessage<RollbackRequest>;
+
+/**
+ * Reply of Rollback.
+ *
+ * @generated from message mooring.v1.RollbackResponse
+ */
+export declare type RollbackResponse = Message<"mooring.v1.RollbackResponse"> & {
+  /**
+   * The revision after the rollback, or the newest with dry_run.
+   *
+   * @generated from field: int64 revision = 1;
+   */
+  revision: bigint;
+
+  /**
+   * What was changed, or with dry_run would be.
+   *
+   * @generated from field: repeated mooring.v1.SettingChange changes = 2;
+   */
+  changes: SettingChange[];
+
+  /**
+   * What can't be brought back, and why.
+   *
+   * @generated from field: repeated mooring.v1.SkippedSetting skipped = 3;
+   */
+  skipped: SkippedSetting[];
+};
+
+/**
+ * Describes the message mooring.v1.RollbackResponse.
+ * Use `create(RollbackResponseSchema)` to create a new message.
+ */
+export declare const RollbackResponseSchema: GenMessage<RollbackResponse>;
+
+/**
+ * A setting that was left as it is.
+ *
+ * @generated from message mooring.v1.SkippedSetting
+ */
+export declare type SkippedSetting = Message<"mooring.v1.SkippedSetting"> & {
+  /**
+   * The setting's key.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * Why, for a person.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message mooring.v1.SkippedSetting.
+ * Use `create(SkippedSettingSchema)` to create a new message.
+ */
+export declare const SkippedSettingSchema: GenMessage<SkippedSetting>;
+
+/**
+ * Request of ExportSettings.
+ *
+ * @generated from message mooring.v1.ExportSettingsRequest
+ */
+export declare type ExportSettingsRequest = Message<"mooring.v1.ExportSettingsRequest"> & {
+  /**
+   * What happens to secret values.
+   *
+   * @generated from field: mooring.v1.SecretsMode secrets = 1;
+   */
+  secrets: SecretsMode;
+
+  /**
+   * For SECRETS_MODE_SEAL: at least 8 characters. It is not stored.
+   *
+   * @generated from field: string passphrase = 2;
+   */
+  passphrase: string;
+};
+
+/**
+ * Describes the message mooring.v1.ExportSettingsRequest.
+ * Use `create(ExportSettingsRequestSchema)` to create a new message.
+ */
+export declare const ExportSettingsRequestSchema: GenMessage<ExportSettingsRequest>;
+
+/**
+ * Reply of ExportSettings.
+ *
+ * @generated from message mooring.v1.ExportSettingsResponse
+ */
+export declare type ExportSettingsResponse = Message<"mooring.v1.ExportSettingsResponse"> & {
+  /**
+   * The backup.
+   *
+   * @generated from field: google.protobuf.Struct document = 1;
+   */
+  document?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message mooring.v1.ExportSettingsResponse.
+ * Use `create(ExportSettingsResponseSchema)` to create a new message.
+ */
+export declare const ExportSettingsResponseSchema: GenMessage<ExportSettingsResponse>;
+
+/**
+ * Request of ImportSettings.
+ *
+ * @generated from message mooring.v1.ImportSettingsRequest
+ */
+export declare type ImportSettingsRequest = Message<"mooring.v1.ImportSettingsRequest"> & {
+  /**
+   * The backup: the JSON document of an export, or of the web page's backup.
+   *
+   * @generated from field: google.protobuf.Struct document = 1;
+   */
+  document?: JsonObject | undefined;
+
+  /**
+   * The passphrase or password that the backup was made with, if any.
+   *
+   * @generated from field: string passphrase = 2;
+   */
+  passphrase: string;
+
+  /**
+   * Do everything but commit.
+   *
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
+
+  /**
+   * Leave out settings with values that are refused, instead of refusing all.
+   *
+   * @generated from field: bool skip_invalid = 4;
+   */
+  skipInvalid: boolean;
+
+  /**
+   * Why, for the history; at most 500 characters.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message mooring.v1.ImportSettingsRequest.
+ * Use `create(ImportSettingsRequestSchema)` to create a new message.
+ */
+export declare const ImportSettingsRequestSchema: GenMessage<ImportSettingsRequest>;
+
+/**
+ * Reply of ImportSettings.
+ *
+ * @generated from message mooring.v1.ImportSettingsResponse
+ */
+export declare type ImportSettingsResponse = Message<"mooring.v1.ImportSettingsResponse"> & {
+  /**
+   * The revision after the import, or the newest with dry_run.
+   *
+   * @generated from field: int64 revision = 1;
+   */
+  revision: bigint;
+
+  /**
+   * What became, or with dry_run would become, of each setting.
+   *
+   * @generated from field: repeated mooring.v1.ImportedSetting settings = 2;
+   */
+  settings: ImportedSetting[];
+};
+
+/**
+ * Describes the message mooring.v1.ImportSettingsResponse.
+ * Use `create(ImportSettingsResponseSchema)` to create a new message.
+ */
+export declare const ImportSettingsResponseSchema: GenMessage<ImportSettingsResponse>;
+
+/**
+ * What became of one setting of a backup.
+ *
+ * @generated from message mooring.v1.ImportedSetting
+ */
+export declare type ImportedSetting = Message<"mooring.v1.ImportedSetting"> & {
+  /**
+   * The setting's key.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * What became of it.
+   *
+   * @generated from field: mooring.v1.ImportOutcome outcome = 2;
+   */
+  outcome: ImportOutcome;
+
+  /**
+   * Why it was skipped. Empty otherwise.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message mooring.v1.ImportedSetting.
+ * Use `create(ImportedSettingSchema)` to create a new message.
+ */
+export declare const ImportedSettingSchema: GenMessage<ImportedSetting>;
+
+/**
+ * What an export does with secret values.
+ *
+ * @generated from enum mooring.v1.SecretsMode
+ */
+export enum SecretsMode {
+  /**
+   * As SECRETS_MODE_OMIT.
+   *
+   * @generated from enum value: SECRETS_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Secret settings are left out.
+   *
+   * @generated from enum value: SECRETS_MODE_OMIT = 1;
+   */
+  OMIT = 1,
+
+  /**
+   * Secret settings are sealed with the passphrase.
+   *
+   * @generated from enum value: SECRETS_MODE_SEAL = 2;
+   */
+  SEAL = 2,
+
+  /**
+   * Secret settings stand in the clear.
+   *
+   * @generated from enum value: SECRETS_MODE_CLEAR = 3;
+   */
+  CLEAR = 3,
+}
+
+/**
+ * Describes the enum mooring.v1.SecretsMode.
+ */
+export declare const SecretsModeSchema: GenEnum<SecretsMode>;
+
+/**
+ * What became of a setting of a backup.
+ *
+ * @generated from enum mooring.v1.ImportOutcome
+ */
+export enum ImportOutcome {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: IMPORT_OUTCOME_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It did not exist here.
+   *
+   * @generated from enum value: IMPORT_OUTCOME_ADDED = 1;
+   */
+  ADDED = 1,
+
+  /**
+   * It had another value.
+   *
+   * @generated from enum value: IMPORT_OUTCOME_CHANGED = 2;
+   */
+  CHANGED = 2,
+
+  /**
+   * It was the same.
+   *
+   * @generated from enum value: IMPORT_OUTCOME_UNCHANGED = 3;
+   */
+  UNCHANGED = 3,
+
+  /**
+   * It was left out.
+   *
+   * @generated from enum value: IMPORT_OUTCOME_SKIPPED = 4;
+   */
+  SKIPPED = 4,
+}
+
+/**
+ * Describes the enum mooring.v1.ImportOutcome.
+ */
+export declare const ImportOutcomeSchema: GenEnum<ImportOutcome>;
+
+/**
  * The site's settings. Every method needs the admin token.
  *
  * @generated from service mooring.v1.SettingService
@@ -429,7 +1148,9 @@ export declare const SettingService: GenService<{
   },
   /**
    * SaveSettings writes settings in one transaction: all or nothing.
-   * INVALID_ARGUMENT lists every value that is refused.
+   * INVALID_ARGUMENT lists every value that is refused. ABORTED: something has
+   * changed since an expected revision; the message says what, when and by whom.
+   * FAILED_PRECONDITION: a file of the deployment manages the setting.
    *
    * @generated from rpc mooring.v1.SettingService.SaveSettings
    */
@@ -481,6 +1202,93 @@ export declare const SettingService: GenService<{
     methodKind: "unary";
     input: typeof SetQbittorrentRequestSchema;
     output: typeof SetQbittorrentResponseSchema;
+  },
+  /**
+   * WatchSettings sends all settings and then every change, until the client
+   * ends the call. It guarantees, of the events of one stream, that they are
+   * - ordered: revisions only grow;
+   * - unique: no revision comes twice;
+   * - reliable: no revision of the asked range is missing;
+   * - atomic: all changes of a revision are in one event;
+   * - resumable: after any revision that is kept, at any instance;
+   * - bookmarked: progress is sent while nothing changes.
+   * OUT_OF_RANGE: the asked revision is older than what is kept; the message
+   * says which is the oldest. RESOURCE_EXHAUSTED: the client reads too slowly.
+   * UNAVAILABLE: the service stops; resume elsewhere. Values of secret settings
+   * are never sent.
+   *
+   * @generated from rpc mooring.v1.SettingService.WatchSettings
+   */
+  watchSettings: {
+    methodKind: "server_streaming";
+    input: typeof WatchSettingsRequestSchema;
+    output: typeof WatchSettingsResponseSchema;
+  },
+  /**
+   * ListRevisions reads the history, newest first.
+   *
+   * @generated from rpc mooring.v1.SettingService.ListRevisions
+   */
+  listRevisions: {
+    methodKind: "unary";
+    input: typeof ListRevisionsRequestSchema;
+    output: typeof ListRevisionsResponseSchema;
+  },
+  /**
+   * GetRevision reads one revision with old and new values. NOT_FOUND for one
+   * that was never made; OUT_OF_RANGE for one that is not kept any more.
+   *
+   * @generated from rpc mooring.v1.SettingService.GetRevision
+   */
+  getRevision: {
+    methodKind: "unary";
+    input: typeof GetRevisionRequestSchema;
+    output: typeof GetRevisionResponseSchema;
+  },
+  /**
+   * DiffRevisions reads what changed between two revisions, as if it had been
+   * one change. `from` may be the later one.
+   *
+   * @generated from rpc mooring.v1.SettingService.DiffRevisions
+   */
+  diffRevisions: {
+    methodKind: "unary";
+    input: typeof DiffRevisionsRequestSchema;
+    output: typeof DiffRevisionsResponseSchema;
+  },
+  /**
+   * Rollback brings settings back to what they were at a revision, as a new
+   * revision. Secret settings that have changed since can't be brought back,
+   * because the history does not keep them; they are listed as skipped.
+   *
+   * @generated from rpc mooring.v1.SettingService.Rollback
+   */
+  rollback: {
+    methodKind: "unary";
+    input: typeof RollbackRequestSchema;
+    output: typeof RollbackResponseSchema;
+  },
+  /**
+   * ExportSettings writes a backup: one versioned JSON document that
+   * ImportSettings reads.
+   *
+   * @generated from rpc mooring.v1.SettingService.ExportSettings
+   */
+  exportSettings: {
+    methodKind: "unary";
+    input: typeof ExportSettingsRequestSchema;
+    output: typeof ExportSettingsResponseSchema;
+  },
+  /**
+   * ImportSettings reads a backup, Mooring's own or one that the AList or
+   * OpenList web page wrote, in one transaction.
+   *
+   * @generated from rpc mooring.v1.SettingService.ImportSettings
+   */
+  importSettings: {
+    methodKind: "unary";
+    input: typeof ImportSettingsRequestSchema;
+    output: typeof ImportSettingsResponseSchema;
   },
 }>;
 

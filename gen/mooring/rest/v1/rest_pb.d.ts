@@ -56,6 +56,14 @@ export declare type Rest = Message<"mooring.rest.v1.Rest"> & {
    * @generated from field: string if_match = 5;
    */
   ifMatch: string;
+
+  /**
+   * The optional int64 request field that Last-Event-ID fills, for REPLY_EVENTS
+   * (HTML Living Standard, section 9.2.4).
+   *
+   * @generated from field: string last_event_id = 6;
+   */
+  lastEventId: string;
 };
 
 /**

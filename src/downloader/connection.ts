@@ -1,0 +1,75 @@
+import type { ClientRequest } from "node:http";
+import { isIP, type LookupFunction } from "node:net";
+import type { SecureContextOptions } from "node:tls";
+import type { Target } from "./failure.ts";
+
+/** Limits of a client and what it reaches the network with. */
+export interface ClientOptions {
+  /**
+   * For everything that one call does: look-up, connect, TLS, all requests and replies. In
+   * milliseconds, 5000 by default.
+   */
+  readonly timeoutMs?: number;
+  /** A longer reply is an error. In bytes, 65536 by default. */
+  readonly maxReplyBytes?: number;
+  /**
+   * Certificate authorities in PEM that are trusted instead of the runtime's own list. By default
+   * that list, with those of NODE_EXTRA_CA_CERTS.
+   */
+  readonly ca?: string | string[];
+  /** Looks up host names and calls back later, like `dns.lookup` and by default that. */
+  readonly lookup?: LookupFunction;
+}
+
+/** What every exchange of one call shares. */
+export interface Connection {
+  readonly target: Target;
+  readonly signal: AbortSignal;
+  readonly maxReplyBytes: number;
+  readonly network: NetworkOptions;
+}
+
+/** Options that `node:http`, `node:https` and `ws` all take. */
+export type NetworkOptions = SecureContextOptions & {
+  readonly maxHeaderSize: number;
+  readonly lookup?: LookupFunction;
+};
+
+/** How far an exchange has come. A failure is named after the step that it happened in. */
+export type Step = "DNS lookup" | "connect" | "TLS" | "reply";
+
+export const DEFAULT_TIMEOUT_MS = 5_000;
+export const DEFAULT_MAX_REPLY_BYTES = 65_536;
+const MAX_HEADER_BYTES = 16_384;
+
+/** The network options of a client, with the limit of a reply's headers (16 KiB) set explicitly. */
+export function networkOptions({ ca, lookup }: ClientOptions): NetworkOptions {
+  return {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    ...(ca === undefined ? {} : { ca }),
+    ...(lookup === undefined ? {} : { lookup }),
+  };
+}
+
+/** Whether a URL's scheme means TLS. */
+export function isSecure(url: URL): boolean {
+  return url.protocol === "https:" || url.protocol === "wss:";
+}
+
+/** Follows a request's socket; the returned function says which step it is in. */
+export function watchSteps(request: ClientRequest, url: URL): () => Step {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  let step: Step = isIP(host) === 0 ? "DNS lookup" : "connect";
+  request.once("socket", (socket) => {
+    socket.on("lookup", (error: Error | null) => {
+      if (!error) step = "connect";
+    });
+    socket.once("connect", () => {
+      step = isSecure(url) ? "TLS" : "reply";
+    });
+    socket.once("secureConnect", () => {
+      step = "reply";
+    });
+  });
+  return () => step;
+}

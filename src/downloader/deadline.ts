@@ -1,0 +1,44 @@
+/**
+ * Runs something with a signal that is aborted when the time is up or the caller gives up,
+ * whichever comes first. Time that is up has a `TimeoutError` as its reason. The timer is gone when
+ * the returned promise settles.
+ */
+export async function withDeadline<T>(
+  timeoutMs: number,
+  caller: AbortSignal | undefined,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const time = new AbortController();
+  const timer = setTimeout(() => time.abort(timeUp()), timeoutMs);
+  const signal = caller === undefined ? time.signal : AbortSignal.any([caller, time.signal]);
+  try {
+    return await run(signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * A promise that somebody else settles and that an aborted signal rejects with its reason, whatever
+ * becomes of the rest.
+ */
+export async function abortable<T>(
+  signal: AbortSignal,
+  start: (resolve: (value: T) => void, reject: (reason: unknown) => void) => void,
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const giveUp = () => reject(signal.reason);
+  signal.addEventListener("abort", giveUp, { once: true });
+  if (signal.aborted) giveUp();
+  start(resolve, reject);
+  return await promise.finally(() => signal.removeEventListener("abort", giveUp));
+}
+
+/** Whether an aborted signal ran out of time, instead of being cancelled. */
+export function isTimeUp(signal: AbortSignal): boolean {
+  return signal.reason instanceof Error && signal.reason.name === "TimeoutError";
+}
+
+function timeUp(): DOMException {
+  return new DOMException("the time is up", "TimeoutError");
+}

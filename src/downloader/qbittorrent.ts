@@ -1,0 +1,153 @@
+import { Code } from "@connectrpc/connect";
+import { type Address, type AddressRule, parseAddress } from "./address.ts";
+import {
+  type ClientOptions,
+  DEFAULT_MAX_REPLY_BYTES,
+  DEFAULT_TIMEOUT_MS,
+  networkOptions,
+} from "./connection.ts";
+import { withDeadline } from "./deadline.ts";
+import { failure, type Target, unexpectedStatus } from "./failure.ts";
+import type { HttpReply } from "./http-exchange.ts";
+import { createSession, type Session } from "./qbittorrent-session.ts";
+import { readVersion } from "./version.ts";
+
+/** Which qBittorrent to ask. */
+export interface QbittorrentCall {
+  /**
+   * Address of its Web UI: http or https, with the user name and password in it, percent-encoded
+   * (`http://admin:secret@host:8080/`). A sub-folder of a reverse proxy belongs to it; a query and
+   * fragment are ignored.
+   */
+  readonly url: string;
+  /** Gives up early: CANCELED. */
+  readonly signal?: AbortSignal;
+}
+
+/** Asks a qBittorrent. */
+export interface QbittorrentClient {
+  /**
+   * Logs in where a login is needed, reads the version (such as `v4.5.2`) and logs out, by the
+   * Web API 2.x of qBittorrent 4.1 and later.
+   *
+   * Throws a ServiceError that names the failed step and what to look at: INVALID_ARGUMENT for an
+   * address that cannot be right, FAILED_PRECONDITION when qBittorrent refuses the login, this
+   * client or this way to it (banned; Host header and CSRF checks), DEADLINE_EXCEEDED when the time
+   * is up, CANCELED by the signal, UNAVAILABLE for everything else between here and a proper
+   * answer. Neither the message nor the cause holds the password or anything of a reply.
+   */
+  checkLogin(call: QbittorrentCall): Promise<{ version: string }>;
+}
+
+const ADDRESS: AddressRule = {
+  field: "url",
+  schemes: ["http:", "https:"],
+  example: "http://admin:password@127.0.0.1:8080/",
+};
+
+/** Makes a client that keeps nothing between calls: each has a session of its own. */
+export function createQbittorrentClient(options: ClientOptions = {}): QbittorrentClient {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, maxReplyBytes = DEFAULT_MAX_REPLY_BYTES } = options;
+  const network = networkOptions(options);
+  return {
+    async checkLogin({ url, signal: caller }) {
+      const address = parseAddress(url, ADDRESS);
+      const target = qbittorrentTarget(address, timeoutMs);
+      return await withDeadline(timeoutMs, caller, async (signal) => {
+        const session = createSession(address.url, { target, signal, maxReplyBytes, network });
+        try {
+          return { version: await versionAfterLogin(session, address, target) };
+        } finally {
+          await session.end();
+        }
+      });
+    },
+  };
+}
+
+function qbittorrentTarget(address: Address, timeoutMs: number): Target {
+  return {
+    program: "qBittorrent",
+    shown: address.shown,
+    reachable:
+      "Check that qBittorrent runs with its Web UI enabled and listens on this address and port. " +
+      "In a container, localhost means the container itself.",
+    recognizable: "Check that this is the address of qBittorrent's Web UI, version 4.1 or later.",
+    timeoutMs,
+    secrets: [address.password],
+  };
+}
+
+// The version is asked for before any login: an instance that lets this client in without one needs
+// no user name, and a Host header or CSRF check that fails shows here and not as a failed login.
+async function versionAfterLogin(session: Session, address: Address, target: Target) {
+  const before = await session.get("app/version");
+  if (before.status !== 403) return versionOf(before, target);
+  await login(session, address, target);
+  const after = await session.get("app/version");
+  if (after.status === 403) throw sessionLost(target);
+  return versionOf(after, target);
+}
+
+// Wrong credentials: 200 "Fails." until 5.1, 401 from 5.2. Right ones: 200 "Ok.", 204 from 5.2.
+async function login(session: Session, { user, password }: Address, target: Target): Promise<void> {
+  if (user === "" && password === "") throw loginNeeded(target);
+  const reply = await session.post("auth/login", { username: user, password });
+  const { status, body } = reply;
+  if (status === 204 || (status === 200 && body.trimEnd() === "Ok.")) return;
+  if (status === 401 || (status === 200 && body.trimEnd() === "Fails.")) throw loginRefused(target);
+  if (status === 403) throw banned(target);
+  throw status === 200 ? notQbittorrent(target) : unexpectedStatus(target, reply);
+}
+
+function versionOf(reply: HttpReply, target: Target): string {
+  if (reply.status === 401) throw checkRefused(target);
+  if (reply.status !== 200) throw unexpectedStatus(target, reply);
+  const version = readVersion(reply.body.trim());
+  if (version === undefined) throw notQbittorrent(target);
+  return version;
+}
+
+function notQbittorrent(target: Target) {
+  const what = "the reply is not one of qBittorrent's Web API";
+  return failure(target, Code.Unavailable, what, target.recognizable);
+}
+
+function loginNeeded(target: Target) {
+  const advice =
+    "It may also have banned this server after failed logins. Write the user name and password " +
+    "into the address: http://user:password@host:port/.";
+  const what = "login refused: it wants a user name and password, and the address has none";
+  return failure(target, Code.FailedPrecondition, what, advice);
+}
+
+function loginRefused(target: Target) {
+  const advice =
+    "Check both, percent-encoded in the address; after several failed logins qBittorrent bans " +
+    "this server for a while (its Web UI options say how many and how long).";
+  const what = "login refused: wrong user name or password";
+  return failure(target, Code.FailedPrecondition, what, advice);
+}
+
+function banned(target: Target) {
+  const advice =
+    "Wait until the ban is over or restart qBittorrent; its Web UI options have the number of " +
+    "consecutive failures and the length of the ban.";
+  const what = "banned after too many failed logins (HTTP status 403)";
+  return failure(target, Code.FailedPrecondition, what, advice);
+}
+
+function checkRefused(target: Target) {
+  const advice =
+    "Look at qBittorrent's Web UI options: the server domains of its Host header validation must " +
+    "cover this host and port, and a reverse proxy must be allowed for (or ask for no user name " +
+    "and password of its own).";
+  const what = "refused by the Host header or CSRF check (HTTP status 401)";
+  return failure(target, Code.FailedPrecondition, what, advice);
+}
+
+function sessionLost(target: Target) {
+  const advice = "A proxy in front of it must let its session cookie through both ways.";
+  const what = "the login succeeded, but its session was not accepted (HTTP status 403)";
+  return failure(target, Code.FailedPrecondition, what, advice);
+}

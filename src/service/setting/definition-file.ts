@@ -1,0 +1,147 @@
+import type { SettingDefinition } from "./definition.ts";
+import { formatOf, formats } from "./format/registry.ts";
+import { checkKey } from "./key.ts";
+import { isSettingType } from "./type.ts";
+import { checkValue, normalizeValue } from "./value.ts";
+
+interface Json {
+  readonly key?: unknown;
+  readonly settings?: unknown;
+  readonly [member: string]: unknown;
+}
+
+type Report = (member: string, problem: string) => void;
+
+/** The highest group of the contract and of today's servers. */
+const MAX_GROUP = 11;
+
+interface Member {
+  readonly required: boolean;
+  readonly accepts: (value: unknown) => boolean;
+  readonly form: string;
+}
+
+const MEMBERS: Readonly<Record<string, Member>> = {
+  key: required((value) => isText(value) && checkKey(value) === undefined, "a key"),
+  type: required((value) => isText(value) && isSettingType(value), "an input type"),
+  options: required(isText, "text, empty for all but a select"),
+  group: required(wholeUpTo(MAX_GROUP), `a whole number from 0 to ${MAX_GROUP}`),
+  flag: required(wholeUpTo(2), "0 (public), 1 (private) or 2 (readonly)"),
+  default: required(isText, "text"),
+  help: required((value) => isText(value) && value.trim() !== "", "text that is not empty"),
+  secret: optional((value) => value === true, "true, or left out"),
+  decimal: optional((value) => value === true, "true, or left out"),
+  min: optional(Number.isFinite, "a number"),
+  max: optional(Number.isFinite, "a number"),
+  unit: optional((value) => isText(value) && value !== "", "text that is not empty"),
+  format: optional((value) => isText(value) && Object.hasOwn(formats, value), "a known format"),
+};
+
+/**
+ * Reads the definitions from the text of their file.
+ *
+ * @param file - its name, for messages.
+ * @throws Error with every problem, one a line: the setting's key and the member.
+ */
+export function readDefinitions(text: string, file: string): readonly SettingDefinition[] {
+  const problems: string[] = [];
+  const keys = new Set<unknown>();
+  const definitions = entriesOf(text, file).map((entry, index) => {
+    const name = `settings[${index}] ${JSON.stringify(entry.key) ?? "without a key"}`;
+    const report: Report = (member, problem) =>
+      problems.push(`${file}: ${name}, member ${JSON.stringify(member)} ${problem}`);
+    if (keys.has(entry.key)) report("key", "stands in the file twice");
+    keys.add(entry.key);
+    return readDefinition(entry, index, report);
+  });
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+  // Without a problem there is a definition for each entry.
+  return Object.freeze(definitions as SettingDefinition[]);
+}
+
+function entriesOf(text: string, file: string): readonly Json[] {
+  const document = parse(text, file);
+  const entries = isObject(document) ? document.settings : undefined;
+  if (!Array.isArray(entries) || !entries.every(isObject))
+    throw new Error(
+      `${file}: must be a JSON object whose member "settings" is an array of objects`,
+    );
+  return entries;
+}
+
+function parse(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`${file}: is not JSON: ${cause instanceof Error ? cause.message : ""}`, {
+      cause,
+    });
+  }
+}
+
+function readDefinition(entry: Json, index: number, report: Report): SettingDefinition | undefined {
+  if (!hasRightMembers(entry, report)) return undefined;
+  // The members have been checked one by one.
+  const members = entry as unknown as Omit<SettingDefinition, "secret" | "decimal" | "index">;
+  const definition = { secret: false, decimal: false, ...members, index };
+  checkTogether(definition, report);
+  return Object.freeze(definition);
+}
+
+function hasRightMembers(entry: Json, report: Report): boolean {
+  let right = true;
+  const wrong: Report = (member, problem) => {
+    right = false;
+    report(member, problem);
+  };
+  for (const name of Object.keys(entry))
+    if (!Object.hasOwn(MEMBERS, name)) wrong(name, "is unknown");
+  for (const [name, { required, accepts, form }] of Object.entries(MEMBERS)) {
+    const present = Object.hasOwn(entry, name);
+    if (!present && required) wrong(name, `is missing; it must be ${form}`);
+    if (present && !accepts(entry[name])) wrong(name, `must be ${form}`);
+  }
+  return right;
+}
+
+/** What members say about each other. */
+function checkTogether(definition: SettingDefinition, report: Report): void {
+  const { type, options, format, secret, min, max } = definition;
+  if ((type === "select") !== (options !== ""))
+    report("options", "must list what can be chosen for a select, and be empty for other types");
+  for (const member of ["min", "max", "decimal", "unit"] as const)
+    if (type !== "number" && definition[member]) report(member, "is for numbers only");
+  if (min !== undefined && max !== undefined && min > max) report("max", "is smaller than min");
+  if (format !== undefined && type !== "string" && type !== "text")
+    report("format", "is for string and text only");
+  if (secret && format !== undefined && formatOf(format).quotes)
+    report("format", "can quote a part of the value in a message, so no secret may have it");
+  checkDefault(definition, report);
+}
+
+function checkDefault(definition: SettingDefinition, report: Report): void {
+  const problem = checkValue(definition, definition.default);
+  if (problem !== undefined) report("default", problem);
+  else if (normalizeValue(definition, definition.default) !== definition.default)
+    report("default", "must be as it is kept: white space around it is taken off");
+}
+
+function required(accepts: Member["accepts"], form: string): Member {
+  return { required: true, accepts, form };
+}
+
+function optional(accepts: Member["accepts"], form: string): Member {
+  return { required: false, accepts, form };
+}
+
+function wholeUpTo(max: number): Member["accepts"] {
+  return (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,58 @@
+import { type Format, unixLines } from "./format.ts";
+import { checkLines } from "./line.ts";
+
+const PLEASE_ESCAPE = "in a user name or password write @ : / ? # as %40 %3A %2F %3F %23";
+
+/** An http or https address (RFC 3986). Empty text: none. Its messages never quote it. */
+export const url: Format = urlFormat("http", "https");
+
+/** As {@link url}, and also over WebSocket. */
+export const rpcUrl: Format = urlFormat("http", "https", "ws", "wss");
+
+/**
+ * What a page takes as the address of a picture: an http or https address, one relative to the
+ * page, or a `data:` URL. Empty text: none.
+ */
+export const link: Format = {
+  check: checkLink,
+  normalize: (value) => value.trim(),
+  quotes: false,
+};
+
+/** One {@link link} a line: the second is for the dark theme. */
+export const linkLines: Format = {
+  check: (value) => (value === "" ? undefined : checkLines(value, checkLink)),
+  normalize: (value) => unixLines(value).trim(),
+  quotes: false,
+};
+
+function urlFormat(...schemes: readonly string[]): Format {
+  return {
+    check: (value) => (value === "" ? undefined : checkUrl(value, schemes)),
+    normalize: (value) => value.trim(),
+    quotes: false,
+  };
+}
+
+function checkUrl(value: string, schemes: readonly string[]): string | undefined {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(value)?.[1]?.toLowerCase();
+  if (scheme === undefined || !schemes.includes(scheme))
+    return `must begin with ${alternatives(schemes.map((name) => `${name}://`))}`;
+  if (/[\s\p{Cc}]/u.test(value)) return "must be an address without spaces or line breaks";
+  return URL.canParse(value)
+    ? undefined
+    : `must be an address such as ${scheme}://host:port/path; ${PLEASE_ESCAPE}`;
+}
+
+function checkLink(value: string): string | undefined {
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(value)?.[1]?.toLowerCase();
+  if (scheme === "data") return undefined;
+  if (scheme !== undefined) return checkUrl(value, ["http", "https"]);
+  return /[\s\p{Cc}]/u.test(value)
+    ? "must be an http or https address, a path or a data: URL, without spaces or line breaks"
+    : undefined;
+}
+
+function alternatives(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+}

@@ -1,0 +1,43 @@
+import { type Format, quoted } from "./format.ts";
+
+/** Items of one list at most. */
+const MAX_ITEMS = 1_000;
+/** UTF-16 units of one item at most. */
+const MAX_ITEM = 255;
+
+/**
+ * Items separated by commas; empty text is the empty list. Who reads a list splits it at commas and
+ * compares what is between them, spaces included, so spaces around items are taken off, and an
+ * empty item is refused because it would match files without an extension.
+ */
+export const list: Format = {
+  check: checkList,
+  normalize: (value) =>
+    value
+      .split(",")
+      .map((item) => item.trim())
+      .join(","),
+  quotes: true,
+};
+
+function checkList(value: string): string | undefined {
+  if (value === "") return undefined;
+  const items = value.split(",");
+  if (items.length > MAX_ITEMS)
+    return `has ${items.length} items; at most ${MAX_ITEMS} are possible`;
+  for (const [at, item] of items.entries()) {
+    const problem = checkItem(item);
+    if (problem !== undefined)
+      return `must be a list separated by commas, but item ${at + 1} ${problem}`;
+  }
+  return undefined;
+}
+
+function checkItem(item: string): string | undefined {
+  if (item === "") return "is empty: remove the comma too many";
+  if (item.trim() !== item) return `has white space around it: ${quoted(item)}`;
+  if (item.length > MAX_ITEM)
+    return `has ${item.length} characters; at most ${MAX_ITEM} are possible`;
+  if (/\p{Cc}/u.test(item)) return `has a line break or control character: ${quoted(item)}`;
+  return undefined;
+}

@@ -1,0 +1,40 @@
+import { type Format, unixLines } from "./format.ts";
+import { checkLines } from "./line.ts";
+
+/**
+ * JavaScript regular expressions, one `/pattern/flags` a line; empty lines count for nothing. Web
+ * pages compile them and match them against paths.
+ */
+export const regexLines: Format = {
+  check: (value) =>
+    checkLines(value, (line) => (line.trim() === "" ? undefined : checkRegex(line.trim()))),
+  normalize: unixLines,
+  quotes: true,
+};
+
+/**
+ * Checks one `/pattern/flags`. The pattern is compiled, never run. A pattern without slashes is
+ * refused: the web pages would take the whole of it for flags as well, fail, and show no folder at
+ * all. The flag `v` is refused: its sets of strings can take many seconds to compile, and not every
+ * browser knows it.
+ */
+export function checkRegex(text: string): string | undefined {
+  const match = /^\/(.*)\/([a-z]*)$/.exec(text);
+  if (match === null)
+    return "must be a regular expression between slashes, with flags behind, such as /\\.tmp$/i";
+  const [, pattern = "", flags = ""] = match;
+  if (!/^[dgimsuy]{0,7}$/.test(flags) || new Set(flags).size < flags.length)
+    return "has wrong flags behind the last slash: d, g, i, m, s, u and y are possible, each once";
+  try {
+    new RegExp(pattern, flags);
+    return undefined;
+  } catch (error) {
+    return `is no regular expression: ${reasonOf(error)}`;
+  }
+}
+
+/** The engine's reason, which stands behind the last colon, without the pattern before it. */
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : "";
+  return message.slice(message.lastIndexOf(": ") + 1).trim() || "it cannot be compiled";
+}

@@ -1,0 +1,39 @@
+import type { Format } from "./format.ts";
+import { buckets, jsonObject, previews, stringMap } from "./json.ts";
+import { link, linkLines, rpcUrl, url } from "./link.ts";
+import { list } from "./list.ts";
+import { pathLines } from "./path.ts";
+import { portMap } from "./port-map.ts";
+import { re2Lines } from "./re2.ts";
+import { regexLines } from "./regex.ts";
+import { charset, color, host, ldapFilter, ldapServer } from "./text.ts";
+
+/** All formats, by the name that a definition gives. What each means: docs/settings.md. */
+export const formats = {
+  buckets,
+  charset,
+  color,
+  host,
+  json_object: jsonObject,
+  ldap_filter: ldapFilter,
+  ldap_server: ldapServer,
+  link,
+  link_lines: linkLines,
+  list,
+  path_lines: pathLines,
+  port_map: portMap,
+  previews,
+  re2_lines: re2Lines,
+  regex_lines: regexLines,
+  rpc_url: rpcUrl,
+  string_map: stringMap,
+  url,
+} as const satisfies Record<string, Format>;
+
+/** Name of a format. */
+export type FormatName = keyof typeof formats;
+
+/** @returns the format of that name. */
+export function formatOf(name: FormatName): Format {
+  return formats[name];
+}

@@ -1,0 +1,119 @@
+import type { SettingDefinition } from "./definition.ts";
+import { quoted } from "./format/format.ts";
+import { formatOf } from "./format/registry.ts";
+
+/** UTF-8 bytes of one value at most. */
+export const MAX_VALUE_BYTES = 65_536;
+/** Characters of a number at most: no number that is meant has more. */
+const MAX_NUMBER_LENGTH = 32;
+
+/** What stands for a secret value where secrets are not shown. */
+export const MASK = "********";
+
+/** What {@link checkValue} and the other functions need of a definition. */
+export type ValueDefinition = Pick<
+  SettingDefinition,
+  "type" | "options" | "default" | "secret" | "decimal" | "min" | "max" | "unit" | "format"
+>;
+
+/**
+ * Checks a value against its setting's definition: size and characters, type, options, bounds,
+ * format. It expects what {@link normalizeValue} returns.
+ *
+ * @returns what is wrong and what would be right, as the end of a sentence that begins with the key;
+ *   undefined when the value is fine. It never quotes the value of a secret.
+ */
+export function checkValue(definition: ValueDefinition, value: string): string | undefined {
+  return checkText(value) ?? checkType(definition, value) ?? checkFormat(definition, value);
+}
+
+/**
+ * What becomes of a value before it is checked and kept. Web pages send what somebody typed or
+ * pasted, so white space around numbers, addresses and items of lists goes; whatever else is kept
+ * as it is.
+ */
+export function normalizeValue(definition: ValueDefinition, value: string): string {
+  if (value.length > MAX_VALUE_BYTES) return value;
+  if (definition.type === "number") return value.trim();
+  const normalize = definition.format && formatOf(definition.format).normalize;
+  return normalize === undefined ? value : normalize(value);
+}
+
+/**
+ * As {@link normalizeValue}, for a value that another server has stored. Existing servers of this
+ * API store what they are sent and read it leniently: 1 as true, any other text but true as false,
+ * and an empty number as the default.
+ */
+export function normalizeStoredValue(definition: ValueDefinition, value: string): string {
+  const normal = normalizeValue(definition, value);
+  if (definition.type === "number" && normal === "") return definition.default;
+  if (definition.type !== "bool") return normal;
+  return { "1": "true", "0": "false", "": "false" }[normal] ?? normal;
+}
+
+/** The value as it is shown where secrets are not: empty stays empty. */
+export function maskValue(definition: Pick<SettingDefinition, "secret">, value: string): string {
+  return definition.secret && value !== "" ? MASK : value;
+}
+
+/**
+ * Checks what holds for all text that is kept.
+ *
+ * @param maxBytes - UTF-8 bytes at most.
+ */
+export function checkText(text: string, maxBytes = MAX_VALUE_BYTES): string | undefined {
+  // No character has more UTF-16 units than bytes, so a longer text need not be counted.
+  const bytes = text.length > maxBytes ? text.length : Buffer.byteLength(text);
+  if (bytes > maxBytes)
+    return `has more than ${maxBytes} bytes, which is the most that is possible`;
+  if (text.includes("\0")) return "must not contain the NUL character";
+  return text.isWellFormed() ? undefined : "must be Unicode text; it has half of a surrogate pair";
+}
+
+function checkType(definition: ValueDefinition, value: string): string | undefined {
+  switch (definition.type) {
+    case "number":
+      return checkNumber(definition, value);
+    case "bool":
+      return value === "true" || value === "false"
+        ? undefined
+        : `must be true or false${not(definition, value)}`;
+    case "select":
+      return checkOption(definition, value);
+    default:
+      return undefined;
+  }
+}
+
+function checkNumber(definition: ValueDefinition, value: string): string | undefined {
+  const { decimal, unit } = definition;
+  const form = decimal ? /^-?(?:\d+(?:\.\d+)?|\.\d+)$/ : /^-?\d+$/;
+  if (value.length > MAX_NUMBER_LENGTH || !form.test(value))
+    return `must be a ${decimal ? "" : "whole "}number in digits, such as ${definition.default || "30"}${not(definition, value)}`;
+  // Beyond these, whole numbers lose digits in JavaScript and in JSON.
+  const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = definition;
+  const number = Number(value);
+  if (number < min) return `must be at least ${withUnit(min, unit)}${not(definition, value)}`;
+  if (number > max) return `must be at most ${withUnit(max, unit)}${not(definition, value)}`;
+  return undefined;
+}
+
+function checkOption(definition: ValueDefinition, value: string): string | undefined {
+  const options = definition.options.split(",");
+  if (options.includes(value)) return undefined;
+  // A select that starts without a choice can go back to none.
+  if (value === "" && definition.default === "") return undefined;
+  return `must be one of ${options.join(", ")}${not(definition, value)}`;
+}
+
+function checkFormat({ format }: ValueDefinition, value: string): string | undefined {
+  return format && formatOf(format).check(value);
+}
+
+function withUnit(number: number, unit: string | undefined): string {
+  return unit === undefined ? String(number) : `${number} ${unit}`;
+}
+
+function not({ secret }: ValueDefinition, value: string): string {
+  return secret ? "" : `, not ${quoted(value)}`;
+}

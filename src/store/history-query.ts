@@ -1,0 +1,143 @@
+import type { Kysely, Transaction } from "kysely";
+import { changeFromRow, revisionFromRow } from "./row.ts";
+import type { Database } from "./schema.ts";
+import type {
+  Retention,
+  RevisionCommit,
+  RevisionFilter,
+  RevisionSummary,
+  StoredChange,
+} from "./setting-store.ts";
+
+type Db = Kysely<Database> | Transaction<Database>;
+
+export async function readOldestRevision(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom("revision")
+    .select((eb) => eb.fn.min("revision").as("revision"))
+    .executeTakeFirst();
+  return Number(row?.revision ?? 0);
+}
+
+export async function readCommits(
+  db: Db,
+  after: number,
+  upTo: number,
+  limit = upTo - after,
+): Promise<RevisionCommit[]> {
+  const revisions = await db
+    .selectFrom("revision")
+    .selectAll()
+    .where("revision", ">", after)
+    .where("revision", "<=", upTo)
+    .orderBy("revision")
+    .limit(limit)
+    .execute();
+  const last = revisions.at(-1);
+  if (last === undefined) return [];
+  const changes = await db
+    .selectFrom("change")
+    .selectAll()
+    .where("revision", ">", after)
+    .where("revision", "<=", last.revision)
+    .orderBy("revision")
+    .orderBy("key")
+    .execute();
+  const byRevision = Map.groupBy(changes, (change) => Number(change.revision));
+  return revisions.map((row) => ({
+    ...revisionFromRow(row),
+    changes: (byRevision.get(Number(row.revision)) ?? []).map(changeFromRow),
+  }));
+}
+
+export async function readRevisions(db: Db, filter: RevisionFilter): Promise<RevisionSummary[]> {
+  const { before, key, actor, since, until, limit } = filter;
+  let query = db.selectFrom("revision").selectAll();
+  if (before !== undefined) query = query.where("revision", "<", before);
+  if (actor !== undefined) query = query.where("actor", "=", actor);
+  if (since !== undefined) query = query.where("time", ">=", since);
+  if (until !== undefined) query = query.where("time", "<", until);
+  if (key !== undefined)
+    query = query.where("revision", "in", (eb) =>
+      eb.selectFrom("change").select("change.revision").where("change.key", "=", key),
+    );
+  const rows = await query.orderBy("revision", "desc").limit(limit).execute();
+  if (rows.length === 0) return [];
+  const keys = await db
+    .selectFrom("change")
+    .select(["revision", "key"])
+    .where(
+      "revision",
+      "in",
+      rows.map((row) => row.revision),
+    )
+    .orderBy("key")
+    .execute();
+  const byRevision = Map.groupBy(keys, (row) => Number(row.revision));
+  return rows.map((row) => ({
+    ...revisionFromRow(row),
+    keys: (byRevision.get(Number(row.revision)) ?? []).map((change) => change.key),
+  }));
+}
+
+/** The first and the last change of each key in the range, put together. */
+export async function readChangesBetween(
+  db: Db,
+  after: number,
+  upTo: number,
+): Promise<StoredChange[]> {
+  const ends = db
+    .selectFrom("change")
+    .select("key")
+    .select((eb) => [eb.fn.min("revision").as("first"), eb.fn.max("revision").as("last")])
+    .where("revision", ">", after)
+    .where("revision", "<=", upTo)
+    .groupBy("key");
+  const rows = await db
+    .with("ends", () => ends)
+    .selectFrom("ends")
+    .innerJoin("change as a", (join) =>
+      join.onRef("a.key", "=", "ends.key").onRef("a.revision", "=", "ends.first"),
+    )
+    .innerJoin("change as b", (join) =>
+      join.onRef("b.key", "=", "ends.key").onRef("b.revision", "=", "ends.last"),
+    )
+    .select([
+      "ends.key as key",
+      "a.old_value",
+      "a.old_hash",
+      "a.old_definition",
+      "b.new_value",
+      "b.new_hash",
+      "b.new_definition",
+    ])
+    .orderBy("ends.key")
+    .execute();
+  return rows.map((row) => changeFromRow({ ...row, revision: 0 }));
+}
+
+export async function forgetRevisions(
+  db: Db,
+  { count, notBefore }: Retention,
+  step: number,
+): Promise<number> {
+  const newest = await db
+    .selectFrom("revision")
+    .select((eb) => eb.fn.max("revision").as("revision"))
+    .executeTakeFirst();
+  const last = Number(newest?.revision ?? 0);
+  const doomed = await db
+    .selectFrom("revision")
+    .select("revision")
+    .where("revision", "<", last)
+    .where((eb) => eb.or([eb("time", "<", notBefore), eb("revision", "<=", last - count)]))
+    .orderBy("revision")
+    .limit(step)
+    .execute();
+  const end = doomed.at(-1)?.revision;
+  if (end === undefined) return 0;
+  // Always a range from the oldest on: a history with holes could not be watched.
+  await db.deleteFrom("change").where("revision", "<=", end).execute();
+  await db.deleteFrom("revision").where("revision", "<=", end).execute();
+  return doomed.length;
+}

@@ -1,0 +1,64 @@
+import type { ChangeRow, RevisionRow, SettingRow } from "./schema.ts";
+import type { StoredChange, StoredRevision, StoredSetting } from "./setting-store.ts";
+
+/** Rows never leave the store: each type of row has a pair of converters here. */
+export function settingFromRow(row: SettingRow): StoredSetting {
+  const { group_id, ...rest } = row;
+  return { ...rest, group: group_id, revision: Number(row.revision) };
+}
+
+export function settingToRow(setting: StoredSetting): SettingRow {
+  const { group, ...rest } = setting;
+  return { ...rest, group_id: group };
+}
+
+export function revisionToRow(commit: StoredRevision): RevisionRow {
+  return {
+    revision: commit.revision,
+    time: commit.time,
+    actor: commit.actor,
+    door: commit.door,
+    method: commit.method,
+    request_id: commit.requestId,
+    peer: commit.peer,
+    reason: commit.reason,
+  };
+}
+
+export function changeToRow(revision: number, change: StoredChange): ChangeRow {
+  return {
+    revision,
+    key: change.key,
+    old_value: change.oldValue,
+    new_value: change.newValue,
+    old_hash: change.oldHash,
+    new_hash: change.newHash,
+    old_definition: change.oldDefinition,
+    new_definition: change.newDefinition,
+  };
+}
+
+export function revisionFromRow(row: RevisionRow): StoredRevision {
+  return {
+    revision: Number(row.revision),
+    time: Number(row.time),
+    actor: row.actor,
+    door: row.door,
+    method: row.method,
+    requestId: row.request_id,
+    peer: row.peer,
+    reason: row.reason,
+  };
+}
+
+export function changeFromRow(row: ChangeRow): StoredChange {
+  return {
+    key: row.key,
+    oldValue: row.old_value,
+    newValue: row.new_value,
+    oldHash: row.old_hash,
+    newHash: row.new_hash,
+    oldDefinition: row.old_definition,
+    newDefinition: row.new_definition,
+  };
+}

@@ -1,0 +1,34 @@
+import { Code } from "@connectrpc/connect";
+import { expect } from "vitest";
+import { ServiceError } from "../../src/service/error.ts";
+
+/** The ServiceError that something fails with; the test fails when it does not. */
+export async function failureOf(promise: Promise<unknown>): Promise<ServiceError> {
+  const outcome = await promise.then(
+    (value) => new Error(`succeeded with ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  );
+  if (outcome instanceof ServiceError) return outcome;
+  throw outcome;
+}
+
+/** Everything that a logger could print of an error: its members, texts, stacks and causes. */
+export function everythingIn(error: unknown): string {
+  if (typeof error !== "object" || error === null) return String(error);
+  const members = Object.getOwnPropertyNames(error) as (keyof typeof error)[];
+  return members.map((name) => `${name}: ${everythingIn(error[name])}`).join("\n");
+}
+
+/** Checks the code, the step that the message names, and that no secret shows anywhere. */
+export function expectFailure(
+  error: ServiceError,
+  code: Code,
+  step: RegExp,
+  secrets: readonly string[] = [],
+): void {
+  expect({ code: Code[error.code], message: error.message }).toEqual({
+    code: Code[code],
+    message: expect.stringMatching(step),
+  });
+  for (const secret of secrets) expect(everythingIn(error)).not.toContain(secret);
+}

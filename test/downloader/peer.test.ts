@@ -1,0 +1,178 @@
+import type { LookupFunction, Socket } from "node:net";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { createAria2Client } from "../../src/downloader/aria2.ts";
+import type { ClientOptions } from "../../src/downloader/connection.ts";
+import { createQbittorrentClient } from "../../src/downloader/qbittorrent.ts";
+import { expectFailure, failureOf } from "./failure.ts";
+import { serveHttp, serveTcp } from "./loopback.ts";
+
+// What every exchange has to survive, over each of the three ways that the clients go.
+
+const SECRET = "hunter2hunter2";
+const WAYS = ["aria2 http", "aria2 ws", "qBittorrent"] as const;
+type Way = (typeof WAYS)[number];
+
+function ask(way: Way, authority: string, options: ClientOptions = {}, signal?: AbortSignal) {
+  const given = signal === undefined ? {} : { signal };
+  const address = `me:${SECRET}@${authority}/path?key=${SECRET}`;
+  if (way === "qBittorrent") {
+    return createQbittorrentClient(options).checkLogin({ url: `http://${address}`, ...given });
+  }
+  const scheme = way === "aria2 ws" ? "ws" : "http";
+  const uri = `${scheme}://${address}`;
+  return createAria2Client(options).getVersion({ uri, secret: SECRET, ...given });
+}
+
+/** A peer that writes something when it has been asked. */
+function answering(write: (socket: Socket) => void): (socket: Socket) => void {
+  return (socket) => {
+    socket.once("data", () => write(socket));
+  };
+}
+
+const HEAD = "HTTP/1.1 200 OK\r\n";
+
+describe.for(WAYS)("%s", (way) => {
+  it.for([
+    ["never answers", () => {}],
+    ["drips a status line", answering((socket) => drip(socket, "HTTP/1.1 200 OKOKOK"))],
+    ["drips headers", answering((socket) => drip(socket, `${HEAD}x-header: `))],
+  ] as const)("gives up when its time is over: the other side %s", async ([, listener]) => {
+    const peer = await serveTcp(listener);
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, { timeoutMs: 300 }));
+    const words = /: time-out: 0.3 s were over while waiting for the reply\./;
+    expectFailure(error, Code.DeadlineExceeded, words, [SECRET]);
+    await peer.idle();
+  });
+
+  it.for([
+    ["garbage", "\0\x01garbage\r\n\r\n", /: reply failed: not understood \(HPE_\w+\)/],
+    ["a secret as garbage", `${SECRET}\r\n\r\n`, /: reply failed: not understood \(HPE_\w+\)/],
+    ["a TLS record", "\x15\x03\x01\0\x02\x02\x28", /: reply failed: .*https or wss/],
+    ["too many headers", `${HEAD}${`x: ${SECRET}\r\n`.repeat(2_000)}\r\n`, /headers are too long/],
+    ["a status only", "HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n", /: HTTP status 500\./],
+    ["no status", "HTTP/1.1 999999 \r\n\r\n", /: reply failed: not understood/],
+    [
+      "an upgrade to nothing",
+      "HTTP/1.1 101 Go\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n",
+      /reply/,
+    ],
+  ] as const)("says that it was answered with %s", async ([, reply, words]) => {
+    const peer = await serveTcp(answering((socket) => socket.write(reply)));
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
+    expectFailure(error, Code.Unavailable, words, [SECRET]);
+    await peer.idle();
+  });
+
+  it("says that the connection was closed without a reply", async () => {
+    const peer = await serveTcp(answering((socket) => socket.end()));
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
+    expectFailure(error, Code.Unavailable, /: reply failed: the connection was closed/, [SECRET]);
+  });
+
+  it("says where a redirect leads, without its query, and does not follow it", async () => {
+    const paths: string[] = [];
+    const peer = await serveHttp((request, response) => {
+      paths.push(request.url ?? "");
+      response.writeHead(302, { location: `https://you:${SECRET}@other.example/new/?k=${SECRET}` });
+      response.end();
+    });
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
+    const words =
+      /: HTTP status 302: redirected to https:\/\/other.example\/new\/\. .*not followed/;
+    expectFailure(error, Code.Unavailable, words, [SECRET]);
+    expect(paths).toHaveLength(1);
+  });
+
+  it.for([`/${SECRET}/`, `/%68${SECRET.slice(1)}/`, "http://", ""])(
+    "does not repeat what a redirect says: %s",
+    async (location) => {
+      const head = `HTTP/1.1 307 Go\r\nlocation: ${location}\r\ncontent-length: 0\r\n\r\n`;
+      const peer = await serveTcp(answering((socket) => socket.write(head)));
+      const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
+      const encoded = SECRET.slice(1);
+      expectFailure(error, Code.Unavailable, /: HTTP status 307: redirected to /, [
+        SECRET,
+        encoded,
+      ]);
+    },
+  );
+
+  it("names the look-up of a host name that is not known", async () => {
+    const error = await failureOf(ask(way, "nowhere.invalid:80", { timeoutMs: 20_000 }));
+    expectFailure(error, Code.Unavailable, /: DNS lookup failed: .*(ENOTFOUND|EAI_AGAIN)/, [
+      SECRET,
+    ]);
+  });
+
+  it("names the look-up when its time is over there", async () => {
+    const lookup: LookupFunction = () => {};
+    const options = { lookup, timeoutMs: 100 };
+    const error = await failureOf(ask(way, "slow.example:80", options));
+    expectFailure(error, Code.DeadlineExceeded, /while looking up the host name/, [SECRET]);
+  });
+
+  it("stops when the caller does", async () => {
+    const caller = new AbortController();
+    const peer = await serveTcp(() => caller.abort());
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, {}, caller.signal));
+    expectFailure(error, Code.Canceled, /: cancelled while /, [SECRET]);
+    await peer.idle();
+  });
+
+  it("does not begin when the caller has stopped already", async () => {
+    const peer = await serveTcp(() => {});
+    const signal = AbortSignal.abort();
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, {}, signal));
+    expectFailure(error, Code.Canceled, /: cancelled while /, [SECRET]);
+    await peer.idle();
+  });
+});
+
+describe.for(["aria2 http", "qBittorrent"] as const)("%s, reading a body", (way) => {
+  it("stops after 64 KiB of an endless one", async () => {
+    const peer = await serveTcp(
+      answering((socket) => {
+        socket.write(`${HEAD}transfer-encoding: chunked\r\n\r\n`);
+        flood(socket, `8\r\n${SECRET.slice(0, 8)}\r\n`.repeat(100));
+      }),
+    );
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
+    expectFailure(error, Code.Unavailable, /: the reply is longer than 65536 bytes/, [SECRET]);
+    await peer.idle();
+  });
+
+  it("gives up on a dripping one when its time is over", async () => {
+    const peer = await serveTcp(
+      answering((socket) => {
+        socket.write(`${HEAD}content-length: 1000\r\n\r\n`);
+        drip(socket, "1");
+      }),
+    );
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, { timeoutMs: 300 }));
+    expectFailure(error, Code.DeadlineExceeded, /: time-out: .*the reply/, [SECRET]);
+    await peer.idle();
+  });
+
+  it("refuses one that ends early", async () => {
+    const reply = `${HEAD}content-length: 1000\r\n\r\nv1.2`;
+    const peer = await serveTcp(answering((socket) => socket.end(reply)));
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
+    expectFailure(error, Code.Unavailable, /: reply failed: the connection was closed/, [SECRET]);
+  });
+});
+
+function drip(socket: Socket, text: string): void {
+  const timer = setInterval(() => socket.write(text.slice(0, 1)), 20);
+  socket.once("close", () => clearInterval(timer));
+  socket.write(text);
+}
+
+function flood(socket: Socket, text: string): void {
+  const more = () => {
+    while (!socket.destroyed && socket.write(text)) {}
+  };
+  socket.on("drain", more);
+  more();
+}
