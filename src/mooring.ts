@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Address } from "./config/address.ts";
 import type { Config } from "./config/config.ts";
 import { createAria2Client } from "./downloader/aria2.ts";
@@ -16,12 +16,18 @@ import { createRequestIds } from "./rpc/request-id.ts";
 import { type Doors, openDoors } from "./server/doors.ts";
 import { createHttpDoor } from "./server/http.ts";
 import { type Logger, logCalls } from "./server/log.ts";
+import { createBackupService } from "./service/backup/backup.ts";
+import { createPassphraseCipher } from "./service/backup/passphrase.ts";
 import { readBuiltIn } from "./service/driver/built-in.ts";
-import { createCatalogue } from "./service/driver/catalogue.ts";
 import { createDriverService } from "./service/driver/driver.ts";
+import { openCatalogue } from "./service/driver/live-catalogue.ts";
 import { createPublicService } from "./service/public.ts";
+import { createFingerprint } from "./service/secret/fingerprint.ts";
+import { createSealer } from "./service/secret/sealer.ts";
 import { loadSettingDefinitions } from "./service/setting/definition.ts";
 import { createEngine, type Engine } from "./service/setting/engine.ts";
+import { createFeed } from "./service/setting/feed.ts";
+import { createHistory } from "./service/setting/history.ts";
 import { createSettingService } from "./service/setting/setting.ts";
 import { startSettings } from "./service/setting/start.ts";
 import { TOKEN_KEY, tokenEquals } from "./service/setting/token.ts";
@@ -31,6 +37,10 @@ import { openSqliteSettingStore } from "./store/sqlite-setting-store.ts";
 
 /** How often another process's changes are looked for when no call asks, in milliseconds. */
 const REFRESH_INTERVAL = 100;
+/** How often a watcher hears that nothing has changed, in milliseconds. */
+const BOOKMARK_INTERVAL = 15_000;
+/** How often a failure that goes on is logged, in milliseconds. */
+const REPORT_INTERVAL = 10_000;
 
 export interface MooringDeps {
   readonly log: Logger;
@@ -123,26 +133,37 @@ function serviceNames(methods: readonly Method[]): string[] {
 }
 
 async function startServices(config: Config, deps: MooringDeps): Promise<Started> {
-  const store = await openStore(config);
-  try {
-    const engine = await createEngine({
-      store,
-      definitions: loadSettingDefinitions(),
-      now: Date.now,
-      hashSecret: (value) =>
-        createHmac("sha256", store.databaseId).update(value).digest("base64url"),
-      onReadFailure: (error) =>
-        deps.log.warn({ reason: error.message }, "the database cannot be read"),
-    });
-    const token = await startSettings(engine, {
-      version: deps.version,
-      adminToken: config.adminToken,
-      randomBytes,
-    });
-    if (token !== undefined) deps.showToken(token);
-    return connectServices(engine, store);
-  } catch (error) {
+  const { log } = deps;
+  const drivers = await openCatalogue({
+    builtIn: readBuiltIn(),
+    directory: config.driversDir,
+    enabled: config.driversEnabled,
+    onError: (error) => log.error({ reason: error.message }, "the driver folder is wrong"),
+    onNotice: (message) => log.info(message),
+  });
+  const store = await openStore(config).catch((error: unknown) => {
+    drivers.close();
+    throw error;
+  });
+  const close = async (): Promise<void> => {
+    drivers.close();
     await store.close();
+  };
+  try {
+    const services = await connectSettings(config, { ...deps, store });
+    const { engine } = services;
+    const timer = setInterval(() => void refresh(engine, log), REFRESH_INTERVAL).unref();
+    return {
+      ...services,
+      drivers: createDriverService({ live: drivers }),
+      authenticate: authenticateBy(engine),
+      close: () => {
+        clearInterval(timer);
+        return close();
+      },
+    };
+  } catch (error) {
+    await close();
     throw error;
   }
 }
@@ -152,23 +173,77 @@ function openStore({ database, dataDir }: Config): Promise<SettingStore> {
   return openSqliteSettingStore(database.filename);
 }
 
-function connectServices(engine: Engine, store: SettingStore): Started {
-  const catalogue = createCatalogue({ definitions: readBuiltIn().drivers });
-  const timer = setInterval(() => void engine.fresh(), REFRESH_INTERVAL).unref();
+async function refresh(engine: Engine, log: Logger): Promise<void> {
+  try {
+    await engine.fresh();
+  } catch (error) {
+    log.error({ err: error }, "the database's changes cannot be read");
+  }
+}
+
+/** All services of settings, on one engine. */
+async function connectSettings(
+  config: Config,
+  { store, log, version, showToken }: MooringDeps & { readonly store: SettingStore },
+) {
+  const definitions = loadSettingDefinitions();
+  const fingerprint = createFingerprint(store.fingerprintKey);
+  const engine = await createEngine({
+    store,
+    definitions,
+    sealer: createSealer(config.secretKeys),
+    fingerprint,
+    now: Date.now,
+    onReadFailure: throttle(REPORT_INTERVAL, (error) =>
+      log.warn({ err: error }, "the database cannot be read; reads are served from memory"),
+    ),
+  });
+  const { revision } = engine.snapshot();
+  const feed = createFeed({ store, revision, idle: BOOKMARK_INTERVAL });
+  engine.listen(feed);
+  const token = await startSettings(engine, {
+    version,
+    adminToken: config.adminToken,
+    randomBytes,
+  });
+  if (token !== undefined) showToken(token);
+  const managedBy = (): undefined => undefined;
+  const history = createHistory({ store, engine });
+  const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
   return {
+    engine,
+    feed,
+    history,
+    definitionOf: (key: string) => definitionOf.get(key),
     publicReads: createPublicService({ engine }),
-    drivers: createDriverService({ catalogue: () => catalogue }),
     settings: createSettingService({
       engine,
+      store,
+      history,
+      fingerprint,
+      managedBy,
       aria2: createAria2Client(),
       qbittorrent: createQbittorrentClient(),
       randomBytes,
     }),
-    authenticate: authenticateBy(engine),
-    close: async () => {
-      clearInterval(timer);
-      await store.close();
-    },
+    backup: createBackupService({
+      engine,
+      cipher: createPassphraseCipher(randomBytes),
+      databaseId: store.databaseId,
+      now: Date.now,
+      managedBy,
+    }),
+  };
+}
+
+/** Calls at most once an interval, in milliseconds: what fails at every call is said once. */
+function throttle<T>(interval: number, act: (value: T) => void): (value: T) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (value) => {
+    const now = performance.now();
+    if (now - last < interval) return;
+    last = now;
+    act(value);
   };
 }
 

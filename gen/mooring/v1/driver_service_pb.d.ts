@@ -3,7 +3,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { DriverInfo } from "./driver_pb.js";
 
 /**
@@ -37,6 +37,14 @@ export declare type ListDriversResponse = Message<"mooring.v1.ListDriversRespons
    * @generated from field: map<string, mooring.v1.DriverInfo> drivers = 1;
    */
   drivers: { [key: string]: DriverInfo };
+
+  /**
+   * The catalogue's revision: 16 hexadecimal digits that change when, and only
+   * when, something in the catalogue does.
+   *
+   * @generated from field: string revision = 2;
+   */
+  revision: string;
 };
 
 /**
@@ -71,6 +79,14 @@ export declare type ListDriverNamesResponse = Message<"mooring.v1.ListDriverName
    * @generated from field: repeated string names = 1;
    */
   names: string[];
+
+  /**
+   * The catalogue's revision: 16 hexadecimal digits that change when, and only
+   * when, something in the catalogue does.
+   *
+   * @generated from field: string revision = 2;
+   */
+  revision: string;
 };
 
 /**
@@ -111,6 +127,14 @@ export declare type GetDriverResponse = Message<"mooring.v1.GetDriverResponse"> 
    * @generated from field: mooring.v1.DriverInfo info = 1;
    */
   info?: DriverInfo | undefined;
+
+  /**
+   * The catalogue's revision: 16 hexadecimal digits that change when, and only
+   * when, something in the catalogue does.
+   *
+   * @generated from field: string revision = 2;
+   */
+  revision: string;
 };
 
 /**
@@ -118,6 +142,224 @@ export declare type GetDriverResponse = Message<"mooring.v1.GetDriverResponse"> 
  * Use `create(GetDriverResponseSchema)` to create a new message.
  */
 export declare const GetDriverResponseSchema: GenMessage<GetDriverResponse>;
+
+/**
+ * Request of ValidateDriverConfig.
+ *
+ * @generated from message mooring.v1.ValidateDriverConfigRequest
+ */
+export declare type ValidateDriverConfigRequest = Message<"mooring.v1.ValidateDriverConfigRequest"> & {
+  /**
+   * Driver name, exact and case-sensitive.
+   *
+   * @generated from field: string driver = 1;
+   */
+  driver: string;
+
+  /**
+   * Item name to value, common and additional items together: text for string,
+   * text and select, a number for number and float, true or false for bool.
+   *
+   * @generated from field: google.protobuf.Struct values = 2;
+   */
+  values?: JsonObject | undefined;
+
+  /**
+   * The same with all values as text, for clients that have nothing else.
+   * Empty text for a number or a bool counts as not given.
+   *
+   * @generated from field: map<string, string> text_values = 3;
+   */
+  textValues: { [key: string]: string };
+};
+
+/**
+ * Describes the message mooring.v1.ValidateDriverConfigRequest.
+ * Use `create(ValidateDriverConfigRequestSchema)` to create a new message.
+ */
+export declare const ValidateDriverConfigRequestSchema: GenMessage<ValidateDriverConfigRequest>;
+
+/**
+ * Reply of ValidateDriverConfig.
+ *
+ * @generated from message mooring.v1.ValidateDriverConfigResponse
+ */
+export declare type ValidateDriverConfigResponse = Message<"mooring.v1.ValidateDriverConfigResponse"> & {
+  /**
+   * What is wrong, in the order of unknown items first, then the form's order.
+   * Empty: the configuration is right. At most 100.
+   *
+   * @generated from field: repeated mooring.v1.ConfigViolation violations = 1;
+   */
+  violations: ConfigViolation[];
+
+  /**
+   * The right values, and the defaults of items that were not given. An item
+   * with neither is absent, and so is one with a violation.
+   *
+   * @generated from field: google.protobuf.Struct values = 2;
+   */
+  values?: JsonObject | undefined;
+
+  /**
+   * The same as text.
+   *
+   * @generated from field: map<string, string> text_values = 3;
+   */
+  textValues: { [key: string]: string };
+};
+
+/**
+ * Describes the message mooring.v1.ValidateDriverConfigResponse.
+ * Use `create(ValidateDriverConfigResponseSchema)` to create a new message.
+ */
+export declare const ValidateDriverConfigResponseSchema: GenMessage<ValidateDriverConfigResponse>;
+
+/**
+ * One wrong value of a configuration.
+ *
+ * @generated from message mooring.v1.ConfigViolation
+ */
+export declare type ConfigViolation = Message<"mooring.v1.ConfigViolation"> & {
+  /**
+   * The item's name; "values" when there is no object of values at all.
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * What is wrong and what would be right, for a person. Never quotes a value.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message mooring.v1.ConfigViolation.
+ * Use `create(ConfigViolationSchema)` to create a new message.
+ */
+export declare const ConfigViolationSchema: GenMessage<ConfigViolation>;
+
+/**
+ * Request of GetDriverSchema.
+ *
+ * @generated from message mooring.v1.GetDriverSchemaRequest
+ */
+export declare type GetDriverSchemaRequest = Message<"mooring.v1.GetDriverSchemaRequest"> & {
+  /**
+   * Driver name, exact and case-sensitive.
+   *
+   * @generated from field: string driver = 1;
+   */
+  driver: string;
+};
+
+/**
+ * Describes the message mooring.v1.GetDriverSchemaRequest.
+ * Use `create(GetDriverSchemaRequestSchema)` to create a new message.
+ */
+export declare const GetDriverSchemaRequestSchema: GenMessage<GetDriverSchemaRequest>;
+
+/**
+ * Reply of GetDriverSchema.
+ *
+ * @generated from message mooring.v1.GetDriverSchemaResponse
+ */
+export declare type GetDriverSchemaResponse = Message<"mooring.v1.GetDriverSchemaResponse"> & {
+  /**
+   * The schema. Clients whose Struct is an unordered map find the order of the
+   * items in the driver's template.
+   *
+   * @generated from field: google.protobuf.Struct schema = 1;
+   */
+  schema?: JsonObject | undefined;
+
+  /**
+   * The catalogue's revision.
+   *
+   * @generated from field: string revision = 2;
+   */
+  revision: string;
+};
+
+/**
+ * Describes the message mooring.v1.GetDriverSchemaResponse.
+ * Use `create(GetDriverSchemaResponseSchema)` to create a new message.
+ */
+export declare const GetDriverSchemaResponseSchema: GenMessage<GetDriverSchemaResponse>;
+
+/**
+ * Request of WatchDrivers.
+ *
+ * @generated from message mooring.v1.WatchDriversRequest
+ */
+export declare type WatchDriversRequest = Message<"mooring.v1.WatchDriversRequest"> & {
+  /**
+   * The catalogue revision that the client knows. When it is the current one,
+   * the first message names no changes; otherwise the first message is a reset.
+   * Empty: reset.
+   *
+   * @generated from field: string revision = 1;
+   */
+  revision: string;
+};
+
+/**
+ * Describes the message mooring.v1.WatchDriversRequest.
+ * Use `create(WatchDriversRequestSchema)` to create a new message.
+ */
+export declare const WatchDriversRequestSchema: GenMessage<WatchDriversRequest>;
+
+/**
+ * Message of WatchDrivers.
+ *
+ * @generated from message mooring.v1.WatchDriversResponse
+ */
+export declare type WatchDriversResponse = Message<"mooring.v1.WatchDriversResponse"> & {
+  /**
+   * The catalogue's revision from now on.
+   *
+   * @generated from field: string revision = 1;
+   */
+  revision: string;
+
+  /**
+   * What the client knows is of no use any more: read the list anew. The three
+   * lists are empty then.
+   *
+   * @generated from field: bool reset = 2;
+   */
+  reset: boolean;
+
+  /**
+   * Names of drivers that are new, each list in code point order.
+   *
+   * @generated from field: repeated string added = 3;
+   */
+  added: string[];
+
+  /**
+   * Names of drivers whose template changed.
+   *
+   * @generated from field: repeated string changed = 4;
+   */
+  changed: string[];
+
+  /**
+   * Names of drivers that are not offered any more.
+   *
+   * @generated from field: repeated string removed = 5;
+   */
+  removed: string[];
+};
+
+/**
+ * Describes the message mooring.v1.WatchDriversResponse.
+ * Use `create(WatchDriversResponseSchema)` to create a new message.
+ */
+export declare const WatchDriversResponseSchema: GenMessage<WatchDriversResponse>;
 
 /**
  * The catalogue of drivers. Every method needs the admin token.
@@ -154,6 +396,45 @@ export declare const DriverService: GenService<{
     methodKind: "unary";
     input: typeof GetDriverRequestSchema;
     output: typeof GetDriverResponseSchema;
+  },
+  /**
+   * ValidateDriverConfig checks a configuration against a driver's template:
+   * what a service that mounts storages asks before it mounts one. Nothing is
+   * stored. A wrong configuration is an ordinary reply with violations.
+   * NOT_FOUND names an unknown driver; INVALID_ARGUMENT when both values and
+   * text_values are set.
+   *
+   * @generated from rpc mooring.v1.DriverService.ValidateDriverConfig
+   */
+  validateDriverConfig: {
+    methodKind: "unary";
+    input: typeof ValidateDriverConfigRequestSchema;
+    output: typeof ValidateDriverConfigResponseSchema;
+  },
+  /**
+   * GetDriverSchema reads the JSON Schema (draft 2020-12) of a driver's
+   * configuration. It accepts exactly what ValidateDriverConfig finds no
+   * violation in. NOT_FOUND names an unknown driver.
+   *
+   * @generated from rpc mooring.v1.DriverService.GetDriverSchema
+   */
+  getDriverSchema: {
+    methodKind: "unary";
+    input: typeof GetDriverSchemaRequestSchema;
+    output: typeof GetDriverSchemaResponseSchema;
+  },
+  /**
+   * WatchDrivers sends the catalogue's revision at once and again whenever a
+   * deployment's driver files change it. Each message tells the whole way from
+   * the one before, so that a slow reader may miss none: changes that pile up
+   * are merged.
+   *
+   * @generated from rpc mooring.v1.DriverService.WatchDrivers
+   */
+  watchDrivers: {
+    methodKind: "server_streaming";
+    input: typeof WatchDriversRequestSchema;
+    output: typeof WatchDriversResponseSchema;
   },
 }>;
 

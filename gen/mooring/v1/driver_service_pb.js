@@ -4,6 +4,7 @@
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
+import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import { file_mooring_rest_v1_rest } from "../rest/v1/rest_pb.js";
 import { file_mooring_v1_driver } from "./driver_pb.js";
 
@@ -11,7 +12,7 @@ import { file_mooring_v1_driver } from "./driver_pb.js";
  * Describes the file mooring/v1/driver_service.proto.
  */
 export const file_mooring_v1_driver_service = /*@__PURE__*/
-  fileDesc("Ch9tb29yaW5nL3YxL2RyaXZlcl9zZXJ2aWNlLnByb3RvEgptb29yaW5nLnYxIhQKEkxpc3REcml2ZXJzUmVxdWVzdCKcAQoTTGlzdERyaXZlcnNSZXNwb25zZRI9Cgdkcml2ZXJzGAEgAygLMiwubW9vcmluZy52MS5MaXN0RHJpdmVyc1Jlc3BvbnNlLkRyaXZlcnNFbnRyeRpGCgxEcml2ZXJzRW50cnkSCwoDa2V5GAEgASgJEiUKBXZhbHVlGAIgASgLMhYubW9vcmluZy52MS5Ecml2ZXJJbmZvOgI4ASIYChZMaXN0RHJpdmVyTmFtZXNSZXF1ZXN0IigKF0xpc3REcml2ZXJOYW1lc1Jlc3BvbnNlEg0KBW5hbWVzGAEgAygJIiIKEEdldERyaXZlclJlcXVlc3QSDgoGZHJpdmVyGAEgASgJIjkKEUdldERyaXZlclJlc3BvbnNlEiQKBGluZm8YASABKAsyFi5tb29yaW5nLnYxLkRyaXZlckluZm8ymQMKDURyaXZlclNlcnZpY2USgAEKC0xpc3REcml2ZXJzEh4ubW9vcmluZy52MS5MaXN0RHJpdmVyc1JlcXVlc3QaHy5tb29yaW5nLnYxLkxpc3REcml2ZXJzUmVzcG9uc2UiMJACAeKCGQIIAYLT5JMCIWIHZHJpdmVycxIWL2FwaS9hZG1pbi9kcml2ZXIvbGlzdBKLAQoPTGlzdERyaXZlck5hbWVzEiIubW9vcmluZy52MS5MaXN0RHJpdmVyTmFtZXNSZXF1ZXN0GiMubW9vcmluZy52MS5MaXN0RHJpdmVyTmFtZXNSZXNwb25zZSIvkAIB4oIZAggBgtPkkwIgYgVuYW1lcxIXL2FwaS9hZG1pbi9kcml2ZXIvbmFtZXMSdwoJR2V0RHJpdmVyEhwubW9vcmluZy52MS5HZXREcml2ZXJSZXF1ZXN0Gh0ubW9vcmluZy52MS5HZXREcml2ZXJSZXNwb25zZSItkAIB4oIZAggBgtPkkwIeYgRpbmZvEhYvYXBpL2FkbWluL2RyaXZlci9pbmZvYgZwcm90bzM", [file_google_api_annotations, file_mooring_rest_v1_rest, file_mooring_v1_driver]);
+  fileDesc("Ch9tb29yaW5nL3YxL2RyaXZlcl9zZXJ2aWNlLnByb3RvEgptb29yaW5nLnYxIhQKEkxpc3REcml2ZXJzUmVxdWVzdCKuAQoTTGlzdERyaXZlcnNSZXNwb25zZRI9Cgdkcml2ZXJzGAEgAygLMiwubW9vcmluZy52MS5MaXN0RHJpdmVyc1Jlc3BvbnNlLkRyaXZlcnNFbnRyeRIQCghyZXZpc2lvbhgCIAEoCRpGCgxEcml2ZXJzRW50cnkSCwoDa2V5GAEgASgJEiUKBXZhbHVlGAIgASgLMhYubW9vcmluZy52MS5Ecml2ZXJJbmZvOgI4ASIYChZMaXN0RHJpdmVyTmFtZXNSZXF1ZXN0IjoKF0xpc3REcml2ZXJOYW1lc1Jlc3BvbnNlEg0KBW5hbWVzGAEgAygJEhAKCHJldmlzaW9uGAIgASgJIiIKEEdldERyaXZlclJlcXVlc3QSDgoGZHJpdmVyGAEgASgJIksKEUdldERyaXZlclJlc3BvbnNlEiQKBGluZm8YASABKAsyFi5tb29yaW5nLnYxLkRyaXZlckluZm8SEAoIcmV2aXNpb24YAiABKAki1wEKG1ZhbGlkYXRlRHJpdmVyQ29uZmlnUmVxdWVzdBIOCgZkcml2ZXIYASABKAkSJwoGdmFsdWVzGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJMCgt0ZXh0X3ZhbHVlcxgDIAMoCzI3Lm1vb3JpbmcudjEuVmFsaWRhdGVEcml2ZXJDb25maWdSZXF1ZXN0LlRleHRWYWx1ZXNFbnRyeRoxCg9UZXh0VmFsdWVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASL6AQocVmFsaWRhdGVEcml2ZXJDb25maWdSZXNwb25zZRIvCgp2aW9sYXRpb25zGAEgAygLMhsubW9vcmluZy52MS5Db25maWdWaW9sYXRpb24SJwoGdmFsdWVzGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJNCgt0ZXh0X3ZhbHVlcxgDIAMoCzI4Lm1vb3JpbmcudjEuVmFsaWRhdGVEcml2ZXJDb25maWdSZXNwb25zZS5UZXh0VmFsdWVzRW50cnkaMQoPVGV4dFZhbHVlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiNQoPQ29uZmlnVmlvbGF0aW9uEg0KBWZpZWxkGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJIigKFkdldERyaXZlclNjaGVtYVJlcXVlc3QSDgoGZHJpdmVyGAEgASgJIlQKF0dldERyaXZlclNjaGVtYVJlc3BvbnNlEicKBnNjaGVtYRgBIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEAoIcmV2aXNpb24YAiABKAkiJwoTV2F0Y2hEcml2ZXJzUmVxdWVzdBIQCghyZXZpc2lvbhgBIAEoCSJoChRXYXRjaERyaXZlcnNSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoCRINCgVyZXNldBgCIAEoCBINCgVhZGRlZBgDIAMoCRIPCgdjaGFuZ2VkGAQgAygJEg8KB3JlbW92ZWQYBSADKAky9QYKDURyaXZlclNlcnZpY2USigEKC0xpc3REcml2ZXJzEh4ubW9vcmluZy52MS5MaXN0RHJpdmVyc1JlcXVlc3QaHy5tb29yaW5nLnYxLkxpc3REcml2ZXJzUmVzcG9uc2UiOpACAeKCGQwIASIIcmV2aXNpb26C0+STAiFiB2RyaXZlcnMSFi9hcGkvYWRtaW4vZHJpdmVyL2xpc3QSlQEKD0xpc3REcml2ZXJOYW1lcxIiLm1vb3JpbmcudjEuTGlzdERyaXZlck5hbWVzUmVxdWVzdBojLm1vb3JpbmcudjEuTGlzdERyaXZlck5hbWVzUmVzcG9uc2UiOZACAeKCGQwIASIIcmV2aXNpb26C0+STAiBiBW5hbWVzEhcvYXBpL2FkbWluL2RyaXZlci9uYW1lcxKBAQoJR2V0RHJpdmVyEhwubW9vcmluZy52MS5HZXREcml2ZXJSZXF1ZXN0Gh0ubW9vcmluZy52MS5HZXREcml2ZXJSZXNwb25zZSI3kAIB4oIZDAgBIghyZXZpc2lvboLT5JMCHmIEaW5mbxIWL2FwaS9hZG1pbi9kcml2ZXIvaW5mbxKWAQoUVmFsaWRhdGVEcml2ZXJDb25maWcSJy5tb29yaW5nLnYxLlZhbGlkYXRlRHJpdmVyQ29uZmlnUmVxdWVzdBooLm1vb3JpbmcudjEuVmFsaWRhdGVEcml2ZXJDb25maWdSZXNwb25zZSIr4oIZAggBgtPkkwIfOgEqIhovYXBpL2FkbWluL2RyaXZlci92YWxpZGF0ZRKXAQoPR2V0RHJpdmVyU2NoZW1hEiIubW9vcmluZy52MS5HZXREcml2ZXJTY2hlbWFSZXF1ZXN0GiMubW9vcmluZy52MS5HZXREcml2ZXJTY2hlbWFSZXNwb25zZSI7kAIB4oIZDAgBIghyZXZpc2lvboLT5JMCImIGc2NoZW1hEhgvYXBpL2FkbWluL2RyaXZlci9zY2hlbWEShwEKDFdhdGNoRHJpdmVycxIfLm1vb3JpbmcudjEuV2F0Y2hEcml2ZXJzUmVxdWVzdBogLm1vb3JpbmcudjEuV2F0Y2hEcml2ZXJzUmVzcG9uc2UiMpACAeKCGQwIBCIIcmV2aXNpb26C0+STAhkSFy9hcGkvYWRtaW4vZHJpdmVyL3dhdGNoMAFiBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_struct, file_mooring_rest_v1_rest, file_mooring_v1_driver]);
 
 /**
  * Describes the message mooring.v1.ListDriversRequest.
@@ -54,6 +55,55 @@ export const GetDriverRequestSchema = /*@__PURE__*/
  */
 export const GetDriverResponseSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_driver_service, 5);
+
+/**
+ * Describes the message mooring.v1.ValidateDriverConfigRequest.
+ * Use `create(ValidateDriverConfigRequestSchema)` to create a new message.
+ */
+export const ValidateDriverConfigRequestSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_driver_service, 6);
+
+/**
+ * Describes the message mooring.v1.ValidateDriverConfigResponse.
+ * Use `create(ValidateDriverConfigResponseSchema)` to create a new message.
+ */
+export const ValidateDriverConfigResponseSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_driver_service, 7);
+
+/**
+ * Describes the message mooring.v1.ConfigViolation.
+ * Use `create(ConfigViolationSchema)` to create a new message.
+ */
+export const ConfigViolationSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_driver_service, 8);
+
+/**
+ * Describes the message mooring.v1.GetDriverSchemaRequest.
+ * Use `create(GetDriverSchemaRequestSchema)` to create a new message.
+ */
+export const GetDriverSchemaRequestSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_driver_service, 9);
+
+/**
+ * Describes the message mooring.v1.GetDriverSchemaResponse.
+ * Use `create(GetDriverSchemaResponseSchema)` to create a new message.
+ */
+export const GetDriverSchemaResponseSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_driver_service, 10);
+
+/**
+ * Describes the message mooring.v1.WatchDriversRequest.
+ * Use `create(WatchDriversRequestSchema)` to create a new message.
+ */
+export const WatchDriversRequestSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_driver_service, 11);
+
+/**
+ * Describes the message mooring.v1.WatchDriversResponse.
+ * Use `create(WatchDriversResponseSchema)` to create a new message.
+ */
+export const WatchDriversResponseSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_driver_service, 12);
 
 /**
  * The catalogue of drivers. Every method needs the admin token.

@@ -8,8 +8,9 @@ import type { PublicService } from "../../service/public.ts";
 import type { Handlers } from "../method.ts";
 import { onePerSnapshot } from "./reply.ts";
 
-/** Handlers of mooring.v1.PublicService. */
-export function publicHandlers(service: () => PublicService): Handlers<typeof PublicServiceDesc> {
+export type PublicHandlers = Pick<Handlers<typeof PublicServiceDesc>, "ping" | "getPublicSettings">;
+
+export function publicHandlers(service: () => PublicService): PublicHandlers {
   const pong = create(PingResponseSchema, { message: "pong" });
   const settings = onePerSnapshot((snapshot) =>
     create(GetPublicSettingsResponseSchema, {

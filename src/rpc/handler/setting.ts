@@ -1,61 +1,112 @@
 import { create } from "@bufbuild/protobuf";
-import { type Setting, SettingSchema } from "../../../gen/mooring/v1/setting_pb.js";
+import { SettingChangesSchema } from "../../../gen/mooring/v1/setting_pb.js";
 import {
   BatchGetSettingsResponseSchema,
   DeleteSettingResponseSchema,
   GetSettingResponseSchema,
   ListSettingsResponseSchema,
   ResetTokenResponseSchema,
+  RollbackResponseSchema,
   SaveSettingsResponseSchema,
   SetAria2ResponseSchema,
   SetQbittorrentResponseSchema,
   type SettingService as SettingServiceDesc,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { describeChange } from "../../service/setting/change.ts";
 import type { SettingItem } from "../../service/setting/item.ts";
 import type { SettingService } from "../../service/setting/setting.ts";
 import type { Snapshot } from "../../service/setting/snapshot.ts";
+import type { Changed } from "../../service/setting/writer.ts";
 import type { Handlers } from "../method.ts";
+import { changeToProto, settingToProto } from "./message.ts";
+import { optionalNumber } from "./number.ts";
 import { originOf } from "./origin.ts";
 import { onePerKey } from "./reply.ts";
 
-/** Handlers of mooring.v1.SettingService. */
-export function settingHandlers(
-  service: () => SettingService,
-): Handlers<typeof SettingServiceDesc> {
-  const oneSetting = onePerKey((snapshot, key) =>
-    create(GetSettingResponseSchema, {
-      setting: toProto(service().get(key), snapshot),
-      revision: BigInt(snapshot.revision),
-    }),
-  );
-  const groupList = onePerKey((snapshot, groups) =>
-    create(ListSettingsResponseSchema, {
-      settings: service()
-        .list(groups === "" ? [] : groups.split(",").map(Number))
-        .map((item) => toProto(item, snapshot)),
-      revision: BigInt(snapshot.revision),
-    }),
-  );
+/** The handlers of this file: reading and changing settings. */
+export type SettingHandlers = Pick<
+  Handlers<typeof SettingServiceDesc>,
+  | "listSettings"
+  | "getSetting"
+  | "batchGetSettings"
+  | "saveSettings"
+  | "deleteSetting"
+  | "rollback"
+  | "resetToken"
+  | "setAria2"
+  | "setQbittorrent"
+>;
+
+export function settingHandlers(service: () => SettingService): SettingHandlers {
+  const show = (snapshot: Snapshot, mask: boolean) => (item: SettingItem) =>
+    settingToProto(item, {
+      index: snapshot.indexOf(item.key),
+      managed: service().managedBy(item.key) !== undefined,
+      mask,
+    });
+  const oneSetting = (mask: boolean) =>
+    onePerKey((snapshot, key) =>
+      create(GetSettingResponseSchema, {
+        setting: show(snapshot, mask)(service().get(key)),
+        revision: BigInt(snapshot.revision),
+      }),
+    );
+  const groupList = (mask: boolean) =>
+    onePerKey((snapshot, groups) =>
+      create(ListSettingsResponseSchema, {
+        settings: service()
+          .list(groups === "" ? [] : groups.split(",").map(Number))
+          .map(show(snapshot, mask)),
+        revision: BigInt(snapshot.revision),
+      }),
+    );
+  const clear = { one: oneSetting(false), list: groupList(false) };
+  const masked = { one: oneSetting(true), list: groupList(true) };
   return {
-    listSettings: ({ groups }) =>
-      groupList(service().snapshot(), [...new Set(groups)].sort((a, b) => a - b).join(",")),
-    getSetting: ({ key }) => oneSetting(service().snapshot(), key),
-    batchGetSettings: ({ keys }) => {
+    listSettings: ({ groups, maskSecrets }) =>
+      (maskSecrets ? masked : clear).list(service().snapshot(), groupKey(groups)),
+    getSetting: ({ key, maskSecrets }) =>
+      (maskSecrets ? masked : clear).one(service().snapshot(), key),
+    batchGetSettings: ({ keys, maskSecrets }) => {
       const snapshot = service().snapshot();
       return create(BatchGetSettingsResponseSchema, {
-        settings: service()
-          .batchGet(keys)
-          .map((item) => toProto(item, snapshot)),
+        settings: service().batchGet(keys).map(show(snapshot, maskSecrets)),
         revision: BigInt(snapshot.revision),
       });
     },
-    saveSettings: async ({ settings }, call) => {
-      const { revision } = await service().save(settings, originOf(call, "SaveSettings"));
-      return create(SaveSettingsResponseSchema, { revision: BigInt(revision) });
+    saveSettings: async ({ settings, expectedRevision, dryRun, reason }, call) => {
+      const inputs = settings.map((input) => ({
+        ...input,
+        expectedRevision: optionalNumber(input.expectedRevision),
+      }));
+      const changed = await service().save(inputs, originOf(call, "SaveSettings", reason), {
+        expectedRevision: optionalNumber(expectedRevision),
+        dryRun,
+      });
+      return create(SaveSettingsResponseSchema, {
+        revision: BigInt(changed.revision),
+        ...(dryRun
+          ? { preview: create(SettingChangesSchema, { changes: changesOf(changed) }) }
+          : {}),
+      });
     },
-    deleteSetting: async ({ key }, call) => {
-      const { revision } = await service().delete(key, originOf(call, "DeleteSetting"));
+    deleteSetting: async ({ key, expectedRevision, reason }, call) => {
+      const { revision } = await service().delete(key, originOf(call, "DeleteSetting", reason), {
+        expectedRevision: optionalNumber(expectedRevision),
+      });
       return create(DeleteSettingResponseSchema, { revision: BigInt(revision) });
+    },
+    rollback: async ({ to, keys, expectedRevision, dryRun, reason }, call) => {
+      const changed = await service().rollback(
+        { revision: Number(to), keys },
+        originOf(call, "Rollback", reason),
+        { expectedRevision: optionalNumber(expectedRevision), dryRun },
+      );
+      return create(RollbackResponseSchema, {
+        revision: BigInt(changed.revision),
+        changes: changesOf(changed),
+        skipped: [...changed.result],
+      });
     },
     resetToken: async (_request, call) => {
       const { token, revision } = await service().resetToken(originOf(call, "ResetToken"));
@@ -67,12 +118,9 @@ export function settingHandlers(
       return create(SetAria2ResponseSchema, { version, revision: BigInt(revision) });
     },
     setQbittorrent: async ({ url, seedtime }, call) => {
+      const input = { url, seedtime };
       const origin = originOf(call, "SetQbittorrent");
-      const { version, revision } = await service().setQbittorrent(
-        { url, seedtime },
-        origin,
-        call.signal,
-      );
+      const { version, revision } = await service().setQbittorrent(input, origin, call.signal);
       return create(SetQbittorrentResponseSchema, {
         status: "ok",
         version,
@@ -82,15 +130,11 @@ export function settingHandlers(
   };
 }
 
-/** Messages of items, each made once: an item never changes. */
-const messages = new WeakMap<SettingItem, Setting>();
+/** One name for the same groups in any order. */
+function groupKey(groups: readonly number[]): string {
+  return [...new Set(groups)].sort((a, b) => a - b).join(",");
+}
 
-function toProto(item: SettingItem, snapshot: Snapshot): Setting {
-  const made = messages.get(item);
-  if (made !== undefined) return made;
-  const { key, value, help, type, options, group, flag } = item;
-  const index = snapshot.indexOf(key);
-  const message = create(SettingSchema, { key, value, help, type, options, group, flag, index });
-  messages.set(item, message);
-  return message;
+function changesOf({ commit }: Changed<unknown>) {
+  return (commit?.changes ?? []).map(describeChange).map(changeToProto);
 }

@@ -8,6 +8,7 @@ import { checkInterceptor } from "./check.ts";
 export const publicMethods: ReadonlySet<DescMethod> = new Set<DescMethod>([
   PublicService.method.ping,
   PublicService.method.getPublicSettings,
+  PublicService.method.watchPublicSettings,
 ]);
 
 /**

@@ -1,4 +1,3 @@
-import type { RevisionOrigin } from "../../store/setting-store.ts";
 import type { SettingItem } from "./item.ts";
 import type { ItemChange } from "./snapshot.ts";
 
@@ -60,17 +59,4 @@ function sameItem(a: SettingItem, b: SettingItem): boolean {
     a.group === b.group &&
     a.flag === b.flag
   );
-}
-
-/** One accepted change of settings, as watchers and the history see it. */
-export interface CommittedChange {
-  readonly revision: number;
-  /** Milliseconds since 1970 UTC. */
-  readonly time: number;
-  readonly origin: RevisionOrigin;
-  readonly changes: readonly {
-    readonly key: string;
-    readonly before: SettingItem | undefined;
-    readonly after: SettingItem | undefined;
-  }[];
 }

@@ -67,8 +67,8 @@ export function itemFromStored(
   });
 }
 
-/** The row that keeps an item. */
-export function itemToStored(item: SettingItem, revision: number): StoredSetting {
+/** The row that keeps an item; its value is still in the clear. */
+export function itemToStored(item: SettingItem): StoredSetting {
   return {
     key: item.key,
     value: item.value,
@@ -79,7 +79,7 @@ export function itemToStored(item: SettingItem, revision: number): StoredSetting
     flag: item.flag,
     origin: item.definition === undefined ? "custom" : "known",
     position: item.position,
-    revision,
+    revision: item.revision,
   };
 }
 

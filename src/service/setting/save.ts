@@ -1,10 +1,11 @@
 import { Code } from "@connectrpc/connect";
-import { invalid, ServiceError, type Violation } from "../error.ts";
+import { failedPrecondition, invalid, ServiceError, type Violation } from "../error.ts";
+import { RevisionConflict } from "./conflict.ts";
 import { checkCustomDefinition, customDefinition } from "./custom.ts";
-import type { Draft } from "./draft.ts";
+import { createDraft, type Draft } from "./draft.ts";
 import { FLAG, type SettingItem } from "./item.ts";
 import { checkToken, TOKEN_KEY } from "./token.ts";
-import { checkValue } from "./value.ts";
+import { checkValue, MASK, normalizeValue } from "./value.ts";
 
 /** A setting as a client sends it. What is undefined stays as it is. */
 export interface SettingInput {
@@ -15,6 +16,14 @@ export interface SettingInput {
   readonly options?: string | undefined;
   readonly group?: number | undefined;
   readonly flag?: number | undefined;
+  /** Only if the setting has not changed since this revision. */
+  readonly expectedRevision?: number | undefined;
+}
+
+/** What a save has to know besides the draft. */
+export interface SaveRules {
+  /** Which file manages a key in the place of clients; undefined: none does. */
+  readonly managedBy: (key: string) => string | undefined;
 }
 
 /** Items of one save at most. */
@@ -23,14 +32,24 @@ export const MAX_SAVE_ITEMS = 1_000;
 /**
  * Decides a save on a draft: all or nothing.
  *
- * @throws INVALID_ARGUMENT with every violation at once.
+ * @throws INVALID_ARGUMENT with every violation at once; FAILED_PRECONDITION for a managed setting;
+ * RevisionConflict when a setting has changed since an expected revision.
  */
-export function decideSave(draft: Draft, inputs: readonly SettingInput[]): void {
-  if (inputs.length > MAX_SAVE_ITEMS)
-    throw new ServiceError(
-      Code.InvalidArgument,
-      `a save takes at most ${MAX_SAVE_ITEMS} settings, this one has ${inputs.length}: send it in parts`,
-    );
+export function decideSave(
+  draft: Draft,
+  inputs: readonly SettingInput[],
+  { managedBy }: SaveRules,
+): void {
+  checkCount(inputs.length);
+  decideItems(draft, inputs, managedBy);
+}
+
+/** As decideSave, for lists of any length that the program itself has checked. */
+export function decideItems(
+  draft: Draft,
+  inputs: readonly SettingInput[],
+  managedBy: SaveRules["managedBy"],
+): void {
   const violations: Violation[] = [];
   const seen = new Set<string>();
   inputs.forEach((input, at) => {
@@ -41,10 +60,36 @@ export function decideSave(draft: Draft, inputs: readonly SettingInput[]): void 
         description: `${named(input.key)} stands twice in this save; send each key once`,
       });
     seen.add(input.key);
+    checkExpected(draft, input);
+    const before = draft.get(input.key);
     violations.push(...decideItem(draft, input, path));
+    const manager = managedBy(input.key);
+    if (manager !== undefined && draft.get(input.key)?.value !== before?.value)
+      throw failedPrecondition(
+        `${named(input.key)} is managed by ${manager}: change it there; nothing was saved`,
+      );
   });
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
+}
+
+/** What is wrong with an input, without writing it; undefined when nothing is. */
+export function problemOf(draft: Draft, input: SettingInput): string | undefined {
+  return decideItem(createDraft(draft), input, "")[0]?.description;
+}
+
+function checkCount(count: number): void {
+  if (count > MAX_SAVE_ITEMS)
+    throw new ServiceError(
+      Code.InvalidArgument,
+      `a save takes at most ${MAX_SAVE_ITEMS} settings, this one has ${count}: send it in parts`,
+    );
+}
+
+function checkExpected(draft: Draft, { key, expectedRevision }: SettingInput): void {
+  if (expectedRevision === undefined) return;
+  if ((draft.get(key)?.revision ?? 0) > expectedRevision || expectedRevision > draft.revision)
+    throw new RevisionConflict(expectedRevision, key);
 }
 
 function decideItem(draft: Draft, input: SettingInput, path: string): Violation[] {
@@ -56,15 +101,18 @@ function decideItem(draft: Draft, input: SettingInput, path: string): Violation[
         description: `${named(input.key)} has no value; send empty text to clear it`,
       },
     ];
+  // What was masked when it was read is unchanged.
+  if (current?.secret === true && input.value === MASK) return [];
   return current?.definition === undefined
     ? decideCustom(draft, input, input.value, current, path)
     : decideKnown(draft, current, input.value, path);
 }
 
 /** Only the value counts: a client cannot make a private setting public. */
-function decideKnown(draft: Draft, current: SettingItem, value: string, path: string): Violation[] {
+function decideKnown(draft: Draft, current: SettingItem, sent: string, path: string): Violation[] {
+  const value = current.definition === undefined ? sent : normalizeValue(current.definition, sent);
   // Whole lists come back as they were read, values of an earlier version's rules among them.
-  if (value === current.value) return [];
+  if (sent === current.value || value === current.value) return [];
   const problem = checkKnown(current, value);
   if (problem !== undefined)
     return [{ field: `${path}.value`, description: `${current.key}: ${problem}` }];

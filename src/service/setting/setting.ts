@@ -1,24 +1,42 @@
 import { Code } from "@connectrpc/connect";
-import type { createAria2Client } from "../../downloader/aria2.ts";
-import type { createQbittorrentClient } from "../../downloader/qbittorrent.ts";
-import type { RevisionOrigin } from "../../store/setting-store.ts";
+import type { Aria2Client } from "../../downloader/aria2.ts";
+import type { QbittorrentClient } from "../../downloader/qbittorrent.ts";
+import type { RevisionOrigin, SettingStore } from "../../store/setting-store.ts";
 import { failedPrecondition, invalid, notFound, ServiceError, type Violation } from "../error.ts";
+import type { Fingerprint } from "../secret/fingerprint.ts";
+import { explainConflict, RevisionConflict } from "./conflict.ts";
+import type { Draft } from "./draft.ts";
 import type { Engine } from "./engine.ts";
+import { decideRollback, type History, type Skipped } from "./history.ts";
 import { FLAG, type SettingItem } from "./item.ts";
 import { decideSave, decideValue, MAX_SAVE_ITEMS, type SettingInput } from "./save.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
+import type { Changed, ChangeOptions } from "./writer.ts";
 
 export interface SettingServiceDeps {
   readonly engine: Engine;
-  readonly aria2: ReturnType<typeof createAria2Client>;
-  readonly qbittorrent: ReturnType<typeof createQbittorrentClient>;
+  readonly store: SettingStore;
+  readonly history: History;
+  readonly fingerprint: Fingerprint;
+  readonly aria2: Aria2Client;
+  readonly qbittorrent: QbittorrentClient;
   readonly randomBytes: (size: number) => Buffer;
+  /** Which file manages a key in the place of clients; undefined: none does. */
+  readonly managedBy: (key: string) => string | undefined;
+}
+
+/** Conditions and modes of a change. */
+export interface ChangeConditions extends ChangeOptions {
+  /** Only if nothing at all has changed since this revision; ABORTED otherwise. */
+  readonly expectedRevision?: number | undefined;
 }
 
 /** The rules of settings. Reads are of the newest revision that this process knows. */
 export interface SettingService {
   snapshot(): Snapshot;
+  /** Which file manages a key; undefined: clients do. */
+  managedBy(key: string): string | undefined;
   /**
    * Settings in list order.
    *
@@ -29,10 +47,34 @@ export interface SettingService {
   get(key: string): SettingItem;
   /** @throws NOT_FOUND naming the first unknown key; INVALID_ARGUMENT for none or too many keys. */
   batchGet(keys: readonly string[]): readonly SettingItem[];
-  /** @throws INVALID_ARGUMENT with every violation; nothing is written then. */
-  save(inputs: readonly SettingInput[], origin: RevisionOrigin): Promise<{ revision: number }>;
-  /** @throws NOT_FOUND; FAILED_PRECONDITION unless the setting is deprecated. */
-  delete(key: string, origin: RevisionOrigin): Promise<{ revision: number }>;
+  /**
+   * All or nothing.
+   *
+   * @throws INVALID_ARGUMENT with every violation; FAILED_PRECONDITION; ABORTED.
+   */
+  save(
+    inputs: readonly SettingInput[],
+    origin: RevisionOrigin,
+    conditions?: ChangeConditions,
+  ): Promise<Changed<void>>;
+  /** @throws NOT_FOUND; FAILED_PRECONDITION unless the setting is deprecated; ABORTED. */
+  delete(
+    key: string,
+    origin: RevisionOrigin,
+    conditions?: Pick<ChangeConditions, "expectedRevision">,
+  ): Promise<Changed<void>>;
+  /**
+   * Brings settings back to what they were at a revision.
+   *
+   * @param keys only these; none: all that have changed since.
+   * @returns what could not be brought back, with the change.
+   * @throws NOT_FOUND for an unknown revision or key; OUT_OF_RANGE; ABORTED.
+   */
+  rollback(
+    to: { readonly revision: number; readonly keys: readonly string[] },
+    origin: RevisionOrigin,
+    conditions?: ChangeConditions,
+  ): Promise<Changed<readonly Skipped[]>>;
   resetToken(origin: RevisionOrigin): Promise<{ token: string; revision: number }>;
   /** Asks first, stores then. @throws what src/downloader/aria2.ts says; nothing is stored then. */
   setAria2(
@@ -49,58 +91,117 @@ export interface SettingService {
 }
 
 export function createSettingService(deps: SettingServiceDeps): SettingService {
-  const { engine } = deps;
+  const { engine, managedBy } = deps;
   const { snapshot } = engine;
   const get = (key: string): SettingItem => {
     const item = snapshot().get(key);
-    if (item === undefined) throw notFound(`there is no setting "${key}"`);
+    if (item === undefined) throw unknownSetting(key);
     return item;
   };
+  const change = <T>(
+    origin: RevisionOrigin,
+    { expectedRevision, ...options }: ChangeConditions,
+    decide: (draft: Draft) => T,
+  ): Promise<Changed<T>> =>
+    engine
+      .change(
+        origin,
+        (draft) => {
+          if (expectedRevision !== undefined && expectedRevision !== draft.revision)
+            throw new RevisionConflict(expectedRevision);
+          return decide(draft);
+        },
+        options,
+      )
+      .catch(async (error: unknown) => {
+        throw error instanceof RevisionConflict ? await explainConflict(error, deps.store) : error;
+      });
+  /** Sets known settings for a client, as a save would. */
+  const set = (origin: RevisionOrigin, values: Record<string, string>): Promise<Changed<void>> =>
+    change(origin, {}, (draft) => {
+      for (const [key, value] of Object.entries(values)) {
+        refuseManaged(draft, key, value, managedBy(key));
+        decideValue(draft, key, value);
+      }
+    });
   return {
     snapshot,
+    managedBy,
     get,
     list: (groups) => listOf(snapshot(), groups),
     batchGet: (keys) => {
       checkBatch(keys);
       return keys.map(get);
     },
-    save: (inputs, origin) => engine.change(origin, (draft) => decideSave(draft, inputs)),
-    delete: (key, origin) =>
-      engine.change(origin, (draft) => {
-        const item = draft.get(key);
-        if (item === undefined) throw notFound(`there is no setting "${key}"`);
-        if (item.flag !== FLAG.deprecated)
-          throw failedPrecondition(
-            `the setting "${key}" is in use; only deprecated ones (flag 3) can be deleted`,
-          );
-        draft.delete(key);
-      }),
+    save: (inputs, origin, conditions = {}) =>
+      change(origin, conditions, (draft) => decideSave(draft, inputs, { managedBy })),
+    delete: (key, origin, conditions = {}) =>
+      change(origin, {}, (draft) => decideDelete(draft, key, conditions.expectedRevision)),
+    rollback: async ({ revision, keys }, origin, conditions = {}) => {
+      for (const key of keys) if (snapshot().get(key) === undefined) await knownOnce(deps, key);
+      const wanted = new Set(keys);
+      const since = await deps.history.since(revision);
+      const undone = since.filter(({ key }) => wanted.size === 0 || wanted.has(key));
+      const newest = snapshot().revision;
+      return change(origin, conditions, (draft) => {
+        // What happened in between is not in `since`.
+        if (draft.revision !== newest) throw new RevisionConflict(newest);
+        return decideRollback(draft, undone, { fingerprint: deps.fingerprint, managedBy });
+      });
+    },
     resetToken: async (origin) => {
       const token = generateToken(deps.randomBytes);
-      const { revision } = await engine.change(origin, (draft) =>
-        decideValue(draft, TOKEN_KEY, token),
-      );
+      const { revision } = await set(origin, { [TOKEN_KEY]: token });
       return { token, revision };
     },
-    setAria2: async ({ uri, secret }, origin, signal) => {
-      const given = required({ uri, secret });
-      const { version } = await deps.aria2.getVersion({ ...given, signal });
-      const { revision } = await engine.change(origin, (draft) => {
-        decideValue(draft, "aria2_uri", given.uri);
-        decideValue(draft, "aria2_secret", given.secret);
-      });
+    setAria2: async (input, origin, signal) => {
+      const { uri, secret } = required({ uri: input.uri, secret: input.secret });
+      const { version } = await deps.aria2.getVersion({ uri, secret, signal });
+      const { revision } = await set(origin, { aria2_uri: uri, aria2_secret: secret });
       return { version, revision };
     },
-    setQbittorrent: async ({ url, seedtime }, origin, signal) => {
-      const given = required({ url, seedtime });
-      const { version } = await deps.qbittorrent.checkLogin({ url: given.url, signal });
-      const { revision } = await engine.change(origin, (draft) => {
-        decideValue(draft, "qbittorrent_url", given.url);
-        decideValue(draft, "qbittorrent_seedtime", String(given.seedtime));
+    setQbittorrent: async (input, origin, signal) => {
+      const { url, seedtime } = required({ url: input.url, seedtime: input.seedtime });
+      const { version } = await deps.qbittorrent.checkLogin({ url, signal });
+      const { revision } = await set(origin, {
+        qbittorrent_url: url,
+        qbittorrent_seedtime: String(seedtime),
       });
       return { version, revision };
     },
   };
+}
+
+function unknownSetting(key: string): ServiceError {
+  return notFound(`there is no setting "${key.slice(0, 255)}"`);
+}
+
+/** A deleted setting can be brought back; a key that never was one is a slip. */
+async function knownOnce({ store }: SettingServiceDeps, key: string): Promise<void> {
+  const [known] = await store.listRevisions({ key, limit: 1 });
+  if (known === undefined) throw unknownSetting(key);
+}
+
+function refuseManaged(
+  draft: Draft,
+  key: string,
+  value: string,
+  manager: string | undefined,
+): void {
+  if (manager !== undefined && draft.get(key)?.value !== value)
+    throw failedPrecondition(`${key} is managed by ${manager}: change it there; nothing was saved`);
+}
+
+function decideDelete(draft: Draft, key: string, expected: number | undefined): void {
+  const item = draft.get(key);
+  if (item === undefined) throw unknownSetting(key);
+  if (expected !== undefined && (item.revision > expected || expected > draft.revision))
+    throw new RevisionConflict(expected, key);
+  if (item.flag !== FLAG.deprecated)
+    throw failedPrecondition(
+      `the setting "${key}" is in use; only deprecated ones (flag 3) can be deleted`,
+    );
+  draft.delete(key);
 }
 
 /** Members that must be there, all missing ones named at once. */

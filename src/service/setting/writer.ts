@@ -3,13 +3,12 @@ import type {
   RevisionOrigin,
   SettingStore,
   SettingTransaction,
-  StoredChange,
   StoredDelta,
   StoredState,
-  StoredWrite,
 } from "../../store/setting-store.ts";
-import { type Base, type CommittedChange, createDraft, type Draft } from "./draft.ts";
-import { itemToStored, type SettingItem } from "./item.ts";
+import { type ItemCodec, type ItemReplacement, toCommit, toWrite } from "./commit.ts";
+import { type Base, createDraft, type Draft } from "./draft.ts";
+import type { SettingItem } from "./item.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** How many waiting changes share one commit at most. */
@@ -18,17 +17,36 @@ const GROUP = 256;
 /** Decides, on a draft, what a change does. It may throw: then this change alone is refused. */
 export type Decide<T> = (draft: Draft) => T;
 
+/** What a change came to, or with a dry run would come to. */
+export interface Changed<T> {
+  readonly result: T;
+  /** The revision after it; the one before it when nothing changed or it was a dry run. */
+  readonly revision: number;
+  /** What the history keeps of it; undefined when nothing changed. */
+  readonly commit: RevisionCommit | undefined;
+}
+
+/** A commit with the items that it changed. */
+export interface Committed {
+  readonly commit: RevisionCommit;
+  readonly items: readonly ItemReplacement[];
+}
+
+export interface ChangeOptions {
+  /** Do everything but commit. */
+  readonly dryRun?: boolean;
+}
+
 export interface WriterDeps {
   readonly store: SettingStore;
+  readonly codec: ItemCodec;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   readonly snapshot: () => Snapshot;
   /** Takes in what other processes committed. */
-  readonly catchUp: (delta: StoredDelta | StoredState) => Snapshot;
+  readonly catchUp: (news: StoredDelta | StoredState) => Snapshot;
   /** Called after the commit, before any change of it is acknowledged. */
-  readonly publish: (commits: readonly CommittedChange[]) => void;
-  /** A keyed hash that stands for a secret value in the history. */
-  readonly hashSecret: (value: string) => string;
+  readonly publish: (committed: readonly Committed[]) => void;
 }
 
 export interface Writer {
@@ -37,26 +55,23 @@ export interface Writer {
    *
    * @throws what decide throws, or a StoreError.
    */
-  change<T>(origin: RevisionOrigin, decide: Decide<T>): Promise<Changed<T>>;
-}
-
-/** What a change came to. */
-export interface Changed<T> {
-  readonly result: T;
-  /** The revision after it; the one before it when nothing changed. */
-  readonly revision: number;
+  change<T>(
+    origin: RevisionOrigin,
+    decide: Decide<T>,
+    options?: ChangeOptions,
+  ): Promise<Changed<T>>;
 }
 
 interface Job {
   readonly origin: RevisionOrigin;
   readonly decide: Decide<unknown>;
-  readonly resolve: (result: unknown) => void;
+  readonly dryRun: boolean;
+  readonly resolve: (changed: Changed<unknown>) => void;
   readonly reject: (error: unknown) => void;
 }
 
-type Outcome =
-  | { readonly job: Job; readonly ok: true; readonly result: unknown }
-  | { readonly job: Job; readonly ok: false; readonly error: unknown };
+/** Settles a job, once it is certain whether the commit has succeeded. */
+type Settle = () => void;
 
 /**
  * Puts changes that wait at the same time into one transaction (group commit). Each is decided on
@@ -76,32 +91,37 @@ export function createWriter(deps: WriterDeps): Writer {
   };
 
   const commit = async (jobs: readonly Job[]): Promise<void> => {
-    let outcomes: readonly Outcome[] = [];
-    let commits: readonly CommittedChange[] = [];
+    let settled = new Map<Job, Settle>();
     try {
-      await deps.store.transact(async (transaction) => {
-        const base = await latest(deps, transaction);
-        const time = deps.now();
-        [outcomes, commits] = decideAll(base, jobs, time);
-        if (commits.length > 0) await transaction.write(toRows(commits, deps.hashSecret));
+      const committed = await deps.store.transact(async (transaction) => {
+        const decisions = decideAll(await latest(deps, transaction), jobs, deps);
+        settled = decisions.settled;
+        if (decisions.committed.length > 0)
+          await transaction.write(toWrite(decisions.committed, deps.codec));
+        return decisions.committed;
       });
-      if (commits.length > 0) deps.publish(commits);
+      if (committed.length > 0) deps.publish(committed);
     } catch (error) {
-      for (const job of jobs) {
-        const outcome = outcomes.find((candidate) => candidate.job === job);
-        job.reject(outcome?.ok === false ? outcome.error : error);
-      }
+      for (const job of jobs) job.reject(error);
       return;
     }
-    for (const outcome of outcomes)
-      if (outcome.ok) outcome.job.resolve(outcome.result);
-      else outcome.job.reject(outcome.error);
+    for (const settle of settled.values()) settle();
   };
 
   return {
-    change: <T>(origin: RevisionOrigin, decide: Decide<T>) =>
+    change: <T>(
+      origin: RevisionOrigin,
+      decide: Decide<T>,
+      { dryRun = false }: ChangeOptions = {},
+    ) =>
       new Promise<Changed<T>>((resolve, reject) => {
-        waiting.push({ origin, decide, resolve: resolve as (result: unknown) => void, reject });
+        waiting.push({
+          origin,
+          decide,
+          dryRun,
+          resolve: resolve as (changed: Changed<unknown>) => void,
+          reject,
+        });
         if (!running) void drain();
       }),
   };
@@ -117,10 +137,10 @@ async function latest(deps: WriterDeps, transaction: SettingTransaction): Promis
 function decideAll(
   snapshot: Snapshot,
   jobs: readonly Job[],
-  time: number,
-): [Outcome[], CommittedChange[]] {
-  const outcomes: Outcome[] = [];
-  const commits: CommittedChange[] = [];
+  { codec, now }: WriterDeps,
+): { settled: Map<Job, Settle>; committed: Committed[] } {
+  const settled = new Map<Job, Settle>();
+  const committed: Committed[] = [];
   const decided = new Map<string, SettingItem | undefined>();
   let { revision, lastPosition } = snapshot;
   const get = (key: string) => (decided.has(key) ? decided.get(key) : snapshot.get(key));
@@ -129,69 +149,32 @@ function decideAll(
     const draft = createDraft(base);
     try {
       const result = job.decide(draft);
-      const staged = draft.changes();
-      if (staged.length > 0) revision += 1;
-      lastPosition = draft.lastPosition;
-      outcomes.push({ job, ok: true, result: { result, revision } });
-      if (staged.length === 0) continue;
-      const changes = staged.map(([key, item]) => ({
-        key,
-        before: get(key),
-        after: item && Object.freeze({ ...item, revision }),
-      }));
-      commits.push({ revision, time, origin: job.origin, changes });
-      for (const { key, after } of changes) decided.set(key, after);
+      const items = replacements(draft, get, revision + 1);
+      const header = { revision: revision + 1, time: now(), origin: job.origin };
+      const commit = items.length === 0 ? undefined : toCommit(header, items, codec);
+      if (commit !== undefined && !job.dryRun) {
+        committed.push({ commit, items });
+        for (const { key, after } of items) decided.set(key, after);
+        revision += 1;
+        lastPosition = draft.lastPosition;
+      }
+      const changed = { result, revision, commit };
+      settled.set(job, () => job.resolve(changed));
     } catch (error) {
-      outcomes.push({ job, ok: false, error });
+      settled.set(job, () => job.reject(error));
     }
   }
-  return [outcomes, commits];
+  return { settled, committed };
 }
 
-function toRows(
-  commits: readonly CommittedChange[],
-  hashSecret: (value: string) => string,
-): StoredWrite {
-  const last = new Map<string, { item: SettingItem | undefined; revision: number }>();
-  for (const { revision, changes } of commits)
-    for (const { key, after } of changes) last.set(key, { item: after, revision });
-  const upserts = [];
-  const deletes = [];
-  for (const [key, { item, revision }] of last)
-    if (item === undefined) deletes.push(key);
-    else upserts.push(itemToStored(item, revision));
-  const revisions = commits.map(
-    ({ revision, time, origin, changes }): RevisionCommit => ({
-      ...origin,
-      revision,
-      time,
-      changes: changes.map((change) => toStoredChange(change, hashSecret)),
-    }),
-  );
-  return { revisions, upserts, deletes };
-}
-
-function toStoredChange(
-  { key, before, after }: CommittedChange["changes"][number],
-  hashSecret: (value: string) => string,
-): StoredChange {
-  const value = (item: SettingItem | undefined) =>
-    item === undefined || item.secret ? null : item.value;
-  const hash = (item: SettingItem | undefined) =>
-    item?.secret === true ? hashSecret(item.value) : null;
-  return {
+function replacements(
+  draft: Draft,
+  before: (key: string) => SettingItem | undefined,
+  revision: number,
+): ItemReplacement[] {
+  return draft.changes().map(([key, item]) => ({
     key,
-    oldValue: value(before),
-    newValue: value(after),
-    oldHash: hash(before),
-    newHash: hash(after),
-    oldDefinition: definitionJson(before),
-    newDefinition: definitionJson(after),
-  };
-}
-
-function definitionJson(item: SettingItem | undefined): string | null {
-  if (item === undefined || item.definition !== undefined) return null;
-  const { type, options, help, group, flag } = item;
-  return JSON.stringify({ type, options, help, group, flag });
+    before: before(key),
+    after: item && Object.freeze({ ...item, revision }),
+  }));
 }

@@ -1,0 +1,84 @@
+import type { Database } from "better-sqlite3";
+import { openForeign } from "./foreign-database.ts";
+import { LIMITS } from "./limits.ts";
+import { type ReadBackup, readSettings } from "./setting.ts";
+import { unreadable } from "./unreadable.ts";
+
+/** How the table of settings ends; what stands before it is that server's table prefix. */
+const SUFFIX = "setting_items";
+const REQUIRED = ["key", "value"];
+const MEMBERS = ["key", "value", "help", "type", "options", "group", "flag"];
+
+/**
+ * Reads the settings from the SQLite file of an AList or OpenList server, which may run meanwhile.
+ *
+ * @param table - which one to read, when the file has several of that kind.
+ * @throws INVALID_ARGUMENT when there is no such table or more than one, or it can't be read.
+ */
+export function readAlistDatabase(path: string, table?: string): ReadBackup {
+  const database = openForeign(path);
+  try {
+    const rows = readRows(database, table ?? findTable(database, path));
+    return { source: "alist-database", settings: readSettings(rows, "rows"), skipped: [] };
+  } finally {
+    database.close();
+  }
+}
+
+function findTable(database: Database, path: string): string {
+  // Without virtual tables, which run code of their own: they have no root page.
+  const tables = database
+    .prepare("select name from sqlite_schema where type = 'table' and rootpage > 0 order by name")
+    .pluck()
+    .all() as string[];
+  const found = tables.filter((name) => name.toLowerCase().endsWith(SUFFIX));
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return only;
+  if (only !== undefined)
+    throw unreadable(
+      `${path} has several tables of settings (${found.slice(0, 10).join(", ")}): say which one to read`,
+    );
+  if (tables.includes("setting") && tables.includes("revision"))
+    throw unreadable(
+      `${path} is a database of Mooring's own: export its settings and import that file`,
+    );
+  throw unreadable(
+    `${path} has no table whose name ends in ${SUFFIX}: is it the database of an AList or OpenList server?`,
+  );
+}
+
+function readRows(database: Database, table: string): unknown[] {
+  const columns = columnsOf(database, table);
+  const missing = REQUIRED.filter((name) => !columns.has(name));
+  if (missing.length > 0)
+    throw unreadable(`the table ${table} has no column ${missing.join(" and no column ")}`);
+  checkTableSize(database, table, columns);
+  const wanted = MEMBERS.filter((name) => columns.has(name)).map(quoteName);
+  const order = columns.has("index") ? ' order by "index", rowid' : "";
+  return database.prepare(`select ${wanted.join(", ")} from ${quoteName(table)}${order}`).all();
+}
+
+function columnsOf(database: Database, table: string): Set<string> {
+  const names = database.prepare("select lower(name) from pragma_table_info(?)").pluck().all(table);
+  if (names.length === 0) throw unreadable(`this database has no table ${table}`);
+  return new Set(names as string[]);
+}
+
+function checkTableSize(database: Database, table: string, columns: ReadonlySet<string>): void {
+  const lengths = MEMBERS.filter((name) => columns.has(name)).map(
+    (name) => `coalesce(length(${quoteName(name)}), 0)`,
+  );
+  const { items, size } = database
+    .prepare(
+      `select count(*) as items, total(${lengths.join(" + ")}) as size from ${quoteName(table)}`,
+    )
+    .get() as { items: number; size: number };
+  if (items > LIMITS.settings || size > LIMITS.bytes)
+    throw unreadable(
+      `the table ${table} has ${items} rows with ${size} characters; at most ${LIMITS.settings} rows and ${LIMITS.bytes} characters are read`,
+    );
+}
+
+function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,117 @@
+import { type DocumentHeader, FORMAT, sealingHeader, VERSION } from "./document.ts";
+import { parseBackupJson } from "./json-text.ts";
+import type { PassphraseCipher, SealedText } from "./passphrase.ts";
+import {
+  type BackupSetting,
+  isObject,
+  type ReadBackup,
+  readSettings,
+  type Skipped,
+  type Unchecked,
+} from "./setting.ts";
+import { unreadable } from "./unreadable.ts";
+
+/** Mooring's own document, read. */
+export interface ReadDocument extends ReadBackup {
+  readonly source: "mooring";
+  readonly header: DocumentHeader;
+}
+
+/** What reading a backup takes. */
+export interface ReadOptions {
+  /** Of the backup, when it has sealed or encrypted parts. */
+  readonly passphrase?: string | undefined;
+}
+
+/**
+ * Reads Mooring's own backup document from its text.
+ *
+ * @throws what {@link readDocument} throws; INVALID_ARGUMENT when it is not JSON.
+ */
+export async function readBackup(
+  text: string,
+  options: ReadOptions,
+  cipher: PassphraseCipher,
+): Promise<ReadDocument> {
+  const value = parseBackupJson(text);
+  if (!isDocument(value))
+    throw unreadable(`this is no backup of Mooring's: "format" is not "${FORMAT}"`);
+  return readDocument(value, options, cipher);
+}
+
+export function isDocument(value: unknown): value is Unchecked {
+  if (!isObject(value)) return false;
+  const { format } = value;
+  return format === FORMAT;
+}
+
+/**
+ * Reads Mooring's own document. Without a passphrase, sealed secrets are skipped.
+ *
+ * @throws INVALID_ARGUMENT when the document is of a newer version, has a wrong form, or the
+ * passphrase is not the one it was sealed with.
+ */
+export async function readDocument(
+  document: Unchecked,
+  { passphrase }: ReadOptions,
+  cipher: PassphraseCipher,
+): Promise<ReadDocument> {
+  const header = readHeader(document);
+  const { omitted, secrets, settings: listed } = document;
+  const skipped: Skipped[] = readKeys(omitted, "omitted").map((key) => ({
+    key,
+    reason: "is a secret, and was left out when the backup was written",
+  }));
+  const settings = readSettings(listed);
+  if (secrets !== undefined) {
+    const { keys, sealed } = readSealed(secrets);
+    if (passphrase === undefined || passphrase === "")
+      skipped.push(...keys.map((key) => ({ key, reason: "is sealed; give the passphrase" })));
+    else settings.push(...(await openSecrets(header, keys, sealed, passphrase, cipher)));
+  }
+  return { source: "mooring", header, settings, skipped };
+}
+
+function readHeader(document: Unchecked): DocumentHeader {
+  const { version, created = "", databaseId = "", revision = 0 } = document;
+  if (typeof version !== "number" || !Number.isInteger(version) || version < 1)
+    throw unreadable('"version" of this backup is not a whole number from 1');
+  if (version > VERSION)
+    throw unreadable(
+      `this backup has version ${version} and was written by a newer Mooring; this one reads version ${VERSION}`,
+    );
+  if (typeof created !== "string" || typeof databaseId !== "string")
+    throw unreadable('"created" and "databaseId" of this backup must be text');
+  if (!Number.isSafeInteger(revision))
+    throw unreadable('"revision" of this backup is not a whole number');
+  return { format: FORMAT, version, created, databaseId, revision: revision as number };
+}
+
+function readKeys(value: unknown, name: string): string[] {
+  const keys = value ?? [];
+  if (Array.isArray(keys) && keys.every((key) => typeof key === "string")) return keys;
+  throw unreadable(`"${name}" in this backup is not an array of keys`);
+}
+
+function readSealed(secrets: unknown): { keys: string[]; sealed: SealedText } {
+  if (!isObject(secrets)) throw unreadable('"secrets" in this backup is not an object');
+  const { keys, cipher, kdf, n, r, p, salt, nonce, sealed } = secrets;
+  const texts = [cipher, kdf, salt, nonce, sealed].every((member) => typeof member === "string");
+  if (!texts || ![n, r, p].every((member) => typeof member === "number"))
+    throw unreadable(
+      '"secrets" in this backup needs the texts cipher, kdf, salt, nonce and sealed, and the numbers n, r and p',
+    );
+  const envelope = { cipher, kdf, n, r, p, salt, nonce, sealed } as SealedText;
+  return { keys: readKeys(keys, "secrets.keys"), sealed: envelope };
+}
+
+async function openSecrets(
+  header: DocumentHeader,
+  keys: readonly string[],
+  sealed: SealedText,
+  passphrase: string,
+  cipher: PassphraseCipher,
+): Promise<BackupSetting[]> {
+  const text = await cipher.open(passphrase, sealed, sealingHeader(header, keys));
+  return readSettings(parseBackupJson(text), "secrets");
+}

@@ -1,0 +1,127 @@
+import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from "node:crypto";
+import { unreadable } from "./unreadable.ts";
+
+/** Characters of a passphrase for sealing at least. */
+export const MIN_PASSPHRASE = 8;
+
+/** Cost of scrypt (RFC 7914): 128 MiB of memory and about 0.4 s for each guess. */
+export const SCRYPT_COST = { n: 2 ** 17, r: 8, p: 1 } as const;
+/** What a document may ask for: no more than 256 MiB, and not so little that guessing is cheap. */
+const N_MIN = 2 ** 14;
+const N_MAX = 2 ** 18;
+const P_MAX = 4;
+const SALT_BYTES = 16;
+const SALT_MAX = 64;
+
+const CIPHER = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** How a text was sealed, and the sealed text (ciphertext and tag). Bytes are base64. */
+export interface SealedText {
+  readonly cipher: "aes-256-gcm";
+  readonly kdf: "scrypt";
+  readonly n: number;
+  readonly r: number;
+  readonly p: number;
+  readonly salt: string;
+  readonly nonce: string;
+  readonly sealed: string;
+}
+
+/** Seals text with a passphrase and opens it. One derivation runs at a time: each takes 128 MiB. */
+export interface PassphraseCipher {
+  /**
+   * @param header - text that is bound to the sealed one: opening needs the same.
+   * @throws INVALID_ARGUMENT when the passphrase has fewer than 8 characters.
+   */
+  seal(passphrase: string, plaintext: string, header: string): Promise<SealedText>;
+  /** @throws INVALID_ARGUMENT when parameters are out of bounds, or the passphrase is not the one. */
+  open(passphrase: string, sealed: SealedText, header: string): Promise<string>;
+}
+
+export function createPassphraseCipher(randomBytes: (size: number) => Buffer): PassphraseCipher {
+  let last: Promise<unknown> = Promise.resolve();
+  const deriveKey = (passphrase: string, salt: Buffer, cost: Cost): Promise<Buffer> => {
+    const key = last.then(() => runScrypt(passphrase, salt, cost));
+    last = key.catch(() => undefined);
+    return key;
+  };
+  return {
+    seal: async (passphrase, plaintext, header) => {
+      if ([...passphrase].length < MIN_PASSPHRASE)
+        throw unreadable(`a passphrase has at least ${MIN_PASSPHRASE} characters`);
+      const salt = randomBytes(SALT_BYTES);
+      const nonce = randomBytes(NONCE_BYTES);
+      const key = await deriveKey(passphrase, salt, SCRYPT_COST);
+      const envelope = {
+        cipher: CIPHER,
+        kdf: "scrypt",
+        ...SCRYPT_COST,
+        salt: salt.toString("base64"),
+        nonce: nonce.toString("base64"),
+      } as const;
+      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(boundTo(envelope, header));
+      key.fill(0);
+      const sealed = [cipher.update(plaintext, "utf8"), cipher.final(), cipher.getAuthTag()];
+      return { ...envelope, sealed: Buffer.concat(sealed).toString("base64") };
+    },
+    open: async (passphrase, envelope, header) => {
+      const { cost, salt, nonce, sealed } = readEnvelope(envelope);
+      const key = await deriveKey(passphrase, salt, cost);
+      const tagAt = sealed.length - TAG_BYTES;
+      const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
+        .setAAD(boundTo(envelope, header))
+        .setAuthTag(sealed.subarray(tagAt));
+      key.fill(0);
+      try {
+        const opened = [decipher.update(sealed.subarray(0, tagAt)), decipher.final()];
+        return Buffer.concat(opened).toString("utf8");
+      } catch {
+        throw unreadable(
+          "the passphrase does not open the sealed secrets: it is another one, or the document was changed after it was written",
+        );
+      }
+    },
+  };
+}
+
+interface Cost {
+  readonly n: number;
+  readonly r: number;
+  readonly p: number;
+}
+
+/** The same passphrase typed on another system may come in other code points: NFC makes them one. */
+function runScrypt(passphrase: string, salt: Buffer, { n, r, p }: Cost): Promise<Buffer> {
+  const options: ScryptOptions = { N: n, r, p, maxmem: 128 * r * (n + p) + 2 ** 20 };
+  return new Promise((resolve, reject) =>
+    scrypt(passphrase.normalize("NFC"), salt, 32, options, (error, key) =>
+      error === null ? resolve(key) : reject(error),
+    ),
+  );
+}
+
+function boundTo(envelope: Omit<SealedText, "sealed">, header: string): Buffer {
+  const { cipher, kdf, n, r, p, salt, nonce } = envelope;
+  return Buffer.from(JSON.stringify([cipher, kdf, n, r, p, salt, nonce, header]));
+}
+
+function readEnvelope(envelope: SealedText) {
+  const { cipher, kdf, n, r, p } = envelope;
+  if (cipher !== CIPHER || kdf !== "scrypt")
+    throw unreadable("the secrets are sealed in a way that this version does not know");
+  const inBounds = Number.isInteger(Math.log2(n)) && n >= N_MIN && n <= N_MAX && r === 8;
+  if (!inBounds || !Number.isInteger(p) || p < 1 || p > P_MAX)
+    throw unreadable(
+      `the sealed secrets ask for scrypt with n=${n}, r=${r}, p=${p}: accepted are n from ${N_MIN} to ${N_MAX} (a power of two), r=8 and p from 1 to ${P_MAX}`,
+    );
+  const salt = Buffer.from(envelope.salt, "base64");
+  const nonce = Buffer.from(envelope.nonce, "base64");
+  const sealed = Buffer.from(envelope.sealed, "base64");
+  const sized =
+    salt.length >= SALT_BYTES && salt.length <= SALT_MAX && nonce.length === NONCE_BYTES;
+  if (!sized || sealed.length < TAG_BYTES)
+    throw unreadable("the sealed secrets are incomplete: the salt, nonce or text is too short");
+  return { cost: { n, r, p }, salt, nonce, sealed };
+}

@@ -1,0 +1,103 @@
+import { type CommonItems, type CommonTraits, createCommonItems } from "./common-items.ts";
+import type { ConfigItem, DriverInfo } from "./driver-info.ts";
+import { checkDriverText, type DriverText } from "./file-format.ts";
+import { checkCondition, checkItem } from "./item-rules.ts";
+import { expand, readCommonItems, readSharedItems } from "./item-table.ts";
+import { didYouMean } from "./nearest.ts";
+import type { Finding } from "./problem.ts";
+import { parseSource, type SourceText, stopAt } from "./source-text.ts";
+
+/**
+ * Turns the text of one driver file into the driver's template, frozen.
+ *
+ * @throws DriverFileError with every problem of the file, each with line, column and member.
+ */
+export type DriverReader = (source: SourceText) => DriverInfo;
+
+/**
+ * @param data.shared - the items that drivers use by name (`src/data/shared-items.json`).
+ * @param data.common - the common items (`src/data/common-items.json`).
+ * @throws DriverFileError when one of these two is wrong.
+ */
+export function createDriverReader(data: { shared: SourceText; common: SourceText }): DriverReader {
+  const shared = readSharedItems(data.shared);
+  const commonItems = createCommonItems(readCommonItems(data.common));
+  return (source) => {
+    const json = parseSource(source);
+    stopAt(checkDriverText(json.value), source, json);
+    const text = json.value as DriverText;
+    const findings: Finding[] = [];
+    const traits = traitsOf(text);
+    const items = (text.additional ?? []).map((item, index) => {
+      const path = ["additional", index];
+      if (item.use !== undefined && !shared.has(item.use)) {
+        const hint = didYouMean(item.use, shared.keys());
+        findings.push({ path: [...path, "use"], reason: `is not a shared item.${hint}` });
+      }
+      return expand(item, shared.get(item.use ?? ""), traits.defaultRoot);
+    });
+    stopAt(findings, source, json);
+    const info = assemble(traits, items, commonItems);
+    stopAt(checkRules(info), source, json);
+    return info;
+  };
+}
+
+function traitsOf(text: DriverText): CommonTraits {
+  const config = text.config ?? {};
+  return {
+    name: text.name,
+    localSort: config.local_sort ?? false,
+    onlyLocal: config.only_local ?? false,
+    onlyProxy: config.only_proxy ?? false,
+    noCache: config.no_cache ?? false,
+    noUpload: config.no_upload ?? false,
+    needMs: config.need_ms ?? false,
+    defaultRoot: config.default_root ?? "",
+    alert: config.alert ?? "",
+    onlyIndices: config.only_indices ?? false,
+    preferProxy: config.prefer_proxy ?? false,
+    noLinkUrl: text.no_link_url ?? false,
+    proxyRange: text.proxy_range,
+  };
+}
+
+function assemble(
+  traits: CommonTraits,
+  additional: readonly ConfigItem[],
+  commonItems: CommonItems,
+): DriverInfo {
+  const { noLinkUrl: _, proxyRange: __, ...config } = traits;
+  return Object.freeze({
+    common: commonItems(traits),
+    additional: Object.freeze(additional),
+    config: Object.freeze(config),
+  });
+}
+
+function checkRules({ common, additional, config }: DriverInfo): Finding[] {
+  const items = new Map(common.map((item) => [item.name, item]));
+  const findings: Finding[] = [];
+  for (const [index, item] of additional.entries()) {
+    const earlier = items.get(item.name);
+    if (earlier !== undefined) {
+      const where = common.includes(earlier) ? "a common item of this driver" : "an earlier item";
+      findings.push({
+        path: ["additional", index],
+        reason: `is named "${item.name}" like ${where}`,
+      });
+    }
+    items.set(item.name, item);
+  }
+  for (const [index, item] of additional.entries()) {
+    const condition = checkCondition(item, items);
+    const breaches = [
+      ...checkItem(item, config.name),
+      ...(condition === undefined ? [] : [condition]),
+    ];
+    for (const { member, reason } of breaches) {
+      findings.push({ path: ["additional", index, member], reason });
+    }
+  }
+  return findings;
+}

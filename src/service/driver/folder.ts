@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import { open, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { CatalogueError } from "./catalogue.ts";
+import { LIMITS } from "./limits.ts";
+import { DriverFileError, type Problem, wholeFile } from "./problem.ts";
+import type { SourceText } from "./source-text.ts";
+
+/** What a deployment's folder of driver files held at one time. */
+export interface FolderContent {
+  /** In the order of their names. */
+  readonly sources: readonly SourceText[];
+  /** Changes with the files' names and bytes. */
+  readonly hash: string;
+}
+
+/** Times that the list is read anew when a file vanishes between listing and reading. */
+const ATTEMPTS = 3;
+
+/**
+ * Reads the `*.json` files of a folder: not of folders in it, and none whose name begins with a dot.
+ * Links are followed, so that a mounted Kubernetes ConfigMap (links through `..data`) works.
+ *
+ * @throws CatalogueError when the folder can't be read or has too many files.
+ * @throws DriverFileError for files that can't be read, are too large or are not UTF-8.
+ */
+export async function readFolder(directory: string): Promise<FolderContent> {
+  for (let attempt = 1; ; attempt += 1) {
+    const results = await readSources(directory, await listFolder(directory));
+    const vanished = results.some((result) => result.vanished === true);
+    if (vanished && attempt < ATTEMPTS) continue;
+    const problems = results.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
+    if (problems.length > 0) throw new DriverFileError(problems);
+    const sources = results.flatMap(({ source }) => (source === undefined ? [] : [source]));
+    return { sources, hash: hashOf(sources) };
+  }
+}
+
+/** Names of the driver files in a folder, sorted. */
+export async function listFolder(directory: string): Promise<string[]> {
+  const entries = await readdir(directory).catch((error: unknown) => {
+    throw new CatalogueError(`driver folder ${directory}: ${folderReason(error)}`, {
+      cause: error,
+    });
+  });
+  const names = entries.filter((name) => name.endsWith(".json") && !name.startsWith("."));
+  if (names.length > LIMITS.files) {
+    throw new CatalogueError(
+      `driver folder ${directory}: ${names.length} files; ${LIMITS.files} is the most`,
+    );
+  }
+  return names.sort();
+}
+
+interface ReadResult {
+  readonly source?: SourceText;
+  readonly problem?: Problem;
+  readonly vanished?: boolean;
+}
+
+/** One after the other: a folder at its limits must not take all of them as memory at once. */
+async function readSources(directory: string, names: readonly string[]): Promise<ReadResult[]> {
+  const results: ReadResult[] = [];
+  let size = 0;
+  for (const name of names) {
+    const result = await readSource(directory, name);
+    results.push(result);
+    size += result.source?.text.length ?? 0;
+    if (size > LIMITS.folderLength) {
+      const most = LIMITS.folderLength / 1024 / 1024;
+      throw new CatalogueError(`driver folder ${directory}: more than ${most} MiB in all`);
+    }
+  }
+  return results;
+}
+
+async function readSource(directory: string, name: string): Promise<ReadResult> {
+  const file = join(directory, name);
+  try {
+    const reason = await refusal(file);
+    if (reason !== undefined) return { problem: wholeFile(file, reason) };
+    const bytes = await readBytes(file);
+    if (bytes.length > LIMITS.fileBytes) return { problem: wholeFile(file, TOO_LARGE) };
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return { source: { file, text } };
+  } catch (error) {
+    const code = codeOf(error);
+    const reason = fileReasons[code] ?? `can't be read (${code})`;
+    return { problem: wholeFile(file, reason), vanished: code === "ENOENT" };
+  }
+}
+
+const TOO_LARGE = `is larger than ${LIMITS.fileBytes / 1024} KiB, the most for a driver file`;
+
+/** Looked at before it is opened: opening a pipe would wait for somebody to write to it. */
+async function refusal(file: string): Promise<string | undefined> {
+  const facts = await stat(file);
+  if (!facts.isFile()) return "is not a file: remove it or rename it";
+  return facts.size > LIMITS.fileBytes ? TOO_LARGE : undefined;
+}
+
+/** Never more than one byte above the limit, however much the file has grown. */
+async function readBytes(file: string): Promise<Buffer> {
+  const handle = await open(file, "r");
+  try {
+    const buffer = Buffer.alloc(LIMITS.fileBytes + 1);
+    let length = 0;
+    for (;;) {
+      const { bytesRead } = await handle.read(buffer, length, buffer.length - length);
+      if (bytesRead === 0) return buffer.subarray(0, length);
+      length += bytesRead;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+const fileReasons: Readonly<Record<string, string>> = {
+  ENOENT: "is a link to a file that does not exist",
+  ELOOP: "is a link that leads back to itself",
+  EACCES: "can't be read: this program has no permission",
+  ERR_ENCODING_INVALID_ENCODED_DATA: "is not UTF-8 text",
+};
+
+function folderReason(error: unknown): string {
+  const code = codeOf(error);
+  const reasons: Readonly<Record<string, string>> = {
+    ENOENT: "there is no such folder",
+    ENOTDIR: "is not a folder",
+    EACCES: "can't be read: this program has no permission",
+  };
+  return reasons[code] ?? `can't be read (${code})`;
+}
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : String(error);
+}
+
+function hashOf(sources: readonly SourceText[]): string {
+  const hash = createHash("sha256");
+  for (const { file, text } of sources) hash.update(JSON.stringify([file, text]));
+  return hash.digest("hex");
+}

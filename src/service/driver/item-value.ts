@@ -1,0 +1,74 @@
+import type { ConfigItem } from "./driver-info.ts";
+import { LARGEST_WHOLE } from "./limits.ts";
+
+/** A value in the JSON type that its item has: text, number or boolean. */
+export type Scalar = string | number | boolean;
+
+const WHOLE = /^(?:0|-?[1-9]\d*)$/;
+const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
+
+/** Whether values of this item are text in JSON, so that empty text is a value too. */
+export function holdsText(item: ConfigItem): boolean {
+  return item.type === "string" || item.type === "text" || item.type === "select";
+}
+
+/**
+ * Reads the text form of a value, as a template writes defaults and options, into its JSON type.
+ * Undefined when the text is none: "1.5" for a whole number, "yes" for a bool.
+ */
+export function readText(item: ConfigItem, text: string): Scalar | undefined {
+  switch (item.type) {
+    case "bool":
+      return text === "true" ? true : text === "false" ? false : undefined;
+    case "number":
+      return WHOLE.test(text) && Math.abs(Number(text)) <= LARGEST_WHOLE ? Number(text) : undefined;
+    case "float":
+      return DECIMAL.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined;
+    default:
+      return text;
+  }
+}
+
+/**
+ * The value that an item has when none is given. A bool without a default is off. Undefined: none,
+ * the item is left out (or missing, when it is required).
+ */
+export function defaultOf(item: ConfigItem): Scalar | undefined {
+  if (item.type === "bool") return item.default === "true";
+  return item.default === "" ? undefined : readText(item, item.default);
+}
+
+/** The options of an item as text, in order; none when it is not limited to some. */
+export function optionsOf(item: Pick<ConfigItem, "options">): string[] {
+  return item.options === "" ? [] : item.options.split(",");
+}
+
+/**
+ * All values that an item with options may have; undefined when any value will do. Beside the
+ * options themselves:
+ * - a default that is not among the options (two built-in drivers have one: storages that were made
+ *   with it exist);
+ * - the empty value of a select without a default, which means that nothing was chosen, unless the
+ *   select is required (a required one may be empty while it is hidden: see `validateDriverConfig`).
+ */
+export function choicesOf(item: ConfigItem): Scalar[] | undefined {
+  if (item.options === "") return undefined;
+  const choices = new Set<Scalar>();
+  const mayBeEmpty = !item.required || item.showWhen !== "";
+  if (item.type === "select" && item.default === "" && mayBeEmpty) choices.add("");
+  for (const option of optionsOf(item)) {
+    const value = readText(item, option);
+    if (value !== undefined) choices.add(value);
+  }
+  const initial = defaultOf(item);
+  if (initial !== undefined) choices.add(initial);
+  return [...choices];
+}
+
+/** Smallest and largest number that an item takes; whole numbers stay within what JSON carries. */
+export function boundsOf(item: ConfigItem): { min?: number; max?: number } {
+  const whole = item.type === "number";
+  const min = item.min ?? (whole ? -LARGEST_WHOLE : undefined);
+  const max = item.max ?? (whole ? LARGEST_WHOLE : undefined);
+  return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
+}

@@ -1,0 +1,124 @@
+import { type BuiltIn, readAll } from "./built-in.ts";
+import { type Catalogue, createCatalogue } from "./catalogue.ts";
+import { type CatalogueDifference, diffCatalogues } from "./difference.ts";
+import type { DriverInfo } from "./driver-info.ts";
+import { type FolderContent, readFolder } from "./folder.ts";
+import { type FolderWatch, type WatchTimes, watchFolder } from "./folder-watch.ts";
+
+/** A catalogue that took the place of another. */
+export interface CatalogueChange {
+  readonly catalogue: Catalogue;
+  readonly difference: CatalogueDifference;
+}
+
+/** The catalogue of a deployment, kept up with its folder. */
+export interface LiveCatalogue {
+  /** The same object until something changes. */
+  readonly current: () => Catalogue;
+  /** Calls the listener after each change, in order. Returns what ends that. */
+  readonly subscribe: (listener: (change: CatalogueChange) => void) => () => void;
+  /** Stops following the folder. */
+  readonly close: () => void;
+}
+
+export interface LiveCatalogueOptions {
+  readonly builtIn: BuiltIn;
+  /** Folder of driver files that add drivers or replace built-in ones. Undefined: none. */
+  readonly directory?: string | undefined;
+  /** The only names to offer. Undefined: all. */
+  readonly enabled?: readonly string[] | undefined;
+  /**
+   * A change of the folder that can't be used: a DriverFileError (files, positions, reasons) or a
+   * CatalogueError (the folder is gone, an enabled driver is). The catalogue stays as it was. Called
+   * once for each state of the folder, not once for each look at it.
+   */
+  readonly onError: (error: Error) => void;
+  /** What an operator may want to know and need not act on. */
+  readonly onNotice?: (message: string) => void;
+  readonly times?: WatchTimes;
+}
+
+/**
+ * Reads the folder, makes the first catalogue, and follows the folder from then on. A catalogue is
+ * replaced whole or not at all.
+ *
+ * @throws DriverFileError or CatalogueError, as `onError` gets them, when the first reading fails.
+ */
+export async function openCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
+  const { builtIn, directory, enabled, onError, onNotice = () => {} } = options;
+  const listeners = new Set<(change: CatalogueChange) => void>();
+  const create = (own: readonly DriverInfo[]) =>
+    createCatalogue({ definitions: [...builtIn.drivers, ...own], enabled });
+
+  if (directory === undefined) return still(create([]));
+
+  let content = await readFolder(directory);
+  let catalogue = create(readAll(content.sources, builtIn.reader));
+  /** What the last look found: the content's hash, or an error's text. */
+  let state = content.hash;
+
+  function publish(next: Catalogue): void {
+    const difference = diffCatalogues(catalogue, next);
+    if (next.revision === catalogue.revision) return;
+    catalogue = next;
+    for (const listener of [...listeners]) listener({ catalogue, difference });
+  }
+
+  function adopt(next: FolderContent): void {
+    const failed = state !== content.hash;
+    const emptied = next.sources.length === 0 && content.sources.length > 0;
+    const replacement = create(readAll(next.sources, builtIn.reader));
+    content = next;
+    state = next.hash;
+    if (emptied) {
+      onNotice(`driver folder ${directory}: no driver files are left; built-in drivers only`);
+    } else if (failed) {
+      onNotice(`driver folder ${directory}: the files are right again and in use`);
+    }
+    publish(replacement);
+  }
+
+  async function reload(folder: string): Promise<void> {
+    let found: string | undefined;
+    try {
+      const next = await readFolder(folder);
+      found = next.hash;
+      if (closed || found === state) return;
+      adopt(next);
+    } catch (error) {
+      const failure = error instanceof Error ? error : new Error(String(error));
+      const reached = found ?? failure.message;
+      if (closed || reached === state) return;
+      state = reached;
+      onError(failure);
+    }
+  }
+
+  let closed = false;
+  let work = Promise.resolve();
+  const watch: FolderWatch = watchFolder(
+    directory,
+    () => {
+      work = work.then(() => reload(directory));
+    },
+    options.times,
+  );
+
+  return {
+    current: () => catalogue,
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: () => {
+      closed = true;
+      listeners.clear();
+      watch.close();
+    },
+  };
+}
+
+/** A catalogue without a folder: nothing ever changes. */
+function still(catalogue: Catalogue): LiveCatalogue {
+  return { current: () => catalogue, subscribe: () => () => {}, close: () => {} };
+}

@@ -1,0 +1,60 @@
+/** Longest part of an asked name that is compared; names have at most 64 code points. */
+const COMPARED = 64;
+
+const NEAREST = 3;
+
+/**
+ * The candidates that a person may have meant by `word`, best first, at most three. A candidate
+ * counts when it differs only in case, spaces or punctuation, starts with the word (or the other
+ * way round), or is at most a third of its letters away.
+ */
+export function nearest(word: string, candidates: Iterable<string>): string[] {
+  const asked = fold(word.slice(0, COMPARED));
+  if (asked === "") return [];
+  const ranked: { name: string; distance: number }[] = [];
+  for (const name of candidates) {
+    const distance = distanceOf(asked, fold(name));
+    if (distance !== undefined) ranked.push({ name, distance });
+  }
+  ranked.sort((a, b) => a.distance - b.distance);
+  return ranked.slice(0, NEAREST).map(({ name }) => name);
+}
+
+/** ` Did you mean A, B or C?`, with a leading space, or nothing when no candidate is near. */
+export function didYouMean(word: string, candidates: Iterable<string>): string {
+  const names = nearest(word, candidates).map((name) => `"${name}"`);
+  const last = names.pop();
+  if (last === undefined) return "";
+  return names.length === 0
+    ? ` Did you mean ${last}?`
+    : ` Did you mean ${names.join(", ")} or ${last}?`;
+}
+
+function fold(name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+}
+
+function distanceOf(asked: string, candidate: string): number | undefined {
+  if (asked === candidate) return 0;
+  const prefix = candidate.startsWith(asked) || (candidate !== "" && asked.startsWith(candidate));
+  // Between equal and edited: a started name is the likeliest slip after a wrong case.
+  if (prefix && Math.min(asked.length, candidate.length) >= 2) return 0.5;
+  const longest = Math.max(asked.length, candidate.length);
+  const allowed = Math.max(1, Math.floor(longest / 3));
+  const distance = editDistance(asked, candidate);
+  return distance <= allowed && distance < longest ? distance : undefined;
+}
+
+/** Letters to insert, delete or replace (Levenshtein); one row of the table at a time. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 0; i < a.length; i += 1) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j += 1) {
+      const replaced = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

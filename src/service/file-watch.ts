@@ -1,0 +1,137 @@
+import { type FSWatcher, watch } from "node:fs";
+import { realpath, stat } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+
+/** Milliseconds; the defaults suit files that people and configuration tools write. */
+export interface WatchTimes {
+  /** Between two looks at the files, in case the system reports nothing. Default: 2000. */
+  readonly interval?: number;
+  /** Without a further report until a change counts as complete. Default: 100. */
+  readonly quiet?: number;
+}
+
+/** Follows files by their paths, whether they exist or not. */
+export interface FileWatch {
+  /** Follows these paths from now on, instead of the ones before. */
+  readonly follow: (paths: readonly string[]) => void;
+  /** Nothing is called after it. */
+  readonly close: () => void;
+}
+
+interface WatchedFolder {
+  readonly identity: string;
+  readonly watcher: FSWatcher;
+}
+
+/**
+ * Calls `onChange` when one of the files may have changed, appeared or gone: perhaps once too often
+ * (a first time soon after the start, so that nothing is missed that happened before), never not at
+ * all. Folders are watched, not files: a file that is replaced by renaming, and the swapped link of
+ * a Kubernetes volume, are changes of the folder. A look at the interval finds what the system does
+ * not report, on network file systems and behind links to other folders.
+ *
+ * Keeps no process alive.
+ */
+export function watchFiles(
+  paths: readonly string[],
+  onChange: () => void,
+  { interval = 2000, quiet = 100 }: WatchTimes = {},
+): FileWatch {
+  const folders = new Map<string, WatchedFolder>();
+  let followed: readonly string[] = [];
+  let names = new Set<string>();
+  let seen: string | undefined;
+  let settle: NodeJS.Timeout | undefined;
+  let next: NodeJS.Timeout | undefined;
+  let looking = false;
+  let lookAgain = false;
+  let closed = false;
+
+  function unwatch(folder: string): void {
+    folders.get(folder)?.watcher.close();
+    folders.delete(folder);
+  }
+
+  /** A folder that was replaced needs a new watch; one that can't be watched is tried again. */
+  function rewatch(folder: string, identity: string | undefined): void {
+    if (identity !== undefined && folders.get(folder)?.identity === identity) return;
+    unwatch(folder);
+    if (identity === undefined) return;
+    try {
+      const watcher = watch(folder, { persistent: false }, (event, name) => {
+        // A database in the same folder writes all the time.
+        if (event === "rename" || name === null || names.has(name)) look();
+      });
+      watcher.on("error", () => unwatch(folder));
+      folders.set(folder, { identity, watcher });
+    } catch {
+      // The looks at the interval go on.
+    }
+  }
+
+  async function lookOnce(): Promise<void> {
+    const files = followed;
+    const wanted = new Set(files.map((file) => dirname(file)));
+    for (const folder of folders.keys()) if (!wanted.has(folder)) unwatch(folder);
+    for (const folder of wanted) {
+      const identity = await identityOf(folder);
+      if (closed) return;
+      rewatch(folder, identity);
+    }
+    // After the watches, so that no change falls between the two.
+    const fingerprint = JSON.stringify(await Promise.all(files.map(fingerprintOf)));
+    if (closed || fingerprint === seen) return;
+    seen = fingerprint;
+    clearTimeout(settle);
+    settle = setTimeout(onChange, quiet).unref();
+  }
+
+  function look(): void {
+    lookAgain = true;
+    if (looking || closed) return;
+    looking = true;
+    clearTimeout(next);
+    void lookUntilStill();
+  }
+
+  async function lookUntilStill(): Promise<void> {
+    while (lookAgain && !closed) {
+      lookAgain = false;
+      await lookOnce();
+    }
+    looking = false;
+    if (!closed) next = setTimeout(look, interval).unref();
+  }
+
+  function follow(files: readonly string[]): void {
+    followed = [...files];
+    names = new Set(files.map((file) => basename(file)));
+    look();
+  }
+
+  follow(paths);
+  return {
+    follow,
+    close: () => {
+      closed = true;
+      clearTimeout(next);
+      clearTimeout(settle);
+      for (const folder of [...folders.keys()]) unwatch(folder);
+    },
+  };
+}
+
+async function identityOf(path: string): Promise<string | undefined> {
+  const facts = await stat(path).catch(() => undefined);
+  return facts && `${facts.dev}:${facts.ino}`;
+}
+
+/** Where a path leads and what is there; a file that can't be reached counts too. */
+async function fingerprintOf(path: string): Promise<string> {
+  try {
+    const [target, file] = await Promise.all([realpath(path), stat(path, { bigint: true })]);
+    return `${target} ${file.dev}:${file.ino} ${file.size} ${file.mtimeNs} ${file.ctimeNs}`;
+  } catch (error) {
+    return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+  }
+}

@@ -1,0 +1,50 @@
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+
+/**
+ * Reads a file whole, or throws an Error whose message ends a sentence that began with the path,
+ * such as `is a folder`. It has nothing of the content.
+ */
+export type ReadBoundedFile = (path: string, maxBytes: number) => Buffer;
+
+/** The real {@link ReadBoundedFile}. It reads only regular files: a pipe could block for ever. */
+export const readBoundedFile: ReadBoundedFile = (path, maxBytes) => {
+  let file: number | undefined;
+  try {
+    file = openSync(path, "r");
+    const facts = fstatSync(file);
+    if (!facts.isFile()) throw new Error("is not a file");
+    if (facts.size > maxBytes) throw new Error(`has more than ${maxBytes} bytes`);
+    return readFileSync(file);
+  } catch (error) {
+    throw explain(error);
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+};
+
+/** System errors that people meet, in words. */
+const reasons = new Map([
+  ["ENOENT", "does not exist"],
+  ["ENOTDIR", "does not exist: a part of the path is no folder"],
+  ["EACCES", "may not be read by this user"],
+  ["EPERM", "may not be read by this user"],
+  ["ELOOP", "is a link that leads to itself"],
+]);
+
+function explain(error: unknown): unknown {
+  if (!(error instanceof Error) || !("code" in error)) return error;
+  const code = String(error.code);
+  return new Error(reasons.get(code) ?? `can't be read (${code})`);
+}
+
+/** UTF-8 without NUL, or an Error as {@link ReadBoundedFile} throws it. */
+export function textOf(bytes: Uint8Array): string {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error("is not text in UTF-8");
+  }
+  if (text.includes("\0")) throw new Error("is not text: it has a NUL character");
+  return text;
+}

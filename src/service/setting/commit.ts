@@ -1,0 +1,87 @@
+import type {
+  RevisionCommit,
+  RevisionOrigin,
+  StoredChange,
+  StoredSetting,
+  StoredWrite,
+} from "../../store/setting-store.ts";
+import type { SettingItem } from "./item.ts";
+
+/** One change of a draft with what it replaces. */
+export interface ItemReplacement {
+  readonly key: string;
+  readonly before: SettingItem | undefined;
+  readonly after: SettingItem | undefined;
+}
+
+/** How an item becomes what is stored, secrets sealed or as hashes. */
+export interface ItemCodec {
+  toStored(item: SettingItem): StoredSetting;
+  /** Stands for a secret value in the history. */
+  hash(value: string): string;
+}
+
+/** A revision as the history keeps it. */
+export function toCommit(
+  header: { readonly revision: number; readonly time: number; readonly origin: RevisionOrigin },
+  replacements: readonly ItemReplacement[],
+  codec: ItemCodec,
+): RevisionCommit {
+  const { revision, time, origin } = header;
+  const changes = replacements.map((replacement) => toChange(replacement, codec));
+  return { ...origin, revision, time, changes };
+}
+
+function toChange({ key, before, after }: ItemReplacement, codec: ItemCodec): StoredChange {
+  const value = (item: SettingItem | undefined) =>
+    item === undefined || item.secret ? null : item.value;
+  const hash = (item: SettingItem | undefined) =>
+    item?.secret === true ? codec.hash(item.value) : null;
+  return {
+    key,
+    oldValue: value(before),
+    newValue: value(after),
+    oldHash: hash(before),
+    newHash: hash(after),
+    oldDefinition: definitionJson(before),
+    newDefinition: definitionJson(after),
+  };
+}
+
+/** What a custom setting is besides its value, as the history keeps it. */
+export interface CustomDefinition {
+  readonly type: string;
+  readonly options: string;
+  readonly help: string;
+  readonly group: number;
+  readonly flag: number;
+}
+
+function definitionJson(item: SettingItem | undefined): string | null {
+  if (item === undefined || item.definition !== undefined) return null;
+  const { type, options, help, group, flag } = item;
+  return JSON.stringify({ type, options, help, group, flag } satisfies CustomDefinition);
+}
+
+/** Reads what definitionJson wrote. */
+export function parseDefinition(json: string | null): CustomDefinition | undefined {
+  return json === null ? undefined : (JSON.parse(json) as CustomDefinition);
+}
+
+/** The rows of some commits: of several changes of one key only the last is stored. */
+export function toWrite(
+  commits: readonly {
+    readonly commit: RevisionCommit;
+    readonly items: readonly ItemReplacement[];
+  }[],
+  codec: ItemCodec,
+): StoredWrite {
+  const last = new Map<string, SettingItem | undefined>();
+  for (const { items } of commits) for (const { key, after } of items) last.set(key, after);
+  const upserts: StoredSetting[] = [];
+  const deletes: string[] = [];
+  for (const [key, item] of last)
+    if (item === undefined) deletes.push(key);
+    else upserts.push(codec.toStored(item));
+  return { revisions: commits.map(({ commit }) => commit), upserts, deletes };
+}

@@ -1,0 +1,183 @@
+import { Code } from "@connectrpc/connect";
+import type { RevisionCommit, SettingStore } from "../../store/setting-store.ts";
+import { ServiceError } from "../error.ts";
+
+/** How far a reader may fall behind before it is dropped, in bytes of commits. */
+const MAX_LAG = 4 * 1024 * 1024;
+/** How much is kept in memory; more than MAX_LAG, so that only dropped readers miss it. */
+const MAX_KEPT = 6 * 1024 * 1024;
+/** Revisions that are read from the history at once. */
+const PAGE = 100;
+
+/** A commit in the feed. It is the same object for every reader. */
+interface Entry {
+  readonly commit: RevisionCommit;
+  /** Bytes of all commits before this one, since the feed began. */
+  readonly offset: number;
+}
+
+/** All commits of every process on this database, in order, for those who watch. */
+export interface Feed {
+  /** The newest revision. */
+  readonly head: number;
+  /** Adds commits, oldest first; those that are already there are passed over. */
+  append(commits: readonly RevisionCommit[]): void;
+  /** The state went on to a revision without its commits being known: they are in the history. */
+  skipTo(revision: number): void;
+  /** The database was replaced: every reader has to begin anew. */
+  reset(revision: number): void;
+  /**
+   * Commits after a revision, in batches, without end. A batch is never empty, except once each
+   * idle time: then nothing has happened.
+   *
+   * @throws OUT_OF_RANGE when the history does not reach back so far, or the revision is yet to
+   * come; RESOURCE_EXHAUSTED when the reader is too slow; UNAVAILABLE after reset.
+   */
+  read(after: number, signal: AbortSignal): AsyncIterable<readonly RevisionCommit[]>;
+}
+
+/**
+ * @param deps.idle after so many milliseconds without a commit a reader gets an empty batch.
+ */
+export function createFeed(deps: {
+  readonly store: Pick<SettingStore, "commits" | "oldestRevision">;
+  readonly revision: number;
+  readonly idle: number;
+}): Feed {
+  const { store } = deps;
+  let entries: Entry[] = [];
+  let head = deps.revision;
+  let bytes = 0;
+  let epoch = 0;
+  const sleepers = new Set<() => void>();
+
+  const wake = (): void => {
+    const woken = [...sleepers];
+    sleepers.clear();
+    for (const resume of woken) resume();
+  };
+  const trim = (): void => {
+    const keep = entries.findIndex(({ offset }) => bytes - offset <= MAX_KEPT);
+    if (keep > 0) entries = entries.slice(keep);
+    else if (keep < 0) entries = [];
+  };
+  const sleep = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const resume = (): void => {
+        clearTimeout(timer);
+        sleepers.delete(resume);
+        signal.removeEventListener("abort", resume);
+        resolve();
+      };
+      const timer = setTimeout(resume, deps.idle);
+      timer.unref();
+      sleepers.add(resume);
+      signal.addEventListener("abort", resume);
+    });
+
+  const fromMemory = (after: number): readonly RevisionCommit[] | undefined => {
+    const first = entries[0]?.commit.revision;
+    if (first === undefined || first > after + 1) return undefined;
+    return entries.slice(after + 1 - first).map(({ commit }) => commit);
+  };
+
+  async function* read(start: number, signal: AbortSignal) {
+    const began = epoch;
+    if (start > head) throw outOfRange(`there is no revision ${start} yet; the newest is ${head}`);
+    let after = start;
+    /** Bytes up to where this reader is; unknown while it reads from the history. */
+    let offset: number | undefined = start === head ? bytes : undefined;
+    while (!signal.aborted) {
+      if (epoch !== began) throw replaced();
+      if (after === head) {
+        offset = bytes;
+        await sleep(signal);
+        if (!signal.aborted && after === head && epoch === began) yield [];
+        continue;
+      }
+      if (offset !== undefined && bytes - offset > MAX_LAG) throw tooSlow(after);
+      const batch = fromMemory(after) ?? (await fromHistory(store, after, head));
+      const last = batch.at(-1)?.revision ?? after;
+      if (last === head) offset = bytes;
+      after = last;
+      yield batch;
+    }
+  }
+
+  return {
+    get head() {
+      return head;
+    },
+    append: (commits) => {
+      for (const commit of commits) {
+        if (commit.revision <= head) continue;
+        if (commit.revision > head + 1) entries = [];
+        entries.push({ commit, offset: bytes });
+        bytes += sizeOf(commit);
+        head = commit.revision;
+      }
+      trim();
+      wake();
+    },
+    skipTo: (revision) => {
+      if (revision <= head) return;
+      entries = [];
+      head = revision;
+      wake();
+    },
+    reset: (revision) => {
+      epoch += 1;
+      entries = [];
+      head = revision;
+      wake();
+    },
+    read,
+  };
+}
+
+async function fromHistory(
+  store: Pick<SettingStore, "commits" | "oldestRevision">,
+  after: number,
+  upTo: number,
+): Promise<readonly RevisionCommit[]> {
+  const batch = await store.commits(after, upTo, PAGE);
+  if (batch[0]?.revision === after + 1) return batch;
+  const oldest = await store.oldestRevision();
+  throw outOfRange(
+    `what came after revision ${after} is not kept any more; the oldest revision kept is ${oldest}: read everything anew, then watch from there`,
+  );
+}
+
+/** About what a commit takes in memory and on the wire. */
+function sizeOf({ changes }: RevisionCommit): number {
+  const text = (value: string | null) => value?.length ?? 0;
+  return changes.reduce(
+    (sum, { key, oldValue, newValue, oldDefinition, newDefinition }) =>
+      sum +
+      100 +
+      key.length +
+      text(oldValue) +
+      text(newValue) +
+      text(oldDefinition) +
+      text(newDefinition),
+    200,
+  );
+}
+
+function outOfRange(message: string): ServiceError {
+  return new ServiceError(Code.OutOfRange, message);
+}
+
+function tooSlow(after: number): ServiceError {
+  return new ServiceError(
+    Code.ResourceExhausted,
+    `this reader fell more than ${MAX_LAG / 2 ** 20} MiB behind and was dropped: resume after revision ${after}`,
+  );
+}
+
+function replaced(): ServiceError {
+  return new ServiceError(
+    Code.Unavailable,
+    "the database was replaced by another or an older one: read everything anew",
+  );
+}

@@ -1,0 +1,188 @@
+import { Code } from "@connectrpc/connect";
+import type {
+  RevisionCommit,
+  RevisionFilter,
+  RevisionSummary,
+  SettingStore,
+  StoredChange,
+} from "../../store/setting-store.ts";
+import { invalid, notFound, ServiceError } from "../error.ts";
+import type { Fingerprint } from "../secret/fingerprint.ts";
+import { isVoid } from "./change.ts";
+import { parseDefinition } from "./commit.ts";
+import type { Draft } from "./draft.ts";
+import type { Engine } from "./engine.ts";
+import { FLAG } from "./item.ts";
+
+const DEFAULT_PAGE = 50;
+const MAX_PAGE = 1_000;
+
+/** A request for a page of the history. */
+export interface HistoryQuery extends Omit<RevisionFilter, "limit"> {
+  /** 0: 50. At most 1,000. */
+  readonly pageSize: number;
+}
+
+export interface HistoryPage {
+  readonly revisions: readonly RevisionSummary[];
+  /** The `before` of the next page; undefined: this was the last one. */
+  readonly next: number | undefined;
+  /** The oldest revision that is kept; 0: none. */
+  readonly oldest: number;
+}
+
+/** What was changed, when and by whom. Secret values are not in it. */
+export interface History {
+  /** @throws INVALID_ARGUMENT for a page size out of bounds. */
+  list(query: HistoryQuery): Promise<HistoryPage>;
+  /** @throws NOT_FOUND for a revision that was never made; OUT_OF_RANGE for one not kept any more. */
+  get(revision: number): Promise<RevisionCommit>;
+  /**
+   * What differs between two revisions, as one change; `from` may be the later one.
+   *
+   * @param to 0: the newest.
+   * @throws as get.
+   */
+  diff(from: number, to: number): Promise<readonly StoredChange[]>;
+  /**
+   * What has to be undone to be back at a revision: what happened since, as one change for each key.
+   *
+   * @throws as get.
+   */
+  since(revision: number): Promise<readonly StoredChange[]>;
+}
+
+export function createHistory({
+  store,
+  engine,
+}: {
+  readonly store: SettingStore;
+  readonly engine: Engine;
+}): History {
+  const newest = (): number => engine.snapshot().revision;
+  /** A state is known when every change after it is. */
+  const checkState = async (revision: number): Promise<void> => {
+    if (revision < 0 || revision > newest())
+      throw notFound(`there is no revision ${revision}; the newest is ${newest()}`);
+    const oldest = await store.oldestRevision();
+    if (revision + 1 < oldest) throw forgotten(revision, oldest);
+  };
+  const between = async (from: number, to: number): Promise<readonly StoredChange[]> => {
+    await checkState(Math.min(from, to));
+    await checkState(Math.max(from, to));
+    const forward = await store.changesBetween(Math.min(from, to), Math.max(from, to));
+    return (from <= to ? forward : forward.map(reverse)).filter((change) => !isVoid(change));
+  };
+  return {
+    list: async ({ pageSize, ...filter }) => {
+      if (pageSize < 0 || pageSize > MAX_PAGE)
+        throw invalid([
+          {
+            field: "page_size",
+            description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+          },
+        ]);
+      const limit = pageSize === 0 ? DEFAULT_PAGE : pageSize;
+      const found = await store.listRevisions({ ...filter, limit: limit + 1 });
+      const revisions = found.slice(0, limit);
+      const next = found.length > limit ? revisions.at(-1)?.revision : undefined;
+      return { revisions, next, oldest: await store.oldestRevision() };
+    },
+    get: async (revision) => {
+      const [commit] = await store.commits(revision - 1, revision, 1);
+      if (commit !== undefined) return commit;
+      const oldest = await store.oldestRevision();
+      if (revision > 0 && revision < oldest) throw forgotten(revision, oldest);
+      throw notFound(`there is no revision ${revision}; the newest is ${newest()}`);
+    },
+    diff: (from, to) => between(from, to === 0 ? newest() : to),
+    since: (revision) => between(revision, newest()),
+  };
+}
+
+function forgotten(revision: number, oldest: number): ServiceError {
+  return new ServiceError(
+    Code.OutOfRange,
+    `revision ${revision} is not kept any more; the oldest is ${oldest}`,
+  );
+}
+
+function reverse(change: StoredChange): StoredChange {
+  return {
+    key: change.key,
+    oldValue: change.newValue,
+    newValue: change.oldValue,
+    oldHash: change.newHash,
+    newHash: change.oldHash,
+    oldDefinition: change.newDefinition,
+    newDefinition: change.oldDefinition,
+  };
+}
+
+/** A setting that was left as it is. */
+export interface Skipped {
+  readonly key: string;
+  readonly reason: string;
+}
+
+/**
+ * Undoes changes on a draft.
+ *
+ * @returns what can't be brought back, and why.
+ */
+export function decideRollback(
+  draft: Draft,
+  since: readonly StoredChange[],
+  { fingerprint, managedBy }: RollbackRules,
+): Skipped[] {
+  const skipped: Skipped[] = [];
+  for (const change of since) {
+    const reason = undo(draft, change, fingerprint, managedBy(change.key));
+    if (reason !== undefined) skipped.push({ key: change.key, reason });
+  }
+  return skipped;
+}
+
+export interface RollbackRules {
+  readonly fingerprint: Fingerprint;
+  /** Which file manages a key; undefined: none does. */
+  readonly managedBy: (key: string) => string | undefined;
+}
+
+function undo(
+  draft: Draft,
+  change: StoredChange,
+  fingerprint: Fingerprint,
+  manager: string | undefined,
+): string | undefined {
+  const { key, oldValue, oldHash } = change;
+  const current = draft.get(key);
+  if (oldHash !== null)
+    return current !== undefined && fingerprint(current.value) === oldHash
+      ? undefined
+      : "is secret: the history does not keep its value; set it anew";
+  if (oldValue === null) {
+    draft.delete(key);
+    return undefined;
+  }
+  if (current?.flag === FLAG.readonly && current.definition !== undefined)
+    return current.value === oldValue ? undefined : "is readonly: the program sets it";
+  if (manager !== undefined)
+    return current?.value === oldValue ? undefined : `is managed by ${manager}`;
+  if (current?.definition !== undefined) {
+    draft.put({ ...current, value: oldValue });
+    return undefined;
+  }
+  const definition = parseDefinition(change.oldDefinition);
+  if (definition === undefined) return "was a setting of an earlier version of the program";
+  draft.put({
+    key,
+    value: oldValue,
+    ...definition,
+    secret: false,
+    position: current?.position ?? draft.nextPosition(),
+    revision: 0,
+    definition: undefined,
+  });
+  return undefined;
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../../src/service/driver/limits.ts";
+import { builtIn } from "./sample.ts";
+
+const doc = readFileSync("docs/drivers.md", "utf8");
+
+interface MembersSchema {
+  readonly properties: object;
+}
+
+const schema = JSON.parse(readFileSync("src/data/driver.schema.json", "utf8")) as MembersSchema & {
+  $defs: Record<"config" | "itemFacts", MembersSchema>;
+};
+
+describe("docs/drivers.md", () => {
+  it("has an example that the program and the JSON Schema accept", () => {
+    const [, example = ""] = /```json\n(.*?)```/s.exec(doc) ?? [];
+    const driver = builtIn.reader({ file: "docs/drivers.md", text: example });
+    expect(driver.config.name).toBe("House NAS");
+    expect(new Ajv2020({ strict: true }).validate(schema, JSON.parse(example))).toBe(true);
+  });
+
+  it("names every member of the format and every shared item", () => {
+    const shared = JSON.parse(readFileSync("src/data/shared-items.json", "utf8")) as object;
+    const members = [schema, schema.$defs.config, schema.$defs.itemFacts].map(
+      ({ properties }) => properties,
+    );
+    for (const name of [...members, shared].flatMap((object) => Object.keys(object))) {
+      expect(doc).toContain(`\`${name}\``);
+    }
+  });
+
+  it("tells the limits that the program has", () => {
+    expect(doc).toContain(
+      `A file may have ${LIMITS.fileBytes / 1024} KiB, the folder ${LIMITS.files}`,
+    );
+    expect(doc).toContain(`${LIMITS.folderLength / 1024 / 1024} MiB`);
+    expect(doc).toContain(`at most ${LIMITS.items} `);
+    expect(doc).toContain(`at most ${LIMITS.value.toLocaleString("en")} characters`);
+    expect(doc).toContain(`a \`text\` ${LIMITS.longValue.toLocaleString("en")}`);
+    expect(doc).toContain(`The ${builtIn.drivers.length} built-in drivers`);
+  });
+});

@@ -1,0 +1,108 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { JsonSyntaxError, parseJson } from "../../../src/service/driver/json-source.ts";
+
+function errorOf(text: string, depth = 16): { line: number; column: number; message: string } {
+  try {
+    parseJson(text, depth);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return { ...error.position, message: error.message };
+    throw error;
+  }
+  throw new Error("no error");
+}
+
+describe("the JSON reader with positions", () => {
+  it("reads every value as JSON.parse does", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.constantFrom(undefined, 1, "\t"), (text, indent) => {
+        const value: unknown = JSON.parse(text);
+        const written = JSON.stringify(value, null, indent);
+        expect(parseJson(written, 100).value).toEqual(value);
+      }),
+    );
+  });
+
+  it("accepts a damaged text only where JSON.parse does", () => {
+    const damage = fc.tuple(
+      fc.json({ maxDepth: 3 }),
+      fc.nat(200),
+      fc.nat(3),
+      fc.constantFrom(
+        "",
+        ",",
+        '"',
+        "}",
+        "]",
+        "{",
+        ":",
+        "\\",
+        "\n",
+        "0",
+        "-",
+        ".",
+        "e",
+        "t",
+        " ",
+        "'",
+      ),
+    );
+    fc.assert(
+      fc.property(damage, ([text, at, removed, inserted]) => {
+        const damaged = text.slice(0, at) + inserted + text.slice(at + removed);
+        let expected: unknown;
+        try {
+          expected = JSON.parse(damaged);
+        } catch {
+          expect(() => parseJson(damaged, 100)).toThrow(JsonSyntaxError);
+          return;
+        }
+        let value: unknown;
+        try {
+          ({ value } = parseJson(damaged, 100));
+        } catch (error) {
+          // The one thing that JSON.parse lets through and this reader does not.
+          expect(String(error)).toContain("a second time");
+          return;
+        }
+        expect(value).toEqual(expected);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    ["", 1, 1, "expected a value, the file ends here"],
+    ['{"a": 1,}', 1, 9, 'expected a member name in double quotes, found "}"'],
+    ['{\n  "a": 1\n  "b": 2\n}', 3, 3, 'expected "," or "}", found "\\""'],
+    ['{"a": x}', 1, 7, 'expected a value, found "x"'],
+    ["{'a': 1}", 1, 2, 'expected a member name in double quotes, found "\'"'],
+    ['{"a" 1}', 1, 6, 'expected ":" after the member name, found "1"'],
+    ["[1, 2\n", 2, 1, 'expected "," or "]", the file ends here'],
+    ['{"a": "open\n}', 1, 7, "no closing quote"],
+    ['{"a": "\\x"}', 1, 7, "escape that JSON does not know"],
+    ['{"a": "\t"}', 1, 7, "a control character"],
+    ['{"a": 1, "b": 2, "a": 3}', 1, 18, 'member "a" stands here a second time'],
+    ["[] []", 1, 4, "expected the end of the file"],
+    ["// note\n{}", 1, 1, "expected a value"],
+    ["[01]", 1, 2, "expected a value"],
+  ])("names the place of the first wrong character: %j", (text, line, column, message) => {
+    expect(errorOf(text)).toEqual({ line, column, message: expect.stringContaining(message) });
+  });
+
+  it("refuses deep nesting before it costs anything", () => {
+    expect(errorOf("[".repeat(200_000)).message).toContain("more than 16 arrays and objects");
+    expect(() => parseJson(`${"[".repeat(16)}${"]".repeat(16)}`, 16)).not.toThrow();
+  });
+
+  it("knows where each part stands, and the nearest parent of a part that is missing", () => {
+    const source = parseJson('{\n  "a": [1,\n    {"b": "c"}],\n  "__proto__": 2\n}', 16);
+    expect(source.positionOf([])).toEqual({ line: 1, column: 1 });
+    expect(source.positionOf(["a", 0])).toEqual({ line: 2, column: 9 });
+    expect(source.positionOf(["a", 1, "b"])).toEqual({ line: 3, column: 11 });
+    expect(source.positionOf(["a", 1, "b"], "name")).toEqual({ line: 3, column: 6 });
+    expect(source.positionOf(["a", 1, "missing"])).toEqual({ line: 3, column: 5 });
+    expect(source.positionOf(["__proto__"], "name")).toEqual({ line: 4, column: 3 });
+    expect(Object.getPrototypeOf(source.value)).toBe(Object.prototype);
+  });
+});

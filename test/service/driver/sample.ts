@@ -1,0 +1,17 @@
+import { readBuiltIn } from "../../../src/service/driver/built-in.ts";
+import type { DriverInfo } from "../../../src/service/driver/driver-info.ts";
+
+/** The built-in drivers, read with care: equal members of one object are noticed too. */
+export const builtIn = readBuiltIn({ trusted: false });
+
+/** A driver made by the real reader from what its file would say. */
+export function driverOf(file: object): DriverInfo {
+  return builtIn.reader({ file: "sample.json", text: JSON.stringify({ name: "Sample", ...file }) });
+}
+
+/** A built-in driver by name. */
+export function builtInDriver(name: string): DriverInfo {
+  const driver = builtIn.drivers.find(({ config }) => config.name === name);
+  if (driver === undefined) throw new Error(`no built-in driver ${name}`);
+  return driver;
+}
