@@ -3,12 +3,15 @@ import type { Address } from "./config/address.ts";
 import type { Config } from "./config/config.ts";
 import { createAria2Client } from "./downloader/aria2.ts";
 import { createQbittorrentClient } from "./downloader/qbittorrent.ts";
+import { createCors } from "./gateway/cors.ts";
+import { createGateway } from "./gateway/gateway.ts";
 import { bindContract, type Services } from "./rpc/contract.ts";
 import { registerConnect } from "./rpc/door/connect.ts";
 import { createGrpcServer } from "./rpc/door/grpc.ts";
 import { addHealth, type Health } from "./rpc/door/health.ts";
 import { addReflection, createReflection } from "./rpc/door/reflection.ts";
-import { type Authenticate, authInterceptor } from "./rpc/interceptor/auth.ts";
+import { type Authenticate, createAdmission, publicMethods } from "./rpc/interceptor/auth.ts";
+import { checkInterceptor } from "./rpc/interceptor/check.ts";
 import { readyInterceptor } from "./rpc/interceptor/ready.ts";
 import { reportInterceptor } from "./rpc/interceptor/report.ts";
 import type { Method } from "./rpc/method.ts";
@@ -66,6 +69,9 @@ export interface Mooring {
 /** What stands behind the contract once the program has started. */
 interface Started extends Services {
   readonly authenticate: Authenticate;
+  readonly databaseId: string;
+  /** Ends every stream with UNAVAILABLE: they would never end by themselves. */
+  endStreams(): void;
   close(): Promise<void>;
 }
 
@@ -82,16 +88,27 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     if (started === undefined) throw new Error("a call came before the start had ended");
     return started;
   };
+  const admission = createAdmission((token) => services().authenticate(token));
   const methods = bindContract(services, [
     reportInterceptor(logCalls(log), () => performance.now()),
     readyInterceptor(() => started !== undefined),
-    authInterceptor((token) => services().authenticate(token)),
+    checkInterceptor(admission),
   ]);
-  const shutdown = new AbortController();
-  const requestId = createRequestIds(randomBytes(6).toString("base64url"));
   const reflect = createReflection(methods);
-  const http = createHttpDoor(requestId);
-  await registerConnect(http.fastify, { methods, reflect, shutdownSignal: shutdown.signal });
+  const requestId = createRequestIds(randomBytes(6).toString("base64url"));
+  const cors = createCors({ origins: config.corsOrigins });
+  const gateway = createGateway({
+    methods,
+    httpStatus: config.httpStatus,
+    cors,
+    cacheControl: (desc) => (publicMethods.has(desc) ? "public, no-cache" : "private, no-store"),
+    etagPrefix: () => `${services().databaseId}-`,
+    // Before the start has ended there is nothing to compare a token with.
+    admit: (desc, call) => (started === undefined ? undefined : admission(desc)?.(call)),
+    report: (error, { requestId }) => log.error({ err: error, requestId }, "request failed"),
+  });
+  const http = createHttpDoor({ requestId, gateway, cors });
+  await registerConnect(http.fastify, { methods, reflect });
   const grpc = createGrpcServer({ methods, requestId });
   addReflection(grpc, reflect);
   const health = addHealth(grpc, serviceNames(methods));
@@ -111,19 +128,18 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   return {
     address: doors.address,
     grpcAddress: doors.grpcAddress,
-    stop: () => stop({ health, shutdown, doors, started, grace: config.shutdownGraceMs }),
+    stop: () => stop({ health, doors, started, grace: config.shutdownGraceMs }),
   };
 }
 
 async function stop(parts: {
   readonly health: Health;
-  readonly shutdown: AbortController;
   readonly doors: Doors;
   readonly started: Started | undefined;
   readonly grace: number;
 }): Promise<void> {
   parts.health.set("NOT_SERVING");
-  parts.shutdown.abort();
+  parts.started?.endStreams();
   await parts.doors.close(parts.grace);
   await parts.started?.close();
 }
@@ -152,10 +168,16 @@ async function startServices(config: Config, deps: MooringDeps): Promise<Started
   try {
     const services = await connectSettings(config, { ...deps, store });
     const { engine } = services;
+    const stopping = new AbortController();
     const timer = setInterval(() => void refresh(engine, log), REFRESH_INTERVAL).unref();
     return {
       ...services,
-      drivers: createDriverService({ live: drivers }),
+      databaseId: store.databaseId,
+      drivers: createDriverService({ live: drivers, stopping: stopping.signal }),
+      endStreams: () => {
+        stopping.abort();
+        services.feed.close();
+      },
       authenticate: authenticateBy(engine),
       close: () => {
         clearInterval(timer);

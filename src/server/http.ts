@@ -1,5 +1,14 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import Fastify, { type FastifyInstance } from "fastify";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type Server,
+} from "node:http";
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from "fastify";
+import { answerClientError, type ClientError } from "../gateway/client-error.ts";
+import { type Cors, registerCors } from "../gateway/cors.ts";
+import { answerError, answerNotFound } from "../gateway/fastify-mount.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 
 /** Limits of HTTP/1.1. Fastify's own defaults are no time-outs at all. */
 const LIMITS = {
@@ -15,6 +24,13 @@ const LIMITS = {
   keepAliveTimeout: 72_000,
 } as const;
 
+export interface HttpDoorOptions {
+  readonly requestId: RequestIds;
+  /** Serves REST. */
+  readonly gateway: Gateway;
+  readonly cors: Cors;
+}
+
 /** Fastify, on servers that get their connections from elsewhere. */
 export interface HttpDoor {
   readonly fastify: FastifyInstance;
@@ -24,22 +40,35 @@ export interface HttpDoor {
   readonly handler: RequestListener;
 }
 
-/** Makes the HTTP server with its limits; routes are added by the caller. */
-export function createHttpDoor(requestId: (sent: string | undefined) => string): HttpDoor {
+/** Makes the id of a request from the one that the client sent, if any. */
+export type RequestIds = (sent: string | undefined) => string;
+
+/**
+ * Makes the HTTP server with its limits. A request goes to the gateway, and to Fastify when it is
+ * none of REST: Fastify's own way from socket to handler costs as much again as the whole reply.
+ */
+export function createHttpDoor({ requestId, gateway, cors }: HttpDoorOptions): HttpDoor {
   let made: { server: Server; handler: RequestListener } | undefined;
-  const fastify = Fastify({
+  const idOf = ({ headers }: { headers: IncomingHttpHeaders }): string => {
+    const sent = headers["x-request-id"];
+    return requestId(typeof sent === "string" ? sent : undefined);
+  };
+  const options: FastifyServerOptions = {
     logger: false,
     bodyLimit: LIMITS.bodyBytes,
     // The header is read by requestId, which checks it.
     requestIdHeader: false,
-    genReqId: ({ headers }) => {
-      const sent = headers["x-request-id"];
-      return requestId(typeof sent === "string" ? sent : undefined);
-    },
+    genReqId: idOf,
+    // Fastify's types know the error of an older Node.
+    clientErrorHandler: (error, socket) => answerClientError(error as Error as ClientError, socket),
+    frameworkErrors: answerError,
     // Calls that come while the server drains are answered like any other.
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    serverFactory: (handler): Server => {
+    serverFactory: (others): Server => {
+      const handler: RequestListener = (request, response) => {
+        if (!gateway.handle(request, response, idOf(request))) others(request, response);
+      };
       const server = createServer(
         {
           maxHeaderSize: LIMITS.headerBytes,
@@ -55,7 +84,11 @@ export function createHttpDoor(requestId: (sent: string | undefined) => string):
       made = { server, handler };
       return server;
     },
-  });
+  };
+  const fastify = Fastify(options);
+  fastify.setNotFoundHandler(answerNotFound);
+  fastify.setErrorHandler(answerError);
+  registerCors(fastify, cors);
   if (made === undefined) throw new Error("Fastify made no server");
   return { fastify, ...made };
 }

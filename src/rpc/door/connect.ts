@@ -33,10 +33,9 @@ export async function registerConnect(
   options: {
     readonly methods: readonly Method[];
     readonly reflect: AnswerReflection;
-    readonly shutdownSignal: AbortSignal;
   },
 ): Promise<void> {
-  const { methods, reflect, shutdownSignal } = options;
+  const { methods, reflect } = options;
   const limits: ConnectRouterOptions = {
     connect: true,
     grpcWeb: true,
@@ -46,7 +45,6 @@ export async function registerConnect(
     writeMaxBytes: MAX_REPLY_BYTES,
     maxTimeoutMs: MAX_TIMEOUT_MS,
     jsonOptions,
-    shutdownSignal,
   };
   await fastify.register(fastifyConnectPlugin, {
     ...limits,

@@ -1,8 +1,8 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
-import type { Interceptor } from "../method.ts";
-import { checkInterceptor } from "./check.ts";
+import type { Call } from "../method.ts";
+import type { Check } from "./check.ts";
 
 /** The only methods that need no token. Everything else is closed. */
 export const publicMethods: ReadonlySet<DescMethod> = new Set<DescMethod>([
@@ -24,25 +24,25 @@ const WRONG =
   'the admin token is wrong: compare it with the setting "token"; it may have been reset';
 
 /**
- * Admits a call by its token, raw or as `Bearer …` (contract, section 5; RFC 6750, section 2.1).
- * UNAUTHENTICATED otherwise.
+ * Admits calls by their token, raw or as `Bearer …` (contract, section 5; RFC 6750, section 2.1).
+ *
+ * @returns for a method that needs a token, what throws UNAUTHENTICATED for a call without.
  */
-export function authInterceptor(authenticate: Authenticate): Interceptor {
-  const admit = (call: { actor?: string }, actor: string | undefined): void => {
-    if (actor === undefined) throw new ConnectError(WRONG, Code.Unauthenticated);
-    call.actor = actor;
+export function createAdmission(
+  authenticate: Authenticate,
+): (desc: DescMethod) => Check | undefined {
+  const check: Check = (call) => {
+    const token = readToken(call.header.get("authorization"));
+    if (token === "") throw new ConnectError(MISSING, Code.Unauthenticated);
+    const actor = authenticate(token);
+    return actor instanceof Promise ? actor.then((name) => admit(call, name)) : admit(call, actor);
   };
-  return checkInterceptor((desc) => {
-    if (publicMethods.has(desc)) return undefined;
-    return (call) => {
-      const token = readToken(call.header.get("authorization"));
-      if (token === "") throw new ConnectError(MISSING, Code.Unauthenticated);
-      const actor = authenticate(token);
-      return actor instanceof Promise
-        ? actor.then((name) => admit(call, name))
-        : admit(call, actor);
-    };
-  });
+  return (desc) => (publicMethods.has(desc) ? undefined : check);
+}
+
+function admit(call: Call, actor: string | undefined): void {
+  if (actor === undefined) throw new ConnectError(WRONG, Code.Unauthenticated);
+  call.actor = actor;
 }
 
 function readToken(header: string | undefined): string {

@@ -1,4 +1,4 @@
-import { notFound } from "../error.ts";
+import { notFound, unavailable } from "../error.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type CatalogueDifference, diffCatalogues } from "./difference.ts";
 import type { DriverInfo } from "./driver-info.ts";
@@ -14,6 +14,8 @@ export interface DriverService {
   /**
    * Each change of the catalogue after one that the reader has; changes that pile up while it is
    * busy come as one. Ends when the signal is aborted.
+   *
+   * @throws UNAVAILABLE when the service stops.
    */
   changes(since: Catalogue, signal: AbortSignal): AsyncIterable<CatalogueStep>;
 }
@@ -24,7 +26,13 @@ export interface CatalogueStep {
   readonly difference: CatalogueDifference;
 }
 
-export function createDriverService({ live }: { readonly live: LiveCatalogue }): DriverService {
+export function createDriverService({
+  live,
+  stopping,
+}: {
+  readonly live: LiveCatalogue;
+  readonly stopping: AbortSignal;
+}): DriverService {
   const catalogue = live.current;
   return {
     catalogue,
@@ -38,7 +46,8 @@ export function createDriverService({ live }: { readonly live: LiveCatalogue }):
       let seen = since;
       while (!signal.aborted) {
         const current = catalogue();
-        if (current.revision === seen.revision) await nextChange(live, signal);
+        if (stopping.aborted) throw unavailable("the service stops; watch again in a moment");
+        if (current.revision === seen.revision) await nextChange(live, [signal, stopping]);
         else yield { catalogue: current, difference: diffCatalogues(seen, current) };
         seen = current;
       }
@@ -46,14 +55,14 @@ export function createDriverService({ live }: { readonly live: LiveCatalogue }):
   };
 }
 
-function nextChange(live: LiveCatalogue, signal: AbortSignal): Promise<void> {
+function nextChange(live: LiveCatalogue, signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       unsubscribe();
-      signal.removeEventListener("abort", done);
+      for (const signal of signals) signal.removeEventListener("abort", done);
       resolve();
     };
     const unsubscribe = live.subscribe(done);
-    signal.addEventListener("abort", done);
+    for (const signal of signals) signal.addEventListener("abort", done);
   });
 }

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import type { RevisionCommit, SettingStore } from "../../store/setting-store.ts";
-import { ServiceError } from "../error.ts";
+import { ServiceError, unavailable } from "../error.ts";
 
 /** How far a reader may fall behind before it is dropped, in bytes of commits. */
 const MAX_LAG = 4 * 1024 * 1024;
@@ -26,6 +26,8 @@ export interface Feed {
   skipTo(revision: number): void;
   /** The database was replaced: every reader has to begin anew. */
   reset(revision: number): void;
+  /** The service stops: every reader ends with UNAVAILABLE. */
+  close(): void;
   /**
    * Commits after a revision, in batches, without end. A batch is never empty, except once each
    * idle time: then nothing has happened.
@@ -49,6 +51,7 @@ export function createFeed(deps: {
   let head = deps.revision;
   let bytes = 0;
   let epoch = 0;
+  let closed = false;
   const sleepers = new Set<() => void>();
 
   const wake = (): void => {
@@ -88,11 +91,12 @@ export function createFeed(deps: {
     /** Bytes up to where this reader is; unknown while it reads from the history. */
     let offset: number | undefined = start === head ? bytes : undefined;
     while (!signal.aborted) {
+      if (closed) throw unavailable("the service stops; resume in a moment, or elsewhere");
       if (epoch !== began) throw replaced();
       if (after === head) {
         offset = bytes;
         await sleep(signal);
-        if (!signal.aborted && after === head && epoch === began) yield [];
+        if (!signal.aborted && !closed && after === head && epoch === began) yield [];
         continue;
       }
       if (offset !== undefined && bytes - offset > MAX_LAG) throw tooSlow(after);
@@ -129,6 +133,10 @@ export function createFeed(deps: {
       epoch += 1;
       entries = [];
       head = revision;
+      wake();
+    },
+    close: () => {
+      closed = true;
       wake();
     },
     read,
@@ -176,8 +184,5 @@ function tooSlow(after: number): ServiceError {
 }
 
 function replaced(): ServiceError {
-  return new ServiceError(
-    Code.Unavailable,
-    "the database was replaced by another or an older one: read everything anew",
-  );
+  return unavailable("the database was replaced by another or an older one: read everything anew");
 }

@@ -1,0 +1,73 @@
+import type { Socket } from "node:net";
+import { errorEnvelope, JSON_TYPE } from "./envelope.ts";
+
+/** What Node says of a request that it couldn't read. */
+export interface ClientError extends Error {
+  readonly code?: string;
+  /** The bytes that were being read. */
+  readonly rawPacket?: Buffer;
+}
+
+/**
+ * Answers a request that is no HTTP, too large in its URL or headers, or too slow: for the event
+ * `clientError` of a node:http server, and for Fastify's option `clientErrorHandler`. The reply has
+ * its real HTTP status and the envelope, and the connection ends.
+ */
+export function answerClientError(error: ClientError, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status, reason, message } = describe(error);
+  const body = errorEnvelope(status, message);
+  const headers = [
+    `HTTP/1.1 ${status} ${reason}`,
+    `Content-Type: ${JSON_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Cache-Control: no-store",
+    "Connection: close",
+  ];
+  socket.end(`${headers.join("\r\n")}\r\n\r\n${body}`);
+}
+
+interface Answer {
+  readonly status: number;
+  readonly reason: string;
+  readonly message: string;
+}
+
+const HEADERS: Answer = {
+  status: 431,
+  reason: "Request Header Fields Too Large",
+  message: "the request's headers are too large",
+};
+
+const URL_TOO_LONG: Answer = {
+  status: 414,
+  reason: "URI Too Long",
+  message: "the URL is too long",
+};
+
+const TIMEOUT: Answer = {
+  status: 408,
+  reason: "Request Timeout",
+  message: "the request took too long to arrive",
+};
+
+const NOT_HTTP: Answer = { status: 400, reason: "Bad Request", message: "this is no HTTP request" };
+
+function describe(error: ClientError): Answer {
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return TIMEOUT;
+  if (error.code !== "HPE_HEADER_OVERFLOW") return NOT_HTTP;
+  return isInRequestLine(error.rawPacket) ? URL_TOO_LONG : HEADERS;
+}
+
+/** The longest request line that could still stand before large headers. */
+const LONG_LINE = 8_192;
+
+/** Node counts URL and headers together: too long a first line is the URL's fault. */
+function isInRequestLine(packet: Buffer | undefined): boolean {
+  if (packet === undefined || !/^[A-Z]+ /.test(packet.toString("latin1", 0, 16))) return false;
+  const end = packet.indexOf("\r\n");
+  return end < 0 || end > LONG_LINE;
+}

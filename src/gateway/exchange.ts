@@ -1,0 +1,158 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { StreamMethod } from "../rpc/method.ts";
+import type { Binding } from "./binding.ts";
+import { createEventEncoder, createEventStreams, errorEvent } from "./event-stream.ts";
+import { failureEnvelope } from "./failure.ts";
+import { badRequest, type HttpFault } from "./fault.ts";
+import { etagPrefix, type GatewayOptions } from "./gateway-options.ts";
+import { captureVariables, type PathParts } from "./path-match.ts";
+import { hasParameter, parseQuery, type Query } from "./query-string.ts";
+import { announcesBody, checkJsonType, readBody } from "./request-body.ts";
+import { createRequestMessage } from "./request-message.ts";
+import { NO_STORE, type Responder } from "./responder.ts";
+import type { RestCall } from "./rest-call.ts";
+
+/** A request's route. */
+export interface Routed {
+  /** Bindings of the path and HTTP method; at least one. */
+  readonly bindings: readonly Binding[];
+  readonly query: string;
+  /** The path's segments, where the template may have variables. */
+  readonly parts?: PathParts;
+}
+
+/** Carries requests to rpcs and replies back. */
+export interface Exchange {
+  serve(call: RestCall, routed: Routed): void;
+  /** Refuses a request that no binding takes. */
+  refuse(call: RestCall, fault: HttpFault): void;
+  /** Answers OPTIONS. */
+  options(call: RestCall, allow: string): void;
+}
+
+/** Largest request body where nothing else is said, in bytes. */
+const BODY_LIMIT = 1_048_576;
+
+/** Makes the exchange of a gateway. */
+export function createExchange(options: GatewayOptions, responder: Responder): Exchange {
+  const limit = options.bodyLimit ?? BODY_LIMIT;
+  const stream = createStreaming(options, responder);
+  const serve = async (call: RestCall, routed: Routed): Promise<void> => {
+    let binding = routed.bindings[0];
+    let message: Message;
+    try {
+      const query = needsQuery(routed) ? parseQuery(routed.query) : [];
+      binding = chooseBinding(routed.bindings, query);
+      const body = announcesBody(call.request) ? await takeBody(call, binding, limit) : NO_BODY;
+      const path = routed.parts ? captureVariables(binding.template, routed.parts) : NO_PATH;
+      const parts = { path, query, body, header: call };
+      message = createRequestMessage(binding.request, parts, etagPrefix(options));
+    } catch (error) {
+      responder.fail(call, await admitted(options, call, binding, error), binding);
+      return;
+    }
+    try {
+      const { method } = binding;
+      if (method.kind === "unary") {
+        responder.succeed(call, binding, await method.invoke(message, call));
+      } else {
+        await stream(call, binding, method, message);
+      }
+    } catch (error) {
+      responder.fail(call, error, binding);
+    }
+  };
+  return {
+    serve: (call, routed) => void serve(call, routed),
+    refuse: (call, fault) => responder.fail(call, fault),
+    options: (call, allow) =>
+      void call.response.writeHead(204, ["Allow", allow, ...responder.headers(call)]).end(),
+  };
+}
+
+const NO_BODY = Buffer.alloc(0);
+
+const NO_PATH: readonly string[] = [];
+
+function needsQuery({ query, bindings }: Routed): boolean {
+  if (query === "") return false;
+  if (bindings.length > 1) return true;
+  const rule = bindings[0]?.request;
+  return rule?.query !== undefined || (rule?.requireQuery.length ?? 0) > 0;
+}
+
+function chooseBinding(bindings: readonly Binding[], query: Query): Binding {
+  const chosen = bindings.find(({ request }) => {
+    const { requireQuery } = request;
+    return requireQuery.length === 0 || requireQuery.some((name) => hasParameter(query, name));
+  });
+  if (chosen) return chosen;
+  const names = new Set(bindings.flatMap(({ request }) => request.requireQuery));
+  throw badRequest(`give one of the query parameters ${[...names].join(", ")}`);
+}
+
+async function takeBody(call: RestCall, binding: Binding, limit: number): Promise<Buffer> {
+  const body = await readBody(call.request, limit);
+  if (binding.request.body.kind === "none" || body.length === 0) return NO_BODY;
+  checkJsonType(call.request);
+  return body;
+}
+
+/** The error to answer: the gateway's own, unless the client may not even know that. */
+async function admitted(
+  options: GatewayOptions,
+  call: RestCall,
+  binding: Binding | undefined,
+  error: unknown,
+): Promise<unknown> {
+  if (binding === undefined) return error;
+  try {
+    await options.admit?.(binding.method.desc, call);
+    return error;
+  } catch (refusal) {
+    return refusal;
+  }
+}
+
+type Streaming = (
+  call: RestCall,
+  binding: Binding,
+  method: StreamMethod,
+  message: Message,
+) => Promise<void>;
+
+function createStreaming(options: GatewayOptions, responder: Responder): Streaming {
+  const streams = createEventStreams(options.events);
+  const encoders = new Map<Binding, (message: Message) => Buffer>();
+  const encoderOf = (binding: Binding): ((message: Message) => Buffer) => {
+    const known = encoders.get(binding);
+    const encoder = known ?? createEventEncoder(binding.reply, () => etagPrefix(options));
+    if (!known) encoders.set(binding, encoder);
+    return encoder;
+  };
+  return async (call, binding, method, message) => {
+    const { response, request } = call;
+    const headers = [...EVENT_HEADERS, ...responder.headers(call)];
+    if (request.method === "HEAD") {
+      response.writeHead(200, headers).end();
+      return;
+    }
+    const messages = method.invoke(message, call);
+    try {
+      await streams.send({ headers, messages, encode: encoderOf(binding) }, response);
+    } catch (error) {
+      if (!response.headersSent) throw error;
+      response.end(errorEvent(failureEnvelope(responder.describe(call, error))));
+    }
+  };
+}
+
+// Proxies that collect replies (nginx) pass an event on only when they are told so.
+const EVENT_HEADERS = [
+  "Content-Type",
+  "text/event-stream",
+  "Cache-Control",
+  NO_STORE,
+  "X-Accel-Buffering",
+  "no",
+];

@@ -1,0 +1,158 @@
+import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import type { QueryParameter, Rest } from "../../gen/mooring/rest/v1/rest_pb.js";
+import { createFieldSetter, type FieldSetter, findField } from "./field-path.ts";
+import {
+  createParameterReader,
+  findTarget,
+  type NamedTarget,
+  type ParameterReader,
+  type Target,
+} from "./parameter.ts";
+import type { PathTemplate } from "./path-template.ts";
+import { type Rule, refuseRule } from "./rule.ts";
+import { integerRange } from "./value-type.ts";
+
+/** What a request's body fills. */
+export type BodyRule =
+  | { readonly kind: "none" }
+  | { readonly kind: "message" }
+  | { readonly kind: "field"; readonly field: DescField };
+
+/** A request field that a header fills with the state a client has seen. */
+export interface StateField {
+  /** The field keeps an integer (as bigint), not text. */
+  readonly numeric: boolean;
+  readonly set: FieldSetter;
+}
+
+/** How a binding makes the request message; everything is resolved to fields of it. */
+export interface RequestRule {
+  readonly desc: DescMessage;
+  /** One target for each variable of the path template. */
+  readonly path: readonly Target[];
+  /** Undefined when nothing can come from the query. */
+  readonly query: ParameterReader | undefined;
+  readonly requireQuery: readonly string[];
+  readonly body: BodyRule;
+  readonly ifMatch: StateField | undefined;
+  readonly lastEventId: StateField | undefined;
+}
+
+/** @throws RuleError for options that the request message doesn't bear out. */
+export function createRequestRule(
+  method: DescMethod,
+  rule: Rule,
+  rest: Rest & { lastEventId?: string },
+  template: PathTemplate,
+): RequestRule {
+  const desc = method.input;
+  const path = template.variables.map(({ field }) => findPathTarget(method, field));
+  const body = findBody(method, rule);
+  const query = createQuery(method, rest, path, body);
+  checkRequired(method, rest, query, body);
+  const ifMatch = rest.ifMatch === "" ? undefined : findState(method, "if_match", rest.ifMatch);
+  const resume = rest.lastEventId ?? "";
+  const lastEventId = resume === "" ? undefined : findState(method, "last_event_id", resume);
+  return { desc, path, query, requireQuery: rest.requireQuery, body, ifMatch, lastEventId };
+}
+
+function findPathTarget(method: DescMethod, field: string): Target {
+  const target = findTarget(method.input, field);
+  if (target === undefined || target.repeated) {
+    return refuseRule(
+      method,
+      `path variable {${field}} names no singular scalar field of ${method.input.typeName}`,
+    );
+  }
+  return target;
+}
+
+function findBody(method: DescMethod, rule: Rule): BodyRule {
+  if (rule.body === "") return { kind: "none" };
+  if (rule.httpMethod === "GET" || rule.httpMethod === "HEAD") {
+    refuseRule(method, `a ${rule.httpMethod} binding can't have a body`);
+  }
+  if (rule.body === "*") return { kind: "message" };
+  const field = findField(method.input, rule.body);
+  if (field) return { kind: "field", field };
+  return refuseRule(method, `body "${rule.body}" is no field of ${method.input.typeName}`);
+}
+
+function createQuery(
+  method: DescMethod,
+  rest: Rest,
+  path: readonly Target[],
+  body: BodyRule,
+): ParameterReader | undefined {
+  if (body.kind === "message") {
+    if (rest.query.length === 0) return undefined;
+    refuseRule(method, 'query parameters can fill nothing where the body is "*"');
+  }
+  const taken = new Set(path.map((target) => target.field));
+  if (body.kind === "field") taken.add(body.field.name);
+  const named = findNamed(method, rest.query, taken);
+  if (method.input.fields.length === 0) return undefined;
+  return createParameterReader({ desc: method.input, named, taken });
+}
+
+function findNamed(
+  method: DescMethod,
+  parameters: readonly QueryParameter[],
+  taken: ReadonlySet<string>,
+): NamedTarget[] {
+  const names = new Set<string>();
+  for (const { name } of parameters) {
+    if (name === "") refuseRule(method, "a query parameter without a name");
+    if (names.has(name)) refuseRule(method, `query parameter "${name}" is listed twice`);
+    names.add(name);
+  }
+  const groups = Map.groupBy(parameters, (parameter) => parameter.field);
+  return [...groups].map(([field, group]) => {
+    if (taken.has(field)) refuseRule(method, `query field "${field}" is filled by path or body`);
+    return { target: findQueryTarget(method, field, group), parameters: group };
+  });
+}
+
+function findQueryTarget(
+  method: DescMethod,
+  field: string,
+  group: readonly QueryParameter[],
+): Target {
+  const type = method.input.typeName;
+  const target = findTarget(method.input, field);
+  if (!target) return refuseRule(method, `query field "${field}" is no scalar field of ${type}`);
+  const list = group.find((parameter) => parameter.commaSeparated);
+  if (list && !target.repeated) {
+    const reason = `is comma_separated, but field "${field}" is not repeated`;
+    refuseRule(method, `query parameter "${list.name}" ${reason}`);
+  }
+  return target;
+}
+
+function checkRequired(
+  method: DescMethod,
+  rest: Rest,
+  query: ParameterReader | undefined,
+  body: BodyRule,
+): void {
+  for (const name of rest.requireQuery) {
+    // Where the body is all of the request a parameter can still choose between rpcs.
+    if (name !== "" && (body.kind === "message" || query?.knows(name))) continue;
+    refuseRule(method, `require_query "${name}" is no query parameter that fills a field`);
+  }
+}
+
+function findState(method: DescMethod, option: string, name: string): StateField {
+  const field = findField(method.input, name);
+  if (!field) return refuseRule(method, `${option} "${name}" is no field of the request`);
+  const numeric = field.fieldKind === "scalar" && integerRange(field.scalar)?.wide === true;
+  const text = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING;
+  if (!(numeric && !field.longAsString) && !text) {
+    refuseRule(method, `${option} "${name}" must be a 64-bit integer or a string`);
+  }
+  if (field.presence === FeatureSet_FieldPresence.IMPLICIT) {
+    refuseRule(method, `${option} "${name}" must be optional: 0 is a state, absent is none`);
+  }
+  return { numeric, set: createFieldSetter([field]) };
+}

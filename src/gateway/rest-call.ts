@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Call, HeaderReader } from "../rpc/method.ts";
+
+/**
+ * One REST request as the rpcs see it. A class, because one is made per request: headers, address
+ * and signal are looked at only when somebody asks, and nothing is copied.
+ */
+export class RestCall implements Call, HeaderReader {
+  readonly door = "rest";
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly #stopping: AbortSignal | undefined;
+  #signal: AbortSignal | undefined;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    stopping: AbortSignal | undefined,
+  ) {
+    this.request = request;
+    this.response = response;
+    this.requestId = requestId;
+    this.#stopping = stopping;
+  }
+
+  get header(): HeaderReader {
+    return this;
+  }
+
+  get(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  get peer(): string {
+    const address = this.request.socket.remoteAddress ?? "";
+    // An IPv4 client on a socket that listens on IPv6 (RFC 4291, section 2.5.5.2).
+    return address.startsWith("::ffff:") ? address.slice(7) : address;
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= watchConnection(this.response, this.#stopping);
+    return this.#signal;
+  }
+}
+
+function watchConnection(response: ServerResponse, stopping: AbortSignal | undefined): AbortSignal {
+  const controller = new AbortController();
+  const abort = (): void => {
+    if (!response.writableFinished) controller.abort(new Error("the client went away"));
+  };
+  if (response.destroyed) abort();
+  else response.once("close", abort);
+  return stopping ? AbortSignal.any([controller.signal, stopping]) : controller.signal;
+}

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { defineRpcs, type Rpc } from "./contract.ts";
+import { type Door, echo, echoed, openDoor } from "./door.ts";
+
+const rest = { reply: "REPLY_ENVELOPE" };
+const responseBody = "word";
+
+const LISTS = {
+  ...rest,
+  query: [
+    { name: "groups", field: "numbers", commaSeparated: true },
+    { name: "group", field: "numbers" },
+    { name: "keys", field: "words", commaSeparated: true },
+    { name: "first", field: "text" },
+    { name: "second", field: "text" },
+    { name: "deep", field: "part.name" },
+  ],
+};
+
+const RPCS: Rpc[] = [
+  { name: "Plain", http: { get: "/plain", responseBody }, rest },
+  { name: "Lists", http: { get: "/lists", responseBody }, rest: LISTS },
+  { name: "Path", http: { get: "/path/{part.name}", responseBody }, rest },
+  { name: "Field", http: { post: "/field", body: "part", responseBody }, rest },
+  { name: "Whole", http: { post: "/whole", body: "*", responseBody }, rest },
+  {
+    name: "ByText",
+    http: { get: "/choice", responseBody },
+    rest: { ...rest, requireQuery: ["text"] },
+  },
+  {
+    name: "ByKeys",
+    http: { get: "/choice", responseBody },
+    rest: {
+      ...rest,
+      requireQuery: ["keys", "words"],
+      query: [
+        { name: "keys", field: "words", commaSeparated: true },
+        { name: "words", field: "words" },
+      ],
+    },
+  },
+  { name: "Nothing", http: { get: "/nothing", responseBody }, rest, input: "Nothing" },
+];
+
+let door: Door;
+
+beforeAll(async () => {
+  door = await openDoor({ methods: defineRpcs(RPCS).map(echo) });
+});
+
+afterAll(() => door.close());
+
+test.each<[string, string, unknown]>([
+  ["a string", "/plain?text=a", { text: "a" }],
+  ["a JSON name", "/plain?partName=a", { part_name: "a" }],
+  ["a proto name", "/plain?part_name=a", { part_name: "a" }],
+  ["+ as a space", "/plain?text=a+b", { text: "a b" }],
+  ["%20 as a space", "/plain?text=a%20b", { text: "a b" }],
+  ["%2B as a plus sign", "/plain?text=a%2Bb", { text: "a+b" }],
+  ["an equals sign in a value", "/plain?text=a=b", { text: "a=b" }],
+  ["characters beyond ASCII", "/plain?text=%E4%BD%A0%F0%9F%98%80", { text: "你😀" }],
+  ["a semicolon as text", "/plain?text=a;small=1", { text: "a;small=1" }],
+  ["an escaped name", "/plain?%74ext=a", { text: "a" }],
+  ["empty pieces", "/plain?&&text=a&", { text: "a" }],
+  ["an int32", "/plain?small=-2147483648", { small: -2147483648 }],
+  ["an int64 beyond 2^53", "/plain?big=9223372036854775807", { big: "9223372036854775807" }],
+  ["a uint64", "/plain?huge=18446744073709551615", { huge: "18446744073709551615" }],
+  ["a bool", "/plain?yes=true", { yes: true }],
+  ["false", "/plain?yes=false", {}],
+  ["a double", "/plain?ratio=-1.5e3", { ratio: -1500 }],
+  ["infinity", "/plain?ratio=Infinity", { ratio: "Infinity" }],
+  ["bytes in base64", "/plain?raw=aGk%3D", { raw: "aGk=" }],
+  ["an enum by name", "/plain?color=COLOR_RED", { color: "COLOR_RED" }],
+  ["an enum by number", "/plain?color=1", { color: "COLOR_RED" }],
+  ["a time", "/plain?at=2026-01-31T08:00:00Z", { at: "2026-01-31T08:00:00Z" }],
+  ["a wrapped string", "/plain?note=a", { note: "a" }],
+  ["a member of a oneof", "/plain?right=0", { right: 0 }],
+  ["an optional field at zero", "/plain?expected=0", { expected: "0" }],
+  ["all values of a repeated field", "/plain?numbers=1&numbers=2", { numbers: [1, 2] }],
+  ["the first value of a singular field", "/plain?text=a&text=b", { text: "a" }],
+  ["an empty value as absent", "/plain?text=&small=", {}],
+  ["the first value that is not empty", "/plain?text=&text=b", { text: "b" }],
+  ["a name alone as absent", "/plain?text", {}],
+  ["an unknown parameter as nothing", "/plain?nope=1&text=a", { text: "a" }],
+  ["an unknown parameter with a broken escape as nothing", "/plain?nope=%zz", {}],
+  ["a map as nothing", "/plain?labels=a", {}],
+  ["a list of messages as nothing", "/plain?parts=a", {}],
+  ["a nested field", "/plain?part.name=a&part.size=7", { part: { name: "a", size: "7" } }],
+  ["a twice nested field", "/plain?part.part.name=a", { part: { part: { name: "a" } } }],
+  ["an unknown nested field as nothing", "/plain?part.nope=a", {}],
+  ["a field of a scalar as nothing", "/plain?text.x=a", {}],
+  ["names nested beyond the limit as nothing", `/plain?${"part.".repeat(16)}name=a`, {}],
+  ["a prototype member's name as nothing", "/plain?__proto__=a&constructor=b&toString=c", {}],
+  ["a list with commas", "/lists?groups=5,0", { numbers: [5, 0] }],
+  ["a list with escaped commas", "/lists?groups=5%2C0", { numbers: [5, 0] }],
+  ["several lists with commas", "/lists?keys=a,b&keys=c", { words: ["a", "b", "c"] }],
+  ["an empty element of a list of strings", "/lists?keys=a,,b", { words: ["a", "", "b"] }],
+  ["the parameter that is listed first", "/lists?group=1&groups=2,3", { numbers: [2, 3] }],
+  ["the next parameter when the first is empty", "/lists?groups=&group=1", { numbers: [1] }],
+  ["the next parameter of a singular field", "/lists?second=b", { text: "b" }],
+  ["the first of two parameters of a singular field", "/lists?second=b&first=a", { text: "a" }],
+  ["a parameter for a nested field", "/lists?deep=a", { part: { name: "a" } }],
+  ["a field's own name as nothing when it has others", "/lists?numbers=1&text=a", {}],
+  [
+    "a path variable over a parameter",
+    "/path/a?part.name=b&part.size=1",
+    { part: { name: "a", size: "1" } },
+  ],
+  ["the first choice", "/choice?words=a&text=b", { words: ["a"], text: "b" }],
+  ["the second choice", "/choice?keys=a,b", { words: ["a", "b"] }],
+  ["the second choice when the first is empty", "/choice?text=&words=a", { words: ["a"] }],
+  ["anything where the request has no fields", "/nothing?a=%zz&%=1", {}],
+])("reads %s", async (_, path, expected) => {
+  expect(echoed(await door.send(path))).toEqual(expected);
+});
+
+test.each<[string, string, string]>([
+  ["text for a number", "/plain?small=a", 'query parameter "small": expected a whole number from'],
+  ["a number out of range", "/plain?small=2147483648", 'to 2147483647, got "2147483648"'],
+  ["a negative unsigned number", "/plain?count=-1", 'from 0 to 4294967295, got "-1"'],
+  ["a fraction for a whole number", "/plain?small=1.5", 'got "1.5"'],
+  ["spaces around a number", "/plain?small=+1", 'got " 1"'],
+  ["a bool in other words", "/plain?yes=1", 'query parameter "yes": expected true or false'],
+  ["an unknown enum name", "/plain?color=BLUE", "expected one of COLOR_UNSPECIFIED, COLOR_RED"],
+  ["what is no number", "/plain?ratio=1e999", 'query parameter "ratio": expected a number'],
+  ["a float out of range", "/plain?approx=1e39", 'query parameter "approx": expected a number'],
+  ["what is no base64", "/plain?raw=%25", 'query parameter "raw": expected bytes in base64'],
+  ["what is no time", "/plain?at=today", "expected a time such as 2026-01-31T08:00:00Z"],
+  ["a nested value of the wrong type", "/plain?part.size=a", 'query parameter "part.size"'],
+  ["a part of a list", "/lists?groups=5,a", 'query parameter "groups": expected a whole number'],
+  ["an empty part of a list of numbers", "/lists?groups=5,", 'got ""'],
+  ["a space in a list of numbers", "/lists?groups=5,%200", 'got " 0"'],
+  ["a list where one value belongs", "/lists?group=1,2", 'query parameter "group"'],
+  ["a broken escape", "/plain?text=%zz", 'query parameter "text": broken % escape in "%zz"'],
+  ["an escape cut short", "/plain?text=50%", "write a percent sign as %25"],
+  ["an escape that is not UTF-8", "/plain?text=%ff", 'query parameter "text": broken % escape'],
+  ["a broken escape in a name", "/plain?%zz=1", "parameter name with a broken % escape"],
+  ["no parameter to choose by", "/choice", "give one of the query parameters text, keys, words"],
+  ["empty parameters to choose by", "/choice?text=&keys=", "give one of the query parameters"],
+  ["a value cut at 64 characters", `/plain?small=${"9".repeat(99)}`, `"${"9".repeat(64)}…"`],
+  ["too many parameters", `/plain?${"a&".repeat(1_001)}`, "more than 1000 parameters"],
+  ["too long a list", `/lists?groups=${"1,".repeat(1_000)}1`, "a list of more than 1000 elements"],
+])("answers 400 for %s", async (_, path, message) => {
+  const reply = await door.send(path);
+  expect(reply.status).toBe(200);
+  expect(reply.json).toEqual({ code: 400, message: expect.stringContaining(message), data: null });
+});
+
+test("takes as many parameters and list elements as the limit says", async () => {
+  const list = Array.from({ length: 1_000 }, (_, index) => index);
+  expect(echoed(await door.send(`/lists?groups=${list.join()}`))).toEqual({ numbers: list });
+  const query = list.map((number) => `numbers=${number}`).join("&");
+  expect(echoed(await door.send(`/plain?${query}`))).toEqual({ numbers: list });
+});
+
+test("fills the other fields from the query beside a body of one field", async () => {
+  const sent = { method: "POST", body: { name: "a" } };
+  const reply = await door.send("/field?text=b&part.name=c&part=d", sent);
+  expect(echoed(reply)).toEqual({ part: { name: "a" }, text: "b" });
+});
+
+test("takes nothing from the query beside a whole body", async () => {
+  const reply = await door.send("/whole?text=b", { method: "POST", body: { small: 1 } });
+  expect(echoed(reply)).toEqual({ small: 1 });
+});

@@ -1,0 +1,50 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readBoundedFile } from "../../../src/service/provision/bounded-file.ts";
+import { problemText } from "../../../src/service/provision/problem.ts";
+import {
+  type ProvisionDeps,
+  type ProvisionSetting,
+  parseProvision,
+} from "../../../src/service/provision/provision.ts";
+import type { ValueShape } from "../../../src/service/provision/value-shape.ts";
+
+/** A folder of the importing file's own, which that file removes. */
+export const folder = mkdtempSync(join(tmpdir(), "mooring-provision-"));
+export const path = join(folder, "settings.yaml");
+
+const accepts = (shape: ValueShape = "text"): ProvisionSetting => ({
+  shape,
+  check: () => undefined,
+});
+const settings = new Map<string, ProvisionSetting>([
+  ["site_title", accepts()],
+  ["announcement", accepts()],
+  ["aria2_secret", accepts()],
+  ["external_previews", accepts("json")],
+  ["hide_files", accepts("lines")],
+  ["text_types", accepts("commas")],
+  ["allow_indexed", { shape: "text", check: (value) => boolProblem(value) }],
+]);
+function boolProblem(value: string): string | undefined {
+  return /^(?:true|false)$/.test(value) ? undefined : `must be true or false, not "${value}"`;
+}
+
+export const deps: ProvisionDeps = {
+  path,
+  env: { SECRET: "from the environment", EMPTY: "", NUMBER: "5" },
+  readFile: readBoundedFile,
+  settings,
+};
+export const parse = (text: string) => parseProvision(text, deps);
+
+/** One setting, site_title unless named, whose value is written like this. */
+export const readValue = (yaml: string, key = "site_title") => {
+  const { entries, problems } = parse(`settings:\n  ${key}: ${yaml}\n`);
+  return entries[0]?.value ?? problems.map((problem) => problemText("f", problem)).join("\n");
+};
+
+/** The problems of a text, as a terminal shows them. */
+export const problemsOf = (text: string) =>
+  parse(text).problems.map((one) => problemText("f", one));

@@ -1,0 +1,229 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file
+import { randomBytes } from "node:crypto";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { loadProvision } from "../../../src/service/provision/provision.ts";
+import { deps, folder, parse, path, problemsOf, readValue } from "./parse.ts";
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("a settings file", () => {
+  test("declares settings by key, with the place of each", () => {
+    const { entries, problems, files } = parse(
+      "# ours\nversion: 1\nsettings:\n  site_title: Harbour\n  allow_indexed: true\n",
+    );
+    expect(problems).toEqual([]);
+    expect(files).toEqual([]);
+    expect(entries).toEqual([
+      { key: "site_title", value: "Harbour", line: 4, column: 3 },
+      { key: "allow_indexed", value: "true", line: 5, column: 3 },
+    ]);
+  });
+
+  test("may be JSON, indented by tabs", () => {
+    const text = JSON.stringify({
+      settings: { site_title: "A\n\u00e4/\u2028", allow_indexed: false },
+    });
+    expect(parse(text).entries.map(({ value }) => value)).toEqual(["A\n\u00e4/\u2028", "false"]);
+    const indented = JSON.stringify({ settings: { site_title: "A" } }, null, "\t");
+    expect(parse(indented).entries).toMatchObject([{ value: "A", line: 3 }]);
+  });
+
+  test("gives back any text that JSON writes", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (value) => {
+        const json = JSON.stringify({ settings: { site_title: value.replaceAll("${", "$${") } });
+        expect(parse(json).entries[0]?.value).toBe(value);
+      }),
+    );
+  });
+
+  test.each(["settings:", "settings: {}", "settings: ~\nversion: 1", "\uFEFFsettings: {}"])(
+    "%j declares none",
+    (text) => {
+      expect(parse(text)).toEqual({ entries: [], problems: [], files: [] });
+    },
+  );
+});
+
+describe("a value", () => {
+  test.each([
+    ["Harbour", "Harbour"],
+    ["'5'", "5"],
+    ["30", "30"],
+    ["1.10", "1.10"],
+    ["-7", "-7"],
+    ["007", "007"],
+    ["12345678901234567890", "12345678901234567890"],
+    ["0x1F", "31"],
+    ["1e3", "1000"],
+    ["True", "true"],
+    ["yes", "yes"],
+    ['""', ""],
+    ["2026-01-02", "2026-01-02"],
+    ["|\n    line 1\n    line 2", "line 1\nline 2\n"],
+    ["|-\n    line 1\n\n    line 3", "line 1\n\nline 3"],
+    ["!!str 5", "5"],
+  ])("%j is %j", (yaml, value) => {
+    expect(readValue(yaml)).toBe(value);
+  });
+
+  test.each([
+    ["", /^f:2:3: site_title: has no value; write "" for empty text$/],
+    ["~", /has no value/],
+    [".inf", /a number without a value/],
+    ["[a, b]", /must be text, not a list or a mapping/],
+    ["{a: b}", /must be text, not a list or a mapping/],
+    ["!!binary aGk=", /must be text, a number, or true or false/],
+    ["!mine x", /tags .* have no meaning/],
+    ["*name", /has an alias/],
+    ["a: b", /^f:2:15: this is not YAML: there is a second/],
+    ["@home", /needs quotes/],
+    ['"unclosed', /closing quote/],
+    ['"\\q"', /escape is not known/],
+  ])("%j is refused", (yaml, message) => {
+    expect(readValue(yaml)).toMatch(message);
+  });
+
+  test("of a JSON setting may be written as a mapping", () => {
+    const yaml =
+      "\n    pdf:\n      Viewer: https://example.invalid/?u=${env:NUMBER}\n    n: [1, true, null]";
+    expect(JSON.parse(readValue(yaml, "external_previews"))).toEqual({
+      pdf: { Viewer: "https://example.invalid/?u=5" },
+      n: [1, true, null],
+    });
+    expect(readValue("'{\"a\":1}'", "external_previews")).toBe('{"a":1}');
+    expect(readValue("{a: 1, a: 2}", "external_previews")).toMatch(/has the key "a" twice/);
+    expect(readValue(`${"[".repeat(40)}${"]".repeat(40)}`, "external_previews")).toMatch(
+      /more than 32/,
+    );
+    expect(readValue("{a: &x 1, b: *x}", "external_previews")).toMatch(/has an alias/);
+    expect(readValue("{__proto__: 1}", "external_previews")).toBe('{"__proto__":1}');
+  });
+
+  test("of a setting with lines or a list may be written as a list", () => {
+    expect(readValue("[/a/i, /b/]", "hide_files")).toBe("/a/i\n/b/");
+    expect(readValue("[txt, md, 7z]", "text_types")).toBe("txt,md,7z");
+    expect(readValue("[]", "text_types")).toBe("");
+    expect(readValue('["a\\nb"]', "hide_files")).toMatch(/item 1 of the list has a line break/);
+    expect(readValue("[a, 'b,c']", "text_types")).toMatch(/item 2 of the list has a comma/);
+    expect(readValue("[[a]]", "text_types")).toMatch(/item 1 of the list must be plain text/);
+    expect(readValue("{a: b}", "text_types")).toMatch(/not a mapping/);
+  });
+});
+
+describe("the problems of a file", () => {
+  test("come all at once, in order, with line and column", () => {
+    const text = [
+      "version: 1",
+      "settings:",
+      "  site_tile: x",
+      "  allow_indexed: maybe",
+      "  site_title: ${env:NOT_SET}",
+      "  announcement: ok",
+      "  announcement: again",
+      "  ? [1]\n  : x",
+    ].join("\n");
+    expect(problemsOf(text)).toEqual([
+      'f:3:3: site_tile: there is no such setting. Did you mean "site_title"?',
+      'f:4:3: allow_indexed: must be true or false, not "maybe"',
+      "f:5:3: site_title: the environment variable NOT_SET is not set",
+      "f:7:3: announcement: stands here a second time",
+      "f:8:5: a key must be plain text",
+    ]);
+    expect(parse(text).entries).toEqual([]);
+  });
+
+  test.each([
+    ["", /^f:1:1: the file is empty/],
+    ["# only a comment\n", /the file is empty/],
+    ["just text", /this is not a mapping/],
+    ["[]", /this is not a mapping/],
+    ["site_title: x\n", /"settings:" is missing/],
+    ["setting:\n  a: b\n", /^f:1:1: "setting" must be "settings"$/],
+    ["settings: [a]\n", /"settings" must be a mapping/],
+    ["settings: {}\nsite_title: x\n", /^f:2:1: "site_title" can't stand here/],
+    ["settings: {}\nversion: 2\n", /only 1 is known/],
+    ["settings: {}\n---\nsettings: {}\n", /second document/],
+    ["settings:\n\tsite_title: x\n", /a tab can't indent/],
+    ["settings: {}\nsettings: {}\n", /second time/],
+    ["settings:\n  site_title: x\n allow_indexed: true\n", /^f:3:1: .*indentation/],
+  ])("%j: %s", (text, message) => {
+    const [first, ...more] = problemsOf(text);
+    expect(first).toMatch(message);
+    expect(more).toEqual([]);
+  });
+
+  test("never quote the text around a syntax error", () => {
+    for (const slip of ['"secret" more secret', "}secret", "[secret", "secret: secret: secret"])
+      expect(problemsOf(`settings:\n  site_title: ${slip}\n`).join()).not.toContain("secret");
+  });
+
+  test("are at most 100", () => {
+    const keys = Array.from({ length: 50_000 }, (_, at) => `  k${at}: 1\n`).join("");
+    expect(parse(`settings:\n${keys}`).problems).toHaveLength(100);
+  });
+
+  test.each([
+    ["brackets", "[".repeat(20_000)],
+    ["braces", '{"a":'.repeat(20_000)],
+    ["dashes", `settings:\n${"- ".repeat(20_000)}`],
+    ["anchors", `settings:\n  site_title: ${"&a ".repeat(1000)}`],
+    ["random bytes", randomBytes(50_000).toString("latin1")],
+  ])("come of %s without end, and nothing crashes", (_, text) => {
+    expect(parse(text).problems.length).toBeGreaterThan(0);
+  });
+
+  test("come of any text, and nothing crashes", () => {
+    const piece = fc.constantFrom(
+      "settings:",
+      "\n",
+      "  ",
+      "site_title",
+      ": ",
+      "- ",
+      "&a ",
+      "*a",
+      "|",
+      ">",
+      "{",
+      "}",
+      "[",
+      "]",
+      "'",
+      '"',
+      "#",
+      "!",
+      "${",
+      "}",
+      "? ",
+      "---",
+      "\t",
+      "x",
+      "%",
+      "\0",
+      "<<",
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+        const { entries, problems } = parse(pieces.join(""));
+        expect(entries.length === 0 || problems.length === 0).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe("loading", () => {
+  test("reads the file, and a file that can't be read is its problem", () => {
+    expect(loadProvision({ ...deps, path: join(folder, "none.yaml") }).problems).toEqual([
+      { line: 0, column: 0, key: "", reason: "the file does not exist" },
+    ]);
+    writeFileSync(path, "settings:\n  site_title: Harbour\n");
+    expect(loadProvision(deps).entries).toMatchObject([{ value: "Harbour" }]);
+    writeFileSync(path, Buffer.alloc(1024 * 1024 + 1, "#"));
+    expect(loadProvision(deps).problems[0]?.reason).toBe("the file has more than 1048576 bytes");
+  });
+});

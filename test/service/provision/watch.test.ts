@@ -1,0 +1,206 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { readBoundedFile } from "../../../src/service/provision/bounded-file.ts";
+import { loadProvision, type Provision } from "../../../src/service/provision/provision.ts";
+import { type ProvisionWatch, watchProvision } from "../../../src/service/provision/watch.ts";
+
+const opened: ProvisionWatch[] = [];
+const folders: string[] = [];
+afterEach(async () => {
+  for (const watch of opened.splice(0)) await watch.close();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "mooring-watch-"));
+  folders.push(folder);
+  return folder;
+}
+
+const settings = new Map([["site_title", { shape: "text", check: () => undefined } as const]]);
+const title = (value: string) => `settings:\n  site_title: ${value}\n`;
+const titleOf = ({ entries, problems }: Provision) =>
+  problems[0]?.reason ?? entries[0]?.value ?? "none";
+
+/** Follows a settings file and hands out what is reported, one by one. */
+function follow(path: string, onChange?: (provision: Provision) => Promise<void>) {
+  const seen: string[] = [];
+  const errors: unknown[] = [];
+  const waiting: (() => void)[] = [];
+  const load = () => loadProvision({ path, env: {}, readFile: readBoundedFile, settings });
+  const first = load();
+  const watch = watchProvision({
+    path,
+    first,
+    load,
+    onChange: async (provision) => {
+      await onChange?.(provision);
+      seen.push(titleOf(provision));
+      for (const wake of waiting.splice(0)) wake();
+    },
+    onError: (error) => {
+      errors.push(error);
+      for (const wake of waiting.splice(0)) wake();
+    },
+    times: { interval: 50, quiet: 5 },
+  });
+  opened.push(watch);
+  const until = async (done: () => boolean): Promise<void> => {
+    while (!done()) await new Promise<void>((wake) => waiting.push(wake));
+  };
+  return {
+    watch,
+    seen,
+    errors,
+    until,
+    first,
+    last: (value: string) => until(() => seen.at(-1) === value),
+  };
+}
+
+test("a file that is written over is reported", async () => {
+  const path = join(newFolder(), "settings.yaml");
+  writeFileSync(path, title("one"));
+  const { last, seen } = follow(path);
+  writeFileSync(path, title("two"));
+  await last("two");
+  writeFileSync(path, title("three"));
+  await last("three");
+  expect(seen).not.toContain("one");
+});
+
+test("a file that is replaced by renaming is reported, time and again", async () => {
+  const folder = newFolder();
+  const path = join(folder, "settings.yaml");
+  writeFileSync(path, title("0"));
+  const { last } = follow(path);
+  for (const value of ["one", "two", "three"]) {
+    writeFileSync(join(folder, "new"), title(value));
+    renameSync(join(folder, "new"), path);
+    await last(value);
+  }
+});
+
+test("the swapped link of a Kubernetes volume is reported", async () => {
+  const folder = newFolder();
+  const version = (name: string, value: string) => {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, "settings.yaml"), title(value));
+    symlinkSync(name, join(folder, "..data_tmp"));
+    renameSync(join(folder, "..data_tmp"), join(folder, "..data"));
+  };
+  version("..1", "one");
+  symlinkSync("..data/settings.yaml", join(folder, "settings.yaml"));
+  const { last } = follow(join(folder, "settings.yaml"));
+  version("..2", "two");
+  rmSync(join(folder, "..1"), { recursive: true });
+  await last("two");
+  version("..3", "three");
+  await last("three");
+});
+
+test("files that values are taken from are followed, new ones too", async () => {
+  const folder = newFolder();
+  const path = join(folder, "settings.yaml");
+  const secret = join(newFolder(), "secret");
+  writeFileSync(path, title("none yet"));
+  const { last } = follow(path);
+  writeFileSync(path, title(`\${file:${secret}}`));
+  await last(`the file ${secret} does not exist`);
+  writeFileSync(secret, "first");
+  await last("first");
+  writeFileSync(secret, "second");
+  await last("second");
+});
+
+test("a file behind a link to another folder is found by looking", async () => {
+  const target = join(newFolder(), "target.yaml");
+  const path = join(newFolder(), "settings.yaml");
+  writeFileSync(target, title("one"));
+  symlinkSync(target, path);
+  const { last } = follow(path);
+  writeFileSync(target, title("two"));
+  await last("two");
+});
+
+test("a file that goes and comes back, with its folder, is reported", async () => {
+  const folder = join(newFolder(), "etc");
+  const path = join(folder, "settings.yaml");
+  mkdirSync(folder);
+  writeFileSync(path, title("one"));
+  const { last } = follow(path);
+  unlinkSync(path);
+  await last("the file does not exist");
+  rmSync(folder, { recursive: true });
+  mkdirSync(folder);
+  writeFileSync(path, title("two"));
+  await last("two");
+  writeFileSync(path, title("three"));
+  await last("three");
+});
+
+test("a wrong file is reported with its problems", async () => {
+  const path = join(newFolder(), "settings.yaml");
+  writeFileSync(path, title("one"));
+  const { last } = follow(path);
+  writeFileSync(path, "settings:\n  other: 1\n");
+  await last("there is no such setting.");
+});
+
+test("what changes nothing is not reported", async () => {
+  const path = join(newFolder(), "settings.yaml");
+  writeFileSync(path, title("one"));
+  const { last, seen } = follow(path);
+  writeFileSync(path, `# a comment\n${title("one")}`);
+  writeFileSync(path, `# another comment\n${title("two")}`);
+  await last("two");
+  expect(seen).toEqual(["two"]);
+});
+
+test("a report that fails is told, and the next change is reported again", async () => {
+  const path = join(newFolder(), "settings.yaml");
+  writeFileSync(path, title("one"));
+  let full = true;
+  const { last, errors, until } = follow(path, async () => {
+    if (full) throw new Error("the disk is full");
+  });
+  writeFileSync(path, title("two"));
+  await until(() => errors.length > 0);
+  full = false;
+  // The same content as before the failure counts as new.
+  writeFileSync(path, `# again\n${title("two")}`);
+  await last("two");
+});
+
+test("close waits for a report that runs, and nothing comes after it", async () => {
+  const path = join(newFolder(), "settings.yaml");
+  writeFileSync(path, title("one"));
+  let release = (): void => {};
+  let started = (): void => {};
+  const running = new Promise<void>((resolve) => {
+    started = resolve;
+  });
+  const { watch, seen } = follow(path, () => {
+    started();
+    return new Promise<void>((resolve) => {
+      release = resolve;
+    });
+  });
+  writeFileSync(path, title("two"));
+  await running;
+  const closed = watch.close();
+  writeFileSync(path, title("three"));
+  release();
+  await closed;
+  expect(seen).toEqual(["two"]);
+});
