@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Address } from "./config/address.ts";
 import type { Config } from "./config/config.ts";
-import { createAria2Client } from "./downloader/aria2.ts";
-import { createQbittorrentClient } from "./downloader/qbittorrent.ts";
 import { createCors } from "./gateway/cors.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { bindContract, type Services } from "./rpc/contract.ts";
@@ -19,31 +17,18 @@ import { createRequestIds } from "./rpc/request-id.ts";
 import { type Doors, openDoors } from "./server/doors.ts";
 import { createHttpDoor } from "./server/http.ts";
 import { type Logger, logCalls } from "./server/log.ts";
-import { createBackupService } from "./service/backup/backup.ts";
-import { createPassphraseCipher } from "./service/backup/passphrase.ts";
 import { readBuiltIn } from "./service/driver/built-in.ts";
 import { createDriverService } from "./service/driver/driver.ts";
 import { openCatalogue } from "./service/driver/live-catalogue.ts";
-import { createPublicService } from "./service/public.ts";
-import { createFingerprint } from "./service/secret/fingerprint.ts";
-import { createSealer } from "./service/secret/sealer.ts";
-import { loadSettingDefinitions } from "./service/setting/definition.ts";
-import { createEngine, type Engine } from "./service/setting/engine.ts";
-import { createFeed } from "./service/setting/feed.ts";
-import { createHistory } from "./service/setting/history.ts";
-import { createSettingService } from "./service/setting/setting.ts";
-import { startSettings } from "./service/setting/start.ts";
+import type { Engine } from "./service/setting/engine.ts";
 import { TOKEN_KEY, tokenEquals } from "./service/setting/token.ts";
+import { startSettingServices } from "./settings.ts";
 import type { SettingStore } from "./store/setting-store.ts";
 import { makeFolder } from "./store/sqlite.ts";
 import { openSqliteSettingStore } from "./store/sqlite-setting-store.ts";
 
 /** How often another process's changes are looked for when no call asks, in milliseconds. */
 const REFRESH_INTERVAL = 100;
-/** How often a watcher hears that nothing has changed, in milliseconds. */
-const BOOKMARK_INTERVAL = 15_000;
-/** How often a failure that goes on is logged, in milliseconds. */
-const REPORT_INTERVAL = 10_000;
 
 export interface MooringDeps {
   readonly log: Logger;
@@ -166,7 +151,7 @@ async function startServices(config: Config, deps: MooringDeps): Promise<Started
     await store.close();
   };
   try {
-    const services = await connectSettings(config, { ...deps, store });
+    const services = await startSettingServices(config, { ...deps, store });
     const { engine } = services;
     const stopping = new AbortController();
     const timer = setInterval(() => void refresh(engine, log), REFRESH_INTERVAL).unref();
@@ -179,9 +164,10 @@ async function startServices(config: Config, deps: MooringDeps): Promise<Started
         services.feed.close();
       },
       authenticate: authenticateBy(engine),
-      close: () => {
+      close: async () => {
         clearInterval(timer);
-        return close();
+        await services.close();
+        await close();
       },
     };
   } catch (error) {
@@ -201,72 +187,6 @@ async function refresh(engine: Engine, log: Logger): Promise<void> {
   } catch (error) {
     log.error({ err: error }, "the database's changes cannot be read");
   }
-}
-
-/** All services of settings, on one engine. */
-async function connectSettings(
-  config: Config,
-  { store, log, version, showToken }: MooringDeps & { readonly store: SettingStore },
-) {
-  const definitions = loadSettingDefinitions();
-  const fingerprint = createFingerprint(store.fingerprintKey);
-  const engine = await createEngine({
-    store,
-    definitions,
-    sealer: createSealer(config.secretKeys),
-    fingerprint,
-    now: Date.now,
-    onReadFailure: throttle(REPORT_INTERVAL, (error) =>
-      log.warn({ err: error }, "the database cannot be read; reads are served from memory"),
-    ),
-  });
-  const { revision } = engine.snapshot();
-  const feed = createFeed({ store, revision, idle: BOOKMARK_INTERVAL });
-  engine.listen(feed);
-  const token = await startSettings(engine, {
-    version,
-    adminToken: config.adminToken,
-    randomBytes,
-  });
-  if (token !== undefined) showToken(token);
-  const managedBy = (): undefined => undefined;
-  const history = createHistory({ store, engine });
-  const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
-  return {
-    engine,
-    feed,
-    history,
-    definitionOf: (key: string) => definitionOf.get(key),
-    publicReads: createPublicService({ engine }),
-    settings: createSettingService({
-      engine,
-      store,
-      history,
-      fingerprint,
-      managedBy,
-      aria2: createAria2Client(),
-      qbittorrent: createQbittorrentClient(),
-      randomBytes,
-    }),
-    backup: createBackupService({
-      engine,
-      cipher: createPassphraseCipher(randomBytes),
-      databaseId: store.databaseId,
-      now: Date.now,
-      managedBy,
-    }),
-  };
-}
-
-/** Calls at most once an interval, in milliseconds: what fails at every call is said once. */
-function throttle<T>(interval: number, act: (value: T) => void): (value: T) => void {
-  let last = Number.NEGATIVE_INFINITY;
-  return (value) => {
-    const now = performance.now();
-    if (now - last < interval) return;
-    last = now;
-    act(value);
-  };
 }
 
 /** Compares with the token at the newest revision of any process on this database. */

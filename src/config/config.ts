@@ -30,6 +30,8 @@ export interface Config {
   /** Undefined: all drivers. The names are not compared with the catalogue here. */
   readonly driversEnabled: readonly string[] | undefined;
   readonly settingsFile: string | undefined;
+  readonly historyRevisions: number;
+  readonly historyAgeMs: number;
   /** The first seals, all open; empty: nothing is sealed. */
   readonly secretKeys: readonly KeyObject[];
   readonly workers: number;
@@ -126,6 +128,8 @@ function configOf(values: Values): Config {
     driversDir: values.driversDir,
     driversEnabled: values.driversEnabled,
     settingsFile: values.settingsFile,
+    historyRevisions: values.historyRevisions,
+    historyAgeMs: values.historyAge,
     secretKeys: values.secretKey ?? [],
     workers: values.workers,
   };

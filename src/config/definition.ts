@@ -6,7 +6,7 @@ import { duration } from "./duration.ts";
 import { origins, showOrigins } from "./origin.ts";
 import { adminToken, secretKeys } from "./secret.ts";
 import type { Parser } from "./value.ts";
-import { choice, nameList, path, workerCount } from "./value.ts";
+import { choice, nameList, path, wholeNumber, workerCount } from "./value.ts";
 
 /** One variable, and the flag of the same name. Parsing, help and documentation all read this. */
 export interface Definition<T = unknown> {
@@ -40,7 +40,7 @@ export const definitions = {
     placeholder: "HOST:PORT",
     parse: address,
     otherwise: "gRPC shares the port",
-    help: "A further address, for gRPC alone.",
+    help: "An address for gRPC alone; the other protocols keep `MOORING_LISTEN`.",
   },
   dataDir: {
     variable: "MOORING_DATA_DIR",
@@ -105,7 +105,7 @@ export const definitions = {
     placeholder: "DURATION",
     parse: duration({ longest: "1h" }),
     default: "10s",
-    help: "How long calls in flight may take to finish when the service is told to stop: a number with `ms`, `s`, `m` or `h`, at most `1h`.",
+    help: "How long calls in flight may take to finish when the service is told to stop: a number with `ms`, `s`, `m`, `h` or `d`, at most `1h`.",
   },
   driversDir: {
     variable: "MOORING_DRIVERS_DIR",
@@ -125,6 +125,20 @@ export const definitions = {
     placeholder: "PATH",
     parse: path,
     help: "YAML or JSON file of settings that are applied at each start and when it changes, and that clients can't change.",
+  },
+  historyRevisions: {
+    variable: "MOORING_HISTORY_REVISIONS",
+    placeholder: "COUNT",
+    parse: wholeNumber({ min: 1, max: 10_000_000 }),
+    default: "10000",
+    help: "How many revisions of the settings the history keeps at most.",
+  },
+  historyAge: {
+    variable: "MOORING_HISTORY_AGE",
+    placeholder: "DURATION",
+    parse: duration({ longest: "36500d" }),
+    default: "365d",
+    help: "How long the history keeps a revision: a number with `ms`, `s`, `m`, `h` or `d`.",
   },
   secretKey: {
     variable: "MOORING_SECRET_KEY",

@@ -1,10 +1,10 @@
 import type { Parser } from "./value.ts";
 
-const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
-const pattern = /^(?<count>\d{1,9}(?:\.\d{1,3})?)(?<unit>ms|s|m|h)$/;
+const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const pattern = /^(?<count>\d{1,9}(?:\.\d{1,3})?)(?<unit>ms|s|m|h|d)$/;
 
 /**
- * Milliseconds of a duration such as `500ms`, `10s`, `1.5m` or `2h`: one decimal number and one
+ * Milliseconds of a duration such as `500ms`, `10s`, `1.5m`, `2h` or `30d`: one decimal number and one
  * unit. Rounded to a whole millisecond. Undefined when the text is anything else; a bare number is,
  * because nobody can tell seconds from milliseconds.
  */
@@ -24,7 +24,7 @@ export function duration({ longest }: { longest: string }): Parser<number> {
   return (text) => {
     const ms = durationMs(text);
     if (ms === undefined) {
-      return { complaint: "is not a number with one of the units ms, s, m, h, such as 10s" };
+      return { complaint: "is not a number with one of the units ms, s, m, h, d, such as 10s" };
     }
     return ms <= limit ? { value: ms } : { complaint: `is longer than ${longest}` };
   };

@@ -63,3 +63,13 @@ export const workerCount: Parser<number> = (text, { parallelism }) => {
     ? { value: count }
     : { complaint: `is neither a whole number from 1 to ${maxWorkers} nor auto` };
 };
+
+/** A whole number in digits, within bounds. */
+export function wholeNumber({ min, max }: { min: number; max: number }): Parser<number> {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= min && value <= max
+      ? { value }
+      : { complaint: `is not a whole number from ${min} to ${max}` };
+  };
+}

@@ -7,8 +7,8 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 
-/** The protocol that a call came in by. */
-export type Door = "grpc" | "grpc-web" | "connect" | "rest";
+/** The protocol that a call came in by; `cli`: none, a command works on the database itself. */
+export type Door = "grpc" | "grpc-web" | "connect" | "rest" | "cli";
 
 /** Reads request headers by lower-case name. gRPC metadata reads the same way. */
 export interface HeaderReader {

@@ -23,6 +23,8 @@ test("without flags and variables the defaults hold", () => {
     driversDir: undefined,
     driversEnabled: undefined,
     settingsFile: undefined,
+    historyRevisions: 10_000,
+    historyAgeMs: 365 * 86_400_000,
     secretKeys: [],
     workers: 1,
   });
@@ -54,6 +56,8 @@ describe("each variable arrives in its parsed form", () => {
     ["MOORING_DRIVERS_DIR", "drivers", { driversDir: "/srv/drivers" }],
     ["MOORING_DRIVERS_ENABLED", "Local, 115 Cloud", { driversEnabled: ["Local", "115 Cloud"] }],
     ["MOORING_SETTINGS_FILE", "site.yaml", { settingsFile: "/srv/site.yaml" }],
+    ["MOORING_HISTORY_REVISIONS", "50", { historyRevisions: 50 }],
+    ["MOORING_HISTORY_AGE", "2d", { historyAgeMs: 172_800_000 }],
     ["MOORING_WORKERS", "3", { workers: 3 }],
     ["MOORING_WORKERS", "auto", { workers: 4 }],
   ];

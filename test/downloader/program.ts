@@ -21,9 +21,14 @@ export interface ProgramStart {
   readonly isReady: (port: number) => Promise<boolean>;
 }
 
-/** Skips the tests of a file or group where programs are not installed, and names the first. */
+/**
+ * Skips the tests of a file or group where programs are not installed, and names the first. Where
+ * MOORING_TEST_REQUIRE_PROGRAMS is set they fail instead.
+ */
 export function needs(...commands: readonly string[]): (context: TestContext) => void {
   const missing = commands.find((command) => spawnSync(command, ["--version"]).error !== undefined);
+  if (missing !== undefined && process.env["MOORING_TEST_REQUIRE_PROGRAMS"] !== undefined)
+    throw new Error(`${missing} is not installed, and MOORING_TEST_REQUIRE_PROGRAMS is set`);
   return (context) => context.skip(missing !== undefined, `${missing} is not installed`);
 }
 

@@ -1,0 +1,112 @@
+import type { RevisionOrigin } from "../../store/setting-store.ts";
+import type { WatchTimes } from "../file-watch.ts";
+import type { SettingDefinition } from "../setting/definition.ts";
+import type { Engine } from "../setting/engine.ts";
+import { FLAG } from "../setting/item.ts";
+import { decideValue } from "../setting/save.ts";
+import { checkToken, TOKEN_KEY } from "../setting/token.ts";
+import { checkValue, normalizeValue } from "../setting/value.ts";
+import { readBoundedFile } from "./bounded-file.ts";
+import { problemText } from "./problem.ts";
+import { loadProvision, type Provision, type ProvisionSetting } from "./provision.ts";
+import { shapeOf } from "./value-shape.ts";
+import { watchProvision } from "./watch.ts";
+
+export interface ManagedSettingsDeps {
+  /** The settings file (MOORING_SETTINGS_FILE); undefined: nothing is managed. */
+  readonly path: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly engine: Engine;
+  readonly definitions: readonly SettingDefinition[];
+  /** A file that cannot be used while the service runs: nothing was changed. */
+  readonly onProblems: (lines: readonly string[]) => void;
+  readonly onError: (error: unknown) => void;
+  /** Called after the file was applied: the keys that it manages. */
+  readonly onApplied: (keys: readonly string[]) => void;
+  readonly times?: WatchTimes;
+}
+
+/** Settings whose values a file of the deployment declares. */
+export interface ManagedSettings {
+  /** The file that manages a key, as a message names it; undefined: clients do. */
+  managedBy(key: string): string | undefined;
+  /**
+   * Applies the file as one revision and follows it from then on.
+   *
+   * @throws Error listing what is wrong with the file, a line each.
+   */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What the history says of a change that the file made. */
+const FILE: RevisionOrigin = {
+  actor: "settings-file",
+  door: "file",
+  method: "",
+  requestId: "",
+  peer: "",
+  reason: "declared in the settings file",
+};
+
+/** Makes settings managed; nothing happens before start. */
+export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSettings {
+  const { path, engine } = deps;
+  let managed: ReadonlySet<string> = new Set();
+  let stop = async (): Promise<void> => {};
+  if (path === undefined) return { managedBy: () => undefined, start: async () => {}, close: stop };
+
+  const settings = new Map(
+    deps.definitions
+      .filter(({ flag }) => flag !== FLAG.readonly)
+      .map((definition) => [definition.key, describe(definition)]),
+  );
+  const load = (): Provision =>
+    loadProvision({ path, env: deps.env, readFile: readBoundedFile, settings });
+
+  const apply = async ({ entries }: Provision): Promise<void> => {
+    await engine.change(FILE, (draft) => {
+      for (const { key, value } of entries) decideValue(draft, key, value);
+    });
+    managed = new Set(entries.map(({ key }) => key));
+    // What is managed shows in replies that may be kept already.
+    engine.touch();
+    deps.onApplied([...managed]);
+  };
+
+  return {
+    managedBy: (key) => (managed.has(key) ? `the settings file ${path}` : undefined),
+    start: async () => {
+      const first = load();
+      const lines = problemLines(path, first);
+      if (lines.length > 0) throw new Error(`the settings file is wrong\n${lines.join("\n")}`);
+      await apply(first);
+      const watch = watchProvision({
+        path,
+        first,
+        load,
+        onChange: async (provision) => {
+          const wrong = problemLines(path, provision);
+          if (wrong.length > 0) deps.onProblems(wrong);
+          else await apply(provision);
+        },
+        onError: deps.onError,
+        ...(deps.times === undefined ? {} : { times: deps.times }),
+      });
+      stop = watch.close;
+    },
+    close: () => stop(),
+  };
+}
+
+function describe(definition: SettingDefinition): ProvisionSetting {
+  const check = (value: string): string | undefined =>
+    definition.key === TOKEN_KEY
+      ? checkToken(value)
+      : checkValue(definition, normalizeValue(definition, value));
+  return { shape: shapeOf(definition.format), check };
+}
+
+function problemLines(path: string, { problems }: Provision): string[] {
+  return problems.map((problem) => problemText(path, problem));
+}

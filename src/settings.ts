@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import type { Config } from "./config/config.ts";
+import { createAria2Client } from "./downloader/aria2.ts";
+import { createQbittorrentClient } from "./downloader/qbittorrent.ts";
+import type { Logger } from "./server/log.ts";
+import { type BackupService, createBackupService } from "./service/backup/backup.ts";
+import { createPassphraseCipher } from "./service/backup/passphrase.ts";
+import { createManagedSettings } from "./service/provision/managed.ts";
+import { createPublicService, type PublicService } from "./service/public.ts";
+import { createFingerprint } from "./service/secret/fingerprint.ts";
+import { createSealer } from "./service/secret/sealer.ts";
+import { startCompaction } from "./service/setting/compaction.ts";
+import { loadSettingDefinitions, type SettingDefinition } from "./service/setting/definition.ts";
+import { createEngine, type Engine } from "./service/setting/engine.ts";
+import { createFeed, type Feed } from "./service/setting/feed.ts";
+import { createHistory, type History } from "./service/setting/history.ts";
+import { createSettingService, type SettingService } from "./service/setting/setting.ts";
+import { startSettings } from "./service/setting/start.ts";
+import type { SettingStore } from "./store/setting-store.ts";
+
+/** How often a watcher hears that nothing has changed, in milliseconds. */
+const BOOKMARK_INTERVAL = 15_000;
+/** How often the history is looked at for old revisions, in milliseconds. */
+const COMPACTION_INTERVAL = 60_000;
+/** How often a failure that goes on is logged, in milliseconds. */
+const REPORT_INTERVAL = 10_000;
+
+export interface SettingServiceOptions {
+  readonly store: SettingStore;
+  readonly log: Logger;
+  /** The program's version, such as `v0.1.0`. */
+  readonly version: string;
+  /** Shows the token that the first start has made: the only time that anybody sees it. */
+  readonly showToken: (token: string) => void;
+}
+
+/** Everything about settings, on one store. */
+export interface SettingServices {
+  readonly engine: Engine;
+  readonly feed: Feed;
+  readonly history: History;
+  readonly settings: SettingService;
+  readonly publicReads: PublicService;
+  readonly backup: BackupService;
+  readonly definitionOf: (key: string) => SettingDefinition | undefined;
+  /** Ends what runs in the background; the store stays open. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes the services of settings and does what a start does: seals what is not sealed yet, writes
+ * the version and, the first time, the token, applies the settings file.
+ *
+ * @throws Error with a sentence for the person who runs the site.
+ */
+export async function startSettingServices(
+  config: Config,
+  { store, log, version, showToken }: SettingServiceOptions,
+): Promise<SettingServices> {
+  const definitions = loadSettingDefinitions();
+  const fingerprint = createFingerprint(store.fingerprintKey);
+  const engine = await createEngine({
+    store,
+    definitions,
+    sealer: createSealer(config.secretKeys),
+    fingerprint,
+    now: Date.now,
+    onReadFailure: throttle(REPORT_INTERVAL, (error) =>
+      log.warn({ err: error }, "the database cannot be read; reads are served from memory"),
+    ),
+  });
+  const managed = createManagedSettings({
+    path: config.settingsFile,
+    env: process.env,
+    engine,
+    definitions,
+    onProblems: (problems) =>
+      log.error({ problems }, "the settings file is wrong; nothing changed"),
+    onError: (error) => log.error({ err: error }, "the settings file could not be applied"),
+    onApplied: (keys) => log.info({ keys }, "settings file applied"),
+  });
+  const { managedBy } = managed;
+  const { revision } = engine.snapshot();
+  const feed = createFeed({ store, revision, idle: BOOKMARK_INTERVAL });
+  engine.listen(feed);
+  const token = await startSettings(engine, {
+    version,
+    adminToken: config.adminToken,
+    randomBytes,
+  });
+  if (token !== undefined) showToken(token);
+  await managed.start();
+  const stopCompaction = startCompaction({
+    store,
+    maxRevisions: config.historyRevisions,
+    maxAge: config.historyAgeMs,
+    interval: COMPACTION_INTERVAL,
+    now: Date.now,
+    onError: (error) => log.warn({ err: error }, "the history could not be compacted"),
+  });
+  const history = createHistory({ store, engine });
+  const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
+  return {
+    engine,
+    feed,
+    history,
+    definitionOf: (key: string) => definitionOf.get(key),
+    publicReads: createPublicService({ engine }),
+    settings: createSettingService({
+      engine,
+      store,
+      history,
+      fingerprint,
+      managedBy,
+      aria2: createAria2Client(),
+      qbittorrent: createQbittorrentClient(),
+      randomBytes,
+    }),
+    backup: createBackupService({
+      engine,
+      cipher: createPassphraseCipher(randomBytes),
+      databaseId: store.databaseId,
+      now: Date.now,
+      managedBy,
+    }),
+    close: async () => {
+      stopCompaction();
+      await managed.close();
+    },
+  };
+}
+
+/** Calls at most once an interval, in milliseconds: what fails at every call is said once. */
+function throttle<T>(interval: number, act: (value: T) => void): (value: T) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (value) => {
+    const now = performance.now();
+    if (now - last < interval) return;
+    last = now;
+    act(value);
+  };
+}
