@@ -1,5 +1,12 @@
 #!/usr/bin/env node
 // The program: `mooring [serve] [flags]` serves, any other word is a command of the client.
+import { enableCompileCache } from "node:module";
+import { join } from "node:path";
+
+// Compiled code is kept beside the packages: starts after the first one take half the time. Where
+// that folder cannot be written, nothing is kept.
+enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/mooring"));
+
 const [, , first = "serve", ...rest] = process.argv;
 
 if (first === "serve" || first.startsWith("-")) {

@@ -6,7 +6,7 @@ import { createGateway } from "./gateway/gateway.ts";
 import { bindContract, type Services } from "./rpc/contract.ts";
 import { registerConnect } from "./rpc/door/connect.ts";
 import { createGrpcServer } from "./rpc/door/grpc.ts";
-import { addHealth, type Health } from "./rpc/door/health.ts";
+import { createHealth, type Health } from "./rpc/door/health.ts";
 import { addReflection, createReflection } from "./rpc/door/reflection.ts";
 import { type Authenticate, createAdmission, publicMethods } from "./rpc/interceptor/auth.ts";
 import { checkInterceptor } from "./rpc/interceptor/check.ts";
@@ -15,6 +15,7 @@ import { reportInterceptor } from "./rpc/interceptor/report.ts";
 import type { Method } from "./rpc/method.ts";
 import { createRequestIds } from "./rpc/request-id.ts";
 import { type Doors, openDoors } from "./server/doors.ts";
+import { type OpenFront, openFront } from "./server/front.ts";
 import { createHttpDoor } from "./server/http.ts";
 import { type Logger, logCalls } from "./server/log.ts";
 import { readBuiltIn } from "./service/driver/built-in.ts";
@@ -31,6 +32,8 @@ import { openSqliteSettingStore } from "./store/sqlite-setting-store.ts";
 const REFRESH_INTERVAL = 100;
 
 export interface MooringDeps {
+  /** The port, where it listens already; undefined: it is opened here. */
+  readonly front?: OpenFront;
   readonly log: Logger;
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
@@ -79,7 +82,6 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     readyInterceptor(() => started !== undefined),
     checkInterceptor(admission),
   ]);
-  const reflect = createReflection(methods);
   const requestId = createRequestIds(randomBytes(6).toString("base64url"));
   const cors = createCors({ origins: config.corsOrigins });
   const gateway = createGateway({
@@ -93,16 +95,14 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     report: (error, { requestId }) => log.error({ err: error, requestId }, "request failed"),
   });
   const http = createHttpDoor({ requestId, gateway, cors });
-  await registerConnect(http.fastify, { methods, reflect });
-  const grpc = createGrpcServer({ methods, requestId });
+  const health = createHealth(serviceNames(methods));
+  const served = [...methods, ...health.methods];
+  const reflect = createReflection(served);
+  await registerConnect(http.fastify, { methods: served, reflect });
+  const grpc = createGrpcServer({ methods: served, requestId });
   addReflection(grpc, reflect);
-  const health = addHealth(grpc, serviceNames(methods));
-  const doors = await openDoors({
-    http,
-    grpc,
-    listen: config.listen,
-    grpcListen: config.grpcListen,
-  });
+  const { front, address } = deps.front ?? (await openFront(config.listen));
+  const doors = await openDoors({ http, grpc, front, grpcListen: config.grpcListen });
   try {
     started = await startServices(config, deps);
   } catch (error) {
@@ -111,8 +111,8 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   }
   health.set("SERVING");
   return {
-    address: doors.address,
-    grpcAddress: doors.grpcAddress,
+    address,
+    grpcAddress: doors.grpcAddress ?? address,
     stop: () => stop({ health, doors, started, grace: config.shutdownGraceMs }),
   };
 }
@@ -124,6 +124,7 @@ async function stop(parts: {
   readonly grace: number;
 }): Promise<void> {
   parts.health.set("NOT_SERVING");
+  parts.health.close();
   parts.started?.endStreams();
   await parts.doors.close(parts.grace);
   await parts.started?.close();

@@ -4,8 +4,7 @@ import { cliVariables } from "./cli/variable.ts";
 import { formatAddress } from "./config/address.ts";
 import { type Config, parseConfig } from "./config/config.ts";
 import { configurationHelp } from "./config/help.ts";
-import { startMooring } from "./mooring.ts";
-import { createLogger } from "./server/log.ts";
+import { openFront } from "./server/front.ts";
 import { programVersion } from "./version.ts";
 
 /** Exit codes of the service. */
@@ -42,11 +41,16 @@ export async function serve(args: readonly string[]): Promise<void> {
   }
 }
 
+/** Listens first and loads the rest of the program then: `/ping` answers meanwhile. */
 async function run(config: Config): Promise<void> {
-  const log = await createLogger({ level: config.logLevel, format: config.logFormat });
   const version = programVersion();
   try {
+    const front = await openFront(config.listen);
+    const { createLogger } = await import("./server/log.ts");
+    const { startMooring } = await import("./mooring.ts");
+    const log = await createLogger({ level: config.logLevel, format: config.logFormat });
     const mooring = await startMooring(config, {
+      front,
       log,
       version,
       showToken: (token) =>
@@ -70,8 +74,8 @@ async function run(config: Config): Promise<void> {
     );
   } catch (error) {
     process.stderr.write(`mooring: ${error instanceof Error ? error.message : String(error)}\n`);
-    log.debug({ err: error }, "could not start");
-    process.exitCode = EXIT.failed;
+    // What listens already would keep the process.
+    process.exit(EXIT.failed);
   }
 }
 

@@ -2,7 +2,7 @@ import { createServer, type Server as NetServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Server as GrpcServer } from "@grpc/grpc-js";
 import type { Address } from "../config/address.ts";
-import { createSharedServer, toHttp1 } from "./connection.ts";
+import { type Front, toHttp1 } from "./front.ts";
 import type { HttpDoor } from "./http.ts";
 import { createHttp2Door } from "./http2.ts";
 import { listen } from "./listen.ts";
@@ -13,15 +13,16 @@ const DRAIN_CHECK = 20;
 export interface OpenDoorsOptions {
   readonly http: HttpDoor;
   readonly grpc: GrpcServer;
-  readonly listen: Address;
-  /** Undefined: gRPC shares the address. */
+  /** The shared port, which listens already. */
+  readonly front: Front;
+  /** Undefined: gRPC shares the port. */
   readonly grpcListen: Address | undefined;
 }
 
-/** The listening sockets with the servers behind them. */
+/** The servers behind the listening sockets. */
 export interface Doors {
-  readonly address: Address;
-  readonly grpcAddress: Address;
+  /** The address of gRPC alone; undefined: it shares the front's. */
+  readonly grpcAddress: Address | undefined;
   /**
    * Accepts nothing new, lets calls in flight finish and says GOAWAY.
    *
@@ -31,33 +32,24 @@ export interface Doors {
 }
 
 /**
- * Opens the sockets: one for all protocols, or one more for gRPC alone.
+ * Puts the servers behind the front, and opens the port of gRPC where it has its own.
  *
  * @throws Error naming the address and what to do.
  */
 export async function openDoors(options: OpenDoorsOptions): Promise<Doors> {
-  const { grpc, grpcListen } = options;
+  const { grpc, grpcListen, front } = options;
   const { fastify, server: http, handler } = options.http;
   await fastify.ready();
-  const http2 = createHttp2Door(grpc, handler);
-  const grpcAlone = grpcListen && createHttp2Door(grpc, undefined);
-  const servers: NetServer[] = [];
-  const open = async (server: NetServer, at: Address, name: string): Promise<Address> => {
-    const address = await listen(server, at, name);
-    servers.push(server);
-    return address;
-  };
-  const shared = createSharedServer({ http1: toHttp1(http), http2: http2.take });
-  const address = await open(shared, options.listen, "MOORING_LISTEN");
-  let grpcAddress = address;
-  if (grpcListen !== undefined)
-    try {
-      const own = createServer({ noDelay: true }, grpcAlone?.take);
-      grpcAddress = await open(own, grpcListen, "MOORING_GRPC_LISTEN");
-    } catch (error) {
-      shared.close();
-      throw error;
-    }
+  const servers: NetServer[] = [front.server];
+  let grpcAddress: Address | undefined;
+  if (grpcListen !== undefined) {
+    const alone = createServer({ noDelay: true }, createHttp2Door(grpc, undefined));
+    grpcAddress = await listen(alone, grpcListen, "MOORING_GRPC_LISTEN");
+    servers.push(alone);
+  }
+  // With a port of its own, gRPC is not served here: its streams get 404 like any unknown path.
+  const http2 = createHttp2Door(grpc, handler, { grpcHere: grpcListen === undefined });
+  front.open({ http1: toHttp1(http), http2 });
 
   const close = async (grace: number): Promise<void> => {
     const closed = Promise.all([
@@ -73,9 +65,7 @@ export async function openDoors(options: OpenDoorsOptions): Promise<Doors> {
     }
     http.closeAllConnections();
     grpc.forceShutdown();
-    http2.close();
-    grpcAlone?.close();
     await fastify.close();
   };
-  return { address, grpcAddress, close };
+  return { grpcAddress, close };
 }

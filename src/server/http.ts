@@ -60,7 +60,8 @@ export function createHttpDoor({ requestId, gateway, cors }: HttpDoorOptions): H
     requestIdHeader: false,
     genReqId: idOf,
     // Fastify's types know the error of an older Node.
-    clientErrorHandler: (error, socket) => answerClientError(error as Error as ClientError, socket),
+    clientErrorHandler: (error, socket) =>
+      answerClientError(error as Error as ClientError, socket, requestId(undefined)),
     frameworkErrors: answerError,
     // Calls that come while the server drains are answered like any other.
     return503OnClosing: false,

@@ -7,7 +7,7 @@ import {
 } from "node:http2";
 import type { Server as GrpcServer } from "@grpc/grpc-js";
 import { ServerCredentials } from "@grpc/grpc-js";
-import type { TakeConnection } from "./connection.ts";
+import type { TakeConnection } from "./front.ts";
 
 type StreamListener = (
   stream: ServerHttp2Stream,
@@ -19,29 +19,25 @@ type StreamListener = (
 /** gRPC proper, but not gRPC-Web (gRPC over HTTP/2, "Requests"). */
 const GRPC_CONTENT_TYPE = /^application\/grpc(?:$|[+;])/;
 
-/** HTTP/2 connections, without TLS: gRPC calls go to grpc-js, all others to the HTTP handler. */
-export interface Http2Door {
-  readonly take: TakeConnection;
-  close(): void;
-}
-
 /**
- * Serves gRPC, and on the same connections Connect, gRPC-Web and REST over HTTP/2, which clients
- * such as `buf curl` use for every protocol.
+ * Takes HTTP/2 connections, without TLS. gRPC calls go to grpc-js; on the same connections Connect,
+ * gRPC-Web and REST are served too, because clients such as `buf curl` use HTTP/2 for every protocol.
  *
  * grpc-js hands out no streams that are not gRPC's: it would answer them with 415. So its internal
  * HTTP/2 server gets a listener that sorts streams before its own. That reaches into a private
  * field of a pinned version; a test over every protocol holds it.
  *
  * @param handler of HTTP requests; undefined: gRPC alone.
+ * @param options.grpcHere false: gRPC is served elsewhere, and its calls are the handler's too.
  */
-export function createHttp2Door(grpc: GrpcServer, handler: RequestListener | undefined): Http2Door {
+export function createHttp2Door(
+  grpc: GrpcServer,
+  handler: RequestListener | undefined,
+  { grpcHere = true }: { readonly grpcHere?: boolean } = {},
+): TakeConnection {
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
-  if (handler !== undefined) sortStreams(newestHttp2Server(grpc), handler);
-  return {
-    take: (socket) => injector.injectConnection(socket),
-    close: () => injector.destroy(),
-  };
+  if (handler !== undefined) sortStreams(newestHttp2Server(grpc), handler, grpcHere);
+  return (socket) => injector.injectConnection(socket);
 }
 
 function newestHttp2Server(grpc: GrpcServer): Http2Server {
@@ -52,13 +48,13 @@ function newestHttp2Server(grpc: GrpcServer): Http2Server {
   return server;
 }
 
-function sortStreams(server: Http2Server, handler: RequestListener): void {
+function sortStreams(server: Http2Server, handler: RequestListener, grpcHere: boolean): void {
   // Its "stream" listener makes the request and response objects of node:http for a handler.
   const compatible = createServer(handler as unknown as Parameters<typeof createServer>[1]);
   const grpcListeners = server.listeners("stream") as StreamListener[];
   server.removeAllListeners("stream");
   const sort: StreamListener = (stream, headers, flags, rawHeaders) => {
-    if (GRPC_CONTENT_TYPE.test(headers["content-type"] ?? ""))
+    if (grpcHere && GRPC_CONTENT_TYPE.test(headers["content-type"] ?? ""))
       for (const listener of grpcListeners)
         listener.call(server, stream, headers, flags, rawHeaders);
     else compatible.emit("stream", stream, headers, flags, rawHeaders);

@@ -1,0 +1,113 @@
+import type { Server as HttpServer } from "node:http";
+import { createServer, type Server, type Socket } from "node:net";
+import type { Address } from "../config/address.ts";
+import { listen } from "./listen.ts";
+
+/** The first bytes of the HTTP/2 connection preface (RFC 9113, section 3.4). No HTTP/1.1 method starts so. */
+const PREFACE = "PRI";
+/** How long a connection may say nothing at all, in milliseconds. */
+const FIRST_BYTE_TIMEOUT = 30_000;
+/** Connections that may wait for the program to start. */
+const MAX_WAITING = 1_000;
+
+/** Takes over a connection whose first bytes already wait in its buffer. */
+export type TakeConnection = (socket: Socket) => void;
+
+/** Who takes connections, by their first bytes. */
+export interface Takers {
+  readonly http1: TakeConnection;
+  readonly http2: TakeConnection;
+}
+
+/** The shared port. It may listen before anything stands behind it. */
+export interface Front {
+  readonly server: Server;
+  /** Hands over the connections that wait, and every later one. */
+  open(takers: Takers): void;
+}
+
+/**
+ * Makes the front: HTTP/2 connections go to one taker, all others to another. Until there are
+ * takers, it answers `GET /ping` itself (contract, section 4: answers before anything else is
+ * ready) and lets other connections wait.
+ */
+function createFront(): Front {
+  let takers: Takers | undefined;
+  /** What looks at a waiting connection again. */
+  const waiting = new Map<Socket, () => void>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    const onFailure = (): void => {
+      waiting.delete(socket);
+      socket.destroy();
+    };
+    const handOver = (start: string, to: Takers): void => {
+      socket.off("readable", onReadable);
+      socket.off("error", onFailure);
+      socket.off("timeout", onFailure);
+      socket.off("close", onFailure);
+      socket.setTimeout(0);
+      (start.startsWith(PREFACE) ? to.http2 : to.http1)(socket);
+    };
+    const onReadable = (): void => {
+      const chunk: Buffer | null = socket.read();
+      if (chunk === null) return;
+      const start = chunk.toString("latin1", 0, PING.length);
+      socket.unshift(chunk);
+      // "P" or "PR" may still become either.
+      if (start.length < PREFACE.length && PREFACE.startsWith(start)) return;
+      if (takers !== undefined) handOver(start, takers);
+      else if (start === PING) socket.end(PONG);
+      else if (waiting.size < MAX_WAITING) waiting.set(socket, onReadable);
+      else socket.destroy();
+    };
+    socket.setTimeout(FIRST_BYTE_TIMEOUT);
+    socket.on("readable", onReadable);
+    // A client that resets the connection before it said anything is nobody's failure.
+    socket.on("error", onFailure);
+    socket.on("timeout", onFailure);
+    socket.on("close", onFailure);
+  });
+  return {
+    server,
+    open: (to) => {
+      takers = to;
+      const held = [...waiting.values()];
+      waiting.clear();
+      for (const look of held) look();
+    },
+  };
+}
+
+/** A front that listens. */
+export interface OpenFront {
+  readonly front: Front;
+  /** With the real port where port 0 was asked for. */
+  readonly address: Address;
+}
+
+/** @throws Error naming the address and what to do. */
+export async function openFront(at: Address): Promise<OpenFront> {
+  const front = createFront();
+  return { front, address: await listen(front.server, at, "MOORING_LISTEN") };
+}
+
+/** A request for /ping, as far as it has to be read. */
+const PING = "GET /ping HTTP/1.";
+const PONG = [
+  "HTTP/1.1 200 OK",
+  "Content-Type: text/plain; charset=utf-8",
+  "Content-Length: 4",
+  "Cache-Control: no-store",
+  "Connection: close",
+  "",
+  "pong",
+].join("\r\n");
+
+/** Hands a connection to an HTTP/1.1 server that listens nowhere itself. */
+export function toHttp1(server: HttpServer): TakeConnection {
+  return (socket) => {
+    server.emit("connection", socket);
+    // The listener for "readable" has paused the flow; the parser waits for "data".
+    socket.resume();
+  };
+}
