@@ -5,6 +5,7 @@ import { formatAddress } from "./config/address.ts";
 import { type Config, parseConfig } from "./config/config.ts";
 import { configurationHelp } from "./config/help.ts";
 import { openFront } from "./server/front.ts";
+import { isWorker, reportReady, startWorkers, stopOnSupervisor } from "./server/supervisor.ts";
 import { programVersion } from "./version.ts";
 
 /** Exit codes of the service. */
@@ -32,7 +33,7 @@ export async function serve(args: readonly string[]): Promise<void> {
       process.stdout.write(`mooring ${programVersion()}\n`);
       return;
     case "problems":
-      process.stderr.write(`mooring: the configuration is wrong\n`);
+      process.stderr.write("mooring: the configuration is wrong\n");
       for (const line of result.problems) process.stderr.write(`  ${line}\n`);
       process.exitCode = EXIT.usage;
       return;
@@ -41,37 +42,9 @@ export async function serve(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Listens first and loads the rest of the program then: `/ping` answers meanwhile. */
 async function run(config: Config): Promise<void> {
-  const version = programVersion();
   try {
-    const front = await openFront(config.listen);
-    const { createLogger } = await import("./server/log.ts");
-    const { startMooring } = await import("./mooring.ts");
-    const log = await createLogger({ level: config.logLevel, format: config.logFormat });
-    const mooring = await startMooring(config, {
-      front,
-      log,
-      version,
-      showToken: (token) =>
-        process.stderr.write(
-          `The admin token of this new database, shown only this once: ${token}\n`,
-        ),
-    });
-    stopOnSignals(async (signal) => {
-      log.info({ signal }, "stopping");
-      await mooring.stop();
-      log.info("stopped");
-    });
-    log.info(
-      {
-        listen: formatAddress(mooring.address),
-        grpc: formatAddress(mooring.grpcAddress),
-        database: config.database.filename,
-        version,
-      },
-      "serving",
-    );
+    await (config.workers > 1 && !isWorker ? supervise(config) : work(config));
   } catch (error) {
     process.stderr.write(`mooring: ${error instanceof Error ? error.message : String(error)}\n`);
     // What listens already would keep the process.
@@ -79,13 +52,63 @@ async function run(config: Config): Promise<void> {
   }
 }
 
-/** The first signal stops in order, a second one at once. */
-function stopOnSignals(stop: (signal: string) => Promise<void>): void {
+/** Serves in this process. It listens first and loads the rest of the program then. */
+async function work(config: Config): Promise<void> {
+  const front = await openFront(config.listen);
+  const { createLogger } = await import("./server/log.ts");
+  const { startMooring } = await import("./mooring.ts");
+  const log = await createLogger({ level: config.logLevel, format: config.logFormat });
+  const version = programVersion();
+  const mooring = await startMooring(config, {
+    front,
+    log,
+    version,
+    showToken: (token) =>
+      process.stderr.write(
+        `The admin token of this new database, shown only this once: ${token}\n`,
+      ),
+  });
+  const stop = endOnce(async () => {
+    log.info("stopping");
+    await mooring.stop();
+    log.info("stopped");
+  });
+  if (isWorker) {
+    stopOnSupervisor(stop);
+    reportReady(formatAddress(mooring.address));
+  } else stopOnSignals(stop);
+  log.info(
+    {
+      listen: formatAddress(mooring.address),
+      grpc: formatAddress(mooring.grpcAddress),
+      database: config.database.filename,
+      version,
+      ...(isWorker ? { worker: process.pid } : {}),
+    },
+    "serving",
+  );
+}
+
+/** Serves in worker processes, which this one watches over. */
+async function supervise(config: Config): Promise<void> {
+  const { createLogger } = await import("./server/log.ts");
+  const log = await createLogger({ level: config.logLevel, format: config.logFormat });
+  const { workers } = config;
+  const supervisor = await startWorkers({
+    workers,
+    onNotice: (event, facts) => log.warn(facts, event),
+  });
+  stopOnSignals(endOnce(supervisor.stop));
+  log.info({ listen: supervisor.address, workers }, "all workers serve");
+}
+
+/** Ends the process after `stop`, at the first call; a second call ends it at once. */
+function endOnce(stop: () => Promise<void>): () => void {
   let stopping = false;
-  const onSignal = (signal: string): void => {
+  return () => {
     if (stopping) process.exit(EXIT.failed);
     stopping = true;
-    stop(signal).then(
+    stop().then(
       () => process.exit(EXIT.stopped),
       (error: unknown) => {
         process.stderr.write(`mooring: could not stop in order: ${String(error)}\n`);
@@ -93,6 +116,10 @@ function stopOnSignals(stop: (signal: string) => Promise<void>): void {
       },
     );
   };
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
+}
+
+/** The first signal stops in order, a second one at once. */
+function stopOnSignals(stop: () => void): void {
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
 }

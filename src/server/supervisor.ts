@@ -1,0 +1,104 @@
+import cluster, { type Worker } from "node:cluster";
+import { once } from "node:events";
+
+/** A worker that ends sooner than this after its start is not replaced at once, in milliseconds. */
+const QUICK_END = 1_000;
+/** How long the replacement of such a worker waits, doubled each time, up to the longest. */
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 10_000;
+
+/** What a worker and its supervisor tell each other. */
+type Message =
+  | { readonly mooring: "ready"; readonly address: string }
+  | { readonly mooring: "stop" };
+
+export interface SupervisorOptions {
+  readonly workers: number;
+  readonly onNotice: (event: string, facts: Record<string, unknown>) => void;
+}
+
+/** Worker processes behind one port. */
+export interface Supervisor {
+  /** Where they listen, as the first one said it. */
+  readonly address: string;
+  /** Lets all of them end in order. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts worker processes that share the listening sockets: connections go to them in turn
+ * (node:cluster, round robin). The first one starts alone, so that a new database is made once and
+ * a mistake is said once. A worker that dies is replaced.
+ *
+ * @throws Error when the first worker ends before it serves; it has said why itself.
+ */
+export async function startWorkers({ workers, onNotice }: SupervisorOptions): Promise<Supervisor> {
+  cluster.schedulingPolicy = cluster.SCHED_RR;
+  let stopping = false;
+  let pause = FIRST_PAUSE;
+
+  const start = (): Worker => {
+    const worker = cluster.fork();
+    const started = performance.now();
+    worker.on("exit", (code, signal) => {
+      if (stopping) return;
+      const quick = performance.now() - started < QUICK_END;
+      const delay = quick ? pause : 0;
+      pause = quick ? Math.min(pause * 2, LONGEST_PAUSE) : FIRST_PAUSE;
+      onNotice("worker ended; a new one takes its place", {
+        worker: worker.process.pid,
+        code,
+        signal,
+        delay,
+      });
+      setTimeout(() => {
+        if (!stopping) start();
+      }, delay);
+    });
+    return worker;
+  };
+
+  const address = await firstReady(start());
+  const others = Array.from({ length: workers - 1 }, start);
+  await Promise.all(others.map(firstReady));
+  return {
+    address,
+    stop: async () => {
+      stopping = true;
+      const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+      const ended = running.map((worker) => once(worker, "exit"));
+      for (const worker of running) worker.send({ mooring: "stop" } satisfies Message);
+      await Promise.all(ended);
+    },
+  };
+}
+
+async function firstReady(worker: Worker): Promise<string> {
+  return new Promise((resolve, reject) => {
+    worker.on("message", (message: Message) => {
+      if (message.mooring === "ready") resolve(message.address);
+    });
+    worker.once("exit", () => reject(new Error("a worker could not start")));
+  });
+}
+
+/** For a worker: whether this process is one. */
+export const isWorker = cluster.isWorker;
+
+/** For a worker: tells the supervisor that it serves. */
+export function reportReady(address: string): void {
+  process.send?.({ mooring: "ready", address } satisfies Message);
+}
+
+/**
+ * For a worker: calls `stop` when the supervisor says so, or is gone. Signals of a terminal reach
+ * every process of the group; the supervisor alone acts on them.
+ */
+export function stopOnSupervisor(stop: () => void): void {
+  process.on("message", (message: Message) => {
+    if (message.mooring === "stop") stop();
+  });
+  process.on("disconnect", stop);
+  process.on("SIGINT", () => undefined);
+  process.on("SIGTERM", () => undefined);
+}
