@@ -4,16 +4,21 @@ import { errorEnvelope, JSON_TYPE } from "./envelope.ts";
 /** What Node says of a request that it couldn't read. */
 export interface ClientError extends Error {
   readonly code?: string;
-  /** The bytes that were being read. */
-  readonly rawPacket?: Buffer;
+  /** The bytes that were being read, as a Buffer. */
+  readonly rawPacket?: unknown;
 }
 
 /**
  * Answers a request that is no HTTP, too large in its URL or headers, or too slow: for the event
  * `clientError` of a node:http server, and for Fastify's option `clientErrorHandler`. The reply has
- * its real HTTP status and the envelope, and the connection ends.
+ * its real HTTP status and the envelope, and the connection ends: when the client has stopped sending,
+ * so that it can read the reply, and at the latest after LINGER.
+ *
+ * @param requestId for the reply's `x-request-id`; without one it has none.
  */
-export function answerClientError(error: ClientError, socket: Socket): void {
+export function answerClientError(error: ClientError, socket: Socket, requestId?: string): void {
+  // Whatever else arrives is no HTTP either, and is told here again.
+  if (socket.writableEnded) return;
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
@@ -25,10 +30,15 @@ export function answerClientError(error: ClientError, socket: Socket): void {
     `Content-Type: ${JSON_TYPE}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Cache-Control: no-store",
+    ...(requestId === undefined ? [] : [`X-Request-Id: ${requestId}`]),
     "Connection: close",
   ];
   socket.end(`${headers.join("\r\n")}\r\n\r\n${body}`);
+  setTimeout(() => socket.destroy(), LINGER).unref();
 }
+
+/** How long a client may go on sending after it was answered, in milliseconds. */
+const LINGER = 1_000;
 
 interface Answer {
   readonly status: number;
@@ -66,8 +76,8 @@ function describe(error: ClientError): Answer {
 const LONG_LINE = 8_192;
 
 /** Node counts URL and headers together: too long a first line is the URL's fault. */
-function isInRequestLine(packet: Buffer | undefined): boolean {
-  if (packet === undefined || !/^[A-Z]+ /.test(packet.toString("latin1", 0, 16))) return false;
+function isInRequestLine(packet: unknown): boolean {
+  if (!Buffer.isBuffer(packet) || !/^[A-Z]+ /.test(packet.toString("latin1", 0, 16))) return false;
   const end = packet.indexOf("\r\n");
   return end < 0 || end > LONG_LINE;
 }

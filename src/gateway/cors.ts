@@ -16,8 +16,10 @@ export interface CorsOptions {
  * credentials mode: no cookies are used, so `*` gives nothing away.
  */
 export interface Cors {
-  /** Headers for a reply to this Origin, names and values by turns. */
+  /** Headers for a reply to this Origin, names and values by turns; `Vary` is none of them. */
   headers(origin: string | undefined): readonly string[];
+  /** Replies differ by the Origin header: every one has to say so in `Vary`. */
+  readonly varies: boolean;
   /** Answers the request when it is a preflight: 204, or 403 for an origin that is not listed. */
   preflight(request: IncomingMessage, response: ServerResponse, requestId: string): boolean;
 }
@@ -27,12 +29,15 @@ export function createCors(options: CorsOptions): Cors {
   const allowed = options.origins === "*" ? "*" : new Set(options.origins.map(readOrigin));
   const headers = createHeaders(allowed);
   const permissions = createPermissions(options.maxAge ?? DEFAULT_MAX_AGE);
+  const varies = allowed !== "*";
+  const vary = varies ? ["Vary", "Origin"] : [];
   return {
     headers,
+    varies,
     preflight: (request, response, requestId) => {
       if (!isPreflight(request)) return false;
       const { origin } = request.headers;
-      const common = [...headers(origin), "X-Request-Id", requestId];
+      const common = [...headers(origin), ...vary, "X-Request-Id", requestId];
       if (isAllowed(allowed, origin)) response.writeHead(204, [...common, ...permissions]).end();
       else refuse(response, common);
       return true;
@@ -52,8 +57,9 @@ export function registerCors(fastify: FastifyInstance, cors: Cors): void {
     }
     const pairs = cors.headers(request.headers.origin);
     for (let index = 0; index < pairs.length; index += 2) {
-      reply.raw.appendHeader(pairs[index] ?? "", pairs[index + 1] ?? "");
+      reply.raw.setHeader(pairs[index] ?? "", pairs[index + 1] ?? "");
     }
+    if (cors.varies) reply.raw.setHeader("Vary", "Origin");
     done();
   });
 }
@@ -81,15 +87,12 @@ function createHeaders(allowed: Allowed): Cors["headers"] {
   const exposed = ["Access-Control-Expose-Headers", EXPOSED_HEADERS.join(", ")];
   const everybody = ["Access-Control-Allow-Origin", "*", ...exposed];
   return (origin) => {
-    if (allowed === "*") return origin === undefined ? NOTHING : everybody;
-    if (!isAllowed(allowed, origin)) return VARY_ORIGIN;
-    return ["Access-Control-Allow-Origin", origin ?? "", ...exposed, ...VARY_ORIGIN];
+    if (origin === undefined || !isAllowed(allowed, origin)) return NOTHING;
+    return allowed === "*" ? everybody : ["Access-Control-Allow-Origin", origin, ...exposed];
   };
 }
 
 const NOTHING: readonly string[] = [];
-
-const VARY_ORIGIN: readonly string[] = ["Vary", "Origin"];
 
 function createPermissions(maxAge: number): string[] {
   return [

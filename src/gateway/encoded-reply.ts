@@ -1,6 +1,7 @@
-import { type JsonObject, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
-import { type Coding, entityTag, readState } from "./entity-tag.ts";
-import { JSON_TYPE, jsonText, successEnvelope } from "./envelope.ts";
+import type { Message } from "@bufbuild/protobuf";
+import { type Coding, entityTag, readState, type TagPrefix } from "./entity-tag.ts";
+import { JSON_TYPE } from "./envelope.ts";
+import { encodeBody } from "./reply-body.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 
 /** A reply in one coding, ready to be sent. */
@@ -18,6 +19,8 @@ export interface EncodedReply {
   /** The tag as a client sends it back: compared before anything is parsed. */
   readonly tag: string | undefined;
   readonly cacheControl: string;
+  /** Value of the Vary header; empty: none. */
+  readonly vary: string;
   readonly type: string;
   /** The reply is kept and long enough, so that it pays to compress it. */
   readonly compressible: boolean;
@@ -34,36 +37,46 @@ export interface EncodedReply {
 export interface EncodingRules {
   readonly reply: ReplyRule;
   readonly cacheControl: string;
-  /** Goes before the state in an entity tag. */
-  readonly prefix: string;
+  readonly prefix: TagPrefix;
+  /** Replies differ by the Origin header. */
+  readonly variesByOrigin: boolean;
 }
 
 /** Shortest body that is compressed, in bytes: below it the headers outweigh the gain. */
 const COMPRESSIBLE_SIZE = 1_024;
 
-/** Encodes a response message as its binding says. */
-export function encodeReply(rules: EncodingRules, message: Message): EncodedReply {
+/** Encodes a response message as its binding says; a promise where its list is long. */
+export function encodeReply(
+  rules: EncodingRules,
+  message: Message,
+): EncodedReply | Promise<EncodedReply> {
+  const state = readState(rules.reply, message, rules.prefix);
+  const body = encodeBody(rules.reply, message);
+  if (Buffer.isBuffer(body)) return createReply(rules, state, body);
+  return body.then((bytes) => createReply(rules, state, bytes));
+}
+
+function createReply(rules: EncodingRules, state: string | undefined, body: Buffer): EncodedReply {
   const { reply, cacheControl } = rules;
-  const state = readState(reply, message, rules.prefix);
-  const body = Buffer.from(replyText(reply, message));
   const compressible = reply.kept && body.length >= COMPRESSIBLE_SIZE;
   const type = reply.shape === "text" ? "text/plain; charset=utf-8" : JSON_TYPE;
   const tag = state === undefined ? undefined : entityTag(state);
-  const common = { state, tag, cacheControl, type, compressible };
+  const vary = varyValue(compressible, rules.variesByOrigin);
+  const common = { state, tag, cacheControl, vary, type, compressible };
   const identity = createVariant(common, body);
   return { ...common, bytes: body, identity, coded: new Map(), started: new Set() };
 }
 
 /** Makes a variant from a body that is encoded already. */
 export function createVariant(
-  reply: Pick<EncodedReply, "state" | "type" | "cacheControl" | "compressible">,
+  reply: Pick<EncodedReply, "state" | "type" | "cacheControl" | "vary">,
   body: Buffer,
   coding?: Coding,
 ): Variant {
   const headers = ["Content-Type", reply.type, "Content-Length", String(body.length)];
   if (coding) headers.push("Content-Encoding", coding);
   if (reply.state !== undefined) headers.push("ETag", entityTag(reply.state, coding));
-  if (reply.compressible) headers.push("Vary", "Accept-Encoding");
+  if (reply.vary !== "") headers.push("Vary", reply.vary);
   headers.push("Cache-Control", reply.cacheControl);
   return { body: body.length <= SHORT_BODY ? body.toString("latin1") : body, headers };
 }
@@ -75,19 +88,8 @@ export function createVariant(
  */
 const SHORT_BODY = 4_096;
 
-/** The JSON of a response, or of its response_body field. */
-export function replyJson(rule: ReplyRule, message: Message): JsonValue {
-  const json = toJson(rule.method.output, message, JSON_OPTIONS);
-  if (rule.field === undefined) return json;
-  return (json as JsonObject)[rule.field.name] ?? null;
-}
-
-// The contract's own member names, and every member always present.
-const JSON_OPTIONS = { useProtoFieldName: true, alwaysEmitImplicit: true } as const;
-
-function replyText(rule: ReplyRule, message: Message): string {
-  if (rule.shape === "envelope-null") return successEnvelope("null");
-  const json = replyJson(rule, message);
-  if (rule.shape === "text") return String(json ?? "");
-  return rule.shape === "envelope" ? successEnvelope(jsonText(json)) : jsonText(json);
+// One header with both names: HTTP/2 servers of Node keep only the last of two.
+function varyValue(compressible: boolean, byOrigin: boolean): string {
+  if (!compressible) return byOrigin ? "Origin" : "";
+  return byOrigin ? "Accept-Encoding, Origin" : "Accept-Encoding";
 }

@@ -2,21 +2,28 @@ import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { badRequest, quote } from "./fault.ts";
 import type { ReplyRule } from "./reply-rule.ts";
-import type { StateField } from "./request-rule.ts";
+import type { StateField } from "./state-field.ts";
 
 /** A content coding that a reply can have. */
 export type Coding = "gzip" | "br";
+
+/** What goes before the state in a tag. Asked only when there is a tag to write or to read. */
+export type TagPrefix = () => string;
 
 /**
  * The state that a reply shows, as the opaque text of its entity tag without a coding: prefix and
  * state. Undefined when the binding names no state or the state is empty text.
  */
-export function readState(rule: ReplyRule, message: Message, prefix: string): string | undefined {
+export function readState(
+  rule: ReplyRule,
+  message: Message,
+  prefix: TagPrefix,
+): string | undefined {
   if (rule.state === undefined) return undefined;
   const value = (message as unknown as Record<string, unknown>)[rule.state.localName];
   const text = String(value ?? "");
   if (text === "") return undefined;
-  return prefix + text.toWellFormed().replace(/[^\x21\x23-\x24\x26-\x7e]/gu, encodeURIComponent);
+  return prefix() + text.toWellFormed().replace(/[^\x21\x23-\x24\x26-\x7e]/gu, encodeURIComponent);
 }
 
 /** The strong entity tag of a state in one coding (RFC 9110, section 8.8.3). */
@@ -43,12 +50,12 @@ export function matchNoneMatch(header: string, state: string): string | undefine
  *
  * @throws ABORTED when the tag is none of this service, INVALID_ARGUMENT for several tags.
  */
-export function readIfMatch(field: StateField, header: string, prefix: string): unknown {
+export function readIfMatch(field: StateField, header: string, prefix: TagPrefix): unknown {
   if (header.trim() === "*") return undefined;
   const tags = [...header.matchAll(TAG)];
   if (tags.length > 1) throw badRequest("If-Match: give one entity tag");
   const opaque = tags[0]?.[1];
-  const value = opaque === undefined ? undefined : readStateText(field, opaque, prefix);
+  const value = opaque === undefined ? undefined : readStateText(field, opaque, prefix());
   if (value !== undefined) return value;
   throw new ConnectError(
     `If-Match: ${quote(header)} is no revision of this database; read again and send the ETag of that`,
@@ -61,8 +68,8 @@ export function readIfMatch(field: StateField, header: string, prefix: string): 
  *
  * @throws OUT_OF_RANGE when the id is none of this service.
  */
-export function readLastEventId(field: StateField, header: string, prefix: string): unknown {
-  const value = readStateText(field, header, prefix);
+export function readLastEventId(field: StateField, header: string, prefix: TagPrefix): unknown {
+  const value = readStateText(field, header, prefix());
   if (value !== undefined) return value;
   throw new ConnectError(
     `Last-Event-ID: ${quote(header)} is no revision of this database; connect again without it`,

@@ -1,9 +1,10 @@
 import type { ServerResponse } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
-import { replyJson } from "./encoded-reply.ts";
-import { readState } from "./entity-tag.ts";
+import { readState, type TagPrefix } from "./entity-tag.ts";
 import { jsonText } from "./envelope.ts";
+import { replyJson } from "./reply-body.ts";
 import type { ReplyRule } from "./reply-rule.ts";
+import { isGone } from "./rest-call.ts";
 
 /** Open event streams, and what keeps them alive. */
 export interface EventStreams {
@@ -37,13 +38,13 @@ export interface EventStreamOptions {
 /** The events of a binding's messages; the same message is encoded once for all its readers. */
 export function createEventEncoder(
   rule: ReplyRule,
-  prefix: () => string,
+  prefix: TagPrefix,
 ): (message: Message) => Buffer {
   const kept = new WeakMap<Message, Buffer>();
   return (message) => {
     const known = kept.get(message);
     if (known) return known;
-    const state = readState(rule, message, prefix());
+    const state = readState(rule, message, prefix);
     const id = state === undefined ? "" : `id: ${state}\n`;
     const frame = Buffer.from(`${id}data: ${jsonText(replyJson(rule, message))}\n\n`);
     kept.set(message, frame);
@@ -72,7 +73,7 @@ export function createEventStreams(options: EventStreamOptions = {}): EventStrea
     send: async (events, response) => {
       const stream: Stream = { response, active: true };
       const open = (): void => {
-        if (response.headersSent || response.destroyed) return;
+        if (response.headersSent || isGone(response)) return;
         // The server's idle time-out is for requests; the heartbeat watches over streams.
         response.setTimeout(0);
         response.writeHead(200, [...events.headers]).flushHeaders();
@@ -95,7 +96,7 @@ async function pump(stream: Stream, events: EventSource, open: () => void): Prom
   const { response } = stream;
   for await (const message of events.messages) {
     open();
-    if (response.destroyed) return;
+    if (isGone(response)) return;
     stream.active = true;
     if (!response.write(events.encode(message))) await drained(response);
   }
@@ -103,6 +104,7 @@ async function pump(stream: Stream, events: EventSource, open: () => void): Prom
 
 /** Until the client has read what is buffered, or has gone away. */
 function drained(response: ServerResponse): Promise<void> {
+  if (isGone(response)) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const done = (): void => {
     response.off("drain", done).off("close", done);

@@ -1,15 +1,13 @@
 import type { Message } from "@bufbuild/protobuf";
-import type { StreamMethod } from "../rpc/method.ts";
 import type { Binding } from "./binding.ts";
-import { createEventEncoder, createEventStreams, errorEvent } from "./event-stream.ts";
-import { failureEnvelope } from "./failure.ts";
+import { createStreaming } from "./event-exchange.ts";
 import { badRequest, type HttpFault } from "./fault.ts";
-import { etagPrefix, type GatewayOptions } from "./gateway-options.ts";
+import { type GatewayOptions, tagPrefix } from "./gateway-options.ts";
 import { captureVariables, type PathParts } from "./path-match.ts";
 import { hasParameter, parseQuery, type Query } from "./query-string.ts";
 import { announcesBody, checkJsonType, readBody } from "./request-body.ts";
 import { createRequestMessage } from "./request-message.ts";
-import { NO_STORE, type Responder } from "./responder.ts";
+import type { Responder } from "./responder.ts";
 import type { RestCall } from "./rest-call.ts";
 
 /** A request's route. */
@@ -36,6 +34,7 @@ const BODY_LIMIT = 1_048_576;
 /** Makes the exchange of a gateway. */
 export function createExchange(options: GatewayOptions, responder: Responder): Exchange {
   const limit = options.bodyLimit ?? BODY_LIMIT;
+  const prefix = tagPrefix(options);
   const stream = createStreaming(options, responder);
   const serve = async (call: RestCall, routed: Routed): Promise<void> => {
     let binding = routed.bindings[0];
@@ -46,7 +45,7 @@ export function createExchange(options: GatewayOptions, responder: Responder): E
       const body = announcesBody(call.request) ? await takeBody(call, binding, limit) : NO_BODY;
       const path = routed.parts ? captureVariables(binding.template, routed.parts) : NO_PATH;
       const parts = { path, query, body, header: call };
-      message = createRequestMessage(binding.request, parts, etagPrefix(options));
+      message = createRequestMessage(binding.request, parts, prefix);
     } catch (error) {
       responder.fail(call, await admitted(options, call, binding, error), binding);
       return;
@@ -54,7 +53,8 @@ export function createExchange(options: GatewayOptions, responder: Responder): E
     try {
       const { method } = binding;
       if (method.kind === "unary") {
-        responder.succeed(call, binding, await method.invoke(message, call));
+        const sending = responder.succeed(call, binding, await method.invoke(message, call));
+        if (sending) await sending;
       } else {
         await stream(call, binding, method, message);
       }
@@ -65,8 +65,10 @@ export function createExchange(options: GatewayOptions, responder: Responder): E
   return {
     serve: (call, routed) => void serve(call, routed),
     refuse: (call, fault) => responder.fail(call, fault),
-    options: (call, allow) =>
-      void call.response.writeHead(204, ["Allow", allow, ...responder.headers(call)]).end(),
+    options: (call, allow) => {
+      const headers = ["Allow", allow, ...responder.vary, ...responder.headers(call)];
+      call.response.writeHead(204, headers).end();
+    },
   };
 }
 
@@ -87,8 +89,9 @@ function chooseBinding(bindings: readonly Binding[], query: Query): Binding {
     return requireQuery.length === 0 || requireQuery.some((name) => hasParameter(query, name));
   });
   if (chosen) return chosen;
-  const names = new Set(bindings.flatMap(({ request }) => request.requireQuery));
-  throw badRequest(`give one of the query parameters ${[...names].join(", ")}`);
+  const names = [...new Set(bindings.flatMap(({ request }) => request.requireQuery))];
+  const kind = names.length === 1 ? "the query parameter" : "one of the query parameters";
+  throw badRequest(`give ${kind} ${names.join(", ")}`);
 }
 
 async function takeBody(call: RestCall, binding: Binding, limit: number): Promise<Buffer> {
@@ -113,46 +116,3 @@ async function admitted(
     return refusal;
   }
 }
-
-type Streaming = (
-  call: RestCall,
-  binding: Binding,
-  method: StreamMethod,
-  message: Message,
-) => Promise<void>;
-
-function createStreaming(options: GatewayOptions, responder: Responder): Streaming {
-  const streams = createEventStreams(options.events);
-  const encoders = new Map<Binding, (message: Message) => Buffer>();
-  const encoderOf = (binding: Binding): ((message: Message) => Buffer) => {
-    const known = encoders.get(binding);
-    const encoder = known ?? createEventEncoder(binding.reply, () => etagPrefix(options));
-    if (!known) encoders.set(binding, encoder);
-    return encoder;
-  };
-  return async (call, binding, method, message) => {
-    const { response, request } = call;
-    const headers = [...EVENT_HEADERS, ...responder.headers(call)];
-    if (request.method === "HEAD") {
-      response.writeHead(200, headers).end();
-      return;
-    }
-    const messages = method.invoke(message, call);
-    try {
-      await streams.send({ headers, messages, encode: encoderOf(binding) }, response);
-    } catch (error) {
-      if (!response.headersSent) throw error;
-      response.end(errorEvent(failureEnvelope(responder.describe(call, error))));
-    }
-  };
-}
-
-// Proxies that collect replies (nginx) pass an event on only when they are told so.
-const EVENT_HEADERS = [
-  "Content-Type",
-  "text/event-stream",
-  "Cache-Control",
-  NO_STORE,
-  "X-Accel-Buffering",
-  "no",
-];

@@ -3,7 +3,7 @@ import { JSON_TYPE } from "./envelope.ts";
 import { describeFailure, type Failure, failureEnvelope } from "./failure.ts";
 import { HttpFault } from "./fault.ts";
 import { type Gateway, unknownPath } from "./gateway.ts";
-import { NO_STORE } from "./responder.ts";
+import { NO_STORE } from "./reply-encoder.ts";
 
 /**
  * Puts a gateway into a Fastify server, before Fastify's own routes: a path that the gateway

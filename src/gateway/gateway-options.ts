@@ -1,6 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Call, Method } from "../rpc/method.ts";
 import type { Cors } from "./cors.ts";
+import type { TagPrefix } from "./entity-tag.ts";
 import type { EventStreamOptions } from "./event-stream.ts";
 
 /** What a gateway serves, and how. */
@@ -13,14 +14,14 @@ export interface GatewayOptions {
    */
   readonly httpStatus: "envelope" | "code";
   /**
-   * Cache-Control of an rpc's successful reads, asked once at the start. Default:
+   * Cache-Control of an rpc's successful reads, asked once for each state of a reply. Default:
    * `private, no-store`. Everything else is `no-store`.
    */
   readonly cacheControl?: (method: DescMethod) => string;
   /**
    * Goes before the state in entity tags and event ids, so that those of two databases can't be
    * mistaken for each other. Characters of an entity tag without quote and percent sign. A function
-   * where it is known only after the start. Default: empty.
+   * where it is known only after the start; what it throws is the reply. Default: empty.
    */
   readonly etagPrefix?: string | (() => string);
   /** Largest request body in bytes. Default 1,048,576. */
@@ -41,6 +42,6 @@ export interface GatewayOptions {
 }
 
 /** What goes before a state in entity tags and event ids. */
-export function etagPrefix({ etagPrefix: prefix = "" }: GatewayOptions): string {
-  return typeof prefix === "string" ? prefix : prefix();
+export function tagPrefix({ etagPrefix = "" }: GatewayOptions): TagPrefix {
+  return typeof etagPrefix === "string" ? () => etagPrefix : etagPrefix;
 }

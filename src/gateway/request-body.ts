@@ -1,13 +1,20 @@
 import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { HttpFault, quote } from "./fault.ts";
 
 /** How many times the limit a client may go on sending after it was refused, before it is cut off. */
 const PATIENCE = 8;
 
-/** Whether a request announces a body (RFC 9112, section 6.3). */
+/**
+ * Whether a request announces a body: by its headers (RFC 9112, section 6.3), over HTTP/2 by not
+ * ending with them.
+ */
 export function announcesBody(request: IncomingMessage): boolean {
   const { headers } = request;
+  if (request.httpVersionMajor >= 2) {
+    return !(request as unknown as Http2ServerRequest).stream.endAfterHeaders;
+  }
   if (headers["transfer-encoding"] !== undefined) return true;
   return headers["content-length"] !== undefined && headers["content-length"] !== "0";
 }

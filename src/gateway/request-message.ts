@@ -1,6 +1,6 @@
 import { create, fromJson, type JsonValue, type Message } from "@bufbuild/protobuf";
 import type { HeaderReader } from "../rpc/method.ts";
-import { readIfMatch, readLastEventId } from "./entity-tag.ts";
+import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
 import { badRequest, quote } from "./fault.ts";
 import { findFieldProblem, findMessageProblem } from "./json-problem.ts";
 import { readJson } from "./json-text.ts";
@@ -27,7 +27,7 @@ export interface RequestParts {
 export function createRequestMessage(
   rule: RequestRule,
   parts: RequestParts,
-  prefix: string,
+  prefix: TagPrefix,
 ): Message {
   const message =
     parts.body.length === 0 ? create(rule.desc) : readBodyMessage(rule, readJson(parts.body));
@@ -62,7 +62,7 @@ function fillState(
   rule: RequestRule,
   message: Message,
   header: HeaderReader,
-  prefix: string,
+  prefix: TagPrefix,
 ): void {
   const ifMatch = rule.ifMatch && header.get("if-match");
   if (rule.ifMatch && ifMatch) {

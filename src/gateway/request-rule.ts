@@ -1,7 +1,6 @@
-import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
-import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import type { QueryParameter, Rest } from "../../gen/mooring/rest/v1/rest_pb.js";
-import { createFieldSetter, type FieldSetter, findField } from "./field-path.ts";
+import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
+import { type QueryParameter, type Rest, Rest_Reply } from "../../gen/mooring/rest/v1/rest_pb.js";
+import { findField } from "./field-path.ts";
 import {
   createParameterReader,
   findTarget,
@@ -11,20 +10,13 @@ import {
 } from "./parameter.ts";
 import type { PathTemplate } from "./path-template.ts";
 import { type Rule, refuseRule } from "./rule.ts";
-import { integerRange } from "./value-type.ts";
+import { findStateField, type StateField } from "./state-field.ts";
 
 /** What a request's body fills. */
 export type BodyRule =
   | { readonly kind: "none" }
   | { readonly kind: "message" }
   | { readonly kind: "field"; readonly field: DescField };
-
-/** A request field that a header fills with the state a client has seen. */
-export interface StateField {
-  /** The field keeps an integer (as bigint), not text. */
-  readonly numeric: boolean;
-  readonly set: FieldSetter;
-}
 
 /** How a binding makes the request message; everything is resolved to fields of it. */
 export interface RequestRule {
@@ -43,7 +35,7 @@ export interface RequestRule {
 export function createRequestRule(
   method: DescMethod,
   rule: Rule,
-  rest: Rest & { lastEventId?: string },
+  rest: Rest,
   template: PathTemplate,
 ): RequestRule {
   const desc = method.input;
@@ -51,9 +43,9 @@ export function createRequestRule(
   const body = findBody(method, rule);
   const query = createQuery(method, rest, path, body);
   checkRequired(method, rest, query, body);
-  const ifMatch = rest.ifMatch === "" ? undefined : findState(method, "if_match", rest.ifMatch);
-  const resume = rest.lastEventId ?? "";
-  const lastEventId = resume === "" ? undefined : findState(method, "last_event_id", resume);
+  const ifMatch =
+    rest.ifMatch === "" ? undefined : findStateField(method, "if_match", rest.ifMatch);
+  const lastEventId = findResume(method, rest);
   return { desc, path, query, requireQuery: rest.requireQuery, body, ifMatch, lastEventId };
 }
 
@@ -143,16 +135,9 @@ function checkRequired(
   }
 }
 
-function findState(method: DescMethod, option: string, name: string): StateField {
-  const field = findField(method.input, name);
-  if (!field) return refuseRule(method, `${option} "${name}" is no field of the request`);
-  const numeric = field.fieldKind === "scalar" && integerRange(field.scalar)?.wide === true;
-  const text = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING;
-  if (!(numeric && !field.longAsString) && !text) {
-    refuseRule(method, `${option} "${name}" must be a 64-bit integer or a string`);
-  }
-  if (field.presence === FeatureSet_FieldPresence.IMPLICIT) {
-    refuseRule(method, `${option} "${name}" must be optional: 0 is a state, absent is none`);
-  }
-  return { numeric, set: createFieldSetter([field]) };
+function findResume(method: DescMethod, rest: Rest): StateField | undefined {
+  if (rest.lastEventId === "") return undefined;
+  if (rest.reply === Rest_Reply.EVENTS)
+    return findStateField(method, "last_event_id", rest.lastEventId);
+  return refuseRule(method, "last_event_id needs REPLY_EVENTS");
 }

@@ -1,93 +1,73 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Binding } from "./binding.ts";
 import { createVariantChooser } from "./compression.ts";
-import { type EncodedReply, encodeReply, type Variant } from "./encoded-reply.ts";
+import type { EncodedReply, Variant } from "./encoded-reply.ts";
 import { matchNoneMatch } from "./entity-tag.ts";
 import { JSON_TYPE } from "./envelope.ts";
 import { describeFailure, type Failure, failureEnvelope } from "./failure.ts";
-import { etagPrefix, type GatewayOptions } from "./gateway-options.ts";
+import type { GatewayOptions } from "./gateway-options.ts";
 import { createNegotiator } from "./negotiation.ts";
+import { createEncoder, NO_STORE } from "./reply-encoder.ts";
 import type { RestCall } from "./rest-call.ts";
 
 /** Writes replies. */
 export interface Responder {
-  /** Sends a response message as its binding says, or 304 when the client has it already. */
-  succeed(call: RestCall, binding: Binding, message: Message): void;
+  /**
+   * Sends a response message as its binding says, or 304 when the client has it already. A promise
+   * where encoding takes several turns of the event loop; throws when it can't be encoded.
+   */
+  succeed(call: RestCall, binding: Binding, message: Message): void | Promise<void>;
   /** Sends an error as envelope; a connection that has begun another reply is cut. Never throws. */
   fail(call: RestCall, error: unknown, binding?: Binding): void;
   /** The envelope of an error; reports it when its words are masked. */
   describe(call: RestCall, error: unknown): Failure;
-  /** Headers of every reply to this request: names and values by turns. */
+  /** Headers of every reply to this request but Vary: names and values by turns. */
   headers(call: RestCall): string[];
+  /** The Vary header of a reply that has one coding only, as name and value; or nothing. */
+  readonly vary: readonly string[];
 }
-
-/** The Cache-Control of what must not be kept anywhere. */
-export const NO_STORE = "no-store";
 
 /** Makes the responder of a gateway. */
 export function createResponder(options: GatewayOptions): Responder {
   const encode = createEncoder(options);
   const accepted = createNegotiator();
   const chooseVariant = createVariantChooser();
+  const vary = options.cors?.varies ? ["Vary", "Origin"] : [];
   const headers = (call: RestCall): string[] => replyHeaders(options, call);
   const describe = (call: RestCall, error: unknown): Failure => {
     const failure = describeFailure(error);
     if (failure.unexpected) options.report?.(error, call);
     return failure;
   };
+  const send = (call: RestCall, reply: EncodedReply): void => {
+    const seen = seenTag(call, reply);
+    if (seen !== undefined) {
+      sendNotModified(call, reply, seen, headers(call));
+      return;
+    }
+    const codings = accepted(call.request.headers["accept-encoding"] as string | undefined);
+    sendVariant(call, chooseVariant(reply, codings), headers(call));
+  };
   return {
     headers,
+    vary,
     describe,
     succeed: (call, binding, message) => {
       const reply = encode(binding, message);
-      const seen = seenTag(call, reply);
-      if (seen !== undefined) {
-        sendNotModified(call, reply, seen, headers(call));
-        return;
-      }
-      const codings = accepted(call.request.headers["accept-encoding"] as string | undefined);
-      sendVariant(call, chooseVariant(reply, codings), headers(call));
+      if (reply instanceof Promise) return reply.then((encoded) => send(call, encoded));
+      return send(call, reply);
     },
     fail: (call, error, binding) => {
       try {
         const failure = describe(call, error);
-        sendFailure(call, failure, failureStatus(options, failure, binding), headers(call));
+        const status = failureStatus(options, failure, binding);
+        sendFailure(call, failure, status, [...vary, ...headers(call)]);
       } catch {
         // A header that can't be written, for instance: nothing sensible is left to say.
         call.response.destroy();
       }
     },
   };
-}
-
-type Encoder = (binding: Binding, message: Message) => EncodedReply;
-
-function createEncoder(options: GatewayOptions): Encoder {
-  const kept = new Map<Binding, WeakMap<Message, EncodedReply>>();
-  const encode = (binding: Binding, message: Message): EncodedReply => {
-    const { reply } = binding;
-    const cacheControl = readCacheControl(options, binding);
-    return encodeReply({ reply, cacheControl, prefix: etagPrefix(options) }, message);
-  };
-  return (binding, message) => {
-    if (!binding.reply.kept) return encode(binding, message);
-    let replies = kept.get(binding);
-    if (replies === undefined) {
-      replies = new WeakMap();
-      kept.set(binding, replies);
-    }
-    let reply = replies.get(message);
-    if (reply === undefined) {
-      reply = encode(binding, message);
-      replies.set(message, reply);
-    }
-    return reply;
-  };
-}
-
-function readCacheControl(options: GatewayOptions, binding: Binding): string {
-  if (!binding.reply.kept) return NO_STORE;
-  return options.cacheControl?.(binding.method.desc) ?? "private, no-store";
 }
 
 function replyHeaders(options: GatewayOptions, call: RestCall): string[] {
@@ -105,8 +85,10 @@ function seenTag(call: RestCall, reply: EncodedReply): string | undefined {
 }
 
 function sendVariant(call: RestCall, variant: Variant, headers: string[]): void {
-  call.response.writeHead(200, variant.headers.concat(headers));
-  call.response.end(variant.body, "latin1");
+  const { response, request } = call;
+  response.writeHead(200, variant.headers.concat(headers));
+  if (request.method === "HEAD") response.end();
+  else response.end(variant.body, "latin1");
 }
 
 function sendNotModified(
@@ -115,7 +97,7 @@ function sendNotModified(
   tag: string,
   headers: readonly string[],
 ): void {
-  const vary = reply.compressible ? ["Vary", "Accept-Encoding"] : [];
+  const vary = reply.vary === "" ? [] : ["Vary", reply.vary];
   const own = ["ETag", tag, "Cache-Control", reply.cacheControl];
   call.response.writeHead(304, [...own, ...vary, ...headers]).end();
 }
@@ -145,5 +127,6 @@ function sendFailure(
   const body = Buffer.from(failureEnvelope(failure));
   const own = ["Content-Type", JSON_TYPE, "Content-Length", String(body.length)];
   const special = ["Cache-Control", NO_STORE, ...failure.headers];
-  response.writeHead(status, [...own, ...special, ...headers]).end(body);
+  response.writeHead(status, [...own, ...special, ...headers]);
+  response.end(call.request.method === "HEAD" ? undefined : body);
 }

@@ -46,12 +46,18 @@ export class RestCall implements Call, HeaderReader {
   }
 }
 
+/** Whether nobody is left to read a reply. The response of an HTTP/2 stream doesn't say so itself. */
+export function isGone(response: ServerResponse): boolean {
+  const { stream } = response as { stream?: { readonly destroyed: boolean } };
+  return response.destroyed || stream?.destroyed === true;
+}
+
 function watchConnection(response: ServerResponse, stopping: AbortSignal | undefined): AbortSignal {
   const controller = new AbortController();
   const abort = (): void => {
     if (!response.writableFinished) controller.abort(new Error("the client went away"));
   };
-  if (response.destroyed) abort();
+  if (isGone(response)) abort();
   else response.once("close", abort);
   return stopping ? AbortSignal.any([controller.signal, stopping]) : controller.signal;
 }

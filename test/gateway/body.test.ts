@@ -191,6 +191,16 @@ test("never shows a value of the body", async () => {
   expect(reply.text).not.toContain("very-secret");
 });
 
+test("takes as many values as the limit says", async () => {
+  const one = await openDoor({ methods: defineRpcs(RPCS).map(echo) });
+  const numbers = (count: number): string => `{"numbers":[${"1,".repeat(count - 1)}1]}`;
+  const sent = (count: number) => ({ method: "POST", body: numbers(count) });
+  expect((await one.send("/whole", sent(30_000))).json).toMatchObject({ code: 200 });
+  const message = "the body holds more than 30000 values";
+  expect((await one.send("/whole", sent(30_001))).json).toMatchObject({ code: 400, message });
+  await one.close();
+});
+
 test("takes 64 levels and brackets inside strings", async () => {
   const deep = `{"nope":${"[".repeat(63)}${"]".repeat(63)},"text":"[[\\"[["}`;
   expect(echoed(await post("/whole", deep))).toEqual({ text: '[["[[' });

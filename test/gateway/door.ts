@@ -65,7 +65,10 @@ export async function openDoor(options: Partial<GatewayOptions>): Promise<Door> 
 export function send(port: number, path: string, sent: Sent = {}): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const { method = "GET", headers = {} } = sent;
-  const outgoing = request({ host: "127.0.0.1", port, path, method, headers, agent: false });
+  const body = bodyOf(sent.body);
+  const framing = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const all = { ...framing, ...headers };
+  const outgoing = request({ host: "127.0.0.1", port, path, method, headers: all, agent: false });
   outgoing.on("error", reject);
   outgoing.on("response", (incoming) => {
     const chunks: Buffer[] = [];
@@ -77,7 +80,7 @@ export function send(port: number, path: string, sent: Sent = {}): Promise<Reply
       resolve({ status, headers: received, raw, text: raw.toString(), json: readJson(raw) });
     });
   });
-  outgoing.end(bodyOf(sent.body));
+  outgoing.end(body);
   return promise;
 }
 

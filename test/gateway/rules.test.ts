@@ -66,6 +66,16 @@ test.each<[string, Omit<Rpc, "name">, string]>([
     "optional",
   ],
   [
+    "a last_event_id without events",
+    { http: { get: "/x" }, rest: { lastEventId: "expected" } },
+    "last_event_id needs REPLY_EVENTS",
+  ],
+  [
+    "an unknown last_event_id",
+    { http: { get: "/x" }, rest: { reply: "REPLY_EVENTS", lastEventId: "nope" }, streams: "reply" },
+    'last_event_id "nope"',
+  ],
+  [
     "an unknown required parameter",
     { http: { get: "/x" }, rest: { requireQuery: ["txet"] } },
     'require_query "txet"',
