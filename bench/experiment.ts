@@ -1,0 +1,35 @@
+import { connectPublic } from "./contest/connect.ts";
+import { growthAll, growthList, growthSave, growthSetting, growthValue } from "./contest/growth.ts";
+import { grpcPublic, grpcSetting } from "./contest/grpc.ts";
+import { restCompressed, restPublic, restSetting, restUnchanged } from "./contest/rest.ts";
+import { saveMany, saveOne } from "./contest/save.ts";
+import { experimentOf } from "./contest.ts";
+import type { Experiment } from "./finding.ts";
+import { idleMemory } from "./probe/memory.ts";
+import { startTime } from "./probe/start.ts";
+import { longestTurn } from "./probe/turn.ts";
+import { watch } from "./probe/watch.ts";
+import { workers } from "./probe/workers.ts";
+
+/** Everything that is measured, in the order of the report. */
+export const experiments: readonly Experiment[] = [
+  experimentOf(restPublic),
+  experimentOf(restUnchanged),
+  experimentOf(restCompressed),
+  experimentOf(restSetting),
+  experimentOf(grpcPublic),
+  experimentOf(grpcSetting),
+  experimentOf(connectPublic),
+  experimentOf(saveMany),
+  experimentOf(saveOne),
+  watch,
+  startTime,
+  idleMemory,
+  workers,
+  experimentOf(growthSetting),
+  experimentOf(growthList),
+  experimentOf(growthAll),
+  experimentOf(growthValue),
+  experimentOf(growthSave),
+  longestTurn,
+];

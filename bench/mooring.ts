@@ -1,0 +1,96 @@
+import { randomBytes } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import {
+  GetPublicSettingsRequestSchema,
+  PublicService,
+} from "../gen/mooring/v1/public_service_pb.js";
+import { SaveSettingsRequestSchema, SettingService } from "../gen/mooring/v1/setting_service_pb.js";
+import { callMethod } from "./grpc-call.ts";
+import type { Lab } from "./lab.ts";
+import { freePort, until } from "./port.ts";
+import { type Running, SERVER_CORE } from "./stage.ts";
+
+/** Mooring as shipped, with a database of its own. */
+export interface Mooring {
+  readonly server: Running;
+  readonly port: number;
+  readonly token: string;
+}
+
+/** What can differ from one start to another. */
+export interface MooringOptions {
+  readonly cores?: string;
+  readonly nodeFlags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** An existing data folder; a fresh one when absent. */
+  readonly folder?: string;
+}
+
+/** Settings of one save: the contract's limit. */
+const BATCH = 1_000;
+
+/** Starts the server and waits until it answers with settings. */
+export async function startMooring(lab: Lab, options: MooringOptions = {}): Promise<Mooring> {
+  const started = await launchMooring(lab, options);
+  const ready = async () => {
+    started.server.assertAlive();
+    return answersSettings(started);
+  };
+  await until(ready, () => `Mooring does not answer:\n${started.server.tail()}`);
+  return started;
+}
+
+/** Starts the server and does not wait. */
+export async function launchMooring(lab: Lab, options: MooringOptions = {}): Promise<Mooring> {
+  const port = await freePort();
+  const token = randomBytes(32).toString("hex");
+  const server = lab.stage.start({
+    program: process.execPath,
+    args: [...lab.nodeFlags, ...(options.nodeFlags ?? []), lab.server],
+    environment: {
+      NODE_ENV: "production",
+      MOORING_LISTEN: `127.0.0.1:${port}`,
+      MOORING_DATA_DIR: options.folder ?? lab.stage.folder(),
+      MOORING_ADMIN_TOKEN: token,
+      MOORING_LOG_FORMAT: "json",
+      ...options.environment,
+    },
+    cores: options.cores ?? SERVER_CORE,
+  });
+  return { server, port, token };
+}
+
+/** Saves that many custom settings, named by `customKey`. @param value of each of them. */
+export async function addCustomSettings(
+  mooring: Mooring,
+  count: number,
+  value = (index: number) => `value of setting ${index}`,
+): Promise<void> {
+  for (let start = 0; start < count; start += BATCH) {
+    const settings = Array.from({ length: Math.min(BATCH, count - start) }, (_, offset) => ({
+      key: customKey(start + offset),
+      value: value(start + offset),
+      help: "A setting that the bench made.",
+    }));
+    await callMethod(
+      SettingService.method.saveSettings,
+      create(SaveSettingsRequestSchema, { settings }),
+      mooring,
+    );
+  }
+}
+
+/** Name of a custom setting of the bench. */
+export function customKey(index: number): string {
+  return `bench_${String(index).padStart(5, "0")}`;
+}
+
+async function answersSettings({ port, token }: Mooring): Promise<boolean> {
+  try {
+    const request = create(GetPublicSettingsRequestSchema);
+    await callMethod(PublicService.method.getPublicSettings, request, { port, token });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { create, toBinary } from "@bufbuild/protobuf";
+import {
+  GetPublicSettingsRequestSchema,
+  PublicService,
+} from "../../gen/mooring/v1/public_service_pb.js";
+import type { Experiment } from "../finding.ts";
+import { size } from "../format.ts";
+import { callGrpc, pathOf } from "../grpc-call.ts";
+import { callHttp } from "../http-call.ts";
+import { startMooring } from "../mooring.ts";
+import { residentBytes } from "../proc.ts";
+import { startYardstick } from "../yardstick.ts";
+
+/** Milliseconds of rest before the memory is read. */
+const REST = 5_000;
+const QUICK_REST = 2_000;
+
+/** What the process keeps when nobody asks for anything. */
+export const idleMemory: Experiment = {
+  name: "memory",
+  title: "Resident memory when idle",
+  needs: [],
+  measure: async (lab) => {
+    const mooring = await startMooring(lab);
+    const empty = await startYardstick(lab.stage, "empty-fastify.mjs");
+    await useDoors(mooring.port);
+    await sleep(lab.quick ? QUICK_REST : REST);
+    const own = residentBytes(mooring.server.pid);
+    const bare = residentBytes(empty.server.pid);
+    return {
+      name: idleMemory.name,
+      title: idleMemory.title,
+      load: "VmRSS some seconds after a start on an empty database and one call on each door",
+      columns: ["", "resident"],
+      rows: [
+        ["Mooring", size(own)],
+        ["empty Fastify", size(bare)],
+      ],
+      verdicts: [{ text: "Mooring", value: own / 1e6, unit: " MB", target: { atMost: 110 } }],
+      notes: [],
+      figures: { mooring: own, emptyFastify: bare },
+    };
+  },
+};
+
+/** So that what is loaded on first use counts too. */
+async function useDoors(port: number): Promise<void> {
+  const path = pathOf(PublicService.method.getPublicSettings);
+  const request = create(GetPublicSettingsRequestSchema);
+  await callHttp({ port, path: "/api/public/settings" });
+  const json = { "Content-Type": "application/json" };
+  await callHttp({ port, path, method: "POST", headers: json, body: "{}" });
+  await callGrpc({ port, path, body: toBinary(GetPublicSettingsRequestSchema, request) });
+}

@@ -1,0 +1,126 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { create, toBinary } from "@bufbuild/protobuf";
+import {
+  ListSettingsRequestSchema,
+  SaveSettingsRequestSchema,
+  SettingService,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import type { Experiment } from "../finding.ts";
+import { count, decimal } from "../format.ts";
+import { callGrpc, callMethod, pathOf } from "../grpc-call.ts";
+import { callHttp } from "../http-call.ts";
+import type { Lab } from "../lab.ts";
+import { addCustomSettings, customKey, type Mooring, startMooring } from "../mooring.ts";
+import { until } from "../port.ts";
+import { median } from "../statistics.ts";
+
+const SETTINGS = 10_000;
+const TIMES = 9;
+const QUICK_TIMES = 2;
+
+interface Doing {
+  readonly name: string;
+  run(mooring: Mooring): Promise<void>;
+}
+
+/** Each list is asked after a change, so that nothing of it has been encoded before. */
+const doings: readonly Doing[] = [
+  { name: "nothing (the machine's own noise)", run: async () => void (await sleep(100)) },
+  { name: "save of one setting", run: (mooring) => save(mooring) },
+  { name: "list of all over REST, after a change", run: (mooring) => listRest(mooring) },
+  { name: "the same, compressed", run: (mooring) => listRest(mooring, "br, gzip") },
+  { name: "list of all over gRPC, after a change", run: (mooring) => listGrpc(mooring) },
+];
+
+/** How long other clients wait while somebody asks for a long list. */
+export const longestTurn: Experiment = {
+  name: "turn",
+  title: `Longest turn of the event loop with ${count(SETTINGS)} settings`,
+  needs: [],
+  measure: async (lab) => {
+    const turnFile = join(lab.stage.folder(), "turn.json");
+    const mooring = await startMooring(lab, {
+      nodeFlags: ["--import", new URL("../preload.ts", import.meta.url).href],
+      environment: { BENCH_TURN_FILE: turnFile },
+    });
+    await addCustomSettings(mooring, SETTINGS);
+    const turns = await measureTurns(lab, mooring, turnFile);
+    return {
+      name: longestTurn.name,
+      title: longestTurn.title,
+      load: "one call at a time; the longest turn of each, as perf_hooks sees it inside the server",
+      columns: ["", "median ms", "most ms"],
+      rows: turns.map(({ name, each }) => [
+        name,
+        decimal(median(each)),
+        decimal(Math.max(...each)),
+      ]),
+      verdicts: turns.slice(1).map(({ name, each }) => ({
+        text: name,
+        value: median(each),
+        unit: " ms",
+        lowest: Math.min(...each),
+        highest: Math.max(...each),
+        target: { atMost: 10 },
+      })),
+      notes: [
+        "a turn that the scheduler or the garbage collector interrupts counts as long as it took",
+      ],
+      figures: turns,
+    };
+  },
+};
+
+async function measureTurns(lab: Lab, mooring: Mooring, file: string) {
+  const turns: { name: string; each: number[] }[] = [];
+  const times = lab.quick ? QUICK_TIMES : TIMES;
+  for (const { name, run } of doings) {
+    const each: number[] = [];
+    // The first two let the code be compiled.
+    for (let time = -2; time < times; time++) {
+      if (name !== doings[0]?.name) await save(mooring);
+      await readTurn(mooring.server.pid, file);
+      await run(mooring);
+      const turn = await readTurn(mooring.server.pid, file);
+      if (time >= 0) each.push(turn);
+    }
+    turns.push({ name, each });
+  }
+  return turns;
+}
+
+/** The longest turn since the last reading, in milliseconds. */
+async function readTurn(pid: number, file: string): Promise<number> {
+  // Background work that the call left behind belongs to it.
+  await sleep(50);
+  rmSync(file, { force: true });
+  process.kill(pid, "SIGUSR2");
+  let text = "";
+  const written = async () => {
+    text = existsSync(file) ? readFileSync(file, "utf8") : "";
+    return text.endsWith("}");
+  };
+  await until(written, () => "the server did not report its turns");
+  return Math.max(0, (JSON.parse(text) as { longest: number }).longest);
+}
+
+let saves = 0;
+
+async function save(mooring: Mooring): Promise<void> {
+  const settings = [{ key: customKey(7), value: `changed ${saves++}` }];
+  const request = create(SaveSettingsRequestSchema, { settings });
+  await callMethod(SettingService.method.saveSettings, request, mooring);
+}
+
+async function listRest({ port, token }: Mooring, coding = "identity"): Promise<void> {
+  const headers = { Authorization: token, "Accept-Encoding": coding };
+  const { status } = await callHttp({ port, path: "/api/admin/setting/list", headers });
+  if (status !== 200) throw new Error(`the list came with status ${status}`);
+}
+
+async function listGrpc({ port, token }: Mooring): Promise<void> {
+  const body = toBinary(ListSettingsRequestSchema, create(ListSettingsRequestSchema));
+  await callGrpc({ port, token, body, path: pathOf(SettingService.method.listSettings) });
+}

@@ -1,0 +1,106 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+/** Clock ticks of one second in /proc/PID/stat: USER_HZ, 100 on every Linux architecture of today. */
+const TICKS_PER_SECOND = 100;
+
+/** What the kernel says of one process (proc_pid_stat(5)). */
+interface Stat {
+  readonly pid: number;
+  readonly parent: number;
+  /** User and system time of all its threads, in microseconds. */
+  readonly cpuMicros: number;
+}
+
+/** The process and everything that it started and that still runs. */
+export function processTree(pid: number): number[] {
+  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const stats = all.flatMap((name) => readStat(Number(name)) ?? []);
+  const tree = [pid];
+  for (const root of tree)
+    tree.push(...stats.filter(({ parent }) => parent === root).map((child) => child.pid));
+  return tree;
+}
+
+/** CPU time of a process and of everything below it, in microseconds since they started. */
+export function cpuMicros(pid: number): number {
+  return sum(processTree(pid).map((member) => readStat(member)?.cpuMicros ?? 0));
+}
+
+/** CPU time of one process without its children, in microseconds. */
+export function ownCpuMicros(pid: number): number {
+  return readStat(pid)?.cpuMicros ?? 0;
+}
+
+/** Time that a processor has worked since the machine started, in microseconds. */
+export function coreMicros(core: string): number {
+  const line = new RegExp(`^cpu${core} (.*)$`, "m").exec(readText("/proc/stat"))?.[1] ?? "";
+  // User, nice, system, idle, waiting for disks, interrupts (proc_stat(5)).
+  const [user = 0, nice = 0, system = 0, , , hard = 0, soft = 0] = line.split(" ").map(Number);
+  return ((user + nice + system + hard + soft) * 1_000_000) / TICKS_PER_SECOND;
+}
+
+/** Resident memory of a process and of everything below it, in bytes. */
+export function residentBytes(pid: number): number {
+  return sum(processTree(pid).map(ownResidentBytes));
+}
+
+/** Established connections to a local port, as the socket inodes that this process holds. */
+export function establishedSockets(pid: number, port: number): number {
+  const inodes = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((t) => established(t, port)));
+  return readFolder(`/proc/${pid}/fd`).filter((fd) => {
+    const inode = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/${pid}/fd/${fd}`))?.[1];
+    return inode !== undefined && inodes.has(inode);
+  }).length;
+}
+
+function established(table: string, port: number): string[] {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const rows = readText(table).split("\n").slice(1);
+  return rows.flatMap((row) => {
+    const [, local = "", , state, , , , , , inode = ""] = row.trim().split(/\s+/);
+    return state === "01" && local.endsWith(suffix) ? [inode] : [];
+  });
+}
+
+function readStat(pid: number): Stat | undefined {
+  const text = readText(`/proc/${pid}/stat`);
+  // The second field is the program's name in brackets and may hold spaces and brackets itself.
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  if (fields.length < 20) return undefined;
+  const ticks = Number(fields[11]) + Number(fields[12]);
+  return { pid, parent: Number(fields[1]), cpuMicros: (ticks * 1_000_000) / TICKS_PER_SECOND };
+}
+
+function ownResidentBytes(pid: number): number {
+  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/status`))?.[1];
+  return Number(kibibytes ?? 0) * 1024;
+}
+
+/** Empty when the process has ended meanwhile. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function readFolder(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
+
+function readLink(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return "";
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

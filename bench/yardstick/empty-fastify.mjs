@@ -1,0 +1,6 @@
+// A program: the smallest Fastify server there is, as JavaScript. Argument: port.
+import fastify from "fastify";
+
+const app = fastify();
+app.get("/ping", () => "pong");
+await app.listen({ port: Number(process.argv[2]), host: "127.0.0.1" });

@@ -1,0 +1,59 @@
+// A program: grpc-js whose one method writes a row and its history to SQLite, calls that wait at the
+// same time in one commit. It checks nothing and decodes nothing. Arguments: port, path, database.
+import { type handleUnaryCall, Server, ServerCredentials, type sendUnaryData } from "@grpc/grpc-js";
+import SQLite from "better-sqlite3";
+
+const [port = "0", path = "", file = ""] = process.argv.slice(2);
+const db = new SQLite(file);
+db.pragma("journal_mode = WAL");
+db.pragma("synchronous = FULL");
+db.exec("create table item (key integer primary key, value blob not null)");
+db.exec("create table history (revision integer primary key, key integer not null, value blob)");
+const upsert = db.prepare(
+  "insert into item (key, value) values (?, ?) on conflict (key) do update set value = excluded.value",
+);
+const remember = db.prepare("insert into history (revision, key, value) values (?, ?, ?)");
+
+interface Waiting {
+  readonly request: Buffer;
+  readonly answer: sendUnaryData<Buffer>;
+}
+
+const KEYS = 64;
+const reply = Buffer.of(0x08, 0x01);
+let waiting: Waiting[] = [];
+let revision = 0;
+const write = db.transaction((calls: readonly Waiting[]) => {
+  for (const { request } of calls) {
+    upsert.run(revision % KEYS, request);
+    remember.run(revision++, revision % KEYS, request);
+  }
+});
+
+function commit(): void {
+  const calls = waiting;
+  waiting = [];
+  write(calls);
+  for (const { answer } of calls) answer(null, reply);
+}
+
+const call: handleUnaryCall<Buffer, Buffer> = ({ request }, answer) => {
+  if (waiting.length === 0) setImmediate(commit);
+  waiting.push({ request, answer });
+};
+const same = (bytes: Buffer) => bytes;
+const method = {
+  path,
+  requestStream: false,
+  responseStream: false,
+  requestSerialize: same,
+  requestDeserialize: same,
+  responseSerialize: same,
+  responseDeserialize: same,
+} as const;
+
+const server = new Server();
+server.addService({ call: method }, { call });
+server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error) => {
+  if (error !== null) throw error;
+});

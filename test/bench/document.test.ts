@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { BEGIN, END, resultsMarkdown, withResults } from "../../bench/document.ts";
+import type { Finding } from "../../bench/finding.ts";
+
+const head = {
+  time: "2026-01-02T03:04:05.000Z",
+  command: "npm run bench",
+  machine: "2 × a processor",
+  disk: "databases in /tmp",
+  versions: { node: "26.10.0" },
+};
+const finding: Finding = {
+  name: "rest-public",
+  title: "GET /api/public/settings",
+  load: "wrk",
+  columns: ["", "per second"],
+  rows: [["Mooring", "30,000"]],
+  verdicts: [
+    { text: "against node:http", value: 0.85, unit: "×", target: { atLeast: 0.8 } },
+    { text: "start", value: 3, unit: "×", target: { atMost: 2 } },
+    { text: "against Fastify", value: 1.1, unit: "×" },
+  ],
+  notes: [],
+  figures: [],
+};
+
+describe("results in the documentation", () => {
+  it("take the place of the last ones and leave the prose alone", () => {
+    const once = withResults(`before\n${BEGIN}\nold\n${END}\nafter\n`, "new");
+    expect(once).toBe(`before\n${BEGIN}\n\nnew\n\n${END}\nafter\n`);
+    expect(withResults(once, "newer")).toBe(`before\n${BEGIN}\n\nnewer\n\n${END}\nafter\n`);
+  });
+
+  it("are refused by a document without markers", () => {
+    expect(() => withResults("text", "new")).toThrow("lacks the lines");
+  });
+
+  it("say of each target whether it is reached and how far it is away", () => {
+    const text = resultsMarkdown(head, [finding], ["watch: not there yet"]);
+    expect(text).toContain(
+      "| rest-public: against node:http | 0.85× | to reach ≥ 0.80 | reached |",
+    );
+    expect(text).toContain(
+      "| rest-public: start | 3.00× | to stay ≤ 2.00 | **NOT reached, 1.50× away** |",
+    );
+    expect(text).toContain("- against Fastify: 1.10×");
+    expect(text).toContain("- watch: not there yet");
+  });
+
+  it("have their place in docs/performance.md", () => {
+    const page = readFileSync(new URL("../../docs/performance.md", import.meta.url), "utf8");
+    expect(withResults(page, "x")).toContain("x");
+  });
+});
