@@ -16,6 +16,6 @@ if (first === "serve" || first.startsWith("-")) {
   // Apart, so that a start of the service does not load the client, nor the client the service.
   const { runCli } = await import("./cli/cli.ts");
   const { processWorld } = await import("./cli/world.ts");
-  const { openOffline } = await import("./offline.ts");
-  process.exitCode = await runCli(processWorld(openOffline));
+  const world = processWorld(async (config) => (await import("./offline.ts")).openOffline(config));
+  process.exitCode = await runCli(world);
 }

@@ -27,7 +27,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   });
   switch (result.kind) {
     case "help":
-      process.stdout.write(`${configurationHelp({ columns: process.stdout.columns ?? 80 })}\n`);
+      await showHelp();
       return;
     case "version":
       process.stdout.write(`mooring ${programVersion()}\n`);
@@ -40,6 +40,14 @@ export async function serve(args: readonly string[]): Promise<void> {
     case "config":
       await run(result.config);
   }
+}
+
+async function showHelp(): Promise<void> {
+  const { commandHelp } = await import("./cli/cli.ts");
+  const columns = process.stdout.columns ?? 80;
+  process.stdout.write(
+    `${configurationHelp({ columns })}\n\nCommands of the client:\n\n${commandHelp()}\n`,
+  );
 }
 
 async function run(config: Config): Promise<void> {

@@ -1,5 +1,5 @@
 import { status } from "@grpc/grpc-js";
-import { CallFailure } from "./caller.ts";
+import type { CallFailure } from "./caller.ts";
 import type { Connection } from "./connection.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { CliFailure } from "./failure.ts";
@@ -44,6 +44,7 @@ function explain(failure: CallFailure, connection: Connection): string {
   if (code === status.UNIMPLEMENTED)
     return `${place} does not know this call (${message}): is it a Mooring, and as new as this command?`;
   if (answered) return message;
+  if (code === status.RESOURCE_EXHAUSTED) return `this is too large for one call (${message})`;
   if (code === status.UNAVAILABLE)
     return `no service answers at ${place} (${reasonOf(message)}): is it running? --address or MOORING_ADDRESS says where it is`;
   return `${place} gave no answer that a Mooring gives (${message}): is the address right?`;
@@ -51,7 +52,8 @@ function explain(failure: CallFailure, connection: Connection): string {
 
 /** What the connection failed with, out of the sentence that gRPC makes of it. */
 function reasonOf(message: string): string {
-  const [, last = message] = /Last error: (?:Error: )?(.*?)(?:\. Resolution note:.*)?$/s.exec(message) ?? [];
+  const [, last = message] =
+    /Last error: (?:Error: )?(.*?)(?:\. Resolution note:.*)?$/s.exec(message) ?? [];
   if (last.includes("ECONNREFUSED")) return "nothing listens there";
   if (last.includes("ENOENT")) return "there is no such socket";
   if (/ENOTFOUND|EAI_AGAIN|Name resolution failed/.test(last)) return "the name is not known";

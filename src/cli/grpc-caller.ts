@@ -20,14 +20,11 @@ import {
 } from "@grpc/grpc-js";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
-import { CallFailure, type Caller } from "./caller.ts";
+import { type Caller, CallFailure } from "./caller.ts";
+import type { ServiceAddress } from "./service-address.ts";
 
-/** Where a service is and how it is called. */
-export interface GrpcTarget {
-  /** A name of gRPC's own form, such as `dns:127.0.0.1:5244` or `unix:/run/mooring.sock`. */
-  readonly target: string;
-  /** TLS, with the authorities that Node trusts. */
-  readonly secure: boolean;
+/** Where a service is and how it is called. TLS trusts the authorities that Node trusts. */
+export interface GrpcTarget extends Omit<ServiceAddress, "place"> {
   readonly token: string;
   /** Of a unary call, in milliseconds. */
   readonly timeoutMs: number;

@@ -1,25 +1,27 @@
 import { create, type Message, type MessageShape } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { type SettingService as Contract } from "../../gen/mooring/v1/setting_service_pb.js";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { toConnectError } from "../rpc/error.ts";
+import { backupHandlers } from "../rpc/handler/backup.ts";
+import { historyHandlers } from "../rpc/handler/history.ts";
 import { settingHandlers } from "../rpc/handler/setting.ts";
-import type { Call, Door } from "../rpc/method.ts";
-import { CallFailure, type Caller } from "./caller.ts";
+import type { Call } from "../rpc/method.ts";
+import { type Caller, CallFailure } from "./caller.ts";
 import { usage } from "./failure.ts";
 import type { OfflineSettings } from "./world.ts";
 
-/** What the history says of a change that a command makes without a service. */
-const ORIGIN = { actor: "cli", door: "cli" } as const;
-
 /** Calls the service's own handlers in this process, on a database that was opened here. */
-export function createOfflineCaller({ settings, close }: OfflineSettings): Caller {
-  const handlers = settingHandlers(() => settings);
+export function createOfflineCaller(offline: OfflineSettings): Caller {
+  const handlers: Readonly<Record<string, unknown>> = {
+    ...settingHandlers(() => offline.settings),
+    ...historyHandlers(() => offline.history),
+    ...backupHandlers(() => offline.backup),
+  };
   return {
     unary: async (method, request) => {
-      const handler = handlers[method.localName as keyof typeof Contract.method] as Handle;
+      const handle = handlers[method.localName] as Handle;
       try {
-        const reply = await handler(create(method.input, request), offlineCall());
+        const reply = await handle(create(method.input, request), offlineCall());
         // The handler of a method gives that method's reply.
         return reply as MessageShape<typeof method.output>;
       } catch (error) {
@@ -29,16 +31,17 @@ export function createOfflineCaller({ settings, close }: OfflineSettings): Calle
     stream: () => {
       throw usage("--database has nothing to watch: call the service that runs on it");
     },
-    close,
+    close: () => offline.close(),
   };
 }
 
 type Handle = (request: Message, call: Call) => Message | Promise<Message>;
 
+/** What the history says of a change that a command makes without a service. */
 function offlineCall(): Call {
   return {
-    ...ORIGIN,
-    door: ORIGIN.door as string as Door,
+    actor: "cli",
+    door: "cli",
     header: { get: () => undefined },
     signal: new AbortController().signal,
     requestId: "",

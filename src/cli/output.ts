@@ -34,7 +34,8 @@ export interface Output {
 export function createOutput(stream: OutputStream, env: Environment): Output {
   const isTerminal = stream.isTTY === true;
   const width = isTerminal ? Math.max(stream.columns || 80, 20) : Number.POSITIVE_INFINITY;
-  const colors = isTerminal && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+  const { NO_COLOR, TERM } = env;
+  const colors = isTerminal && !NO_COLOR && TERM !== "dumb";
   const style: Output["style"] = (format, text) =>
     colors ? styleText(format, text, { validateStream: false }) : text;
   const write = createWrite(stream);

@@ -20,7 +20,9 @@ export function printableText(text: string): string {
 
 /** JSON for a terminal: the same JSON, with the characters escaped that JSON.stringify leaves. */
 export function printableJson(json: string): string {
-  return json.replace(HOSTILE, (character) => (character === "\n" ? character : escaped(character)));
+  return json.replace(HOSTILE, (character) =>
+    character === "\n" ? character : escaped(character),
+  );
 }
 
 function escaped(character: string): string {

@@ -37,7 +37,7 @@ export function renderTable(
   const natural = columns.map(({ title }, at) =>
     Math.max(displayWidth(title), ...cells.map((row) => displayWidth(row[at] ?? ""))),
   );
-  const widths = fit(columns, natural, width);
+  const widths = shareWidth(columns, natural, width);
   const titles = line(
     columns.map(({ title }) => title),
     widths,
@@ -49,7 +49,11 @@ export function renderTable(
 }
 
 /** Gives the flexible columns what the others leave, the narrow ones first. */
-function fit(columns: readonly Column[], natural: readonly number[], width: number): number[] {
+function shareWidth(
+  columns: readonly Column[],
+  natural: readonly number[],
+  width: number,
+): number[] {
   const widths = [...natural];
   const flexible = columns
     .flatMap((column, at) => (column.flexible ? [at] : []))

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/source.ts";
-import type { SettingService } from "../service/setting/setting.ts";
+import type { Services } from "../rpc/contract.ts";
 
 /** Where a command reads from: `process.stdin`, or any stream of a test. */
 export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
@@ -14,8 +14,7 @@ export type OutputStream = NodeJS.WritableStream & {
 };
 
 /** The settings of a database that no service has to serve. */
-export interface OfflineSettings {
-  readonly settings: SettingService;
+export interface OfflineSettings extends Pick<Services, "settings" | "history" | "backup"> {
   close(): Promise<void>;
 }
 

@@ -30,12 +30,13 @@ export interface Call {
   actor?: string;
 }
 
-export type UnaryInvoke = (request: Message, call: Call) => Promise<Message>;
+/** A reply, or a promise of one where there is something to wait for: most reads have no need to. */
+export type UnaryInvoke = (request: Message, call: Call) => Message | Promise<Message>;
 export type StreamInvoke = (request: Message, call: Call) => AsyncIterable<Message>;
 
 /**
- * A unary method with all its interceptors around it, as every door calls it. It rejects with a
- * ConnectError and nothing else. A read returns the same message object while its state stands, so
+ * A unary method with all its interceptors around it, as every door calls it. It throws or rejects
+ * with a ConnectError and nothing else. A read returns the same message object while its state stands, so
  * doors may keep its encoded bytes by identity.
  */
 export interface UnaryMethod {
@@ -90,8 +91,7 @@ export function bindService<S extends DescService>(
   return service.methods.map((desc) => {
     const handler: unknown = handlers[desc.localName as keyof S["method"]];
     if (desc.methodKind === "unary") {
-      const unary = handler as (request: Message, call: Call) => Message | Promise<Message>;
-      const innermost: UnaryInvoke = async (request, call) => unary(request, call);
+      const innermost = handler as UnaryInvoke;
       const invoke = interceptors.reduceRight((next, it) => it.unary(next, desc), innermost);
       return { kind: "unary", desc: desc as DescMethodUnary, invoke };
     }

@@ -40,25 +40,37 @@ function createFront(): Front {
       waiting.delete(socket);
       socket.destroy();
     };
-    const handOver = (start: string, to: Takers): void => {
+    /**
+     * What the client has sent so far. It is put back only when somebody takes the connection: the
+     * stream would announce it at once again, and nothing else would ever run.
+     */
+    let seen: Buffer = Buffer.alloc(0);
+    const handOver = (take: TakeConnection): void => {
+      socket.unshift(seen);
       socket.off("readable", onReadable);
       socket.off("error", onFailure);
       socket.off("timeout", onFailure);
       socket.off("close", onFailure);
       socket.setTimeout(0);
-      (start.startsWith(PREFACE) ? to.http2 : to.http1)(socket);
+      take(socket);
     };
-    const onReadable = (): void => {
-      const chunk: Buffer | null = socket.read();
-      if (chunk === null) return;
-      const start = chunk.toString("latin1", 0, PING.length);
-      socket.unshift(chunk);
+    const look = (): void => {
+      const start = seen.toString("latin1", 0, PING.length);
       // "P" or "PR" may still become either.
       if (start.length < PREFACE.length && PREFACE.startsWith(start)) return;
-      if (takers !== undefined) handOver(start, takers);
+      if (takers !== undefined) handOver(start.startsWith(PREFACE) ? takers.http2 : takers.http1);
       else if (start === PING) socket.end(PONG);
-      else if (waiting.size < MAX_WAITING) waiting.set(socket, onReadable);
+      else if (start.length < PING.length && PING.startsWith(start)) return;
+      else if (waiting.size < MAX_WAITING) waiting.set(socket, look);
       else socket.destroy();
+    };
+    const onReadable = (): void => {
+      // Who has to wait or has been answered is read no further.
+      if (waiting.has(socket) || socket.writableEnded) return;
+      const chunk: Buffer | null = socket.read();
+      if (chunk === null) return;
+      seen = Buffer.concat([seen, chunk]);
+      look();
     };
     socket.setTimeout(FIRST_BYTE_TIMEOUT);
     socket.on("readable", onReadable);

@@ -90,6 +90,11 @@ export function createHttpDoor({ requestId, gateway, cors }: HttpDoorOptions): H
   fastify.setNotFoundHandler(answerNotFound);
   fastify.setErrorHandler(answerError);
   registerCors(fastify, cors);
+  // On the raw response, which the Connect plugin writes to, so that its own refusals have it too.
+  fastify.addHook("onRequest", (request, reply, done) => {
+    reply.raw.setHeader("x-request-id", request.id);
+    done();
+  });
   if (made === undefined) throw new Error("Fastify made no server");
   return { fastify, ...made };
 }

@@ -79,7 +79,6 @@ function implement(method: Method) {
 function createConnectCall(context: HandlerContext): Call {
   const request = context.values.get(requestKey);
   const requestId = request?.id ?? "";
-  context.responseHeader.set("x-request-id", requestId);
   const header: HeaderReader = { get: (name) => context.requestHeader.get(name) ?? undefined };
   return {
     door: context.protocolName as Door,

@@ -9,25 +9,37 @@ export interface GrpcSurfaceCall {
   on(event: "cancelled", listener: () => void): unknown;
 }
 
-/** A call as the interceptors see it. What most calls do not ask for is made when asked for. */
-export function createGrpcCall(
-  surface: GrpcSurfaceCall,
-  requestId: (sent: string | undefined) => string,
-): Call {
-  const header: HeaderReader = { get: (name) => readMetadata(surface.metadata, name) };
-  let controller: AbortController | undefined;
-  return {
-    door: "grpc",
-    header,
-    requestId: requestId(header.get("x-request-id")),
-    get signal() {
-      controller ??= abortOnCancel(surface);
-      return controller.signal;
-    },
-    get peer() {
-      return addressOf(surface.getPeer());
-    },
-  };
+/**
+ * A call as the interceptors see it. A class, because one is made for each call: what most calls do
+ * not ask for is made when it is asked for.
+ */
+export class GrpcCall implements Call, HeaderReader {
+  readonly door = "grpc";
+  readonly requestId: string;
+  readonly #surface: GrpcSurfaceCall;
+  #controller: AbortController | undefined;
+
+  constructor(surface: GrpcSurfaceCall, requestId: (sent: string | undefined) => string) {
+    this.#surface = surface;
+    this.requestId = requestId(this.get("x-request-id"));
+  }
+
+  get header(): HeaderReader {
+    return this;
+  }
+
+  get(name: string): string | undefined {
+    return readMetadata(this.#surface.metadata, name);
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= abortOnCancel(this.#surface);
+    return this.#controller.signal;
+  }
+
+  get peer(): string {
+    return addressOf(this.#surface.getPeer());
+  }
 }
 
 function readMetadata(metadata: Metadata, name: string): string | undefined {

@@ -10,7 +10,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import type { Method, StreamMethod, UnaryMethod } from "../method.ts";
-import { createGrpcCall, type GrpcSurfaceCall } from "./grpc-call.ts";
+import { GrpcCall, type GrpcSurfaceCall } from "./grpc-call.ts";
 import { toGrpcStatus, trailerOf } from "./grpc-status.ts";
 
 /** Longest request message, in bytes; grpc-js answers RESOURCE_EXHAUSTED above it. */
@@ -79,15 +79,20 @@ function encodeOnce(desc: DescMessage, message: Message): Buffer {
 }
 
 function handleUnary(
-  method: UnaryMethod,
+  { invoke }: UnaryMethod,
   requestId: GrpcDoorDeps["requestId"],
 ): handleUnaryCall<Message, Message> {
   return (surface, callback) => {
-    const call = createGrpcCall(surface, requestId);
-    method.invoke(surface.request, call).then(
-      (reply) => callback(null, reply, trailerOf(call)),
-      (error: unknown) => callback(toGrpcStatus(ConnectError.from(error), call)),
-    );
+    const call = new GrpcCall(surface, requestId);
+    const succeed = (reply: Message): void => callback(null, reply, trailerOf(call));
+    const fail = (error: unknown): void => callback(toGrpcStatus(ConnectError.from(error), call));
+    try {
+      const reply = invoke(surface.request, call);
+      if (reply instanceof Promise) reply.then(succeed, fail);
+      else succeed(reply);
+    } catch (error) {
+      fail(error);
+    }
   };
 }
 
@@ -96,7 +101,7 @@ function handleStream(
   requestId: GrpcDoorDeps["requestId"],
 ): handleServerStreamingCall<Message, Message> {
   return (surface) => {
-    const call = createGrpcCall(surface, requestId);
+    const call = new GrpcCall(surface, requestId);
     pump(surface, method.invoke(surface.request, call)).then(
       () => surface.end(trailerOf(call)),
       (error: unknown) => surface.emit("error", toGrpcStatus(ConnectError.from(error), call)),

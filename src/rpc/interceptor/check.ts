@@ -14,10 +14,11 @@ export function checkInterceptor(checkFor: (desc: DescMethod) => Check | undefin
     unary: (next, desc) => {
       const check = checkFor(desc);
       if (check === undefined) return next;
-      return async (request, call) => {
+      return (request, call) => {
         const waiting = check(call);
-        if (waiting !== undefined) await waiting;
-        return next(request, call);
+        return waiting === undefined
+          ? next(request, call)
+          : waiting.then(() => next(request, call));
       };
     },
     serverStreaming: (next, desc) => {

@@ -1,4 +1,4 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toConnectError } from "../error.ts";
 import type { Call, Interceptor } from "../method.ts";
@@ -15,7 +15,8 @@ export interface CallReport {
 
 /**
  * The outermost interceptor: reports every call once, and makes sure that a door sees nothing but a
- * ConnectError. A call whose client went away counts as CANCELED.
+ * ConnectError. A call whose client went away counts as CANCELED, one whose time limit is over as
+ * DEADLINE_EXCEEDED.
  */
 export function reportInterceptor(
   report: (report: CallReport) => void,
@@ -24,18 +25,24 @@ export function reportInterceptor(
   const failed = (desc: DescMethod, call: Call, started: number, thrown: unknown): ConnectError => {
     const error =
       call.signal.aborted && !(thrown instanceof ConnectError)
-        ? new ConnectError("the client ended the call", Code.Canceled, undefined, undefined, thrown)
+        ? interrupted(call.signal, thrown)
         : toConnectError(thrown);
     report({ desc, call, duration: now() - started, error });
     return error;
   };
   return {
-    unary: (next, desc) => async (request, call) => {
+    unary: (next, desc) => (request, call) => {
       const started = now();
-      try {
-        const reply = await next(request, call);
+      const succeeded = (reply: Message): Message => {
         report({ desc, call, duration: now() - started, error: undefined });
         return reply;
+      };
+      try {
+        const reply = next(request, call);
+        if (!(reply instanceof Promise)) return succeeded(reply);
+        return reply.then(succeeded, (thrown: unknown) => {
+          throw failed(desc, call, started, thrown);
+        });
       } catch (thrown) {
         throw failed(desc, call, started, thrown);
       }
@@ -51,4 +58,12 @@ export function reportInterceptor(
         }
       },
   };
+}
+
+/** Why a call was ended before it was done, as far as its door has said. */
+function interrupted({ reason }: AbortSignal, cause: unknown): ConnectError {
+  const late = reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
+  return late
+    ? new ConnectError("the call's time limit is over", reason.code, undefined, undefined, cause)
+    : new ConnectError("the client ended the call", Code.Canceled, undefined, undefined, cause);
 }

@@ -1,0 +1,97 @@
+import { randomBytes } from "node:crypto";
+import { open } from "node:fs/promises";
+import { resolve } from "node:path";
+import { readAlistDatabase } from "../service/backup/alist-database.ts";
+import { parseBackupJson } from "../service/backup/json-text.ts";
+import { LIMITS } from "../service/backup/limits.ts";
+import { createPassphraseCipher } from "../service/backup/passphrase.ts";
+import { isObject } from "../service/backup/setting.ts";
+import { createBackup } from "../service/backup/write.ts";
+import { ServiceError } from "../service/error.ts";
+import { EXIT } from "./exit-code.ts";
+import { CliFailure, fileFailure, usage } from "./failure.ts";
+import { nameOf, readText } from "./input.ts";
+import type { World } from "./world.ts";
+
+/** What ImportSettings is given, and what it is not told. */
+export interface BackupFile {
+  /** A JSON object of a kind that ImportSettings reads. */
+  readonly document: object;
+  /** It has parts that need a passphrase. */
+  readonly isSealed: boolean;
+  /** Parts of the file that are left out before the service sees it. */
+  readonly skipped: readonly { readonly key: string; readonly reason: string }[];
+}
+
+const SQLITE_HEADER = "SQLite format 3\0";
+
+/**
+ * Reads a backup to send it: JSON as it is, the settings of an AList or OpenList database as a
+ * document of Mooring's own.
+ *
+ * @param from `table`: which table of a database, when several look like settings.
+ * @throws CliFailure when it can't be read; no message quotes its content.
+ */
+export async function readBackupFile(
+  from: { readonly file: string; readonly table: string | undefined },
+  world: World,
+): Promise<BackupFile> {
+  const { file, table } = from;
+  const path = resolve(world.cwd, file);
+  try {
+    if (file !== "-" && (await isDatabase(path))) return await readDatabase(path, table, world);
+    if (table !== undefined)
+      throw usage("--table goes with a database, and this is no SQLite file");
+    return toDocument(parseBackupJson(await readText({ path: file, limit: LIMITS.bytes }, world)));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new CliFailure(
+      EXIT.refused,
+      error.message,
+      error.violations.length > 1 ? error.violations.map(({ description }) => description) : [],
+    );
+  }
+}
+
+async function isDatabase(path: string): Promise<boolean> {
+  try {
+    await using file = await open(path, "r");
+    // What a shell puts together with <(…) is read once, from its beginning to its end.
+    if (!(await file.stat()).isFile()) return false;
+    const { buffer } = await file.read(Buffer.alloc(SQLITE_HEADER.length), 0);
+    return buffer.toString("latin1") === SQLITE_HEADER;
+  } catch (error) {
+    throw fileFailure(`${nameOf(path)} can't be read`, error);
+  }
+}
+
+async function readDatabase(
+  path: string,
+  table: string | undefined,
+  world: World,
+): Promise<BackupFile> {
+  const { settings, skipped } = readAlistDatabase(path, table);
+  const document = await createBackup(
+    {
+      // Nothing is sealed or left out on the way: the service marks secrets itself.
+      settings: settings.map((setting) => ({ ...setting, secret: false })),
+      revision: 0,
+      time: world.now(),
+    },
+    { mode: "clear" },
+    createPassphraseCipher(randomBytes),
+  );
+  return { document, isSealed: false, skipped };
+}
+
+function toDocument(value: unknown): BackupFile {
+  // A list of settings alone is no JSON object; it is known as the `data` of a reply.
+  const document = Array.isArray(value) ? { data: value } : value;
+  if (!isObject(document))
+    throw new CliFailure(
+      EXIT.refused,
+      "this JSON is no backup: it is neither an object nor a list",
+    );
+  const { encrypted, secrets } = document;
+  return { document, isSealed: Boolean(encrypted) || isObject(secrets), skipped: [] };
+}

@@ -1,0 +1,42 @@
+import type { Arguments } from "./argument.ts";
+import type { Caller } from "./caller.ts";
+import type { FlagName } from "./flag.ts";
+import type { Output } from "./output.ts";
+import type { World } from "./world.ts";
+
+/** A command of the command line: what the help says of it, and what it does. */
+export interface Command {
+  readonly name: string;
+  /** Ways to write it, without the program's name. */
+  readonly usage: readonly [string, ...string[]];
+  /** What it does, in one line without a full stop. */
+  readonly summary: string;
+  /** What else somebody should know: lines of at most 80 columns. */
+  readonly details: readonly string[];
+  /** Its own flags; those that every command has are not among them. */
+  readonly flags: readonly FlagName[];
+  /** Whether it can work on a database that is opened here. */
+  readonly offline: boolean;
+  /** Fewest and most positional arguments. */
+  readonly positionals: readonly [min: number, max: number];
+  /**
+   * Does it. Returning is success.
+   *
+   * @throws CliFailure or CallFailure, which say how it ended.
+   */
+  readonly run: (run: CommandRun) => Promise<void>;
+}
+
+/** What a command is given when it runs. */
+export interface CommandRun {
+  readonly args: Arguments;
+  readonly world: World;
+  /** Standard output: results. */
+  readonly output: Output;
+  /** Standard error: what a question is about. */
+  readonly errors: Output;
+  /** The service, or the database of `--database`. The same at each call. */
+  connect(): Promise<Caller>;
+  /** Tells the person something that is no result: a line on standard error. */
+  notice(text: string): void;
+}

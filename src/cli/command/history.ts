@@ -1,0 +1,138 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { Revision } from "../../../gen/mooring/v1/setting_pb.js";
+import {
+  GetRevisionResponseSchema,
+  type ListRevisionsResponse,
+  ListRevisionsResponseSchema,
+  SettingService,
+} from "../../../gen/mooring/v1/setting_service_pb.js";
+import type { Arguments } from "../argument.ts";
+import type { Caller } from "../caller.ts";
+import { writeChanges } from "../change-table.ts";
+import type { Command, CommandRun } from "../command.ts";
+import { usage } from "../failure.ts";
+import { printableLine } from "../printable.ts";
+import { count, localTime, pointInTime, revisionNumber } from "../quantity.ts";
+
+/** Revisions of one page of the service at most. */
+const PAGE = 1_000;
+const DEFAULT_LIMIT = "20";
+const MAX_LIMIT = 1_000_000;
+
+export const historyCommand: Command = {
+  name: "history",
+  usage: [
+    "history [--key KEY] [--actor NAME] [--since TIME] [--until TIME] [-n N]",
+    "history REVISION",
+  ],
+  summary: "Print who changed what and when, the newest first",
+  details: [
+    "With the number of a revision: what it changed, with old and new values. Values",
+    "of secret settings are not kept. Times are those of this machine's time zone; in",
+    "JSON they are UTC.",
+  ],
+  flags: ["key", "actor", "since", "until", "limit"],
+  offline: true,
+  positionals: [0, 1],
+  run: async (run) => {
+    const [revision] = run.args.positionals;
+    await (revision === undefined ? writeHistory(run) : writeRevision(run, revision));
+  },
+};
+
+async function writeHistory({ args, output, world, connect, notice }: CommandRun): Promise<void> {
+  const limit = count(args.text("limit") ?? DEFAULT_LIMIT, "--limit", MAX_LIMIT);
+  const filter = readFilter(args, world.now());
+  const reply = await readRevisions(await connect(), filter, limit);
+  if (args.is("json")) return output.json(ListRevisionsResponseSchema, reply);
+  if (reply.revisions.length === 0) return notice("no such change is in the history");
+  await output.table(
+    [
+      { title: "REVISION" },
+      { title: "TIME" },
+      { title: "ACTOR" },
+      { title: "BY" },
+      { title: "KEYS", flexible: true },
+      { title: "REASON", flexible: true },
+    ],
+    reply.revisions.map(rowOf),
+  );
+}
+
+function readFilter(args: Arguments, now: number) {
+  const time = (name: "since" | "until") => {
+    const text = args.text(name);
+    return text === undefined
+      ? {}
+      : { [name]: timestampFromMs(pointInTime(text, `--${name}`, now)) };
+  };
+  return {
+    key: args.text("key") ?? "",
+    actor: args.text("actor") ?? "",
+    ...time("since"),
+    ...time("until"),
+  };
+}
+
+/** Reads page by page until there are enough. */
+async function readRevisions(
+  calls: Caller,
+  filter: ReturnType<typeof readFilter>,
+  limit: number,
+): Promise<ListRevisionsResponse> {
+  const result = create(ListRevisionsResponseSchema);
+  do {
+    const pageSize = Math.min(limit - result.revisions.length, PAGE);
+    const page = await calls.unary(SettingService.method.listRevisions, {
+      ...filter,
+      pageSize,
+      pageToken: result.nextPageToken,
+    });
+    result.revisions.push(...page.revisions);
+    result.nextPageToken = page.nextPageToken;
+    result.oldestRevision = page.oldestRevision;
+  } while (result.nextPageToken !== "" && result.revisions.length < limit);
+  return result;
+}
+
+function rowOf(revision: Revision): string[] {
+  const { actor, keys, reason } = revision;
+  return [
+    String(revision.revision),
+    timeOf(revision),
+    actor,
+    via(revision),
+    keys.join(", "),
+    reason,
+  ];
+}
+
+function timeOf({ time }: Revision): string {
+  return time === undefined ? "" : localTime(timestampMs(time));
+}
+
+function via({ door, method }: Revision): string {
+  return [door, method].filter((part) => part !== "").join(" ");
+}
+
+async function writeRevision({ args, output, connect }: CommandRun, text: string): Promise<void> {
+  const filters = ["key", "actor", "since", "until", "limit"] as const;
+  const given = filters.find((name) => args.text(name) !== undefined);
+  if (given !== undefined) throw usage(`--${given} goes with a list, not with one revision`);
+  const revision = revisionNumber(text, "the revision");
+  const calls = await connect();
+  const reply = await calls.unary(SettingService.method.getRevision, { revision });
+  if (args.is("json")) return output.json(GetRevisionResponseSchema, reply);
+  if (reply.revision !== undefined) await output.write(describe(reply.revision));
+  await writeChanges(output, reply.changes);
+}
+
+function describe(revision: Revision): string {
+  const { actor, peer, requestId, reason } = revision;
+  const from = peer === "" ? "" : ` from ${peer}`;
+  const request = requestId === "" ? "" : `, request ${requestId}`;
+  const why = reason === "" ? "" : `, reason: ${reason}`;
+  const text = `revision ${revision.revision}, ${timeOf(revision)}, by ${actor} (${via(revision)}${from}${request})${why}`;
+  return `${printableLine(text)}\n`;
+}

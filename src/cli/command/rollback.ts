@@ -1,0 +1,92 @@
+import {
+  type RollbackResponse,
+  RollbackResponseSchema,
+  SettingService,
+} from "../../../gen/mooring/v1/setting_service_pb.js";
+import { writeChanges } from "../change-table.ts";
+import type { Command, CommandRun } from "../command.ts";
+import { EXIT } from "../exit-code.ts";
+import { CliFailure } from "../failure.ts";
+import type { Output } from "../output.ts";
+import { printableLine } from "../printable.ts";
+import { canAsk, confirm } from "../prompt.ts";
+import { counted, revisionNumber } from "../quantity.ts";
+
+export const rollbackCommand: Command = {
+  name: "rollback",
+  usage: ["rollback REVISION [KEY...] [--dry-run] [--yes]"],
+  summary: "Bring settings back to what they were at a revision",
+  details: [
+    "All settings that have changed since, or only the keys that are named, as a new",
+    "revision: a rollback can be rolled back. On a terminal the changes are shown and",
+    "asked for; --yes does not ask. Secret settings can't be brought back, because",
+    "the history does not keep their values; they are listed as skipped.",
+  ],
+  flags: ["dry-run", "expect-revision", "reason", "yes"],
+  offline: true,
+  positionals: [1, 1_001],
+  run: async (run) => {
+    const { args, output, world } = run;
+    const [first = "", ...keys] = args.positionals;
+    const expected = args.text("expect-revision");
+    const request = {
+      to: revisionNumber(first, "REVISION"),
+      keys,
+      reason: args.text("reason") ?? "",
+      ...(expected === undefined
+        ? {}
+        : { expectedRevision: revisionNumber(expected, "--expect-revision") }),
+    };
+    const { rollback } = SettingService.method;
+    const calls = await run.connect();
+    const asks = canAsk(world) && !args.is("yes");
+    const preview =
+      asks || args.is("dry-run")
+        ? await calls.unary(rollback, { ...request, dryRun: true })
+        : undefined;
+    if (preview !== undefined && (args.is("dry-run") || preview.changes.length === 0))
+      return writeResult(run, preview, args.is("dry-run"));
+    // What was shown is what is done: a change in between is a conflict.
+    const shown =
+      preview === undefined ? {} : { expectedRevision: await agreed(run, preview, request.to) };
+    const reply = await calls.unary(rollback, { ...request, ...shown });
+    if (args.is("json") || preview === undefined) return writeResult(run, reply, false);
+    await output.write(`${done(reply)}\n`);
+  },
+};
+
+/** Shows the changes and asks. @returns the revision that they were shown at. */
+async function agreed(run: CommandRun, preview: RollbackResponse, to: bigint): Promise<bigint> {
+  const asking = run.errors;
+  await writeTables(asking, preview);
+  const question = `Bring ${counted(preview.changes.length, "setting")} back to revision ${to}?`;
+  if (!(await confirm(run.world, question)))
+    throw new CliFailure(EXIT.failed, "nothing was changed");
+  return preview.revision;
+}
+
+async function writeResult(
+  { args, output }: CommandRun,
+  reply: RollbackResponse,
+  dryRun: boolean,
+): Promise<void> {
+  if (args.is("json")) return output.json(RollbackResponseSchema, reply);
+  await writeTables(output, reply);
+  await output.write(
+    dryRun
+      ? `dry run: ${counted(reply.changes.length, "setting")} would change\n`
+      : `${done(reply)}\n`,
+  );
+}
+
+function done({ changes, revision }: RollbackResponse): string {
+  return changes.length === 0
+    ? `nothing to bring back: still revision ${revision}`
+    : `brought back ${counted(changes.length, "setting")}: revision ${revision}`;
+}
+
+async function writeTables(output: Output, reply: RollbackResponse): Promise<void> {
+  if (reply.changes.length > 0) await writeChanges(output, reply.changes);
+  for (const { key, reason } of reply.skipped)
+    await output.write(`${printableLine(`skipped ${key}: ${reason}`)}\n`);
+}

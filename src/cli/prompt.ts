@@ -1,0 +1,55 @@
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { EXIT } from "./exit-code.ts";
+import { CliFailure } from "./failure.ts";
+import type { World } from "./world.ts";
+
+/** Whether somebody sits there to be asked: questions go to standard error, answers come in. */
+export function canAsk({ stdin, stderr }: World): boolean {
+  return stdin.isTTY === true && stderr.isTTY === true;
+}
+
+/** Asks a question that only `y` or `yes` agrees to. */
+export async function confirm(world: World, question: string): Promise<boolean> {
+  const answer = await ask(world, `${question} [y/N] `, { hidden: false });
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+/** Asks for a text that does not show while it is typed. */
+export async function askHidden(world: World, question: string): Promise<string> {
+  try {
+    return await ask(world, `${question}: `, { hidden: true });
+  } finally {
+    world.stderr.write("\n");
+  }
+}
+
+async function ask(
+  world: World,
+  question: string,
+  { hidden }: { readonly hidden: boolean },
+): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // As a terminal of its own it keeps the system from showing what is typed, and shows it nowhere.
+  const lines = createInterface({
+    input: world.stdin,
+    output: nowhere,
+    terminal: hidden,
+    historySize: 0,
+  });
+  const left = new AbortController();
+  // Ctrl-C and Ctrl-D: without this the question would never be answered.
+  lines.once("SIGINT", () => left.abort());
+  lines.once("close", () => left.abort());
+  try {
+    const answer = lines.question("", { signal: left.signal });
+    // Only now: what is typed before would show, and not be heard.
+    world.stderr.write(question);
+    return await answer;
+  } catch (error) {
+    if (!left.signal.aborted) throw error;
+    throw new CliFailure(EXIT.failed, "not answered; nothing was done");
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,259 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import SQLite from "better-sqlite3";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Service, startService, TOKEN } from "./service.ts";
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.remove());
+beforeEach(async () => {
+  await cli(["unset", "site_title", "aria2_secret"]);
+  for (const name of ["site.json", "sealed.json"]) await rm(inFolder(name), { force: true });
+});
+
+const cli: Service["cli"] = (args, given) => service.cli(args, given);
+const inFolder = (name: string) => join(service.folder, name);
+const readJson = async (name: string) => JSON.parse(await readFile(inFolder(name), "utf8"));
+
+describe("export", () => {
+  test("writes a file that only its owner may read, without secrets", async () => {
+    const { code, out } = await cli(["export", "site.json"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^exported \d+ settings of revision \d+ to site\.json; secrets are left out\n$/,
+    );
+    expect((await stat(inFolder("site.json"))).mode & 0o777).toBe(0o600);
+    const text = await readFile(inFolder("site.json"), "utf8");
+    expect(text).not.toContain(TOKEN);
+    expect(JSON.parse(text)).toMatchObject({ format: "mooring-settings" });
+  });
+
+  test("writes to standard output without a FILE", async () => {
+    const { out } = await cli(["export", "--secrets", "clear"]);
+    expect(JSON.parse(out).settings).toContainEqual(
+      expect.objectContaining({ key: "token", value: TOKEN }),
+    );
+  });
+
+  test("replaces a file only with --force, and leaves nothing else behind", async () => {
+    await writeFile(inFolder("site.json"), "precious");
+    const refused = await cli(["export", "site.json"]);
+    expect(refused.code).toBe(4);
+    expect(refused.err).toContain("--force");
+    expect(await readFile(inFolder("site.json"), "utf8")).toBe("precious");
+    expect((await cli(["export", "site.json", "--force"])).code).toBe(0);
+    expect(await readJson("site.json")).toMatchObject({ format: "mooring-settings" });
+    expect((await readdir(service.folder)).filter((name) => name.includes(".tmp"))).toEqual([]);
+  });
+
+  test("ends in order when the folder of FILE is missing", async () => {
+    const { code, err } = await cli(["export", "no/such/folder/site.json"]);
+    expect(code).toBe(3);
+    expect(err).toContain("can't be written");
+  });
+
+  test("says with --json what was written", async () => {
+    const { out } = await cli(["export", "site.json", "--json"]);
+    expect(JSON.parse(out)).toEqual({
+      file: "site.json",
+      revision: expect.stringMatching(/^\d+$/),
+      settings: expect.any(Number),
+      secrets: "omit",
+    });
+  });
+
+  test.each([
+    [["--secrets", "all"], 2, "is not one of omit, seal, clear"],
+    [["--secrets", "seal"], 2, "needs a passphrase"],
+    [["--passphrase-file", "x"], 2, "goes with --secrets seal"],
+    [["--force"], 2, "goes with a FILE"],
+  ])("%j ends with %i", async (flags, code, reason) => {
+    const ended = await cli(["export", ...flags]);
+    expect(ended.code).toBe(code);
+    expect(ended.err).toContain(reason);
+  });
+});
+
+describe("a sealed export", () => {
+  test("comes back with the passphrase of a file", async () => {
+    await writeFile(inFolder("passphrase"), "correct horse\n");
+    await cli(["set", "aria2_secret=hush"]);
+    const sealing = ["--secrets", "seal", "--passphrase-file", "passphrase"];
+    expect((await cli(["export", "sealed.json", ...sealing])).code).toBe(0);
+    expect(await readFile(inFolder("sealed.json"), "utf8")).not.toContain("hush");
+    await cli(["set", "aria2_secret="]);
+    const { code, out } = await cli(["import", "sealed.json"], {
+      env: { MOORING_PASSPHRASE: "correct horse" },
+    });
+    expect(code).toBe(0);
+    expect(out).toMatch(/aria2_secret +changed/);
+    expect((await cli(["get", "--reveal", "aria2_secret"])).out).toBe("hush\n");
+  });
+
+  test("asks on a terminal, twice to seal and once to open, and shows nothing", async () => {
+    const sealed = await cli(["export", "sealed.json", "--secrets", "seal"], {
+      terminal: 80,
+      answers: ["correct horse", "correct horse"],
+    });
+    expect(sealed.code).toBe(0);
+    const opened = await cli(["import", "sealed.json", "--dry-run"], {
+      terminal: 80,
+      answers: ["correct horse"],
+    });
+    expect(opened.code).toBe(0);
+    expect(`${sealed.out}${sealed.err}${opened.out}${opened.err}`).not.toContain("correct");
+  });
+
+  test("is not written when the two are not the same, or nobody answers", async () => {
+    const args = ["export", "sealed.json", "--secrets", "seal"];
+    const differs = await cli(args, { terminal: 80, answers: ["correct horse", "other horse"] });
+    expect(differs.code).toBe(2);
+    expect((await cli(args, { terminal: 80, answers: [] })).code).toBe(1);
+    expect(existsSync(inFolder("sealed.json"))).toBe(false);
+  });
+
+  test("is refused with another passphrase", async () => {
+    const env = { MOORING_PASSPHRASE: "correct horse" };
+    await cli(["export", "sealed.json", "--secrets", "seal"], { env });
+    const { code, err } = await cli(["import", "sealed.json"], {
+      env: { MOORING_PASSPHRASE: "battery staple" },
+    });
+    expect(code).toBe(4);
+    expect(err).toContain("does not open");
+  });
+});
+
+describe("import", () => {
+  const backup = (...settings: object[]) =>
+    JSON.stringify({ format: "mooring-settings", version: 1, settings });
+  const title = { key: "site_title", value: "Restored" };
+
+  test("reports each key that is not as it was, and a summary", async () => {
+    await writeFile(
+      inFolder("site.json"),
+      backup(
+        title,
+        { key: "version", value: "v9" },
+        { key: "pagination_type", value: "all" },
+        { key: "mine", value: "1" },
+      ),
+    );
+    const { code, out } = await cli(["import", "site.json"]);
+    expect(code).toBe(0);
+    expect(out.split("\n")).toEqual([
+      "KEY         OUTCOME  REASON",
+      "mine        added",
+      "site_title  changed",
+      "version     skipped  is written by each server itself",
+      expect.stringMatching(/^imported, revision \d+: 1 added, 1 changed, 1 unchanged, 1 skipped$/),
+      "",
+    ]);
+  });
+
+  test("changes nothing with --dry-run", async () => {
+    const { out } = await cli(["import", "-", "--dry-run"], { stdin: backup(title) });
+    expect(out).toContain(": 0 added, 1 changed");
+    expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
+  });
+
+  test("refuses wrong values with a line for each, and leaves them out with --skip-invalid", async () => {
+    const wrong = [
+      { key: "default_page_size", value: "many" },
+      { key: "allow_indexed", value: "perhaps" },
+    ];
+    const refused = await cli(["import", "-"], { stdin: backup(title, ...wrong) });
+    expect(refused.code).toBe(4);
+    expect(refused.err.split("\n")).toHaveLength(4);
+    expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
+    const taken = await cli(["import", "-", "--skip-invalid"], { stdin: backup(title, ...wrong) });
+    expect(taken.out).toMatch(/default_page_size +skipped +\S/);
+    expect((await cli(["get", "site_title"])).out).toBe("Restored\n");
+  });
+
+  test("takes a list of settings alone", async () => {
+    const { out } = await cli(["import", "-"], { stdin: JSON.stringify([title]) });
+    expect(out).toContain("1 changed");
+  });
+
+  test("says that the token is another one afterwards", async () => {
+    const token = "another-token-0123456789-0123456789";
+    const ended = await cli(["import", "-"], { stdin: backup({ key: "token", value: token }) });
+    expect(ended.err).toContain("the admin token is now the one of the backup");
+    expect((await cli(["list"])).code).toBe(5);
+    const back = { env: { MOORING_TOKEN: token }, stdin: TOKEN };
+    expect((await cli(["token", "set"], back)).code).toBe(0);
+  });
+
+  test.each([
+    ["no JSON", '{"settings": [{"value": "secret', 4, "line 1"],
+    ["JSON that is no backup", "17", 4, "no backup"],
+    ["an object that is no backup", '{"a": 1}', 4, "no backup that is known"],
+  ])("refuses %s without quoting it", async (_what, stdin, code, reason) => {
+    const ended = await cli(["import", "-"], { stdin });
+    expect(ended.code).toBe(code);
+    expect(ended.err).toContain(reason);
+    expect(ended.err).not.toContain("secret");
+  });
+
+  test("refuses what is too large, and says so", async () => {
+    const many = Array.from({ length: 80 }, (_, at) => ({
+      key: `k${at}`,
+      value: "x".repeat(64_000),
+    }));
+    const { code, err } = await cli(["import", "-"], { stdin: backup(...many) });
+    expect(code).toBe(1);
+    expect(err).toContain("too large for one call");
+    const larger = await cli(["import", "-"], { stdin: backup(...many, ...many) });
+    expect(larger).toMatchObject({ code: 1, err: expect.stringContaining("8388608 bytes") });
+  });
+
+  test("ends with 3 when there is no such file", async () => {
+    expect((await cli(["import", "nowhere.json"])).code).toBe(3);
+  });
+
+  test("reads the database of an AList or OpenList server, and only its settings", async () => {
+    const database = new SQLite(inFolder("data.db"));
+    for (const prefix of ["x_", "y_"]) {
+      database.exec(`create table ${prefix}setting_items (key text primary key, value text)`);
+      database
+        .prepare(`insert into ${prefix}setting_items values (?, ?)`)
+        .run("site_title", prefix);
+    }
+    database.close();
+    const unclear = await cli(["import", "data.db"]);
+    expect(unclear.code).toBe(4);
+    expect(unclear.err).toContain("x_setting_items, y_setting_items");
+    expect((await cli(["import", "data.db", "--table", "y_setting_items"])).code).toBe(0);
+    expect((await cli(["get", "site_title"])).out).toBe("y_\n");
+    await writeFile(inFolder("site.json"), backup(title));
+    expect((await cli(["import", "site.json", "--table", "x"])).code).toBe(2);
+  });
+});
+
+const backups = join(import.meta.dirname, "../../../shared/facts/backups");
+describe.skipIf(!existsSync(backups))("a backup file of the web page", () => {
+  test.each([
+    ["plain.json", undefined],
+    ["encrypted.json", "correct horse"],
+  ])("%s is imported with a report", async (name, passphrase) => {
+    const { code, out } = await cli(["import", join(backups, name), "--json"], {
+      env: { MOORING_PASSPHRASE: passphrase },
+    });
+    expect(code).toBe(0);
+    const { settings } = JSON.parse(out);
+    const { settings: expected } = JSON.parse(await readFile(join(backups, "plain.json"), "utf8"));
+    const reported = settings.map(({ key }: { key: string }) => key);
+    for (const { key } of expected) expect(reported).toContain(key);
+  });
+
+  test("that is encrypted is asked a password for on a terminal", async () => {
+    const args = ["import", join(backups, "encrypted.json"), "--dry-run"];
+    const { code, err } = await cli(args, { terminal: 80, answers: ["correct horse"] });
+    expect({ code, err }).toEqual({ code: 0, err: "Passphrase of the backup: \n" });
+    expect((await cli(args)).code).toBe(4);
+  });
+});

@@ -1,0 +1,95 @@
+import { Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { commandHelp, runCli } from "../../src/cli/cli.ts";
+import { commands } from "../../src/cli/command-list.ts";
+import { run, start } from "./world.ts";
+
+describe("help", () => {
+  test.each([[[]], [["help"]]])("%j shows all commands", async (args) => {
+    const { code, out } = await run(args);
+    expect(code).toBe(0);
+    for (const { name, summary } of commands)
+      expect(out).toMatch(new RegExp(`^ {2}${name} +${summary}$`, "m"));
+  });
+
+  test.each(commands.map(({ name }) => name))(
+    "of %s fits a terminal, written either way",
+    async (name) => {
+      const { code, out } = await run([name, "--help"]);
+      expect(code).toBe(0);
+      expect(await run(["help", name])).toEqual({ code, out, err: "" });
+      expect(out).toContain(`Usage: mooring ${name}`);
+      for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(88);
+    },
+  );
+
+  test("for the program's own help is one line a command", () => {
+    expect(commandHelp().split("\n")).toHaveLength(commands.length);
+  });
+});
+
+describe("a wrong command line", () => {
+  test.each([
+    [["gte", "x"], 'there is no command "gte": did you mean get?'],
+    [["server"], "did you mean serve?"],
+    [["get"], "an argument is missing"],
+    [["diff", "1", "2", "3"], "more than 2 arguments"],
+    [["list", "--chnged"], "did you mean --changed?"],
+    [["list", "--limit", "3"], 'unknown flag "--limit"'],
+  ])("%j ends with 2 and says what was meant", async (args, reason) => {
+    const { code, out, err } = await run(args);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(reason);
+    expect(err).toMatch(/mooring .*shows how\n$/);
+  });
+});
+
+describe("output that nobody reads any more", () => {
+  const closed = () =>
+    new Writable({
+      write: (_chunk, _encoding, done) =>
+        done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),
+    });
+
+  test("ends a command without a word", async () => {
+    const { world, ended } = start(["help"], { world: { stdout: closed() } });
+    expect(ended(await runCli(world))).toEqual({ code: 0, out: "", err: "" });
+  });
+
+  test("of errors is no error", async () => {
+    const { world } = start(["gte"], { world: { stderr: closed() } });
+    expect(await runCli(world)).toBe(2);
+  });
+
+  test("is told from a disk that is full", async () => {
+    const full = new Writable({
+      write: (_chunk, _encoding, done) =>
+        done(Object.assign(new Error("write ENOSPC"), { code: "ENOSPC" })),
+    });
+    const { world, ended } = start(["help"], { world: { stdout: full } });
+    expect(ended(await runCli(world))).toEqual({
+      code: 1,
+      out: "",
+      err: "mooring: write ENOSPC\n",
+    });
+  });
+});
+
+test("colours are for terminals that want them", async () => {
+  const args = ["list"];
+  const { world, ended } = start(args, {
+    terminal: 80,
+    env: { NO_COLOR: "", MOORING_TOKEN: "x" },
+    world: {
+      openOffline: () => Promise.reject(new Error("not used")),
+    },
+  });
+  const { createOutput } = await import("../../src/cli/output.ts");
+  const styled = (env: Record<string, string>, stream = world.stdout) =>
+    createOutput(stream, env).style("bold", "x");
+  expect(styled({})).toBe("\u001b[1mx\u001b[22m");
+  expect(styled({ NO_COLOR: "1" })).toBe("x");
+  expect(styled({ TERM: "dumb" })).toBe("x");
+  expect(styled({}, start(args).world.stdout)).toBe("x");
+  expect(ended(0).code).toBe(0);
+});

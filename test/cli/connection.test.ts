@@ -1,0 +1,207 @@
+import { execFile, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { create } from "@bufbuild/protobuf";
+import { ServerCredentials, status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { GetSettingResponseSchema } from "../../gen/mooring/v1/setting_service_pb.js";
+import { readServiceAddress } from "../../src/cli/service-address.ts";
+import { failure, startFake } from "./fake-service.ts";
+import { PROGRAM, startService } from "./service.ts";
+import { run } from "./world.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mooring-cli-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe("the address", () => {
+  const read = (flag?: string, variable?: string) => readServiceAddress({ flag, variable }, "/srv");
+
+  test.each([
+    ["files.example:5244", "dns:files.example:5244", false],
+    [":80", "dns:127.0.0.1:80", false],
+    ["[::1]:5244", "ipv6:[::1]:5244", false],
+    ["unix:run/mooring.sock", "unix:/srv/run/mooring.sock", false],
+    ["https://files.example", "dns:files.example:443", true],
+    ["http://[::1]:8443/", "ipv6:[::1]:8443", false],
+    ["http://files.example:8080", "dns:files.example:8080", false],
+  ])("%s is called as %s", (text, target, secure) => {
+    expect(read(text)).toMatchObject({ target, secure });
+  });
+
+  test("comes from the flag, else the variable, else it is the one of a fresh service", () => {
+    expect(read("a:1", "b:2").target).toBe("dns:a:1");
+    expect(read(undefined, "b:2").target).toBe("dns:b:2");
+    expect(read(undefined, " ").target).toBe("dns:127.0.0.1:5244");
+  });
+
+  test.each([
+    "5244",
+    "files.example",
+    "a:0",
+    "https://user:secret@host",
+    "https://host/path",
+    "https://127.0.0.1",
+  ])("%s is refused with exit code 2, and no password is repeated", async (address) => {
+    const { code, err } = await run(["list", "--address", address, "--token", "t"]);
+    expect(code).toBe(2);
+    expect(err).toContain("--address");
+    expect(err).not.toContain("secret");
+  });
+});
+
+describe("the token", () => {
+  test("is asked for before anything is called", async () => {
+    const { code, err } = await run(["list"]);
+    expect(code).toBe(5);
+    expect(err).toContain("MOORING_TOKEN_FILE");
+  });
+
+  test("comes from a file, and a flag counts before any variable", async () => {
+    await writeFile(join(folder, "token"), "from-the-file\n");
+    const fake = await startFake({
+      getSetting: () => failure(status.UNAUTHENTICATED, "the admin token is wrong"),
+    });
+    const env = { MOORING_ADDRESS: fake.address, MOORING_TOKEN: "from-the-variable" };
+    const args = ["get", "site_title", "--token-file", "token"];
+    const { code, err } = await run(args, { env, cwd: folder });
+    fake.stop();
+    expect(code).toBe(5);
+    expect(err).toContain(`${fake.address} refused the token of --token-file "token"`);
+    expect(err).not.toContain("from-the");
+  });
+
+  test.each([
+    ["a file that is missing", { MOORING_TOKEN_FILE: "/nowhere/token" }, "there is no such file"],
+    ["two sources", { MOORING_TOKEN: "a", MOORING_TOKEN_FILE: "b" }, "are both given"],
+    ["a character that no header carries", { MOORING_TOKEN: "ä-secret" }, "is it the right one?"],
+  ])("is refused with exit code 2 for %s", async (_what, env, reason) => {
+    const { code, err } = await run(["list"], { env });
+    expect(code).toBe(2);
+    expect(err).toContain(reason);
+    expect(err).not.toContain("ä-secret");
+  });
+});
+
+describe("a service that does not answer", () => {
+  const ask = (env: Record<string, string>, ...args: string[]) =>
+    run(["get", "site_title", ...args], { env });
+
+  test("is named with its address when nothing listens there", async () => {
+    const fake = await startFake({});
+    fake.stop();
+    const { code, err } = await ask(fake.env);
+    expect(code).toBe(6);
+    expect(err).toContain(`no service answers at ${fake.address} (nothing listens there)`);
+    expect(err).toContain("is it running?");
+  });
+
+  test("is told from a socket or a name that does not exist", async () => {
+    const socket = await ask({ MOORING_TOKEN: "t", MOORING_ADDRESS: "unix:/nowhere/socket" });
+    expect(socket).toMatchObject({ code: 6, err: expect.stringContaining("no such socket") });
+    const name = await ask({ MOORING_TOKEN: "t", MOORING_ADDRESS: "no-such-host.invalid:1" });
+    expect(name).toMatchObject({ code: 6, err: expect.stringContaining("the name is not known") });
+  });
+
+  test("is given up after --timeout", async () => {
+    const fake = await startFake({ getSetting: () => undefined });
+    const { code, err } = await ask(fake.env, "--timeout", "100ms");
+    fake.stop();
+    expect(code).toBe(6);
+    expect(err).toContain("did not answer within 100ms");
+    expect((await ask(fake.env, "--timeout", "100")).code).toBe(2);
+    expect((await ask(fake.env, "--timeout", "0s")).code).toBe(2);
+  });
+
+  test("keeps its own words when it is one that says why", async () => {
+    const fake = await startFake({
+      getSetting: () => failure(status.UNAVAILABLE, "the service is starting"),
+    });
+    const { code, err } = await ask(fake.env);
+    fake.stop();
+    expect({ code, err }).toEqual({ code: 6, err: "mooring get: the service is starting\n" });
+  });
+
+  test("that is no Mooring is called so", async () => {
+    const fake = await startFake({});
+    const { code, err } = await ask(fake.env);
+    fake.stop();
+    expect(code).toBe(1);
+    expect(err).toContain("is it a Mooring");
+  });
+});
+
+test("a service on a socket of the file system is called there", async () => {
+  const socket = join(folder, "mooring.sock");
+  const service = await startService({ MOORING_GRPC_LISTEN: `unix:${socket}` });
+  const env = { MOORING_ADDRESS: `unix:${socket}` };
+  const { code, out } = await service.cli(["get", "site_title"], { env });
+  await service.remove();
+  expect({ code, out }).toEqual({ code: 0, out: "OpenList\n" });
+});
+
+const openssl = spawnSync("openssl", ["version"]).error === undefined;
+describe.skipIf(!openssl)("over TLS (with the program openssl)", () => {
+  test("a service is called when its certificate is trusted, and only then", async () => {
+    const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
+    const options = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${certificate}`;
+    await promisify(execFile)("openssl", options.split(" "));
+    const [cert_chain, private_key] = [readFileSync(certificate), readFileSync(key)];
+    const fake = await startFake(
+      { getSetting: () => create(GetSettingResponseSchema, { setting: { key: "x", value: "y" } }) },
+      ServerCredentials.createSsl(null, [{ cert_chain, private_key }]),
+    );
+    const ask = (trusted: Record<string, string>) =>
+      promisify(execFile)(process.execPath, [PROGRAM, "get", "x"], {
+        env: {
+          ...fake.env,
+          MOORING_ADDRESS: fake.address.replace("127.0.0.1", "https://localhost"),
+          ...trusted,
+        },
+      });
+    const answered = await ask({ NODE_EXTRA_CA_CERTS: certificate });
+    const refused = await ask({}).catch((error: unknown) => error);
+    fake.stop();
+    expect(answered.stdout).toBe("y\n");
+    expect(refused).toMatchObject({
+      code: 6,
+      stdout: "",
+      stderr: expect.stringContaining("certificate"),
+    });
+  });
+});
+
+test("control characters in what a service says do not reach the terminal", async () => {
+  const fake = await startFake({
+    getSetting: () => failure(status.FAILED_PRECONDITION, "bad\u001b]0;title\u0007"),
+  });
+  const { err } = await run(["get", "x"], { env: fake.env, terminal: 80 });
+  fake.stop();
+  expect(err).toBe("mooring get: bad\\u001b]0;title\\u0007\n");
+});
+
+test("a value arrives as it is, however long", async () => {
+  const value = "é".repeat(3_000_000);
+  const fake = await startFake({
+    getSetting: () => create(GetSettingResponseSchema, { setting: { key: "x", value } }),
+  });
+  const { out } = await run(["get", "x"], { env: fake.env });
+  fake.stop();
+  expect(out).toBe(`${value}\n`);
+});
+
+test("every variable that the commands read is known to the service as theirs", async () => {
+  const { cliVariables } = await import("../../src/cli/variable.ts");
+  const folderOf = new URL("../../src/cli/", import.meta.url);
+  const text = ["connection.ts", "passphrase.ts"]
+    .map((name) => readFileSync(new URL(name, folderOf), "utf8"))
+    .join("");
+  const read = text.matchAll(/const \{ ([A-Z_, ]+) \} = world\.env/g);
+  const names = [...read].flatMap(([, list = ""]) => list.split(", "));
+  expect(new Set(names)).toEqual(new Set(cliVariables));
+});

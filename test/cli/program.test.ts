@@ -1,0 +1,101 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PROGRAM, type Service, startService } from "./service.ts";
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.remove());
+
+const MOORING = `${process.execPath} ${PROGRAM}`;
+const env = (): NodeJS.ProcessEnv => ({ ...process.env, NO_COLOR: "1", ...service.env });
+
+/** Runs a line of the shell. */
+async function shell(line: string): Promise<{ stdout: string; stderr: string }> {
+  return promisify(execFile)("sh", ["-c", line], { env: env() });
+}
+
+describe("the program", () => {
+  test("gives a shell the bare value", async () => {
+    const { stdout } = await shell(`echo "<$(${MOORING} get site_title)>"`);
+    expect(stdout).toBe("<OpenList>\n");
+  });
+
+  test("gives a script its exit code", async () => {
+    const { stdout } = await shell(`${MOORING} get no_such_key 2>/dev/null || echo $?`);
+    expect(stdout).toBe("3\n");
+  });
+
+  test("ends quietly when the reader of a pipe has enough", async () => {
+    const { stdout, stderr } = await shell(`${MOORING} export | head -c 1`);
+    expect({ stdout, stderr }).toEqual({ stdout: "{", stderr: "" });
+  });
+
+  test("imports what another program writes into a pipe of the shell", async () => {
+    const backup = '{"format": "mooring-settings", "version": 1, "settings": []}';
+    const line = `${MOORING} import <(echo '${backup}')`;
+    const { stdout } = await promisify(execFile)("bash", ["-c", line], { env: env() });
+    expect(stdout).toContain("0 added, 0 changed");
+  });
+
+  test("reads a value from a pipe", async () => {
+    await shell(`printf 'from a pipe\\n' | ${MOORING} set announcement -`);
+    expect((await shell(`${MOORING} get announcement`)).stdout).toBe("from a pipe\n");
+  });
+
+  test.each(["SIGINT", "SIGTERM"] as const)("ends a watch with 0 on %s", async (signal) => {
+    const child = spawn(process.execPath, [PROGRAM, "watch"], { env: env() });
+    await once(child.stdout, "data");
+    child.kill(signal);
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  test("ends a watch quietly when its reader goes away", async () => {
+    const child = spawn(process.execPath, [PROGRAM, "watch"], { env: env() });
+    await once(child.stdout, "data");
+    child.stdout.destroy();
+    await service.cli(["set", "announcement=again"]);
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+});
+
+const script = spawnSync("script", ["--version"]).error === undefined;
+describe.skipIf(!script)("on a real terminal (by the program script)", () => {
+  /** Runs a command on a pseudo-terminal and types lines into it, each after a question. */
+  async function onTerminal(command: string, answers: string[]): Promise<string> {
+    const line = `stty cols 60 2>/dev/null; ${MOORING} ${command}; echo "exit $?"`;
+    const child = spawn("script", ["-qec", line, "/dev/null"], { env: env() });
+    let shown = "";
+    child.stdout.on("data", (chunk) => {
+      shown += String(chunk);
+      if (/(\] |: )$/.test(shown)) child.stdin.write(`${answers.shift() ?? "\u0003"}\r`);
+    });
+    await once(child, "exit");
+    return shown;
+  }
+
+  test("a question is asked, and its answer counts", async () => {
+    await service.cli(["set", "site_title=Wrong"]);
+    expect(await onTerminal("rollback 1 site_title", ["n"])).toMatch(
+      /\[y\/N\] n.*nothing was changed.*exit 1/s,
+    );
+    expect(await onTerminal("rollback 1 site_title", ["y"])).toMatch(
+      /brought back 1 setting.*exit 0/s,
+    );
+  });
+
+  test("a secret is not shown while it is typed, and Ctrl-C leaves", async () => {
+    const shown = await onTerminal("token set", ["a-secret-that-nobody-sees-0123456789"]);
+    expect(shown).not.toContain("a-secret");
+    expect(shown).toMatch(/The same again: .*not answered; nothing was done.*exit 1/s);
+  });
+
+  test("lines are cut to its width", async () => {
+    await service.cli(["set", "announcement", "x".repeat(300)]);
+    const lines = (await onTerminal("list --group site", [])).split("\r\n");
+    expect(lines.find((line) => line.startsWith("announcement"))).toMatch(/^.{59}…$/);
+  });
+});

@@ -1,0 +1,402 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Service, startService, TOKEN } from "./service.ts";
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.remove());
+beforeEach(async () => {
+  await service.cli(["unset", "site_title", "announcement", "aria2_secret"]);
+});
+
+const cli: Service["cli"] = (args, given) => service.cli(args, given);
+
+/** The number of the newest revision. */
+async function newest(): Promise<number> {
+  const { out } = await cli(["list", "--json"]);
+  return Number(JSON.parse(out).revision);
+}
+
+describe("get", () => {
+  test("prints the bare value of one key", async () => {
+    await cli(["set", "site_title=Harbour"]);
+    expect(await cli(["get", "site_title"])).toEqual({ code: 0, out: "Harbour\n", err: "" });
+  });
+
+  test("prints several keys as a table, in the asked order", async () => {
+    const { code, out } = await cli(["get", "pagination_type", "site_title"]);
+    expect(code).toBe(0);
+    expect(out).toBe(
+      [
+        "KEY              GROUP  NOTE    VALUE",
+        "pagination_type  site   public  all",
+        "site_title       site   public  OpenList",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test("ends with 3 for an unknown key and names the one that was meant", async () => {
+    const { code, out, err } = await cli(["get", "site_titel"]);
+    expect({ code, out }).toEqual({ code: 3, out: "" });
+    expect(err).toContain('there is no setting "site_titel": did you mean site_title?');
+  });
+
+  test("names no other key when none is near", async () => {
+    const { code, err } = await cli(["get", "entirely-something-else"]);
+    expect(code).toBe(3);
+    expect(err).not.toContain("did you mean");
+  });
+
+  test("refuses a secret to a pipe, where a mask would pass for the value", async () => {
+    const { code, out, err } = await cli(["get", "site_title", "token"]);
+    expect({ code, out }).toEqual({ code: 4, out: "" });
+    expect(err).toContain("token: secret; --reveal prints the value");
+  });
+
+  test("masks a secret on a terminal and says how to see it", async () => {
+    const { code, out, err } = await cli(["get", "token"], { terminal: 80 });
+    expect({ code, out }).toEqual({ code: 0, out: "********\n" });
+    expect(err).toContain("--reveal");
+  });
+
+  test("prints a secret with --reveal", async () => {
+    expect((await cli(["get", "token", "--reveal"])).out).toBe(`${TOKEN}\n`);
+  });
+
+  test("prints an empty secret as what it is", async () => {
+    expect(await cli(["get", "aria2_secret"])).toEqual({ code: 0, out: "\n", err: "" });
+  });
+
+  test("gives a pipe the very value, and a terminal none of its control characters", async () => {
+    const value = "a\u001b[2Jb\u009bc\nd";
+    await cli(["set", "announcement", value]);
+    expect((await cli(["get", "announcement"])).out).toBe(`${value}\n`);
+    const { out } = await cli(["get", "announcement"], { terminal: 80 });
+    expect(out).toBe("a\\u001b[2Jb\\u009bc\nd\n");
+  });
+
+  test("prints the contract's own JSON", async () => {
+    const { out } = await cli(["get", "site_title", "--json"]);
+    expect(JSON.parse(out)).toMatchObject({
+      setting: { key: "site_title", value: "OpenList", secret: false, index: 1 },
+      revision: String(await newest()),
+    });
+  });
+});
+
+describe("set", () => {
+  test("saves KEY=VALUE for several keys as one revision", async () => {
+    const before = await newest();
+    const { code, out } = await cli(["set", "site_title=a=b", "announcement="]);
+    expect({ code, out }).toEqual({ code: 0, out: `saved: revision ${before + 1}\n` });
+    expect((await cli(["get", "site_title"])).out).toBe("a=b\n");
+    expect((await cli(["get", "announcement"])).out).toBe("\n");
+  });
+
+  test("saves KEY VALUE, and after -- also a value that begins with a dash", async () => {
+    await cli(["set", "site_title", "x = y"]);
+    expect((await cli(["get", "site_title"])).out).toBe("x = y\n");
+    await cli(["set", "--", "site_title", "--help"]);
+    expect((await cli(["get", "site_title"])).out).toBe("--help\n");
+  });
+
+  test("says so when nothing has to change", async () => {
+    await cli(["set", "site_title=Same"]);
+    const revision = await newest();
+    const { out } = await cli(["set", "site_title=Same"]);
+    expect(out).toBe(`nothing to change: still revision ${revision}\n`);
+  });
+
+  test("reads a value from standard input, without the last line break", async () => {
+    await cli(["set", "announcement", "-"], { stdin: "one\n\ntwo\n\n" });
+    expect((await cli(["get", "announcement"])).out).toBe("one\n\ntwo\n\n");
+  });
+
+  test("reads a value from a file, and a CRLF at its end counts as one line break", async () => {
+    await writeFile(join(service.folder, "title.txt"), "From a file\r\n");
+    await cli(["set", "site_title", "--from-file", "title.txt"]);
+    expect((await cli(["get", "site_title"])).out).toBe("From a file\n");
+  });
+
+  test.each([
+    ["missing.txt", 3, "there is no such file"],
+    [".", 1, "it is a folder"],
+  ])("ends in order when the file %s can't be read", async (path, code, reason) => {
+    const ended = await cli(["set", "site_title", "--from-file", path]);
+    expect(ended.code).toBe(code);
+    expect(ended.err).toContain(reason);
+  });
+
+  test("takes no more from a file than a setting holds, and only text", async () => {
+    const large = await cli(["set", "announcement", "-"], { stdin: "x".repeat(70_000) });
+    expect(large).toMatchObject({ code: 1, out: "" });
+    expect(large.err).toContain("65538 bytes");
+    const binary = await cli(["set", "announcement", "-"], { stdin: Buffer.from([0xff, 0xfe]) });
+    expect(binary.err).toContain("no text in UTF-8");
+  });
+
+  test("lists every wrong value on a line of its own and saves none", async () => {
+    const ended = await cli(["set", "site_title=New", "default_page_size=x", "allow_indexed=y"]);
+    expect(ended.code).toBe(4);
+    expect(ended.err.split("\n")).toEqual([
+      "mooring set: nothing was saved: 2 values are wrong",
+      expect.stringContaining("  default_page_size: "),
+      expect.stringContaining("  allow_indexed: "),
+      "",
+    ]);
+    expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
+  });
+
+  test("shows with --dry-run what would change, and changes nothing", async () => {
+    const revision = await newest();
+    const { code, out } = await cli(["set", "site_title=Other", "--dry-run"]);
+    expect(code).toBe(0);
+    expect(out).toBe(
+      [
+        "KEY         BEFORE    AFTER",
+        "site_title  OpenList  Other",
+        "dry run: 1 setting would change",
+        "",
+      ].join("\n"),
+    );
+    expect(await newest()).toBe(revision);
+  });
+
+  test("does not show a secret in a dry run", async () => {
+    const { out } = await cli(["set", "aria2_secret=hush", "--dry-run"]);
+    expect(out).toContain("aria2_secret");
+    expect(out).not.toContain("hush");
+  });
+
+  test("with --expect-revision is a conflict when something has changed, and names it", async () => {
+    const revision = await newest();
+    await cli(["set", "announcement=meanwhile"]);
+    const ended = await cli(["set", "site_title=Late", "--expect-revision", String(revision)]);
+    expect(ended.code).toBe(7);
+    expect(ended.err).toContain("announcement");
+    const again = String(await newest());
+    expect((await cli(["set", "site_title=Now", "--expect-revision", again])).code).toBe(0);
+  });
+
+  test("keeps the reason in the history", async () => {
+    await cli(["set", "site_title=Why", "--reason", "because it rained"]);
+    expect((await cli(["history", "-n", "1"])).out).toContain("because it rained");
+  });
+
+  test("makes a custom setting only with --new", async () => {
+    const refused = await cli(["set", "site_titel=typo"]);
+    expect(refused.code).toBe(3);
+    expect(refused.err).toContain("did you mean site_title? (--new makes a custom setting)");
+    expect((await cli(["set", "my_key=1", "--new"])).code).toBe(0);
+    expect((await cli(["set", "my_key=2"])).code).toBe(0);
+    expect((await cli(["get", "my_key"])).out).toBe("2\n");
+    await cli(["unset", "my_key"]);
+  });
+
+  test.each([
+    ["no value", ["set", "site_title"]],
+    ["a forgotten =", ["set", "a=1", "secret-value", "b=2"]],
+    ["a value beside --from-file", ["set", "site_title", "x", "--from-file", "y"]],
+    ["a revision that is none", ["set", "site_title=x", "--expect-revision", "last"]],
+  ])("ends with 2 for %s", async (_what, args) => {
+    const { code, out, err } = await cli(args);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain("mooring set --help shows how");
+    expect(err).not.toContain("secret-value");
+  });
+});
+
+describe("unset", () => {
+  test("brings known settings back to their defaults as one revision", async () => {
+    await cli(["set", "site_title=x", "announcement=y"]);
+    const revision = await newest();
+    expect((await cli(["unset", "site_title", "announcement"])).code).toBe(0);
+    expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
+    expect(await newest()).toBe(revision + 1);
+  });
+
+  test("deletes a custom setting, whatever its value is like", async () => {
+    await cli(["set", "my_key=********", "--new"]);
+    expect((await cli(["unset", "my_key"])).code).toBe(0);
+    expect((await cli(["get", "my_key"])).code).toBe(3);
+  });
+
+  test("shows with --dry-run what would become of each key, and changes nothing", async () => {
+    await cli(["set", "my_key=1", "site_title=x", "--new"]);
+    const revision = await newest();
+    const { out } = await cli(["unset", "my_key", "site_title", "--dry-run"]);
+    expect(out).toMatch(/my_key +1 +–\n/);
+    expect(out).toMatch(/site_title +x +OpenList\n/);
+    expect(await newest()).toBe(revision);
+    await cli(["unset", "my_key"]);
+  });
+
+  test("refuses what has no default that it may have", async () => {
+    expect((await cli(["unset", "token"])).code).toBe(4);
+    expect((await cli(["unset", "no_such_key"])).code).toBe(3);
+  });
+});
+
+test("a managed setting is refused with 4, and the file that manages it is named", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-cli-"));
+  const file = join(folder, "site.yaml");
+  await writeFile(file, "settings:\n  site_title: Declared\n");
+  const managed = await startService({ MOORING_SETTINGS_FILE: file });
+  const { code, err } = await managed.cli(["set", "site_title=Mine"]);
+  const { out } = await managed.cli(["get", "site_title", "announcement"]);
+  await managed.remove();
+  await rm(folder, { recursive: true });
+  expect(code).toBe(4);
+  expect(err).toContain(file);
+  expect(out).toMatch(/site_title +site +public, managed +Declared/);
+});
+
+describe("list", () => {
+  test("prints the settings of some groups, by number or name", async () => {
+    const { out } = await cli(["list", "--group", "s3,9", "--json"]);
+    const { settings } = JSON.parse(out);
+    expect(new Set(settings.map(({ group }: { group: number }) => group))).toEqual(new Set([9]));
+    const unknown = await cli(["list", "--group", "siet"]);
+    expect(unknown.code).toBe(2);
+    expect(unknown.err).toContain("did you mean site?");
+  });
+
+  test("prints with --changed only what differs from its default", async () => {
+    await cli(["set", "site_title=Different"]);
+    const { out } = await cli(["list", "--changed"]);
+    expect(out).toContain("site_title");
+    expect(out).not.toContain("pagination_type");
+  });
+
+  test("masks secrets unless they are asked for", async () => {
+    expect((await cli(["list"])).out).not.toContain(TOKEN);
+    expect((await cli(["list", "--reveal"])).out).toContain(TOKEN);
+  });
+
+  test("cuts lines to the terminal and leaves them whole elsewhere", async () => {
+    await cli(["set", "announcement", "字".repeat(200)]);
+    const { out } = await cli(["list", "--group", "site"], { terminal: 60 });
+    const line = out.split("\n").find((each) => each.startsWith("announcement"));
+    expect(line).toMatch(/字…$/);
+    expect((await cli(["list"])).out).toContain("字".repeat(200));
+  });
+});
+
+describe("history, diff and rollback", () => {
+  test("history lists the newest first and can be narrowed", async () => {
+    await cli(["set", "site_title=One"]);
+    await cli(["set", "announcement=Two"]);
+    const last = await newest();
+    const { out } = await cli(["history", "-n", "2"]);
+    const [head, first, second] = out.split("\n");
+    expect(head).toMatch(/^REVISION +TIME +ACTOR +BY +KEYS/);
+    expect(first).toMatch(new RegExp(`^${last} .*admin +grpc SaveSettings +announcement`));
+    expect(second).toMatch(new RegExp(`^${last - 1} .*site_title`));
+    const narrowed = await cli(["history", "--key", "site_title", "-n", "1", "--json"]);
+    expect(JSON.parse(narrowed.out).revisions[0].revision).toBe(String(last - 1));
+    expect((await cli(["history", "--actor", "nobody"])).err).toContain("no such change");
+    expect((await cli(["history", "--since", "1h", "--until", "2100-01-01"])).out).toContain(
+      "admin",
+    );
+  });
+
+  test("history reads as many pages as it takes", async () => {
+    const all = JSON.parse((await cli(["history", "-n", "100000", "--json"])).out);
+    expect(all.revisions.length).toBe(await newest());
+    expect(all.next_page_token).toBe("");
+  });
+
+  test("history REVISION shows old and new values", async () => {
+    await cli(["set", "site_title=Seen", "aria2_secret=hush"]);
+    const { out } = await cli(["history", String(await newest())]);
+    expect(out).toMatch(/site_title +OpenList +Seen/);
+    expect(out).toContain("by admin (grpc SaveSettings from 127.0.0.1");
+    expect(out).not.toContain("hush");
+    expect((await cli(["history", "999999"])).code).toBe(3);
+    expect((await cli(["history", "1", "--key", "x"])).code).toBe(2);
+  });
+
+  test("diff compares two revisions, and the newest when only one is named", async () => {
+    const from = String(await newest());
+    await cli(["set", "site_title=A"]);
+    const middle = String(await newest());
+    await cli(["set", "site_title=B"]);
+    expect((await cli(["diff", from, middle])).out).toMatch(/site_title +OpenList +A/);
+    expect((await cli(["diff", from])).out).toMatch(/site_title +OpenList +B/);
+    expect((await cli(["diff", middle, middle])).err).toContain("nothing differs");
+    const { changes } = JSON.parse((await cli(["diff", from, "--json"])).out);
+    expect(changes).toEqual([
+      {
+        key: "site_title",
+        kind: "CHANGE_KIND_CHANGED",
+        old_value: "OpenList",
+        new_value: "B",
+        secret: false,
+      },
+    ]);
+  });
+
+  test("rollback brings back what was, and names what it can't", async () => {
+    const before = String(await newest());
+    await cli(["set", "site_title=Wrong", "aria2_secret=hush"]);
+    const { code, out } = await cli(["rollback", before]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/site_title +Wrong +OpenList/);
+    expect(out).toContain("skipped aria2_secret: ");
+    expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
+  });
+
+  test("rollback --dry-run changes nothing", async () => {
+    const before = String(await newest());
+    await cli(["set", "site_title=Stays"]);
+    const { out } = await cli(["rollback", before, "site_title", "--dry-run"]);
+    expect(out).toContain("dry run: 1 setting would change");
+    expect((await cli(["get", "site_title"])).out).toBe("Stays\n");
+  });
+
+  test("rollback asks on a terminal, and no is no", async () => {
+    const before = String(await newest());
+    await cli(["set", "site_title=Wrong"]);
+    const refused = await cli(["rollback", before], { terminal: 80, answers: ["n"] });
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain("Bring 1 setting back to revision");
+    expect((await cli(["get", "site_title"])).out).toBe("Wrong\n");
+    const agreed = await cli(["rollback", before], { terminal: 80, answers: ["y"] });
+    expect(agreed).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("brought back 1 setting"),
+    });
+    expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
+  });
+
+  test("rollback asks nothing with --yes, or when there is nothing to bring back", async () => {
+    const before = String(await newest());
+    expect((await cli(["rollback", before], { terminal: 80 })).out).toContain(
+      "nothing to bring back",
+    );
+    await cli(["set", "site_title=Wrong"]);
+    expect((await cli(["rollback", before, "--yes"], { terminal: 80 })).code).toBe(0);
+  });
+
+  test("rollback does what was shown: a change while somebody thinks is a conflict", async () => {
+    const before = String(await newest());
+    await cli(["set", "site_title=Wrong"]);
+    const ended = await cli(["rollback", before], {
+      terminal: 80,
+      answers: [
+        async () => {
+          await cli(["set", "announcement=meanwhile"]);
+          return "y";
+        },
+      ],
+    });
+    expect(ended.code).toBe(7);
+    expect(ended.err).toContain("announcement");
+    expect((await cli(["get", "site_title"])).out).toBe("Wrong\n");
+  });
+});

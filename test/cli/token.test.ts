@@ -1,0 +1,157 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Service, startService, TOKEN } from "./service.ts";
+import { run } from "./world.ts";
+
+const OTHER = "another-token-0123456789-0123456789";
+
+let service: Service;
+let stopped = false;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.remove());
+beforeEach(async () => {
+  const args = ["token", "set", "--database", service.database];
+  expect((await run(args, { stdin: TOKEN })).code).toBe(0);
+});
+afterEach(async () => {
+  if (stopped) await service.start();
+  stopped = false;
+});
+
+/** Ends the service until the end of the test. */
+async function stop(): Promise<void> {
+  await service.stop();
+  stopped = true;
+}
+
+const cli: Service["cli"] = (args, given) => service.cli(args, given);
+/** A command that knows nothing of the service, only of its database. */
+const offline = (...args: string[]) => run([...args, "--database", service.database]);
+
+describe("token", () => {
+  test("show prints the token", async () => {
+    expect(await cli(["token", "show"])).toEqual({ code: 0, out: `${TOKEN}\n`, err: "" });
+  });
+
+  test("reset prints the new token, and the old one is refused at once", async () => {
+    const { code, out } = await cli(["token", "reset"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^mooring-[\w-]{43}\n$/);
+    expect((await cli(["list"])).code).toBe(5);
+    expect((await cli(["list"], { env: { MOORING_TOKEN: out.trim() } })).code).toBe(0);
+  });
+
+  test("reset says on a terminal what it breaks, and asks", async () => {
+    const refused = await cli(["token", "reset"], { terminal: 80, answers: [""] });
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toContain("will be refused");
+    expect((await cli(["list"])).code).toBe(0);
+    expect((await cli(["token", "reset", "--yes"], { terminal: 80 })).code).toBe(0);
+  });
+
+  test("set takes a new one from standard input or a file, never as an argument", async () => {
+    expect((await cli(["token", "set", OTHER])).code).toBe(2);
+    expect((await cli(["token", "set"], { stdin: `${OTHER}\n` })).code).toBe(0);
+    await writeFile(join(service.folder, "token"), TOKEN);
+    const env = { MOORING_TOKEN: OTHER };
+    expect((await cli(["token", "set", "--from-file", "token"], { env })).code).toBe(0);
+    expect((await cli(["list"])).code).toBe(0);
+  });
+
+  test("set asks on a terminal, twice and without showing it", async () => {
+    const ended = await cli(["token", "set"], { terminal: 80, answers: [OTHER, OTHER, "y"] });
+    expect(ended.code).toBe(0);
+    expect(ended.err).not.toContain(OTHER);
+    const differs = await cli(["token", "set"], {
+      env: { MOORING_TOKEN: OTHER },
+      terminal: 80,
+      answers: [TOKEN, `${TOKEN}x`],
+    });
+    expect(differs.code).toBe(2);
+  });
+
+  test("set refuses a token that is too short, without repeating it", async () => {
+    const { code, err } = await cli(["token", "set"], { stdin: "short-one" });
+    expect(code).toBe(4);
+    expect(err).not.toContain("short-one");
+    expect((await cli(["token", "set"], { stdin: "" })).code).toBe(2);
+  });
+
+  test("names the action that was meant", async () => {
+    expect((await cli(["token", "rest"])).err).toContain("did you mean token reset?");
+    expect((await cli(["token", "constructor"])).code).toBe(2);
+  });
+});
+
+describe("--database", () => {
+  test("shows and resets the token of a stopped service", async () => {
+    await stop();
+    expect((await offline("token", "show")).out).toBe(`${TOKEN}\n`);
+    const { out } = await offline("token", "reset");
+    await service.start();
+    stopped = false;
+    expect((await cli(["list"])).code).toBe(5);
+    expect((await cli(["list"], { env: { MOORING_TOKEN: out.trim() } })).code).toBe(0);
+  });
+
+  test("works beside a service that runs, which refuses the old token at once", async () => {
+    const { out } = await offline("token", "reset");
+    expect((await cli(["list"])).code).toBe(5);
+    expect((await cli(["list"], { env: { MOORING_TOKEN: out.trim() } })).code).toBe(0);
+  });
+
+  test("imports into a stopped service's database, and the history says how", async () => {
+    await stop();
+    const file = join(service.folder, "site.json");
+    const settings = [{ key: "site_title", value: "Restored" }];
+    await writeFile(file, JSON.stringify({ format: "mooring-settings", version: 1, settings }));
+    expect((await offline("import", file)).code).toBe(0);
+    expect((await offline("get", "site_title")).out).toBe("Restored\n");
+    expect((await offline("history", "-n", "1")).out).toMatch(
+      /cli +cli ImportSettings +site_title/,
+    );
+  });
+
+  test("has the exit codes and words of the service", async () => {
+    await stop();
+    expect((await offline("get", "site_titel")).err).toContain("did you mean site_title?");
+    const refused = await offline("set", "default_page_size=x", "allow_indexed=y");
+    expect(refused.code).toBe(4);
+    expect(refused.err.split("\n")).toHaveLength(4);
+    expect((await offline("diff", "999")).code).toBe(3);
+  });
+
+  test.each([
+    ["a file that does not exist", ["list", "--database", "nowhere.db"], 3],
+    ["another kind of database", ["list", "--database", "postgres://user:secret@host/x"], 2],
+    ["an address beside it", ["list", "--database", "mooring.db", "--address", "a:1"], 2],
+    ["a watch", ["watch", "--database", "mooring.db"], 2],
+  ])("ends in order for %s", async (_what, args, code) => {
+    const ended = await run(args, { cwd: service.folder });
+    expect(ended.code).toBe(code);
+    expect(ended.err).not.toContain("secret");
+  });
+
+  test("opens a database with sealed secrets with the key of the service", async () => {
+    const env = { MOORING_SECRET_KEY: "0f".repeat(32) };
+    const sealed = await startService(env);
+    await sealed.stop();
+    const args = ["token", "show", "--database", sealed.database];
+    expect((await run(args, { env })).out).toBe(`${TOKEN}\n`);
+    const keyless = await run(args);
+    await sealed.remove();
+    expect(keyless).toMatchObject({ code: 1, out: "" });
+    expect(keyless.err).toContain("MOORING_SECRET_KEY");
+  });
+
+  test("makes no database where there is none, and spoils no other file", async () => {
+    const file = join(service.folder, "notes.txt");
+    await writeFile(file, "these are notes, and no database at all".repeat(100));
+    const { code, err } = await run(["list", "--database", file]);
+    expect(code).toBe(1);
+    expect(err).toContain("notes.txt");
+  });
+});

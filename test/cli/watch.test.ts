@@ -1,0 +1,194 @@
+import { create, type Message } from "@bufbuild/protobuf";
+import { type ServerWritableStream, status } from "@grpc/grpc-js";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  type WatchSettingsRequest,
+  WatchSettingsResponseSchema,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import { runCli } from "../../src/cli/cli.ts";
+import { failure, startFake } from "./fake-service.ts";
+import { type Service, startService } from "./service.ts";
+import { type Ended, start } from "./world.ts";
+
+/** A watch that runs until it is interrupted. */
+function watch(args: readonly string[], env: Record<string, string>) {
+  let interrupt: () => void = () => undefined;
+  let heard: () => void = () => undefined;
+  const pauses: number[] = [];
+  const { world, ended, out, err } = start(["watch", ...args], {
+    env,
+    world: {
+      onInterrupt: (listener) => {
+        interrupt = listener;
+        return () => undefined;
+      },
+      pause: async (ms) => {
+        pauses.push(ms);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      },
+    },
+  });
+  for (const stream of [world.stdout, world.stderr]) {
+    const { write } = stream;
+    stream.write = ((...written: Parameters<typeof write>) => {
+      queueMicrotask(() => heard());
+      return write.apply(stream, written);
+    }) as typeof write;
+  }
+  const running: Promise<Ended> = runCli(world).then(ended);
+  return {
+    running,
+    pauses,
+    /** Resolves once what was printed, to either stream, has this in it. */
+    until: (text: string) =>
+      new Promise<void>((resolve) => {
+        heard = () => {
+          if ([...out, ...err].join("").includes(text)) resolve();
+        };
+        heard();
+      }),
+    interrupt: async (): Promise<Ended> => {
+      interrupt();
+      return running;
+    },
+  };
+}
+
+describe("against a service", () => {
+  let service: Service;
+  beforeEach(async () => {
+    service = await startService();
+  });
+  afterEach(() => service.remove());
+
+  test("prints each change with its revision and actor, and ends with 0 on Ctrl-C", async () => {
+    const watching = watch([], service.env);
+    await watching.until("settings");
+    await service.cli(["set", "site_title=One", "announcement=Two"]);
+    await watching.until("site_title: OpenList → One");
+    const { code, out, err } = await watching.interrupt();
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toMatch(/^revision 1: \d+ settings\nrevision 2: [-0-9: ]+ by admin\n {2}/);
+    expect(out).toContain("→ Two");
+  });
+
+  test("prints only the keys that are asked for, their values first", async () => {
+    const watching = watch(["site_title"], service.env);
+    await watching.until("  site_title: OpenList");
+    await service.cli(["set", "announcement=not asked for"]);
+    await service.cli(["set", "site_title=asked for"]);
+    await watching.until("asked for");
+    const { out } = await watching.interrupt();
+    expect(out).not.toContain("not asked for");
+  });
+
+  test("prints one line of JSON for an event", async () => {
+    const watching = watch(["--json", "--after", "1"], service.env);
+    await service.cli(["set", "site_title=One"]);
+    await watching.until('"One"');
+    const { out } = await watching.interrupt();
+    const events = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(events.find(({ change }) => change !== undefined)).toMatchObject({
+      revision: "2",
+      change: { actor: "admin", changes: [{ key: "site_title", new_value: "One" }] },
+    });
+  });
+
+  test("goes on after a restart of the service and misses nothing", async () => {
+    const watching = watch(["--json"], service.env);
+    await watching.until("snapshot");
+    await service.cli(["set", "site_title=Before"]);
+    await watching.until("Before");
+    await service.stop();
+    await watching.until("trying again");
+    const offline = { env: { MOORING_ADDRESS: "", MOORING_TOKEN: "" } };
+    await service.cli(["set", "site_title=Meanwhile", "--database", "mooring.db"], offline);
+    await service.start();
+    await watching.until("Meanwhile");
+    await service.cli(["set", "site_title=After"]);
+    await watching.until("After");
+    const { code, out } = await watching.interrupt();
+    expect(code).toBe(0);
+    const events = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(events.filter(({ snapshot }) => snapshot !== undefined)).toHaveLength(1);
+    const revisions = events.filter(({ change }) => change).map(({ revision }) => Number(revision));
+    const first = revisions[0] ?? 0;
+    expect(revisions).toEqual(revisions.map((_, at) => first + at));
+  });
+
+  test("ends with 5 when its token is replaced and the connection breaks", async () => {
+    const watching = watch([], service.env);
+    await watching.until("settings");
+    await service.cli(["token", "reset"]);
+    await service.stop();
+    await service.start();
+    expect((await watching.running).code).toBe(5);
+  });
+});
+
+describe("against a fake, for what a service does rarely", () => {
+  const event = (revision: bigint): Message => create(WatchSettingsResponseSchema, { revision });
+  const askedAfter = (call: ServerWritableStream<Message, Message>): bigint | undefined =>
+    (call.request as WatchSettingsRequest).afterRevision;
+
+  test("ends with 6 when it never could connect", async () => {
+    const fake = await startFake({});
+    fake.stop();
+    expect((await watch([], fake.env).running).code).toBe(6);
+  });
+
+  test("comes back after each passing failure, waiting longer while nothing comes", async () => {
+    const asked: (bigint | undefined)[] = [];
+    const fake = await startFake({
+      watchSettings: (call) => {
+        asked.push(askedAfter(call));
+        if (asked.length === 1) call.write(event(5n));
+        if (asked.length === 5) call.write(event(6n));
+        else call.emit("error", failure(status.RESOURCE_EXHAUSTED, "too slow"));
+      },
+    });
+    const watching = watch(["--json"], fake.env);
+    await watching.until('"6"');
+    expect((await watching.interrupt()).code).toBe(0);
+    fake.stop();
+    expect(asked).toEqual([undefined, 5n, 5n, 5n, 5n]);
+    expect(watching.pauses).toEqual([187.5, 375, 750, 1500]);
+  });
+
+  test("begins again with everything when its revision is not kept any more", async () => {
+    const asked: (bigint | undefined)[] = [];
+    const fake = await startFake({
+      watchSettings: (call) => {
+        asked.push(askedAfter(call));
+        if (asked.length === 1) call.write(event(5n));
+        if (asked.length === 3) call.write(event(90n));
+        else if (asked.length === 1) call.emit("error", failure(status.UNAVAILABLE, "stops"));
+        else call.emit("error", failure(status.OUT_OF_RANGE, "the oldest is 50"));
+      },
+    });
+    const watching = watch(["--json"], fake.env);
+    await watching.until('"90"');
+    const { err } = await watching.interrupt();
+    fake.stop();
+    expect(asked).toEqual([undefined, 5n, undefined]);
+    expect(err).toContain("the oldest is 50; beginning again with all settings");
+  });
+
+  test("ends with 3 when the revision of --after is not kept", async () => {
+    const fake = await startFake({
+      watchSettings: (call) => {
+        call.emit("error", failure(status.OUT_OF_RANGE, "the oldest is 50"));
+      },
+    });
+    const { code, err } = await watch(["--after", "3"], fake.env).running;
+    fake.stop();
+    expect(code).toBe(3);
+    expect(err).toContain("the oldest is 50");
+  });
+});

@@ -1,0 +1,79 @@
+import { PassThrough, Writable } from "node:stream";
+import { runCli } from "../../src/cli/cli.ts";
+import type { OutputStream, World } from "../../src/cli/world.ts";
+import { openOffline } from "../../src/offline.ts";
+
+/** How a command is run; the rest is an empty environment and no terminal. */
+export interface Given {
+  readonly env?: Record<string, string | undefined>;
+  readonly cwd?: string;
+  /** Standard input, whole. */
+  readonly stdin?: string | Buffer;
+  /** Columns of a terminal that everything goes to; absent: there is none. */
+  readonly terminal?: number;
+  /** What somebody types, a line for each question; a function is what happens before. */
+  readonly answers?: readonly (string | (() => Promise<string>))[];
+  readonly world?: Partial<World>;
+}
+
+/** What a command left behind. */
+export interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command to its end. */
+export async function run(args: readonly string[], given: Given = {}): Promise<Ended> {
+  const { world, ended } = start(args, given);
+  return ended(await runCli(world));
+}
+
+/** The world of a command that is not run yet. */
+export function start(args: readonly string[], given: Given = {}) {
+  const { env = {}, cwd = process.cwd(), stdin = "", terminal, answers = [] } = given;
+  const out: string[] = [];
+  const err: string[] = [];
+  const input = Object.assign(new PassThrough(), { isTTY: terminal !== undefined });
+  if (terminal === undefined) input.end(stdin);
+  const remaining = [...answers];
+  // A person answers when there is a question.
+  const onAsked = async (text: string): Promise<void> => {
+    if (!/(: |\] )$/.test(text)) return;
+    const answer = remaining.shift() ?? "\x04";
+    input.write(`${typeof answer === "string" ? answer : await answer()}\n`);
+  };
+  const world: World = {
+    args,
+    env: { NO_COLOR: "1", ...env },
+    cwd,
+    stdin: input,
+    stdout: collector(out, terminal),
+    stderr: collector(err, terminal, onAsked),
+    openOffline,
+    now: Date.now,
+    random: () => 0.5,
+    pause: async () => undefined,
+    onInterrupt: () => () => undefined,
+    ...given.world,
+  };
+  const ended = (code: number): Ended => ({ code, out: out.join(""), err: err.join("") });
+  return { world, ended, out, err };
+}
+
+/** A stream that keeps what is written to it. */
+export function collector(
+  parts: string[],
+  columns?: number,
+  onText: (text: string) => unknown = () => undefined,
+): OutputStream {
+  const stream = new Writable({
+    decodeStrings: false,
+    write: (chunk, _encoding, done) => {
+      parts.push(String(chunk));
+      onText(String(chunk));
+      done();
+    },
+  });
+  return Object.assign(stream, columns === undefined ? {} : { isTTY: true, columns });
+}

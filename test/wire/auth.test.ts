@@ -1,0 +1,157 @@
+import {
+  create,
+  type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+} from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { publicMethods } from "../../src/rpc/interceptor/auth.ts";
+import { doors, sharedPortDoors } from "./all-doors.ts";
+import { type CallOptions, type Door, type Outcome, WireFailure } from "./door/door.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const methods = [PublicService, DriverService, SettingService].flatMap(({ methods }) => methods);
+const closed = methods.filter((method) => !publicMethods.has(method));
+const { listDriverNames } = DriverService.method;
+const { resetToken } = SettingService.method;
+
+/** What is no token, and what the refusal says. */
+const intruders: readonly (readonly [string, Record<string, string>, RegExp])[] = [
+  ["no header", {}, /missing: send it in the header/],
+  ["an empty header", { authorization: "" }, /missing/],
+  ["Bearer without a token", { authorization: "Bearer" }, /missing/],
+  ["Bearer and a space", { authorization: "Bearer " }, /missing/],
+  ["a wrong token", { authorization: "wrong" }, /wrong/],
+  ["a wrong Bearer token", { authorization: "Bearer wrong" }, /wrong/],
+  ["the beginning of the token", { authorization: TOKEN.slice(0, -1) }, /wrong/],
+  ["the token and more", { authorization: `${TOKEN}x` }, /wrong/],
+  ["the token twice", { authorization: `${TOKEN}, ${TOKEN}` }, /wrong/],
+  ["another scheme", { authorization: `Basic ${TOKEN}` }, /wrong/],
+];
+
+/** How the token may be written. */
+const keys: readonly string[] = [TOKEN, `Bearer ${TOKEN}`, `bearer ${TOKEN}`, `Bearer  ${TOKEN}`];
+
+describe("the contract", () => {
+  test("has exactly three methods that need no token", () => {
+    const open = methods.filter((method) => publicMethods.has(method)).map(({ name }) => name);
+    expect(open).toEqual(["Ping", "GetPublicSettings", "WatchPublicSettings"]);
+  });
+});
+
+describe.each(doors)("over $name", ({ open, env = {} }) => {
+  let service: TestService;
+  let door: Door;
+
+  beforeAll(async () => {
+    service = await startService({ env });
+    door = open(service);
+  });
+
+  afterAll(async () => {
+    door.close();
+    await service.stop();
+  });
+
+  test.each(intruders)("%s opens no method of the contract", async (_case, headers, message) => {
+    for (const method of closed.filter(door.carries)) {
+      const outcome = await attempt(door, method, { headers });
+      expect(outcome, method.name).toMatchObject({
+        kind: "failure",
+        code: door.codeOf(Code.Unauthenticated),
+        message: expect.stringMatching(message),
+      });
+    }
+  });
+
+  test.each(keys)("the token opens as %j", async (authorization) => {
+    const outcome = await attempt(door, listDriverNames, { headers: { authorization } });
+    expect(outcome).toMatchObject({ kind: "reply" });
+  });
+
+  test("no token that was tried stands in the log", () => {
+    expect(service.log()).not.toContain(TOKEN.slice(0, -1));
+  });
+});
+
+describe("a token that was reset", () => {
+  let first: TestService;
+  let second: TestService;
+  /** The token now. */
+  let token = TOKEN;
+
+  beforeAll(async () => {
+    first = await startService();
+    second = await startService({ folder: first.folder });
+  });
+
+  afterAll(async () => {
+    await second.stop();
+    await first.stop();
+  });
+
+  test("is refused at once on every door, in every process on the database", async () => {
+    const old = { authorization: TOKEN };
+    const opened = [first, second].flatMap((service) =>
+      sharedPortDoors.map(({ open }) => open(service)),
+    );
+    try {
+      for (const door of opened)
+        expect(await attempt(door, listDriverNames, { headers: old }), door.name).toMatchObject({
+          kind: "reply",
+        });
+      token = await reset(opened[0], TOKEN);
+      expect(token).toMatch(/^mooring-[\w-]{43}$/);
+      for (const door of opened) {
+        const before = await attempt(door, listDriverNames, { headers: old });
+        expect(before, door.name).toMatchObject({ code: door.codeOf(Code.Unauthenticated) });
+        const headers = { authorization: token };
+        const after = await attempt(door, listDriverNames, { headers });
+        expect(after, door.name).toMatchObject({ kind: "reply" });
+      }
+    } finally {
+      for (const door of opened) door.close();
+    }
+  });
+
+  test("is another one each time, whichever door resets it", async () => {
+    const seen = new Set<string>();
+    const opened = sharedPortDoors
+      .map(({ open }) => open(second))
+      .filter(({ carries }) => carries(resetToken));
+    for (const door of opened) {
+      token = await reset(door, token);
+      seen.add(token);
+      door.close();
+    }
+    expect(seen.size).toBe(opened.length);
+  });
+});
+
+async function reset(door: Door | undefined, token: string): Promise<string> {
+  const outcome = await door?.call(resetToken, create(resetToken.input), {
+    headers: { authorization: token },
+  });
+  if (outcome?.kind !== "reply") throw new Error(`the token was not reset: ${outcome?.message}`);
+  const { token: made } = outcome.message;
+  return String(made);
+}
+
+/** Calls any method, streams as well, with an empty request. */
+async function attempt(door: Door, method: DescMethod, options: CallOptions): Promise<Outcome> {
+  const request = create(method.input);
+  if (method.methodKind !== "server_streaming")
+    return door.call(method as DescMethodUnary, request, options);
+  try {
+    const events = door.watch(method as DescMethodServerStreaming, request, options);
+    for await (const message of events) return { kind: "reply", message, requestId: "" };
+    throw new Error("the stream has ended without a message");
+  } catch (error) {
+    if (error instanceof WireFailure) return { kind: "failure", ...error.failure };
+    throw error;
+  }
+}

@@ -1,0 +1,15 @@
+import type { WireCase } from "./case.ts";
+import { driverCases } from "./driver.ts";
+import { historyCases } from "./history.ts";
+import { publicCases } from "./public.ts";
+import { settingReadCases } from "./setting-read.ts";
+import { settingSaveCases } from "./setting-save.ts";
+
+/** The table: every case runs over every door. */
+export const allCases: readonly WireCase[] = [
+  ...publicCases,
+  ...driverCases,
+  ...settingReadCases,
+  ...settingSaveCases,
+  ...historyCases,
+];

@@ -1,0 +1,66 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  type Message,
+  type MessageInitShape,
+} from "@bufbuild/protobuf";
+import type { Code } from "@connectrpc/connect";
+import { TOKEN } from "../service.ts";
+
+/** Something that a client does, and what must come of it: the same over every door. */
+export interface WireCase {
+  readonly name: string;
+  readonly steps: readonly Step[];
+}
+
+/** One call and what it must answer. */
+export interface Step {
+  readonly method: DescMethodUnary;
+  readonly request: Message;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly expected: Expected;
+}
+
+/** Members of the reply (others are not looked at), or a failure. */
+export type Expected =
+  | { readonly reply: Readonly<Record<string, unknown>> }
+  | { readonly failure: ExpectedFailure };
+
+export interface ExpectedFailure {
+  readonly code: Code;
+  /** What the message says; it must fit as a whole sentence for a person does. */
+  readonly message: RegExp;
+  /** The fields that are named; undefined: not looked at. */
+  readonly fields?: readonly string[];
+}
+
+/** The headers of somebody who has the admin token. */
+export const ADMIN = { authorization: TOKEN } as const;
+/** The headers of a guest. */
+export const NOBODY: Readonly<Record<string, string>> = {};
+
+/** A case of several calls that follow one another. */
+export function wireCase(name: string, ...steps: readonly Step[]): WireCase {
+  return { name, steps };
+}
+
+/** A call that succeeds, as the admin unless other headers are given. */
+export function replies<I extends DescMessage>(
+  method: DescMethodUnary<I>,
+  request: MessageInitShape<NoInfer<I>>,
+  reply: Readonly<Record<string, unknown>> = {},
+  headers: Readonly<Record<string, string>> = ADMIN,
+): Step {
+  return { method, request: create(method.input, request), headers, expected: { reply } };
+}
+
+/** A call that fails, likewise. */
+export function fails<I extends DescMessage>(
+  method: DescMethodUnary<I>,
+  request: MessageInitShape<NoInfer<I>>,
+  failure: ExpectedFailure,
+  headers: Readonly<Record<string, string>> = ADMIN,
+): Step {
+  return { method, request: create(method.input, request), headers, expected: { failure } };
+}

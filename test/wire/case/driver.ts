@@ -1,0 +1,167 @@
+import { Code } from "@connectrpc/connect";
+import { expect } from "vitest";
+import { DriverService } from "../../../gen/mooring/v1/driver_service_pb.js";
+import { fails, replies, type WireCase, wireCase } from "./case.ts";
+
+const { listDrivers, listDriverNames, getDriver, getDriverSchema, validateDriverConfig } =
+  DriverService.method;
+
+/** Members that every config item has (contract, section 2.3). */
+const ITEM = {
+  name: expect.any(String),
+  type: expect.stringMatching(/^(string|number|float|text|select|bool)$/),
+  default: expect.any(String),
+  options: expect.any(String),
+  required: expect.any(Boolean),
+  help: expect.any(String),
+};
+
+const CONFIG = {
+  name: expect.any(String),
+  local_sort: expect.any(Boolean),
+  only_local: expect.any(Boolean),
+  only_proxy: expect.any(Boolean),
+  no_cache: expect.any(Boolean),
+  no_upload: expect.any(Boolean),
+  need_ms: expect.any(Boolean),
+  default_root: expect.any(String),
+  alert: expect.stringMatching(/^$|^(info|success|warning|danger)\|./),
+};
+
+const unknownDriver = { code: Code.NotFound, message: /\[Lokal\]/ };
+
+/** The catalogue of drivers. */
+export const driverCases: readonly WireCase[] = [
+  wireCase(
+    "the list has a template for every driver",
+    replies(
+      listDrivers,
+      {},
+      {
+        drivers: expect.objectContaining({
+          Local: expect.objectContaining({ config: expect.objectContaining({ name: "Local" }) }),
+          S3: expect.objectContaining({ config: expect.objectContaining({ name: "S3" }) }),
+        }),
+      },
+    ),
+  ),
+  wireCase(
+    "every template has all members of the contract",
+    replies(listDrivers, {}, { drivers: allAreTemplates() }),
+  ),
+  wireCase(
+    "the names come in one order",
+    replies(listDriverNames, {}, { names: sorted() }),
+    replies(listDriverNames, {}, { names: sorted() }),
+  ),
+  wireCase(
+    "one driver's template can be read by its name",
+    replies(
+      getDriver,
+      { driver: "Local" },
+      {
+        info: {
+          common: expect.arrayContaining([
+            expect.objectContaining({ ...ITEM, name: "mount_path", required: true }),
+          ]),
+          additional: expect.arrayContaining([
+            expect.objectContaining({ name: "root_folder_path" }),
+          ]),
+          config: { ...CONFIG, name: "Local", only_local: true },
+        },
+      },
+    ),
+  ),
+  wireCase(
+    "a name with a space is found",
+    replies(getDriver, { driver: "115 Cloud" }, { info: { config: { name: "115 Cloud" } } }),
+  ),
+  wireCase(
+    "an unknown driver is not found, and the message names it",
+    fails(getDriver, { driver: "Lokal" }, unknownDriver),
+    fails(getDriverSchema, { driver: "Lokal" }, unknownDriver),
+    fails(validateDriverConfig, { driver: "Lokal", values: {} }, unknownDriver),
+  ),
+  wireCase(
+    "a driver's name is case-sensitive",
+    fails(getDriver, { driver: "local" }, { code: Code.NotFound, message: /\[local\]/ }),
+  ),
+  wireCase(
+    "a missing driver is not found",
+    fails(getDriver, {}, { code: Code.NotFound, message: /driver/ }),
+  ),
+  wireCase(
+    "a driver's schema is a JSON Schema",
+    replies(
+      getDriverSchema,
+      { driver: "S3" },
+      {
+        schema: { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object" },
+      },
+    ),
+  ),
+  wireCase(
+    "a right configuration has no violations and gets its defaults",
+    replies(
+      validateDriverConfig,
+      { driver: "Local", values: { mount_path: "/a", root_folder_path: "/srv" } },
+      { violations: [], values: { mount_path: "/a", root_folder_path: "/srv" } },
+    ),
+  ),
+  wireCase(
+    "a wrong configuration is an ordinary reply with violations",
+    replies(
+      validateDriverConfig,
+      { driver: "Local", values: { nonsense: "x" } },
+      {
+        violations: expect.arrayContaining([expect.objectContaining({ field: "nonsense" })]),
+      },
+    ),
+  ),
+  wireCase(
+    "values and text_values together are refused",
+    fails(
+      validateDriverConfig,
+      { driver: "Local", values: {}, textValues: { mount_path: "/a" } },
+      { code: Code.InvalidArgument, message: /not both/, fields: ["text_values"] },
+    ),
+  ),
+];
+
+function sorted(): unknown {
+  return satisfying("names in code point order", (names: string[]) => {
+    expect(names.length).toBeGreaterThanOrEqual(12);
+    expect(names).toEqual([...names].sort());
+  });
+}
+
+interface Template {
+  readonly common: unknown;
+  readonly additional: unknown;
+  readonly config: { readonly name: string };
+}
+
+function allAreTemplates(): unknown {
+  return satisfying("a template for each name", (drivers: Record<string, Template>) => {
+    for (const [name, template] of Object.entries(drivers)) {
+      expect(template.config, name).toMatchObject({ ...CONFIG, name });
+      for (const items of [template.common, template.additional]) {
+        expect(items, name).toBeInstanceOf(Array);
+        for (const item of items as unknown[]) expect(item, name).toMatchObject(ITEM);
+      }
+    }
+  });
+}
+
+/** An asymmetric matcher from assertions, which say what is wrong themselves. */
+function satisfying<T>(name: string, check: (value: T) => void): unknown {
+  return {
+    asymmetricMatch: (value: T): boolean => {
+      check(value);
+      return true;
+    },
+    toAsymmetricMatcher: () => name,
+    toString: () => name,
+    sample: name,
+  };
+}

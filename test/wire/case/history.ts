@@ -1,0 +1,96 @@
+import { Code } from "@connectrpc/connect";
+import { expect } from "vitest";
+import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { fails, replies, type WireCase, wireCase } from "./case.ts";
+
+const {
+  saveSettings,
+  listRevisions,
+  getRevision,
+  diffRevisions,
+  rollback,
+  getSetting,
+  exportSettings,
+  importSettings,
+} = SettingService.method;
+
+/** History, rollback and backup: that each method stands behind each door. */
+export const historyCases: readonly WireCase[] = [
+  wireCase(
+    "the history says what was saved, newest first",
+    replies(saveSettings, { settings: [{ key: "favicon", value: "/one.ico" }] }),
+    replies(
+      listRevisions,
+      { pageSize: 1 },
+      {
+        revisions: [{ actor: "admin", method: "SaveSettings", keys: ["favicon"] }],
+      },
+    ),
+    replies(
+      listRevisions,
+      { key: "favicon" },
+      {
+        revisions: expect.arrayContaining([expect.objectContaining({ keys: ["favicon"] })]),
+      },
+    ),
+  ),
+  wireCase(
+    "a revision shows its changes",
+    replies(
+      getRevision,
+      { revision: 1n },
+      {
+        revision: { revision: "1" },
+        changes: expect.arrayContaining([
+          expect.objectContaining({ key: "token", secret: true, new_value: "********" }),
+        ]),
+      },
+    ),
+    fails(getRevision, { revision: 4711n }, { code: Code.NotFound, message: /4711/ }),
+  ),
+  wireCase(
+    "two revisions can be compared, and the first one brought back",
+    replies(
+      diffRevisions,
+      { from: 1n, to: 0n },
+      {
+        changes: expect.arrayContaining([
+          expect.objectContaining({ key: "favicon", new_value: "/one.ico" }),
+        ]),
+      },
+    ),
+    replies(
+      rollback,
+      { to: 1n, keys: ["favicon"] },
+      {
+        changes: [{ key: "favicon", old_value: "/one.ico" }],
+        skipped: [],
+      },
+    ),
+    replies(
+      getSetting,
+      { key: "favicon" },
+      { setting: { value: expect.not.stringMatching("one") } },
+    ),
+  ),
+  wireCase(
+    "an export can be imported again",
+    replies(
+      exportSettings,
+      {},
+      {
+        document: expect.objectContaining({ settings: expect.anything() }),
+      },
+    ),
+    fails(
+      importSettings,
+      {},
+      { code: Code.InvalidArgument, message: /document/, fields: ["document"] },
+    ),
+    fails(
+      importSettings,
+      { document: { nonsense: true } },
+      { code: Code.InvalidArgument, message: /./ },
+    ),
+  ),
+];

@@ -1,0 +1,148 @@
+import { Code } from "@connectrpc/connect";
+import { expect } from "vitest";
+import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { TOKEN } from "../service.ts";
+import { fails, replies, type WireCase, wireCase } from "./case.ts";
+
+const { listSettings, getSetting, batchGetSettings } = SettingService.method;
+
+/** Members that every setting has (contract, section 2.4). */
+const SETTING = {
+  key: expect.any(String),
+  value: expect.any(String),
+  help: expect.any(String),
+  type: expect.stringMatching(/^(string|number|bool|select|text)$/),
+  options: expect.any(String),
+  group: expect.any(Number),
+  flag: expect.any(Number),
+};
+
+/** A list with exactly these keys, in this order, of whole settings. */
+function settings(...keys: readonly string[]): unknown {
+  return keys.map((key) => expect.objectContaining({ ...SETTING, key }));
+}
+
+/** A list that has settings of these keys, in this order, among others. */
+function settingsAmongOthers(...keys: readonly string[]): unknown {
+  return {
+    asymmetricMatch: (list: { key: string }[]) => {
+      expect(list.map(({ key }) => key).filter((key) => keys.includes(key))).toEqual(keys);
+      for (const item of list) expect(item).toMatchObject(SETTING);
+      return true;
+    },
+    toString: () => `settings with ${keys.join(", ")}`,
+  };
+}
+
+/** Reading settings. */
+export const settingReadCases: readonly WireCase[] = [
+  wireCase(
+    "a list without groups has every setting, in the order of the definitions",
+    replies(
+      listSettings,
+      {},
+      {
+        settings: settingsAmongOthers("version", "site_title", "logo", "hide_files", "token"),
+      },
+    ),
+  ),
+  wireCase(
+    "the list has the token in the clear, because the pages show it",
+    replies(
+      listSettings,
+      { groups: [0] },
+      {
+        settings: expect.arrayContaining([expect.objectContaining({ key: "token", value: TOKEN })]),
+      },
+    ),
+  ),
+  wireCase(
+    "secrets are masked where the client asks so",
+    replies(
+      listSettings,
+      { groups: [0], maskSecrets: true },
+      {
+        settings: expect.arrayContaining([
+          expect.objectContaining({ key: "token", value: "********" }),
+        ]),
+      },
+    ),
+    replies(getSetting, { key: "token", maskSecrets: true }, { setting: { value: "********" } }),
+    replies(
+      batchGetSettings,
+      { keys: ["token"], maskSecrets: true },
+      {
+        settings: [{ value: "********" }],
+      },
+    ),
+  ),
+  wireCase(
+    "groups choose, and their order does not matter",
+    replies(
+      listSettings,
+      { groups: [5, 0] },
+      {
+        settings: settingsAmongOthers("token", "index_progress", "aria2_secret", "aria2_uri"),
+      },
+    ),
+    replies(
+      listSettings,
+      { groups: [0, 5] },
+      {
+        settings: settingsAmongOthers("token", "index_progress", "aria2_secret", "aria2_uri"),
+      },
+    ),
+  ),
+  wireCase(
+    "a group asked twice is listed once",
+    replies(
+      listSettings,
+      { groups: [7, 7] },
+      {
+        settings: settingsAmongOthers("sso_login_enabled", "sso_login_platform"),
+      },
+    ),
+  ),
+  wireCase(
+    "unknown groups are empty",
+    replies(listSettings, { groups: [4711] }, { settings: [] }),
+    replies(listSettings, { groups: [-1] }, { settings: [] }),
+  ),
+  wireCase(
+    "one setting is read by its key",
+    replies(
+      getSetting,
+      { key: "hide_files" },
+      {
+        setting: { ...SETTING, key: "hide_files", type: "text", group: 4, flag: 0 },
+      },
+    ),
+  ),
+  wireCase(
+    "an unknown key is not found, and the message names it",
+    fails(getSetting, { key: "no_such_key" }, { code: Code.NotFound, message: /"no_such_key"/ }),
+    fails(
+      batchGetSettings,
+      { keys: ["site_title", "no_such_key", "nor_this"] },
+      { code: Code.NotFound, message: /"no_such_key"/ },
+    ),
+  ),
+  wireCase(
+    "several settings come in the asked order, repeats kept",
+    replies(
+      batchGetSettings,
+      { keys: ["logo", "site_title", "logo"] },
+      {
+        settings: settings("logo", "site_title", "logo"),
+      },
+    ),
+  ),
+  wireCase(
+    "more keys than a batch takes are refused",
+    fails(
+      batchGetSettings,
+      { keys: Array.from({ length: 1_001 }, () => "logo") },
+      { code: Code.InvalidArgument, message: /1000/ },
+    ),
+  ),
+];

@@ -1,0 +1,66 @@
+import type {
+  DescMethod,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  JsonObject,
+  Message,
+} from "@bufbuild/protobuf";
+import { toJson } from "@bufbuild/protobuf";
+import type { Code } from "@connectrpc/connect";
+
+/** One protocol over one kind of connection, as a client of it sees the service. */
+export interface Door {
+  readonly name: string;
+  /** What the service itself calls this protocol. */
+  readonly protocol: "rest" | "connect" | "grpc-web" | "grpc";
+  /** Whether the door can carry this method at all. */
+  readonly carries: (method: DescMethod) => boolean;
+  readonly call: (
+    method: DescMethodUnary,
+    request: Message,
+    options: CallOptions,
+  ) => Promise<Outcome>;
+  /** The stream's messages as JSON; throws a WireFailure when it ends with an error. */
+  readonly watch: (
+    method: DescMethodServerStreaming,
+    request: Message,
+    options: CallOptions,
+  ) => AsyncIterable<JsonObject>;
+  /** The number that this protocol has for a canonical code. */
+  readonly codeOf: (code: Code) => number;
+  readonly close: () => void;
+}
+
+export interface CallOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** What came of a call: a reply message or a failure. */
+export type Outcome =
+  | { readonly kind: "reply"; readonly message: JsonObject; readonly requestId: string }
+  | ({ readonly kind: "failure" } & Failure);
+
+export interface Failure {
+  /** The protocol's own number: see Door.codeOf. */
+  readonly code: number;
+  readonly message: string;
+  /** Fields of google.rpc.BadRequest, or of the envelope's `data`. */
+  readonly fields: readonly string[];
+  readonly requestId: string;
+}
+
+/** A stream's end with an error. */
+export class WireFailure extends Error {
+  readonly failure: Failure;
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** A message as the contract shows it: proto names, every member present. */
+export function messageJson(desc: DescMethod["output"], message: Message): JsonObject {
+  const json = toJson(desc, message, { useProtoFieldName: true, alwaysEmitImplicit: true });
+  return json as JsonObject;
+}

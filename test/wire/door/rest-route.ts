@@ -1,0 +1,68 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { DriverService } from "../../../gen/mooring/v1/driver_service_pb.js";
+import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
+import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+
+/** A method's REST form as its documentation says it: written by hand, not read from the options. */
+export interface RestRoute {
+  readonly verb: "GET" | "POST";
+  readonly path: string;
+  /** The member that is the body, `*` for the whole request; undefined: no body. */
+  readonly body?: string;
+  /** The member that `data` stands for, `*` for the whole reply; undefined: `data` is null. */
+  readonly data?: string;
+  /** Lists that travel in one parameter, separated by commas. */
+  readonly lists?: readonly string[];
+  /** The reply is bare text. */
+  readonly text?: true;
+}
+
+const { method: open } = PublicService;
+const { method: driver } = DriverService;
+const { method: setting } = SettingService;
+
+const DRIVER = "/api/admin/driver";
+const SETTING = "/api/admin/setting";
+
+/** Every method that REST has. */
+export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod, RestRoute>([
+  [open.ping, { verb: "GET", path: "/ping", data: "message", text: true }],
+  [open.getPublicSettings, { verb: "GET", path: "/api/public/settings", data: "settings" }],
+  [open.watchPublicSettings, { verb: "GET", path: "/api/public/settings/watch", data: "*" }],
+  [driver.listDrivers, { verb: "GET", path: `${DRIVER}/list`, data: "drivers" }],
+  [driver.listDriverNames, { verb: "GET", path: `${DRIVER}/names`, data: "names" }],
+  [driver.getDriver, { verb: "GET", path: `${DRIVER}/info`, data: "info" }],
+  [driver.getDriverSchema, { verb: "GET", path: `${DRIVER}/schema`, data: "schema" }],
+  [driver.watchDrivers, { verb: "GET", path: `${DRIVER}/watch`, data: "*" }],
+  [driver.validateDriverConfig, { verb: "POST", path: `${DRIVER}/validate`, body: "*", data: "*" }],
+  [
+    setting.listSettings,
+    { verb: "GET", path: `${SETTING}/list`, data: "settings", lists: ["groups"] },
+  ],
+  [setting.getSetting, { verb: "GET", path: `${SETTING}/get`, data: "setting" }],
+  [
+    setting.batchGetSettings,
+    { verb: "GET", path: `${SETTING}/get`, data: "settings", lists: ["keys"] },
+  ],
+  [
+    setting.saveSettings,
+    { verb: "POST", path: `${SETTING}/save`, body: "settings", data: "preview" },
+  ],
+  [setting.deleteSetting, { verb: "POST", path: `${SETTING}/delete` }],
+  [setting.resetToken, { verb: "POST", path: `${SETTING}/reset_token`, data: "token" }],
+  [setting.setAria2, { verb: "POST", path: `${SETTING}/set_aria2`, body: "*", data: "version" }],
+  [
+    setting.setQbittorrent,
+    { verb: "POST", path: `${SETTING}/set_qbit`, body: "*", data: "status" },
+  ],
+  [setting.watchSettings, { verb: "GET", path: `${SETTING}/watch`, data: "*" }],
+  [setting.listRevisions, { verb: "GET", path: `${SETTING}/revisions`, data: "*" }],
+  [setting.getRevision, { verb: "GET", path: `${SETTING}/revision`, data: "*" }],
+  [setting.diffRevisions, { verb: "GET", path: `${SETTING}/diff`, data: "changes" }],
+  [setting.rollback, { verb: "POST", path: `${SETTING}/rollback`, body: "*", data: "*" }],
+  [
+    setting.exportSettings,
+    { verb: "POST", path: `${SETTING}/export`, body: "*", data: "document" },
+  ],
+  [setting.importSettings, { verb: "POST", path: `${SETTING}/import`, body: "*", data: "*" }],
+]);

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { doors } from "./all-doors.ts";
+import { allCases } from "./case/all.ts";
+import type { Expected, Step } from "./case/case.ts";
+import type { Door, Outcome } from "./door/door.ts";
+import { grpcDoor } from "./door/grpc.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+/** Each door has a service of its own, so that it finds what every other finds. */
+describe.each(doors)("over $name", ({ open, env = {} }) => {
+  let service: TestService;
+  let door: Door;
+  /** Carries what the door itself cannot. */
+  let other: Door;
+
+  beforeAll(async () => {
+    service = await startService({ env });
+    door = open(service);
+    other = grpcDoor("gRPC", service.grpcPort);
+  });
+
+  afterAll(async () => {
+    door.close();
+    other.close();
+    await service.stop();
+  });
+
+  test.each(allCases.map((one) => [one.name, one] as const))("%s", async (_case, { steps }) => {
+    for (const step of steps) {
+      const through = door.carries(step.method) ? door : other;
+      const outcome = await through.call(step.method, step.request, { headers: step.headers });
+      check(outcome, step, through);
+    }
+  });
+
+  test("no secret stands in the log", () => {
+    expect(service.log()).not.toContain(TOKEN);
+    expect(service.log()).not.toContain("Secret-");
+  });
+});
+
+function check(outcome: Outcome, { method, expected }: Step, door: Door): void {
+  expect(simplify(outcome), method.name).toMatchObject(simplifyExpected(expected, outcome, door));
+  expect(outcome.requestId, `the request id of ${method.name}`).toMatch(/^[\w.:/+=-]+$/);
+}
+
+function simplify(outcome: Outcome): Record<string, unknown> {
+  if (outcome.kind === "reply") return { reply: outcome.message };
+  const { code, message, fields } = outcome;
+  return { code, message, fields };
+}
+
+function simplifyExpected(
+  expected: Expected,
+  outcome: Outcome,
+  door: Door,
+): Record<string, unknown> {
+  if ("reply" in expected) return { reply: carried(expected.reply, outcome, door) };
+  const { code, message, fields } = expected.failure;
+  return {
+    code: door.codeOf(code),
+    message: expect.stringMatching(message),
+    ...(fields === undefined ? {} : { fields }),
+  };
+}
+
+/** REST's `data` is often one member of the reply; the others do not travel. */
+function carried(
+  reply: Readonly<Record<string, unknown>>,
+  outcome: Outcome,
+  door: Door,
+): Record<string, unknown> {
+  if (door.protocol !== "rest" || outcome.kind !== "reply") return { ...reply };
+  const travelled = Object.entries(reply).filter(([name]) => name in outcome.message);
+  return Object.fromEntries(travelled);
+}

@@ -1,0 +1,126 @@
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openFront, type TakeConnection } from "../../src/server/front.ts";
+import { http1Sender } from "./door/http.ts";
+import { startService, type TestService } from "./service.ts";
+
+/** A connection that a test writes to as it likes. */
+interface Line {
+  readonly socket: Socket;
+  /** Resolves when so much was received that the text is in it. */
+  readonly until: (text: string) => Promise<string>;
+  readonly closed: Promise<string>;
+}
+
+async function dial(port: number): Promise<Line> {
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  let received = "";
+  socket.on("data", (chunk) => {
+    received += chunk.toString("latin1");
+  });
+  socket.on("error", () => {});
+  const closed = new Promise<string>((resolve) => socket.on("close", () => resolve(received)));
+  await new Promise((resolve) => socket.once("connect", resolve));
+  const until = (text: string): Promise<string> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (!received.includes(text)) return;
+        socket.off("data", look);
+        resolve(received);
+      };
+      socket.on("data", look);
+      look();
+    });
+  return { socket, until, closed };
+}
+
+describe("one port for all protocols", () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startService();
+  });
+
+  afterAll(() => service.stop());
+
+  test.each(["P", "PR"])(
+    "a client that says only %s keeps nobody else from being served",
+    async (text) => {
+      const { socket } = await dial(service.port);
+      socket.write(text);
+      for (let count = 0; count < 3; count += 1)
+        expect((await http1Sender(service.port)("/ping")).text).toBe("pong");
+    },
+  );
+
+  test("a request that comes byte by byte is read", async () => {
+    const { socket, until } = await dial(service.port);
+    for (const letter of "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n") {
+      socket.write(letter);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await until("pong")).toMatch(/^HTTP\/1\.1 200/);
+  });
+
+  test("a method that begins like the preface of HTTP/2 is HTTP/1.1", async () => {
+    const { socket, until } = await dial(service.port);
+    socket.write("PR");
+    socket.write("OPFIND /ping HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    expect(await until("}")).toMatch(/^HTTP\/1\.1 405/);
+  });
+
+  test("several requests on one connection are answered in order", async () => {
+    const { socket, until } = await dial(service.port);
+    const ping = "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n";
+    const last = "GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    socket.write(ping + ping + last);
+    const received = await until("nothing is served at /nowhere");
+    expect(received.match(/pong/g)).toHaveLength(2);
+  });
+});
+
+describe("the port before the program is ready", () => {
+  const open = async () => {
+    const { front, address } = await openFront({ host: "127.0.0.1", port: 0 });
+    onTestFinished(() => void front.server.close());
+    if (!("port" in address)) throw new Error("no port");
+    return { front, port: address.port };
+  };
+
+  test("answers /ping itself, also when it comes in pieces, and lives on", async () => {
+    const { port } = await open();
+    for (const pieces of [
+      ["GET /ping HTTP/1.1\r\n\r\n"],
+      ["GET /p", "ing HTTP/1.0\r\n\r\n"],
+      ["G", "ET /ping HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ]) {
+      const { socket, closed } = await dial(port);
+      for (const piece of pieces) {
+        socket.write(piece);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(await closed).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\npong$/);
+    }
+  });
+
+  test("lets others wait, and hands them over with all that they have sent", async () => {
+    const { front, port } = await open();
+    const one = await dial(port);
+    one.socket.write("GET /api/public/settings HTTP/1.1\r\n");
+    one.socket.write("Host: x\r\n\r\n");
+    const two = await dial(port);
+    two.socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    // The port is alive meanwhile.
+    expect((await http1Sender(port)("/ping")).text).toBe("pong");
+    const answer =
+      (name: string): TakeConnection =>
+      (socket) => {
+        socket.once("data", (bytes) => socket.end(`${name} took ${bytes.toString().slice(0, 10)}`));
+        socket.resume();
+      };
+    front.open({ http1: answer("http1"), http2: answer("http2") });
+    expect(await one.closed).toBe("http1 took GET /api/p");
+    expect(await two.closed).toBe("http2 took PRI * HTTP");
+  });
+});

@@ -1,0 +1,308 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import {
+  create,
+  type DescMessage,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import {
+  Client,
+  type ClientOptions,
+  compressionAlgorithms,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import {
+  type ServerReflectionRequest,
+  ServerReflectionRequestSchema,
+  type ServerReflectionResponse,
+  ServerReflectionResponseSchema,
+} from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { Health, HealthCheckResponse_ServingStatus } from "../../gen/health/v1/health_pb.js";
+import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { serveTcp } from "../downloader/loopback.ts";
+import { grpcDoor } from "./door/grpc.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const { ping } = PublicService.method;
+const { listDrivers } = DriverService.method;
+const { setAria2, saveSettings, getSetting } = SettingService.method;
+const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus;
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(() => service.stop());
+
+/** Opens a client that is closed when the test ends. */
+function openClient(options: ClientOptions = {}, { port } = service): Client {
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), options);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+function admin(): Metadata {
+  const metadata = new Metadata();
+  metadata.set("authorization", TOKEN);
+  return metadata;
+}
+
+/** One call; rejects with the ServiceError. */
+function call<I extends DescMessage, O extends DescMessage>(
+  client: Client,
+  method: DescMethodUnary<I, O>,
+  request: MessageInitShape<NoInfer<I>>,
+  deadline?: number,
+): Promise<MessageShape<O>> {
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(
+      `/${method.parent.typeName}/${method.name}`,
+      (message: MessageShape<I>) => Buffer.from(toBinary(method.input, message)),
+      (bytes: Buffer) => fromBinary(method.output, bytes),
+      create(method.input, request),
+      admin(),
+      deadline === undefined ? {} : { deadline: Date.now() + deadline },
+      (error, reply) => (reply === undefined ? reject(error) : resolve(reply)),
+    );
+  });
+}
+
+function watch<I extends DescMessage, O extends DescMessage>(
+  client: Client,
+  method: DescMethodServerStreaming<I, O>,
+  request: MessageInitShape<NoInfer<I>>,
+) {
+  const stream = client.makeServerStreamRequest(
+    `/${method.parent.typeName}/${method.name}`,
+    (message: MessageShape<I>) => Buffer.from(toBinary(method.input, message)),
+    (bytes: Buffer) => fromBinary(method.output, bytes),
+    create(method.input, request),
+  );
+  const iterator: AsyncIterator<MessageShape<O>> = stream[Symbol.asyncIterator]();
+  return { stream, next: async () => (await iterator.next()).value as MessageShape<O> | undefined };
+}
+
+const failureOf = (promise: Promise<unknown>): Promise<ServiceError> =>
+  promise.then(
+    () => {
+      throw new Error("the call has succeeded");
+    },
+    (error: ServiceError) => error,
+  );
+
+describe("limits", () => {
+  test("a deadline ends the call at both ends", async () => {
+    const silent = await serveTcp(() => {});
+    const uri = `http://127.0.0.1:${silent.port}/`;
+    const error = await failureOf(call(openClient(), setAria2, { uri, secret: "" }, 300));
+    expect(error.code).toBe(status.DEADLINE_EXCEEDED);
+    // The service has let go of the server that does not answer, long before its own time-out.
+    await silent.idle();
+    expect(service.logLines()).toContainEqual(
+      expect.objectContaining({ method: "mooring.v1.SettingService/SetAria2", code: "Canceled" }),
+    );
+  });
+
+  test("a client that gives up cancels its call", async () => {
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const silent = await serveTcp(() => resolve());
+    const door = grpcDoor("gRPC", service.port);
+    const leaving = new AbortController();
+    const uri = `http://127.0.0.1:${silent.port}/`;
+    const outcome = door.call(setAria2, create(setAria2.input, { uri, secret: "" }), {
+      headers: { authorization: TOKEN },
+      signal: leaving.signal,
+    });
+    await asked;
+    leaving.abort();
+    expect(await outcome).toMatchObject({ code: status.CANCELLED });
+    door.close();
+    await silent.idle();
+  });
+
+  test("a request over 4 MiB is refused, and the connection lives on", async () => {
+    const client = openClient({ "grpc.max_send_message_length": -1 });
+    const value = "x".repeat(5 * 1024 * 1024);
+    const error = await failureOf(call(client, saveSettings, { settings: [{ key: "a", value }] }));
+    expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
+    expect((await call(client, ping, {})).message).toBe("pong");
+  });
+
+  test("a request of 3 MiB is read, and refused by the rules", async () => {
+    const value = "x".repeat(3 * 1024 * 1024);
+    const request = { settings: [{ key: "site_title", value }] };
+    const error = await failureOf(call(openClient(), saveSettings, request));
+    expect(error.code).toBe(status.INVALID_ARGUMENT);
+  });
+
+  test("gzip requests are read", async () => {
+    const client = openClient({
+      "grpc.default_compression_algorithm": compressionAlgorithms.gzip,
+    });
+    await call(client, saveSettings, {
+      settings: [{ key: "robots_txt", value: "z".repeat(9_000) }],
+    });
+    const { setting } = await call(client, getSetting, { key: "robots_txt" });
+    expect(setting?.value).toBe("z".repeat(9_000));
+    expect(Object.keys((await call(client, listDrivers, {})).drivers).length).toBeGreaterThan(12);
+  });
+
+  test("a gzip request that unfolds to more than 4 MiB is refused", async () => {
+    const client = openClient({
+      "grpc.default_compression_algorithm": compressionAlgorithms.gzip,
+      "grpc.max_send_message_length": -1,
+    });
+    const value = "x".repeat(5 * 1024 * 1024);
+    const error = await failureOf(call(client, saveSettings, { settings: [{ key: "a", value }] }));
+    expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
+  });
+
+  test("keepalive pings are answered, however many, with no call in flight", async () => {
+    const session = connect(`http://127.0.0.1:${service.port}`);
+    onTestFinished(() => session.destroy());
+    await once(session, "remoteSettings");
+    let farewell: number | undefined;
+    session.on("goaway", (code) => {
+      farewell = code;
+    });
+    for (let count = 0; count < 200; count += 1)
+      await new Promise<void>((resolve, reject) => {
+        session.ping((error) => (error === null ? resolve() : reject(error)));
+      });
+    expect(farewell).toBeUndefined();
+    expect(session.closed).toBe(false);
+  });
+});
+
+describe("what is no call of the contract", () => {
+  test("an unknown method or service is UNIMPLEMENTED", async () => {
+    for (const path of ["/mooring.v1.PublicService/Nope", "/nope.v1.Nope/Ping", "/"])
+      expect((await failureOf(raw(path, Buffer.alloc(0)))).code, path).toBe(status.UNIMPLEMENTED);
+  });
+
+  test("bytes that are no message fail that call alone", async () => {
+    const path = "/mooring.v1.SettingService/GetSetting";
+    const error = await failureOf(raw(path, Buffer.from([0xff, 0xff, 0xff, 0x01])));
+    expect([status.INTERNAL, status.INVALID_ARGUMENT]).toContain(error.code);
+    expect(error.details).not.toMatch(/node_modules|\bat /);
+    expect((await call(openClient(), ping, {})).message).toBe("pong");
+  });
+
+  const raw = (path: string, bytes: Buffer): Promise<Buffer> =>
+    new Promise((resolve, reject) => {
+      const same = (it: Buffer): Buffer => it;
+      openClient().makeUnaryRequest(path, same, same, bytes, admin(), (error, reply) =>
+        reply === undefined ? reject(error) : resolve(reply),
+      );
+    });
+});
+
+describe("health", () => {
+  const names = [
+    "",
+    "mooring.v1.PublicService",
+    "mooring.v1.DriverService",
+    "mooring.v1.SettingService",
+  ];
+
+  test("Check says SERVING of the whole and of each service, without a token", async () => {
+    for (const name of names) {
+      const reply = await call(openClient(), Health.method.check, { service: name });
+      expect(reply.status, name).toBe(SERVING);
+    }
+    const error = await failureOf(call(openClient(), Health.method.check, { service: "nope" }));
+    expect(error.code).toBe(status.NOT_FOUND);
+  });
+
+  test("List says it of all at once", async () => {
+    const { statuses } = await call(openClient(), Health.method.list, {});
+    expect(statuses).toMatchObject(
+      Object.fromEntries(names.map((name) => [name, { status: SERVING }])),
+    );
+  });
+
+  test("Watch says SERVING, and NOT_SERVING when the service stops", async () => {
+    const stopping = await startService();
+    const { next } = watch(openClient({}, stopping), Health.method.watch, {});
+    expect((await next())?.status).toBe(SERVING);
+    const stopped = stopping.stop();
+    expect((await next())?.status).toBe(NOT_SERVING);
+    await stopped;
+  });
+
+  test("Watch of an unknown service says so and goes on", async () => {
+    const { next, stream } = watch(openClient(), Health.method.watch, { service: "nope" });
+    expect((await next())?.status).toBe(SERVICE_UNKNOWN);
+    stream.on("error", () => {});
+    stream.cancel();
+  });
+});
+
+describe.each(["v1", "v1alpha"])("reflection %s", (version) => {
+  const ask = async (
+    ...questions: readonly ServerReflectionRequest["messageRequest"][]
+  ): Promise<ServerReflectionResponse[]> => {
+    const stream = openClient().makeBidiStreamRequest(
+      `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+      (message: ServerReflectionRequest) =>
+        Buffer.from(toBinary(ServerReflectionRequestSchema, message)),
+      (bytes: Buffer) => fromBinary(ServerReflectionResponseSchema, bytes),
+    );
+    for (const messageRequest of questions)
+      stream.write(create(ServerReflectionRequestSchema, { messageRequest }));
+    stream.end();
+    const answers: ServerReflectionResponse[] = [];
+    for await (const answer of stream) answers.push(answer as ServerReflectionResponse);
+    return answers;
+  };
+
+  test("lists the services", async () => {
+    const [answer] = await ask({ case: "listServices", value: "" });
+    const { messageResponse } = answer ?? {};
+    if (messageResponse?.case !== "listServicesResponse") throw new Error("no list");
+    expect(messageResponse.value.service.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([
+        "mooring.v1.PublicService",
+        "mooring.v1.DriverService",
+        "mooring.v1.SettingService",
+      ]),
+    );
+  });
+
+  test("shows the files of a symbol, in one stream of several questions", async () => {
+    const answers = await ask(
+      { case: "fileContainingSymbol", value: "mooring.v1.SettingService" },
+      { case: "fileContainingSymbol", value: "mooring.v1.SettingService.SaveSettings" },
+      { case: "fileByFilename", value: "mooring/v1/driver.proto" },
+    );
+    expect(answers).toHaveLength(3);
+    for (const { messageResponse } of answers) {
+      if (messageResponse.case !== "fileDescriptorResponse") throw new Error("no file");
+      const [first] = messageResponse.value.fileDescriptorProto;
+      const file = fromBinary(FileDescriptorProtoSchema, first ?? new Uint8Array());
+      expect(file.package).toBe("mooring.v1");
+    }
+  });
+
+  test("says of what it does not know that it is not found", async () => {
+    const [answer] = await ask({ case: "fileContainingSymbol", value: "nope.Nope" });
+    expect(answer?.messageResponse).toMatchObject({
+      case: "errorResponse",
+      value: { errorCode: status.NOT_FOUND },
+    });
+  });
+});

@@ -1,0 +1,399 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PUBLIC_MEMBERS } from "./case/public.ts";
+import { http1Sender, type SendHttp } from "./door/http.ts";
+import { type RestCase, refuses, runRestCase, STATUS_MODES, succeeds } from "./rest-case.ts";
+import { startService, type TestService, TOKEN, VERSION } from "./service.ts";
+
+const DRIVER = "/api/admin/driver";
+const SETTING = "/api/admin/setting";
+const JSON_TYPE = { "content-type": "application/json" };
+const AXIOS_TYPE = { "content-type": "application/json;charset=utf-8" };
+
+const item = (members: object): unknown => expect.objectContaining(members);
+const list = (...members: object[]): unknown => members.map(item);
+const post = (body?: unknown, headers = {}) => ({ method: "POST", body, headers });
+const save = (name: string, body: unknown, headers = {}): RestCase =>
+  succeeds(name, `${SETTING}/save`, post(body, headers), null);
+const reads = (name: string, key: string, value: string): RestCase =>
+  succeeds(name, `${SETTING}/get?key=${key}`, {}, item({ key, value }));
+
+const whole = { help: "", type: "string", options: "", group: 1, flag: 0 };
+
+/** Run one after the other on one service: some look at what an earlier one has left. */
+const cases: readonly RestCase[] = [
+  // Authorization, as the pages send it.
+  succeeds("the bare token opens", `${DRIVER}/names`, {}, expect.arrayContaining(["Local"])),
+  succeeds(
+    "so does Bearer",
+    `${DRIVER}/names`,
+    { headers: { authorization: `Bearer ${TOKEN}` } },
+    expect.arrayContaining(["Local"]),
+  ),
+  succeeds(
+    "a guest's empty header does not close the public settings",
+    "/api/public/settings",
+    { headers: { authorization: "" } },
+    item({ version: VERSION }),
+  ),
+  succeeds(
+    "nor does a stale token",
+    "/api/public/settings",
+    { headers: { authorization: "stale" } },
+    item({ version: VERSION }),
+  ),
+  refuses(
+    "a guest's empty header opens nothing else",
+    `${SETTING}/list`,
+    { headers: { authorization: "" } },
+    401,
+    /missing: send it in the header/,
+  ),
+  refuses(
+    "the token is no query parameter",
+    `${SETTING}/list?authorization=${TOKEN}&token=${TOKEN}`,
+    { headers: { authorization: "" } },
+    401,
+    /missing/,
+  ),
+
+  // Lists of settings.
+  succeeds("group asks for one group", `${SETTING}/list?group=7`, {}, allOfGroups(7)),
+  succeeds("groups asks for several", `${SETTING}/list?groups=5,0`, {}, allOfGroups(0, 5)),
+  succeeds("their comma may be escaped", `${SETTING}/list?groups=5%2C0`, {}, allOfGroups(0, 5)),
+  succeeds("groups wins over group", `${SETTING}/list?group=1&groups=5`, {}, allOfGroups(5)),
+  succeeds("also when it comes first", `${SETTING}/list?groups=5&group=1`, {}, allOfGroups(5)),
+  succeeds(
+    "an empty groups counts as absent",
+    `${SETTING}/list?groups=&group=7`,
+    {},
+    allOfGroups(7),
+  ),
+  succeeds("an empty group too: all", `${SETTING}/list?group=`, {}, wholeList()),
+  succeeds("neither: all", `${SETTING}/list`, {}, wholeList()),
+  succeeds("an unknown group is empty", `${SETTING}/list?group=4711`, {}, []),
+  succeeds("a negative one too", `${SETTING}/list?groups=-3`, {}, []),
+  refuses("a group that is no integer is named", `${SETTING}/list?group=x`, {}, 400, /"x"/),
+  refuses("a part of groups too", `${SETTING}/list?groups=5,b`, {}, 400, /"b"/),
+  refuses("group takes one group", `${SETTING}/list?group=1,2`, {}, 400, /"1,2"/),
+  refuses("a group is a whole number", `${SETTING}/list?group=1.5`, {}, 400, /"1.5"/),
+  refuses("within 32 bits", `${SETTING}/list?group=4294967296`, {}, 400, /"4294967296"/),
+  succeeds(
+    "unknown parameters are ignored",
+    `${SETTING}/list?group=7&x=%20&page`,
+    {},
+    allOfGroups(7),
+  ),
+
+  // One setting, and several.
+  succeeds(
+    "key asks for one setting",
+    `${SETTING}/get?key=hide_files`,
+    {},
+    item({ key: "hide_files", group: 4, flag: 0 }),
+  ),
+  succeeds(
+    "keys for several, in the asked order",
+    `${SETTING}/get?keys=logo,site_title`,
+    {},
+    list({ key: "logo" }, { key: "site_title" }),
+  ),
+  succeeds("one key in keys is an array", `${SETTING}/get?keys=logo`, {}, list({ key: "logo" })),
+  succeeds(
+    "the comma of keys may be escaped",
+    `${SETTING}/get?keys=logo%2Clogo`,
+    {},
+    list({ key: "logo" }, { key: "logo" }),
+  ),
+  succeeds(
+    "key wins over keys",
+    `${SETTING}/get?keys=logo&key=favicon`,
+    {},
+    item({ key: "favicon" }),
+  ),
+  succeeds(
+    "an empty key counts as absent",
+    `${SETTING}/get?key=&keys=logo`,
+    {},
+    list({ key: "logo" }),
+  ),
+  succeeds("an empty keys too", `${SETTING}/get?keys=&key=logo`, {}, item({ key: "logo" })),
+  refuses("neither is refused", `${SETTING}/get`, {}, 400, /key/),
+  refuses("both empty as well", `${SETTING}/get?key=&keys=`, {}, 400, /key/),
+  refuses("an unknown key is named", `${SETTING}/get?key=nope`, {}, 404, /"nope"/),
+  refuses("also among others", `${SETTING}/get?keys=logo,nope`, {}, 404, /"nope"/),
+
+  // Drivers.
+  succeeds(
+    "the list is an object of templates",
+    `${DRIVER}/list`,
+    {},
+    item({ Local: item({ additional: expect.any(Array) }) }),
+  ),
+  succeeds(
+    "a driver by its name",
+    `${DRIVER}/info?driver=Local`,
+    {},
+    item({ config: item({ name: "Local" }) }),
+  ),
+  succeeds(
+    "a space as %20",
+    `${DRIVER}/info?driver=115%20Cloud`,
+    {},
+    item({ config: item({ name: "115 Cloud" }) }),
+  ),
+  succeeds(
+    "a space as +",
+    `${DRIVER}/info?driver=115+Cloud`,
+    {},
+    item({ config: item({ name: "115 Cloud" }) }),
+  ),
+  refuses("an unknown driver is named", `${DRIVER}/info?driver=Nope`, {}, 404, /Nope/),
+  refuses("a missing one is not found either", `${DRIVER}/info`, {}, 404, /driver/),
+  refuses("nor an empty one", `${DRIVER}/info?driver=`, {}, 404, /driver/),
+
+  // Saving.
+  save("a save may carry only key and value", [{ key: "site_title", value: "Pier" }]),
+  reads("which is read back", "site_title", "Pier"),
+  save("or whole items, with members of newer servers", [
+    { key: "site_title", value: "Jetty", ...whole, index: 3, future: { deep: [1] } },
+  ]),
+  reads("which are read back", "site_title", "Jetty"),
+  save("or items as this server lists them", [
+    {
+      key: "site_title",
+      value: "Mole",
+      ...whole,
+      index: 1,
+      secret: false,
+      managed: false,
+      default: "x",
+      format: "",
+      revision: "12",
+    },
+  ]),
+  save("with the Content-Type of the pages", [{ key: "site_title", value: "Dock" }], AXIOS_TYPE),
+  save("without any Content-Type", '[{"key":"site_title","value":"Basin"}]'),
+  reads("which is JSON all the same", "site_title", "Basin"),
+  save("an empty array saves nothing", []),
+  save("no body neither", undefined),
+  save("nor an empty body that is announced as JSON", "", JSON_TYPE),
+  save("nor null", "null", JSON_TYPE),
+  reads("nothing has changed", "site_title", "Basin"),
+  refuses(
+    "a value of the wrong form is refused by name",
+    `${SETTING}/save`,
+    post([{ key: "default_page_size", value: "x" }]),
+    400,
+    /^default_page_size: /,
+  ),
+  refuses(
+    "a key twice",
+    `${SETTING}/save`,
+    post([
+      { key: "logo", value: "a" },
+      { key: "logo", value: "b" },
+    ]),
+    400,
+    /logo stands twice/,
+  ),
+  refuses(
+    "a changed readonly setting by its name",
+    `${SETTING}/save`,
+    post([{ key: "version", value: "v1.0.0" }]),
+    400,
+    /version/,
+  ),
+  save("an unchanged one is accepted", [{ key: "version", value: VERSION, flag: 2 }]),
+  refuses(
+    "an empty token never opens everything",
+    `${SETTING}/save`,
+    post([{ key: "token" }]),
+    400,
+    /token/,
+  ),
+  refuses(
+    "nor one by an empty text",
+    `${SETTING}/save`,
+    post([{ key: "token", value: "" }]),
+    400,
+    /32/,
+  ),
+  save("an unknown key is private", [{ key: "rest_custom", value: "1" }]),
+  succeeds(
+    "so that it is not public",
+    "/api/public/settings",
+    {},
+    expect.not.objectContaining({ rest_custom: "1" }),
+  ),
+  save("an unknown key may be public", [{ key: "rest_open", value: "1", flag: 0 }]),
+  succeeds("and then is", "/api/public/settings", {}, item({ rest_open: "1" })),
+
+  // Deleting.
+  refuses(
+    "a setting in use is not deleted",
+    `${SETTING}/delete?key=site_title`,
+    post(),
+    400,
+    /site_title/,
+  ),
+  refuses("an unknown one is not found", `${SETTING}/delete?key=nope`, post(), 404, /"nope"/),
+  refuses("nor a missing one", `${SETTING}/delete`, post(), 404, /setting/),
+  save("a setting can be made deprecated", [
+    { key: "rest_custom", value: "1", flag: 3 },
+    { key: "rest_open", value: "1", flag: 3 },
+  ]),
+  succeeds(
+    "and deleted, with no body and no Content-Type",
+    `${SETTING}/delete?key=rest_custom`,
+    post(),
+    null,
+  ),
+  succeeds(
+    "or with an empty body that is announced as JSON",
+    `${SETTING}/delete?key=rest_open`,
+    post("", JSON_TYPE),
+    null,
+  ),
+  refuses("then it is gone", `${SETTING}/get?key=rest_custom`, {}, 404, /rest_custom/),
+  save("a body of a delete does not matter", [{ key: "rest_gone", value: "1", flag: 3 }]),
+  succeeds("whatever it is", `${SETTING}/delete?key=rest_gone`, post({ key: "site_title" }), null),
+
+  // Download managers: what is refused before anybody is asked.
+  refuses(
+    "aria2 needs an address and a secret",
+    `${SETTING}/set_aria2`,
+    post({}),
+    400,
+    /"uri" is missing \(and 1 more\)/,
+  ),
+  refuses("also without any body", `${SETTING}/set_aria2`, post(), 400, /"uri" is missing/),
+  refuses(
+    "a secret that is missing",
+    `${SETTING}/set_aria2`,
+    post({ uri: "http://127.0.0.1:9/" }),
+    400,
+    /"secret" is missing/,
+  ),
+  refuses(
+    "an address of another scheme",
+    `${SETTING}/set_aria2`,
+    post({ uri: "ftp://127.0.0.1/", secret: "" }),
+    400,
+    /http:\/\/, https:\/\/, ws/,
+  ),
+  refuses("an empty address", `${SETTING}/set_aria2`, post({ uri: "", secret: "" }), 400, /./),
+  refuses(
+    "qBittorrent needs an address and a seeding time",
+    `${SETTING}/set_qbit`,
+    post({}),
+    400,
+    /"url" is missing \(and 1 more\)/,
+  ),
+  refuses(
+    "a seeding time that is negative",
+    `${SETTING}/set_qbit`,
+    post({ url: "http://127.0.0.1:9/", seedtime: "-1" }),
+    400,
+    /seedtime/,
+  ),
+  refuses(
+    "a seeding time with a fraction",
+    `${SETTING}/set_qbit`,
+    post({ url: "http://127.0.0.1:9/", seedtime: "1.5" }),
+    400,
+    /seedtime/,
+  ),
+  refuses(
+    "a seeding time that is no number",
+    `${SETTING}/set_qbit`,
+    post({ url: "http://127.0.0.1:9/", seedtime: "long" }),
+    400,
+    /seedtime/,
+  ),
+  refuses(
+    "an empty seeding time",
+    `${SETTING}/set_qbit`,
+    post({ url: "http://127.0.0.1:9/", seedtime: "" }),
+    400,
+    /seedtime/,
+  ),
+  refuses(
+    "a seeding time as text is right, so that the address is asked",
+    `${SETTING}/set_qbit`,
+    post({ url: "http://127.0.0.1:9/", seedtime: "0" }),
+    503,
+    /^qBittorrent at http:\/\/127\.0\.0\.1:9\/?: connect failed/,
+  ),
+  refuses(
+    "and so is a JSON number",
+    `${SETTING}/set_qbit`,
+    post({ url: "http://127.0.0.1:9/", seedtime: 90 }),
+    503,
+    /connect failed/,
+  ),
+
+  // The token, last of all: it changes.
+  succeeds(
+    "reset_token comes with no body and no Content-Type",
+    `${SETTING}/reset_token`,
+    post(),
+    expect.stringMatching(/^mooring-[\w-]{43}$/),
+  ),
+  refuses("the old token is refused from then on", `${SETTING}/list`, {}, 401, /wrong/),
+];
+
+describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
+  let service: TestService;
+  let send: SendHttp;
+
+  beforeAll(async () => {
+    service = await startService({ env: { MOORING_HTTP_STATUS: mode } });
+    send = http1Sender(service.port);
+  });
+
+  afterAll(() => service.stop());
+
+  test.each(cases.map((one) => [one.name, one] as const))("%s", (_name, one) =>
+    runRestCase(one, send, mode),
+  );
+
+  test("/ping is bare text, for GET and HEAD", async () => {
+    const reply = await send("/ping");
+    expect(reply).toMatchObject({ status: 200, text: "pong" });
+    expect(reply.headers["content-type"]).toMatch(/^text\/plain/);
+    expect(await send("/ping", { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
+  });
+
+  test("the public settings are text, every one, with all members of the contract", async () => {
+    const { json } = await send("/api/public/settings");
+    const { data } = json as { data: Record<string, unknown> };
+    expect(Object.keys(data)).toEqual(expect.arrayContaining([...PUBLIC_MEMBERS]));
+    for (const [key, value] of Object.entries(data)) expect(value, key).toBeTypeOf("string");
+    const { version } = data;
+    expect(version).toMatch(/^v\d+\.\d+\.\d+$/);
+  });
+
+  test("no token stands in the log", () => {
+    expect(service.log()).not.toContain(TOKEN);
+    expect(service.log()).not.toMatch(/mooring-[\w-]{43}/);
+  });
+});
+
+/** Settings of these groups only, some of each. */
+function allOfGroups(...groups: readonly number[]): unknown {
+  return expect.toSatisfy(
+    (settings: { group: number }[]) => {
+      const found = new Set(settings.map(({ group }) => group));
+      return groups.every((group) => found.has(group)) && found.size === groups.length;
+    },
+    `settings of the groups ${groups.join(", ")} only`,
+  );
+}
+
+function wholeList(): unknown {
+  return expect.toSatisfy(
+    (settings: { key: string }[]) =>
+      PUBLIC_MEMBERS.concat("token").every((key) => settings.some((one) => one.key === key)),
+    "the list of all settings",
+  );
+}

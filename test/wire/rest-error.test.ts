@@ -1,0 +1,407 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { http1Sender, type SendHttp } from "./door/http.ts";
+import { restRoutes } from "./door/rest-route.ts";
+import {
+  checkReply,
+  type RestCase,
+  refuses,
+  rejects,
+  runRestCase,
+  STATUS_MODES,
+  succeeds,
+} from "./rest-case.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const SAVE = "/api/admin/setting/save";
+const ARIA2 = "/api/admin/setting/set_aria2";
+const JSON_TYPE = { "content-type": "application/json" };
+const text = (body: string, headers = {}) => ({
+  method: "POST",
+  body,
+  headers: { ...JSON_TYPE, ...headers },
+});
+const post = (body: unknown, headers = {}) => ({ method: "POST", body, headers });
+
+const MIB = 1024 * 1024;
+
+const cases: readonly RestCase[] = [
+  // Malformed JSON.
+  refuses("a body that ends too early", SAVE, text('[{"key":'), 400, /line 1, column 9/),
+  refuses("a body that is no JSON", SAVE, text("key=value"), 400, /JSON/),
+  refuses("a comma too many", SAVE, text('[{"key":"a",}]'), 400, /column 13/),
+  refuses("two documents", SAVE, text("[][]"), 400, /column 3/),
+  refuses(
+    "bytes that are no UTF-8",
+    SAVE,
+    post(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), JSON_TYPE),
+    400,
+    /UTF-8/,
+  ),
+  refuses("a nesting without end", SAVE, text("[".repeat(100_000)), 400, /JSON|nest|deep/i),
+  refuses(
+    "a deep object in a member",
+    ARIA2,
+    text(`{"uri":${"[".repeat(5_000)}${"]".repeat(5_000)}}`),
+    400,
+    /uri|nest|deep/,
+  ),
+
+  // JSON of the wrong type.
+  refuses(
+    "a number as a value",
+    SAVE,
+    post([{ key: "site_title", value: 1 }]),
+    400,
+    /^body: \[0\]\.value: expected a string, got a number/,
+  ),
+  refuses(
+    "a boolean as a value",
+    SAVE,
+    post([{ key: "a" }, { key: "site_title", value: true }]),
+    400,
+    /\[1\]\.value: expected a string, got true or false/,
+  ),
+  refuses(
+    "an object instead of the array",
+    SAVE,
+    post({ key: "site_title", value: "x" }),
+    400,
+    /expected an array, got an object/,
+  ),
+  refuses(
+    "a text instead of the array",
+    SAVE,
+    post('"x"', JSON_TYPE),
+    400,
+    /expected an array, got a string/,
+  ),
+  refuses(
+    "a text among the items",
+    SAVE,
+    post(["x"]),
+    400,
+    /\[0\]: expected an object, got a string/,
+  ),
+  refuses("null among the items", SAVE, post([null]), 400, /\[0\]/),
+  refuses(
+    "a text as a group",
+    SAVE,
+    post([{ key: "a", value: "", group: "x" }]),
+    400,
+    /\[0\]\.group/,
+  ),
+  refuses("a number as a key", SAVE, post([{ key: 1, value: "" }]), 400, /\[0\]\.key/),
+  refuses(
+    "an array instead of the object",
+    ARIA2,
+    post([]),
+    400,
+    /expected an object, got an array/,
+  ),
+  refuses(
+    "a number as an address",
+    ARIA2,
+    post({ uri: 1, secret: "" }),
+    400,
+    /uri: expected a string/,
+  ),
+  refuses(
+    "a secret of the wrong type is not quoted",
+    ARIA2,
+    post({ uri: "http://127.0.0.1:9", secret: ["Secret-array"] }),
+    400,
+    /^(?!.*Secret-array).*secret: expected a string/,
+  ),
+  refuses(
+    "a boolean as a seeding time",
+    "/api/admin/setting/set_qbit",
+    post({ url: "http://127.0.0.1:9", seedtime: true }),
+    400,
+    /seedtime/,
+  ),
+
+  // What there is to ignore.
+  succeeds(
+    "unknown members are ignored",
+    SAVE,
+    post([{ key: "robots_txt", value: "x", "": 0, index: {}, nonsense: [null] }]),
+    null,
+  ),
+  succeeds("unknown parameters are ignored", `${SAVE}?x=1&settings=2&y`, post([]), null),
+  succeeds("a trailing & and = are ignored", "/api/public/settings?&&=&a=&", {}, expect.anything()),
+
+  // Paths and methods.
+  rejects(
+    "an unknown path",
+    "/api/admin/setting/nope",
+    {},
+    404,
+    /nothing is served at \/api\/admin\/setting\/nope/,
+  ),
+  rejects("the root", "/", {}, 404, /nothing is served/),
+  rejects(
+    "an unknown path, with POST and a body",
+    "/api/nope",
+    post({ a: 1 }),
+    404,
+    /nothing is served/,
+  ),
+  rejects("a path in other letters", "/API/public/settings", {}, 404, /nothing is served/),
+  rejects("a path with a slash too many", "/api/public/settings/", {}, 404, /nothing is served/),
+  rejects("a path that climbs", "/api/public/../public/settings", {}, 404, /nothing is served/),
+  rejects("GET where it is POST", SAVE, {}, 405, /use POST/, { allow: /^POST/ }),
+  rejects("POST where it is GET", "/api/public/settings", post({}), 405, /use GET/, {
+    allow: /^GET, HEAD/,
+  }),
+  rejects("PUT", SAVE, { method: "PUT", body: [] }, 405, /use POST/, { allow: /^POST/ }),
+  rejects("DELETE", "/ping", { method: "DELETE" }, 405, /use GET/, { allow: /^GET, HEAD/ }),
+  rejects("a method that nobody knows", "/ping", { method: "PROPFIND" }, 405, /use GET/, {
+    allow: /^GET/,
+  }),
+
+  // Content types.
+  rejects(
+    "a form",
+    SAVE,
+    text("a=b", { "content-type": "application/x-www-form-urlencoded" }),
+    415,
+    /application\/json/,
+  ),
+  rejects(
+    "plain text",
+    SAVE,
+    text("[]", { "content-type": "text/plain;charset=UTF-8" }),
+    415,
+    /application\/json/,
+  ),
+  rejects("a compressed body", SAVE, text("[]", { "content-encoding": "gzip" }), 415, /compressed/),
+
+  // Sizes.
+  rejects(
+    "a body over 1 MiB",
+    SAVE,
+    text(JSON.stringify([{ key: "a", value: "x".repeat(MIB) }])),
+    413,
+    /larger than 1048576 bytes/,
+  ),
+  rejects(
+    "a URL without end",
+    `/api/public/settings?${"x".repeat(20_000)}`,
+    {},
+    414,
+    /URL is too long/,
+  ),
+  rejects(
+    "a header without end",
+    "/api/public/settings",
+    { headers: { "x-long": "x".repeat(20_000) } },
+    431,
+    /headers are too large/,
+  ),
+  refuses(
+    "more parameters than anybody needs",
+    `/api/admin/setting/list?${"a=1&".repeat(1_001)}`,
+    {},
+    400,
+    /1000 parameters/,
+  ),
+
+  // Escapes.
+  refuses(
+    "a broken escape in a value",
+    "/api/admin/driver/info?driver=%zz",
+    {},
+    400,
+    /driver.*broken % escape/,
+  ),
+  refuses(
+    "an escape that is no UTF-8",
+    "/api/admin/driver/info?driver=%ff",
+    {},
+    400,
+    /driver.*broken % escape/,
+  ),
+  refuses("a broken escape in a name", "/api/admin/driver/info?%zz=1", {}, 400, /broken % escape/),
+  rejects("a broken escape in the path", "/api/%zz/settings", {}, 400, /check URL/),
+  refuses("a NUL", "/api/admin/driver/info?driver=%00", {}, 404, /driver/),
+  refuses(
+    "a script is written as text",
+    "/api/admin/driver/info?driver=%3Cscript%3E",
+    {},
+    404,
+    /<script>/,
+  ),
+];
+
+describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
+  let service: TestService;
+  let send: SendHttp;
+
+  beforeAll(async () => {
+    service = await startService({ env: { MOORING_HTTP_STATUS: mode } });
+    send = http1Sender(service.port);
+  });
+
+  afterAll(() => service.stop());
+
+  test.each(cases.map((one) => [one.name, one] as const))("%s", (_name, one) =>
+    runRestCase(one, send, mode),
+  );
+
+  test("a guest learns nothing of what is wrong with an admin's request", async () => {
+    for (const request of [text("{"), post({ key: 1 }), text("[]", { "content-type": "a/b" })]) {
+      const { json } = await send(SAVE, request);
+      expect(json).toMatchObject({ code: 401, message: expect.stringContaining("missing") });
+    }
+  });
+
+  test("HEAD answers as GET does, without a body", async () => {
+    for (const { verb, path } of restRoutes.values()) {
+      const headers = { authorization: TOKEN };
+      const reply = await send(path, { method: "HEAD", headers });
+      expect(reply.text).toBe("");
+      checkReply(reply);
+      if (verb === "POST") expect(reply, path).toMatchObject({ status: 405 });
+      else if (!path.endsWith("/watch")) {
+        const { status, headers: same } = await send(path, { headers });
+        expect(reply.status, path).toBe(status);
+        expect(reply.headers["content-type"], path).toBe(same["content-type"]);
+      }
+    }
+  });
+
+  test("every documented path refuses every other method, and says which one it takes", async () => {
+    for (const [path, verbs] of verbsByPath())
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter(
+        (one) => !verbs.has(one),
+      )) {
+        const reply = await send(path, { method, headers: { authorization: TOKEN } });
+        const { allow } = reply.headers;
+        expect(reply, `${method} ${path}`).toMatchObject({ status: 405, json: { code: 405 } });
+        for (const verb of verbs) expect(allow, path).toContain(verb);
+      }
+  });
+
+  test("the id of a request is the client's where it is sane, and else one of the service's own", async () => {
+    const own = await send("/ping", { headers: { "x-request-id": "trace-17" } });
+    expect(own.headers["x-request-id"]).toBe("trace-17");
+    for (const sent of ["a b", "<x>", "x".repeat(200)]) {
+      const reply = await send("/ping", { headers: { "x-request-id": sent } });
+      expect(reply.headers["x-request-id"]).toMatch(/^[\w-]+-\w+$/);
+    }
+  });
+
+  test("what is no HTTP gets an envelope, too", async () => {
+    for (const bytes of ["\r\n\r\nnonsense\r\n\r\n", "GET\r\n\r\n", "GET /ping HTTP/9.9\r\n\r\n"]) {
+      const [head, body] = (await exchange(service.port, bytes)).split("\r\n\r\n");
+      expect(head).toMatch(/^HTTP\/1\.1 (400|505)/);
+      expect(JSON.parse(body ?? "")).toMatchObject({ message: expect.any(String), data: null });
+    }
+  });
+
+  test("a client that goes away in the middle of its body hurts nobody", async () => {
+    const socket = connect(service.port, "127.0.0.1");
+    socket.write(`POST ${SAVE} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n[{`);
+    await new Promise((resolve) => socket.once("ready", resolve));
+    socket.destroy();
+    expect(await send("/ping")).toMatchObject({ text: "pong" });
+  });
+});
+
+describe("cross-origin requests", () => {
+  let open: TestService;
+  let listed: TestService;
+  const origin = "https://files.example";
+  const preflight = (method: string) => ({
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": method,
+      "access-control-request-headers": "authorization,content-type",
+    },
+  });
+  const paths = [
+    "/api/public/settings",
+    SAVE,
+    "/mooring.v1.SettingService/SaveSettings",
+    "/nowhere",
+  ];
+
+  beforeAll(async () => {
+    open = await startService();
+    listed = await startService({
+      env: { MOORING_CORS_ORIGINS: "https://other.example,http://localhost:3000" },
+    });
+  });
+
+  afterAll(async () => {
+    await open.stop();
+    await listed.stop();
+  });
+
+  test("a preflight names Authorization, on every door", async () => {
+    const send = http1Sender(open.port);
+    for (const path of paths) {
+      const reply = await send(path, preflight("POST"));
+      expect(reply.status, path).toBe(204);
+      expect(reply.headers, path).toMatchObject({
+        "access-control-allow-origin": "*",
+        "access-control-allow-headers": expect.stringMatching(/(^|, )Authorization(,|$)/),
+        "access-control-allow-methods": expect.stringContaining("POST"),
+        "access-control-max-age": expect.stringMatching(/^\d+$/),
+      });
+      expect(reply.headers["access-control-allow-credentials"], path).toBeUndefined();
+      checkReply(reply);
+    }
+  });
+
+  test("replies may be read by every origin, errors as well", async () => {
+    const send = http1Sender(open.port);
+    for (const path of [...paths, "/api/admin/setting/list"]) {
+      const { headers } = await send(path, { headers: { origin } });
+      expect(headers["access-control-allow-origin"], path).toBe("*");
+      expect(headers["access-control-expose-headers"], path).toMatch(/ETag/);
+    }
+  });
+
+  test("with a list of origins others are refused", async () => {
+    const send = http1Sender(listed.port);
+    const refused = await send("/api/public/settings", preflight("GET"));
+    expect(refused).toMatchObject({ status: 403, json: { code: 403 } });
+    const headers = { origin: "http://localhost:3000" };
+    const allowed = await send("/api/public/settings", { headers });
+    expect(allowed.headers["access-control-allow-origin"]).toBe("http://localhost:3000");
+    const { vary } = allowed.headers;
+    expect(vary).toMatch(/Origin/);
+    const other = await send("/api/public/settings", { headers: { origin } });
+    expect(other.headers["access-control-allow-origin"]).toBeUndefined();
+  });
+
+  test("OPTIONS that is no preflight names the methods", async () => {
+    const reply = await http1Sender(open.port)("/api/public/settings", { method: "OPTIONS" });
+    const { allow } = reply.headers;
+    expect(reply.status).toBe(204);
+    expect(allow).toMatch(/GET/);
+  });
+});
+
+function verbsByPath(): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { verb, path } of restRoutes.values())
+    found.set(path, (found.get(path) ?? new Set()).add(verb));
+  return found;
+}
+
+/** Sends bytes and reads to the end of the connection. */
+function exchange(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = "";
+    const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
+    socket.on("data", (chunk) => {
+      received += chunk.toString();
+    });
+    socket.on("close", () => resolve(received));
+    socket.on("error", reject);
+  });
+}

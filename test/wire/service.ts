@@ -1,0 +1,92 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { pino } from "pino";
+import { type Config, parseConfig } from "../../src/config/config.ts";
+import { type Mooring, startMooring } from "../../src/mooring.ts";
+
+/** The admin token that every test service starts with. */
+export const TOKEN = "wire-test-token-0123456789abcdefghijklmnop";
+/** The version that every test service has. */
+export const VERSION = "v9.8.7";
+
+/** A whole service on real ports of 127.0.0.1, with a database of its own. */
+export interface TestService {
+  readonly mooring: Mooring;
+  /** The port of every protocol. */
+  readonly port: number;
+  /** The port of gRPC: the same, unless MOORING_GRPC_LISTEN is given. */
+  readonly grpcPort: number;
+  /** Folder of its database, for a second process on the same file. */
+  readonly folder: string;
+  /** All that it has logged, from level debug on. */
+  readonly log: () => string;
+  /** Its log, a line each. */
+  readonly logLines: () => Record<string, unknown>[];
+  /** Ends it and removes its folder. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface TestServiceOptions {
+  /** Variables besides those that place it. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The folder of another test service's database, which this one then shares. */
+  readonly folder?: string;
+}
+
+/** Starts the service as src/main.ts does, but inside this process. */
+export async function startService(options: TestServiceOptions = {}): Promise<TestService> {
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "mooring-wire-")));
+  let log = "";
+  const sink = new Writable({
+    write: (chunk, _encoding, done) => {
+      log += String(chunk);
+      done();
+    },
+  });
+  const mooring = await startMooring(configOf(folder, options.env ?? {}), {
+    log: pino({ level: "debug", base: null }, sink),
+    version: VERSION,
+    showToken: () => {},
+  });
+  return {
+    mooring,
+    port: portOf(mooring.address),
+    grpcPort: portOf(mooring.grpcAddress),
+    folder,
+    log: () => log,
+    logLines: () =>
+      log
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    stop: async () => {
+      await mooring.stop();
+      if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function configOf(folder: string, env: Readonly<Record<string, string>>): Config {
+  const result = parseConfig({
+    args: [],
+    env: {
+      MOORING_LISTEN: "127.0.0.1:0",
+      MOORING_DATA_DIR: folder,
+      MOORING_ADMIN_TOKEN: TOKEN,
+      MOORING_SHUTDOWN_GRACE: "2s",
+      ...env,
+    },
+    cwd: folder,
+    parallelism: 1,
+    readFile: () => "",
+  });
+  if (result.kind !== "config") throw new Error(`the test's configuration: ${result.kind}`);
+  return result.config;
+}
+
+function portOf(address: Mooring["address"]): number {
+  if (!("port" in address)) throw new Error("the test service listens on no port");
+  return address.port;
+}

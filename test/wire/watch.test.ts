@@ -1,0 +1,100 @@
+import { create } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { doors } from "./all-doors.ts";
+import { PUBLIC_MEMBERS } from "./case/public.ts";
+import { type Door, WireFailure } from "./door/door.ts";
+import { grpcDoor } from "./door/grpc.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const { watchPublicSettings } = PublicService.method;
+const { watchSettings, saveSettings } = SettingService.method;
+const { watchDrivers } = DriverService.method;
+const admin = { authorization: TOKEN };
+
+const streaming = doors.filter(({ name }) => name !== "Connect GET");
+
+describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
+  let service: TestService;
+  let door: Door;
+  let writer: Door;
+
+  beforeAll(async () => {
+    service = await startService({ env });
+    door = open(service);
+    writer = grpcDoor("gRPC", service.grpcPort);
+  });
+
+  afterAll(async () => {
+    door.close();
+    writer.close();
+    await service.stop();
+  });
+
+  const save = async (key: string, value: string): Promise<void> => {
+    const request = create(saveSettings.input, { settings: [{ key, value }] });
+    const { kind } = await writer.call(saveSettings, request, { headers: admin });
+    expect(kind).toBe("reply");
+  };
+
+  test("the public settings come whole, and then each change of them", async () => {
+    const events = door.watch(watchPublicSettings, create(watchPublicSettings.input), {});
+    const iterator = events[Symbol.asyncIterator]();
+    const first = await iterator.next();
+    expect(first.value).toMatchObject({
+      snapshot: {
+        settings: Object.fromEntries(PUBLIC_MEMBERS.map((name) => [name, expect.any(String)])),
+      },
+    });
+    await save("site_title", `over ${door.name}`);
+    const second = await iterator.next();
+    expect(second.value).toMatchObject({
+      change: { set: { site_title: `over ${door.name}` }, removed: [] },
+    });
+    await iterator.return?.();
+  });
+
+  test("a stream resumes after a revision, secrets masked", async () => {
+    await save("aria2_secret", "Secret-stream");
+    const request = create(watchSettings.input, { afterRevision: 1n, keys: ["aria2_secret"] });
+    for await (const event of door.watch(watchSettings, request, { headers: admin })) {
+      expect(event).toMatchObject({
+        change: { actor: "admin", changes: [{ key: "aria2_secret", new_value: "********" }] },
+      });
+      break;
+    }
+  });
+
+  test("the drivers' stream begins with a reset for who knows nothing", async () => {
+    const request = create(watchDrivers.input);
+    for await (const event of door.watch(watchDrivers, request, { headers: admin })) {
+      expect(event).toMatchObject({ reset: true, added: [], changed: [], removed: [] });
+      break;
+    }
+  });
+
+  test("a revision that is yet to come is refused", async () => {
+    const request = create(watchSettings.input, { afterRevision: 1_000_000n });
+    const read = async (): Promise<void> => {
+      for await (const _ of door.watch(watchSettings, request, { headers: admin })) break;
+    };
+    const failure = await read().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(WireFailure);
+    expect((failure as WireFailure).failure.code).toBe(door.codeOf(Code.OutOfRange));
+  });
+
+  test("streams end with UNAVAILABLE when the service stops", async () => {
+    const stopping = await startService({ env });
+    const leaving = open(stopping);
+    const events = leaving.watch(watchPublicSettings, create(watchPublicSettings.input), {});
+    const iterator = events[Symbol.asyncIterator]();
+    await iterator.next();
+    const rest = iterator.next().catch((error: unknown) => error);
+    await stopping.stop();
+    expect(await rest).toMatchObject({ failure: { code: leaving.codeOf(Code.Unavailable) } });
+    leaving.close();
+  });
+});
