@@ -1,5 +1,10 @@
 import { readFileSync } from "node:fs";
-import type { Message } from "@bufbuild/protobuf";
+import type {
+  DescMethod,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  Message,
+} from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
@@ -49,11 +54,15 @@ function routeTable(): string {
   return ["| Route | Rpc | Token |", "|---|---|---|", ...rows].join("\n");
 }
 
-function unimplemented(desc: Method["desc"]): Method {
+function unimplemented(desc: DescMethod): Method {
   const invoke = async (): Promise<Message> => {
     throw new Error("is never called");
   };
   return desc.methodKind === "unary"
-    ? { kind: "unary", desc, invoke }
-    : { kind: "server_streaming", desc, invoke: () => ReadableStream.from<Message>([]) };
+    ? { kind: "unary", desc: desc as DescMethodUnary, invoke }
+    : {
+        kind: "server_streaming",
+        desc: desc as DescMethodServerStreaming,
+        invoke: () => ReadableStream.from<Message>([]),
+      };
 }
