@@ -77,8 +77,9 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     return started;
   };
   const admission = createAdmission((token) => services().authenticate(token));
+  const report = logCalls(log);
   const methods = bindContract(services, [
-    reportInterceptor(logCalls(log), () => performance.now()),
+    reportInterceptor(report, () => performance.now()),
     readyInterceptor(() => started !== undefined),
     checkInterceptor(admission),
   ]);
@@ -92,6 +93,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     etagPrefix: () => `${services().databaseId}-`,
     // Before the start has ended there is nothing to compare a token with.
     admit: (desc, call) => (started === undefined ? undefined : admission(desc)?.(call)),
+    refused: (error, desc, call) => report({ desc, call, duration: 0, error }),
     report: (error, { requestId }) => log.error({ err: error, requestId }, "request failed"),
   });
   const http = createHttpDoor({ requestId, gateway, cors });

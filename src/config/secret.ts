@@ -1,10 +1,10 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
 import type { Parser } from "./value.ts";
 
-const tokenLength = { min: 32, max: 1024 };
+const tokenLength = { min: 32, max: 512 };
 
 /**
- * An admin token: 32 to 1,024 visible ASCII characters without a space, because it has to fit into
+ * An admin token: 32 to 512 visible ASCII characters without a space, because it has to fit into
  * an HTTP header and into gRPC metadata as it is. The same rule holds for a token that is saved.
  */
 export const adminToken: Parser<string> = (text) => {

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Binding } from "./binding.ts";
 import { createStreaming } from "./event-exchange.ts";
-import { badRequest, type HttpFault } from "./fault.ts";
+import { badRequest, type HttpFault, toRefusal } from "./fault.ts";
 import { type GatewayOptions, tagPrefix } from "./gateway-options.ts";
 import { captureVariables, type PathParts } from "./path-match.ts";
 import { hasParameter, parseQuery, type Query } from "./query-string.ts";
@@ -47,7 +47,10 @@ export function createExchange(options: GatewayOptions, responder: Responder): E
       const parts = { path, query, body, header: call };
       message = createRequestMessage(binding.request, parts, prefix);
     } catch (error) {
-      responder.fail(call, await admitted(options, call, binding, error), binding);
+      const answer = await admitted(options, call, binding, error);
+      const refusal = toRefusal(answer);
+      if (binding && refusal) options.refused?.(refusal, binding.method.desc, call);
+      responder.fail(call, answer, binding);
       return;
     }
     try {

@@ -22,6 +22,12 @@ export function badRequest(message: string): ConnectError {
   return new ConnectError(message, Code.InvalidArgument);
 }
 
+/** What a refusal means in the vocabulary of rpcs; undefined for an error that is none. */
+export function toRefusal(error: unknown): ConnectError | undefined {
+  if (error instanceof HttpFault) return badRequest(error.message);
+  return error instanceof ConnectError ? error : undefined;
+}
+
 /** Text of a client's value for a message: quoted as JSON, cut at 64 characters. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);

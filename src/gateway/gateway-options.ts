@@ -1,4 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
 import type { Call, Method } from "../rpc/method.ts";
 import type { Cors } from "./cors.ts";
 import type { TagPrefix } from "./entity-tag.ts";
@@ -36,6 +37,11 @@ export interface GatewayOptions {
    * them. Requests that are in order go to the rpc, which checks for itself.
    */
   readonly admit?: (method: DescMethod, call: Call) => void | Promise<void>;
+  /**
+   * Told of requests for an rpc that never reach it, because the gateway or `admit` refuses them:
+   * the rpc's own interceptors hear nothing of them.
+   */
+  readonly refused?: (error: ConnectError, method: DescMethod, call: Call) => void;
   /** Told of errors whose words are masked because no client may read them. */
   readonly report?: (error: unknown, call: Call) => void;
   readonly events?: EventStreamOptions;

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import type { Server } from "node:net";
+import { lstat, unlink } from "node:fs/promises";
+import { connect, type Server } from "node:net";
 import { type Address, formatAddress } from "../config/address.ts";
 
 /**
- * Listens at an address.
+ * Listens at an address. A Unix socket that a killed process has left is replaced.
  *
  * @param variable where the address was configured, for the message.
  * @returns the address with the real port.
@@ -11,8 +12,11 @@ import { type Address, formatAddress } from "../config/address.ts";
  */
 export async function listen(server: Server, at: Address, variable: string): Promise<Address> {
   try {
-    server.listen("path" in at ? at : { ...at, ...(at.host === "" ? { host: "::" } : {}) });
-    await once(server, "listening");
+    await bind(server, at).catch(async (error: unknown) => {
+      if (!("path" in at) || !(await isAbandoned(at.path))) throw error;
+      await unlink(at.path);
+      await bind(server, at);
+    });
   } catch (error) {
     throw new Error(`cannot listen at ${formatAddress(at)} (${variable}): ${reasonOf(error)}`, {
       cause: error,
@@ -22,6 +26,29 @@ export async function listen(server: Server, at: Address, variable: string): Pro
   return typeof bound === "object" && bound !== null && "host" in at
     ? { host: at.host, port: bound.port }
     : at;
+}
+
+async function bind(server: Server, at: Address): Promise<void> {
+  server.listen("path" in at ? at : { ...at, ...(at.host === "" ? { host: "::" } : {}) });
+  await once(server, "listening");
+}
+
+/** Whether a path is a socket that a process has left behind when it was killed. */
+async function isAbandoned(path: string): Promise<boolean> {
+  const isSocket = await lstat(path).then(
+    (found) => found.isSocket(),
+    () => false,
+  );
+  if (!isSocket) return false;
+  const socket = connect({ path });
+  try {
+    await once(socket, "connect");
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
+  } finally {
+    socket.destroy();
+  }
 }
 
 function reasonOf(error: unknown): string {

@@ -126,14 +126,17 @@ export async function forgetRevisions(
     .select((eb) => eb.fn.max("revision").as("revision"))
     .executeTakeFirst();
   const last = Number(newest?.revision ?? 0);
-  const doomed = await db
+  const oldest = await db
     .selectFrom("revision")
-    .select("revision")
+    .select(["revision", "time"])
     .where("revision", "<", last)
-    .where((eb) => eb.or([eb("time", "<", notBefore), eb("revision", "<=", last - count)]))
     .orderBy("revision")
     .limit(step)
     .execute();
+  const isKept = oldest.findIndex(
+    ({ revision, time }) => Number(revision) > last - count && Number(time) >= notBefore,
+  );
+  const doomed = isKept < 0 ? oldest : oldest.slice(0, isKept);
   const end = doomed.at(-1)?.revision;
   if (end === undefined) return 0;
   // Always a range from the oldest on: a history with holes could not be watched.

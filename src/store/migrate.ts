@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import { Migrator } from "kysely/migration";
 import { StoreError } from "./error.ts";
 import { migrations } from "./migration.ts";
@@ -11,13 +11,10 @@ import type { Database } from "./schema.ts";
  * @throws StoreError when a newer program has written the database, or a step fails.
  */
 export async function migrate(db: Kysely<Database>, place: string): Promise<void> {
-  const migrator = new Migrator({
-    db,
-    provider: { getMigrations: async () => migrations },
-    migrationTableName: "migration",
-    migrationLockTableName: "migration_lock",
-  });
-  const { error } = await migrator.migrateToLatest();
+  const error = await db
+    .transaction()
+    .execute(run)
+    .catch((failure: unknown) => failure);
   if (error === undefined) return;
   if (error instanceof Error && error.message.includes("previously executed migration"))
     throw new StoreError(
@@ -26,4 +23,17 @@ export async function migrate(db: Kysely<Database>, place: string): Promise<void
       error,
     );
   throw StoreError.fromSqlite(error, place);
+}
+
+/** The migrator is handed the transaction: one of its own would begin after it has looked. */
+async function run(transaction: Transaction<Database>): Promise<void> {
+  const migrator = new Migrator({
+    db: transaction,
+    provider: { getMigrations: async () => migrations },
+    migrationTableName: "migration",
+    migrationLockTableName: "migration_lock",
+  });
+  const { error } = await migrator.migrateToLatest();
+  // Thrown, it rolls back.
+  if (error !== undefined) throw error;
 }

@@ -90,8 +90,13 @@ function batches<T>(rows: readonly T[]): T[][] {
   return result;
 }
 
-/** Writes values as they are; the revision stays. */
+/** Writes values as they are; the revision stays. What has another revision now is left alone. */
 export async function rewriteValues(db: Db, settings: readonly StoredSetting[]): Promise<void> {
-  for (const { key, value } of settings)
-    await db.updateTable("setting").set({ value }).where("key", "=", key).execute();
+  for (const { key, value, revision } of settings)
+    await db
+      .updateTable("setting")
+      .set({ value })
+      .where("key", "=", key)
+      .where("revision", "=", revision)
+      .execute();
 }

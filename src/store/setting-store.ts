@@ -145,11 +145,14 @@ export interface SettingStore {
    * after the last.
    */
   changesBetween(after: number, upTo: number): Promise<readonly StoredChange[]>;
-  /** Rewrites stored values as they are, without a revision: for sealing them anew. */
+  /**
+   * Rewrites stored values as they are, without a revision: for sealing them anew. A setting that has
+   * changed since it was read is left alone.
+   */
   rewrite(settings: readonly StoredSetting[]): Promise<void>;
   /**
    * Forgets the oldest revisions beyond the retention, at most `step` of them; the newest always
-   * stays.
+   * stays, and what stays has no gap.
    *
    * @returns how many were forgotten.
    */

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Kysely, sql, type Transaction } from "kysely";
 import { StoreError } from "./error.ts";
 import {
@@ -9,14 +8,12 @@ import {
   readOldestRevision,
   readRevisions,
 } from "./history-query.ts";
+import { untilUnlocked } from "./lock-wait.ts";
 import { migrate } from "./migrate.ts";
 import type { Database } from "./schema.ts";
 import { readDelta, readRevision, readState, rewriteValues, writeRows } from "./setting-query.ts";
 import type { SettingStore, SettingTransaction } from "./setting-store.ts";
 import { createSqliteDialect, openSqlite } from "./sqlite.ts";
-
-/** How long a write waits for the lock of another process, in milliseconds. */
-const LOCK_WAIT = 5_000;
 
 type Db = Kysely<Database> | Transaction<Database>;
 
@@ -27,31 +24,24 @@ type Db = Kysely<Database> | Transaction<Database>;
  * @throws StoreError when the file cannot be used or is newer than this program.
  */
 export async function openSqliteSettingStore(path: string): Promise<SettingStore> {
-  const handle = openSqlite(path);
+  const handle = await openSqlite(path);
   const db = new Kysely<Database>({ dialect: createSqliteDialect(handle) });
   try {
-    await migrate(db, path);
-    const databaseId = await readMeta(db, "database_id", () => randomBytes(6));
-    const fingerprintKey = await readMeta(db, "fingerprint_key", () => randomBytes(32));
-    // From here on a lock is waited for without blocking the event loop: see transact.
-    handle.pragma("busy_timeout = 0");
+    const failureOf = (error: unknown): unknown => {
+      if (error instanceof StoreError) return error;
+      if (!handle.open)
+        return new StoreError("failed", `the database ${path} is closed: this process is stopping`);
+      return isSqliteError(error) ? StoreError.fromSqlite(error, path) : error;
+    };
+    const attempt = <T>(work: () => T | Promise<T>): Promise<T> => untilUnlocked(work, failureOf);
+    await attempt(() => migrate(db, path));
+    const databaseId = await attempt(() => readMeta(db, "database_id", () => randomBytes(6)));
+    const fingerprintKey = await attempt(() =>
+      readMeta(db, "fingerprint_key", () => randomBytes(32)),
+    );
     const dataVersion = handle.prepare<[], number>("pragma data_version").pluck();
     let seenVersion = dataVersion.get();
 
-    const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
-      const giveUp = Date.now() + LOCK_WAIT;
-      for (;;) {
-        try {
-          return await work();
-        } catch (error) {
-          if (error instanceof StoreError) throw error;
-          const failure = isSqliteError(error) ? StoreError.fromSqlite(error, path) : undefined;
-          if (failure === undefined) throw error;
-          if (failure.failure !== "busy" || Date.now() > giveUp) throw failure;
-          await sleep(2 + Math.random() * 8);
-        }
-      }
-    };
     // The version is read inside the transaction: what is read there is what the version names.
     const reading = <T>(work: (db: Db) => Promise<T>): Promise<T> =>
       attempt(() =>
@@ -62,7 +52,8 @@ export async function openSqliteSettingStore(path: string): Promise<SettingStore
             seenVersion = dataVersion.get();
             return result;
           } finally {
-            await sql`commit`.execute(connection);
+            // SQLite itself has ended it after some failures.
+            if (handle.inTransaction) await sql`commit`.execute(connection);
           }
         }),
       );
@@ -73,7 +64,13 @@ export async function openSqliteSettingStore(path: string): Promise<SettingStore
     return {
       databaseId,
       fingerprintKey: Buffer.from(fingerprintKey, "base64url"),
-      changedElsewhere: () => dataVersion.get() !== seenVersion,
+      changedElsewhere: () => {
+        try {
+          return dataVersion.get() !== seenVersion;
+        } catch (error) {
+          throw failureOf(error);
+        }
+      },
       load: () => reading(readState),
       delta: (after) => reading((trx) => readDelta(trx, after)),
       transact: (work) =>
@@ -87,7 +84,11 @@ export async function openSqliteSettingStore(path: string): Promise<SettingStore
       listRevisions: (filter) => attempt(() => readRevisions(db, filter)),
       commits: (after, upTo, limit) => attempt(() => readCommits(db, after, upTo, limit)),
       changesBetween: (after, upTo) => attempt(() => readChangesBetween(db, after, upTo)),
-      rewrite: (settings) => writing((trx) => rewriteValues(trx, settings)),
+      rewrite: async (settings) => {
+        await writing((trx) => rewriteValues(trx, settings));
+        // What stood there before is still in the log. Another process may keep it from going now.
+        await attempt(() => handle.pragma("wal_checkpoint(TRUNCATE)"));
+      },
       compact: (retention, step) => writing((trx) => forgetRevisions(trx, retention, step)),
       close: () => db.destroy(),
     };

@@ -153,7 +153,7 @@ describe("problems", () => {
     [{ args: ["--listen=5244"] }, /^--listen "5244" /],
     [{ env: { MOORING_DATABASE_URL: "postgresql://h/db" } }, /has only sqlite, sqlite:PATH/],
     [{ env: { MOORING_ADMIN_TOKEN: "x".repeat(31) } }, /is shorter than 32 characters/],
-    [{ env: { MOORING_ADMIN_TOKEN: "x".repeat(1025) } }, /is longer than 1024 characters/],
+    [{ env: { MOORING_ADMIN_TOKEN: "x".repeat(513) } }, /is longer than 512 characters/],
     [{ env: { MOORING_ADMIN_TOKEN: "ü".repeat(32) } }, /not ASCII/],
     [{ env: { MOORING_HTTP_STATUS: "200" } }, /"200" is not one of envelope, code/],
     [{ env: { MOORING_LOG_LEVEL: "loud" } }, /not one of fatal, error, .*silent/],

@@ -20,7 +20,7 @@ import {
   type ServiceError,
   status,
 } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type ServerReflectionRequest,
   ServerReflectionRequestSchema,
@@ -112,9 +112,9 @@ describe("limits", () => {
     expect(error.code).toBe(status.DEADLINE_EXCEEDED);
     // The service has let go of the server that does not answer, long before its own time-out.
     await silent.idle();
-    expect(service.logLines()).toContainEqual(
-      expect.objectContaining({ method: "mooring.v1.SettingService/SetAria2", code: "Canceled" }),
-    );
+    const method = "mooring.v1.SettingService/SetAria2";
+    const cancelled = expect.objectContaining({ method, code: "Canceled" });
+    await vi.waitFor(() => expect(service.logLines()).toContainEqual(cancelled), 10_000);
   });
 
   test("a client that gives up cancels its call", async () => {

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { http1Sender, type SendHttp } from "./door/http.ts";
+import { http1Sender, http2Sender, type SendHttp } from "./door/http.ts";
 import { restRoutes } from "./door/rest-route.ts";
 import {
   checkReply,
@@ -306,6 +306,35 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
     await new Promise((resolve) => socket.once("ready", resolve));
     socket.destroy();
     expect(await send("/ping")).toMatchObject({ text: "pong" });
+  });
+});
+
+describe("over HTTP/2", () => {
+  let service: TestService;
+  let sender: ReturnType<typeof http2Sender>;
+  // The limit of HTTP/2 headers is another one: a stream with longer ones is refused.
+  const shared = cases.filter(({ code }) => code !== 414 && code !== 431);
+
+  beforeAll(async () => {
+    service = await startService();
+    sender = http2Sender(service.port);
+  });
+
+  afterAll(async () => {
+    sender.close();
+    await service.stop();
+  });
+
+  test.each(shared.map((one) => [one.name, one] as const))("%s", (_name, one) =>
+    runRestCase(one, sender.send, "envelope"),
+  );
+
+  test("headers without end fail their own connection only", async () => {
+    const other = http2Sender(service.port);
+    const headers = { "x-long": "x".repeat(80_000) };
+    await expect(other.send("/ping", { headers })).rejects.toThrow();
+    other.close();
+    expect(await sender.send("/ping")).toMatchObject({ status: 200, text: "pong" });
   });
 });
 

@@ -67,7 +67,7 @@ export function watchHandlers(source: () => WatchSource): {
         after = Number(first.revision);
         yield wanted === undefined ? first : onlyKeys(first, wanted);
       }
-      yield* events(source().feed, after, call.signal, settingsBookmark, (commit) =>
+      yield* events(source(), after, call.signal, settingsBookmark, (commit) =>
         wanted === undefined ? settingsEvent(commit) : settingsChanged(commit, wanted),
       );
     },
@@ -78,7 +78,7 @@ export function watchHandlers(source: () => WatchSource): {
         after = Number(first.revision);
         yield first;
       }
-      yield* events(source().feed, after, call.signal, publicBookmark, publicEvent);
+      yield* events(source(), after, call.signal, publicBookmark, publicEvent);
     },
   };
 }
@@ -88,12 +88,14 @@ export function watchHandlers(source: () => WatchSource): {
  * that do not, and when nothing happens.
  */
 async function* events<E>(
-  feed: Feed,
+  { feed, publicReads }: WatchSource,
   start: number,
   signal: AbortSignal,
   bookmark: (revision: number) => E,
   eventOf: (commit: RevisionCommit) => E | undefined,
 ): AsyncIterable<E> {
+  // Another process may have told the reader of a revision that this one has not looked for yet.
+  if (start > feed.head) await publicReads.fresh();
   let sent = start;
   let seen = start;
   for await (const commits of feed.read(start, signal)) {

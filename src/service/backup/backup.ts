@@ -2,6 +2,7 @@ import type { RevisionOrigin } from "../../store/setting-store.ts";
 import { invalid, type Violation } from "../error.ts";
 import type { Draft } from "../setting/draft.ts";
 import type { Engine } from "../setting/engine.ts";
+import { isRetired } from "../setting/item.ts";
 import { decideItems, problemOf } from "../setting/save.ts";
 import { normalizeStoredValue } from "../setting/value.ts";
 import type { Changed, ChangeOptions } from "../setting/writer.ts";
@@ -80,7 +81,11 @@ function planOn(
   managedBy: (key: string) => string | undefined,
 ): ImportPlan {
   return planImport(backup, {
-    current: draft.get,
+    // Of what an earlier version defined, too, only the value counts.
+    current: (key) => {
+      const item = draft.get(key);
+      return item && { ...item, definition: item.definition ?? (isRetired(item) || undefined) };
+    },
     normalize: ({ key, value }: BackupSetting) => {
       const definition = draft.get(key)?.definition;
       return definition === undefined ? value : normalizeStoredValue(definition, value);

@@ -50,7 +50,7 @@ export function publicChange(
   { changes }: RevisionCommit,
   definitionOf: (key: string) => SettingDefinition | undefined,
 ): PublicChange | undefined {
-  const set: Record<string, string> = {};
+  const set = new Map<string, string>();
   const removed: string[] = [];
   for (const { key, oldValue, newValue, oldDefinition, newDefinition } of changes) {
     const known = definitionOf(key)?.flag;
@@ -58,8 +58,10 @@ export function publicChange(
       const flag = known ?? parseDefinition(definition)?.flag;
       return value !== null && (flag === FLAG.public || flag === FLAG.readonly);
     };
-    if (isOpen(newValue, newDefinition)) set[key] = newValue ?? "";
+    if (isOpen(newValue, newDefinition)) set.set(key, newValue ?? "");
     else if (isOpen(oldValue, oldDefinition)) removed.push(key);
   }
-  return Object.keys(set).length === 0 && removed.length === 0 ? undefined : { set, removed };
+  if (set.size === 0 && removed.length === 0) return undefined;
+  // Any text may be a key: an assignment to "__proto__" would be lost.
+  return { set: Object.fromEntries(set), removed };
 }

@@ -32,7 +32,11 @@ export function toCommit(
   return { ...origin, revision, time, changes };
 }
 
-function toChange({ key, before, after }: ItemReplacement, codec: ItemCodec): StoredChange {
+/** What the history keeps of one replaced item. */
+export function toChange(
+  { key, before, after }: ItemReplacement,
+  codec: Pick<ItemCodec, "hash">,
+): StoredChange {
   const value = (item: SettingItem | undefined) =>
     item === undefined || item.secret ? null : item.value;
   const hash = (item: SettingItem | undefined) =>

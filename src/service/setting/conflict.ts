@@ -1,6 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import type { RevisionSummary, SettingStore } from "../../store/setting-store.ts";
 import { ServiceError } from "../error.ts";
+import type { Draft } from "./draft.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** Changes that the message names at most. */
 const NAMED = 3;
@@ -44,4 +46,49 @@ export async function explainConflict(
 function tell({ revision, time, actor, door, keys }: RevisionSummary): string {
   const listed = keys.length > NAMED ? `${keys.slice(0, NAMED).join(", ")} …` : keys.join(", ");
   return `revision ${revision} by ${actor} (${door}) at ${new Date(time).toISOString()}: ${listed}`;
+}
+
+/** What a client expects of one setting. */
+export interface Expectation {
+  readonly key: string;
+  /** That it has not changed since; undefined: nothing. */
+  readonly expectedRevision?: number | undefined;
+}
+
+/** Whether a revision is expected of a setting that is not there; asked before anything is read. */
+export function expectsAbsent(inputs: readonly Expectation[], base: Snapshot): boolean {
+  return inputs.some((input) => isAbsent(input, base));
+}
+
+function isAbsent({ key, expectedRevision = 0 }: Expectation, base: Snapshot): boolean {
+  return expectedRevision > 0 && base.get(key) === undefined;
+}
+
+/**
+ * A setting that is not there has no revision of its own: the history says when it was deleted.
+ *
+ * @throws ABORTED when that was after the expected revision.
+ */
+export async function refuseDeleted(
+  inputs: readonly Expectation[],
+  base: Snapshot,
+  store: Pick<SettingStore, "listRevisions">,
+): Promise<void> {
+  for (const input of inputs.filter((one) => isAbsent(one, base))) {
+    const { key, expectedRevision = 0 } = input;
+    const [last] = await store.listRevisions({ key, limit: 1 });
+    if (last !== undefined && last.revision > expectedRevision)
+      throw await explainConflict(new RevisionConflict(expectedRevision, key), store);
+  }
+}
+
+/** As refuseDeleted, for what was deleted after the history was read. */
+export function refuseDeletedSince(
+  draft: Draft,
+  inputs: readonly Expectation[],
+  base: Snapshot,
+): void {
+  for (const { key, expectedRevision = 0 } of inputs)
+    if (expectedRevision > 0 && base.get(key) !== undefined && draft.get(key) === undefined)
+      throw new RevisionConflict(expectedRevision, key);
 }

@@ -7,6 +7,8 @@ export interface Base {
   /** The highest position of a custom setting. */
   readonly lastPosition: number;
   get(key: string): SettingItem | undefined;
+  /** All keys, in no order. */
+  keys(): Iterable<string>;
 }
 
 /**
@@ -37,8 +39,13 @@ export function createDraft(base: Base): Draft {
     added += 1;
     return base.lastPosition + added;
   };
+  function* keys(): Iterable<string> {
+    for (const key of base.keys()) if (!staged.has(key)) yield key;
+    for (const [key, item] of staged) if (item !== undefined) yield key;
+  }
   return {
     revision: base.revision,
+    keys,
     get lastPosition() {
       return base.lastPosition + added;
     },

@@ -1,20 +1,18 @@
-import { Code } from "@connectrpc/connect";
 import { StoreError } from "../../store/error.ts";
 import type {
   RevisionCommit,
   RevisionOrigin,
   SettingStore,
   StoredDelta,
-  StoredSetting,
   StoredState,
 } from "../../store/setting-store.ts";
-import { ServiceError } from "../error.ts";
 import type { Fingerprint } from "../secret/fingerprint.ts";
-import { createSealer, type Sealer } from "../secret/sealer.ts";
-import type { ItemCodec } from "./commit.ts";
+import type { Sealer } from "../secret/sealer.ts";
+import { writeFailure } from "../store-failure.ts";
+import { createCodec } from "./codec.ts";
 import type { SettingDefinition } from "./definition.ts";
-import { itemFromStored, itemToStored, knownItem, type SettingItem } from "./item.ts";
-import { createSnapshot, type Snapshot } from "./snapshot.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
+import type { Snapshot } from "./snapshot.ts";
 import {
   type Changed,
   type ChangeOptions,
@@ -39,9 +37,9 @@ export interface EngineDeps {
 /** Hears of every commit of any process on the database, in order, once it is visible. */
 export interface CommitListener {
   append(commits: readonly RevisionCommit[]): void;
-  /** There were too many to hand over; they are in the history. */
+  /** There were too many to hand over; those that are kept are in the history. */
   skipTo(revision: number): void;
-  /** The database is another one, or an older state of it. */
+  /** The database is an older state of itself. */
   reset(revision: number): void;
 }
 
@@ -86,8 +84,10 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
 
   const catchUp = (news: StoredDelta | StoredState): Snapshot => {
     if (!("changed" in news)) {
+      const isOlder = news.revision < snapshot.revision;
       snapshot = codec.snapshotOf(news);
-      listener?.reset(news.revision);
+      if (isOlder) listener?.reset(news.revision);
+      else listener?.skipTo(news.revision);
       return snapshot;
     }
     // A call that began earlier may have finished later.
@@ -110,15 +110,29 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     listener?.append(committed.map(({ commit }) => commit));
   };
 
-  const refresh = async (): Promise<Snapshot> => {
+  /** Whether something was read, or tried to be, that is not in the snapshot yet. */
+  let isBehind = false;
+  const read = async (): Promise<Snapshot> => {
+    isBehind = true;
     try {
-      return catchUp((await store.delta(snapshot.revision)) ?? (await store.load()));
+      catchUp((await store.delta(snapshot.revision)) ?? (await store.load()));
+      isBehind = false;
     } catch (error) {
       // A secret that does not open may be a new token: going on with the old one would let it in.
       if (!(error instanceof StoreError)) throw error;
       // Reads are served from memory while the database is out of reach.
       deps.onReadFailure(error);
-      return snapshot;
+    }
+    return snapshot;
+  };
+
+  const refresh = oneAtATime(read);
+  const isStale = (): boolean => {
+    try {
+      return store.changedElsewhere();
+    } catch (error) {
+      deps.onReadFailure(error);
+      return false;
     }
   };
 
@@ -133,65 +147,17 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
 
   return {
     snapshot: () => snapshot,
-    fresh: () => {
-      try {
-        return store.changedElsewhere() ? refresh() : snapshot;
-      } catch (error) {
-        deps.onReadFailure(error);
-        return snapshot;
-      }
-    },
+    // What is being read may be what this call asks for, though the store has seen it by now.
+    fresh: () => (isBehind || refresh.isRunning() || isStale() ? refresh.run() : snapshot),
     change: (origin, decide, options) =>
-      writer.change(origin, decide, options).catch(explainStoreFailure),
+      writer.change(origin, decide, options).catch((error: unknown) => {
+        throw writeFailure(error);
+      }),
     listen: (to) => {
       listener = to;
     },
     touch: () => {
       snapshot = snapshot.with(snapshot.revision, []);
-    },
-  };
-}
-
-interface Codec extends ItemCodec {
-  fromStored(row: StoredSetting): SettingItem;
-  /** What is there when nothing is stored for a key: a known setting's default. */
-  absent(key: string): SettingItem | undefined;
-  snapshotOf(state: StoredState): Snapshot;
-}
-
-/** Stores a value as it is, escaped where it looks like a sealed one. */
-const unsealed = createSealer([]);
-
-/** Between rows, whose secrets are sealed, and items. */
-function createCodec({ definitions, sealer, fingerprint }: EngineDeps): Codec {
-  const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
-  const fromStored = (row: StoredSetting): SettingItem => {
-    const definition = definitionOf.get(row.key);
-    const value = sealer.open(row.key, row.value);
-    return itemFromStored(value === row.value ? row : { ...row, value }, definition);
-  };
-  const absent = (key: string): SettingItem | undefined => {
-    const definition = definitionOf.get(key);
-    return definition && knownItem(definition);
-  };
-  return {
-    fromStored,
-    absent,
-    hash: fingerprint,
-    toStored: (item) => {
-      const row = itemToStored(item);
-      const { seal } = item.secret ? sealer : unsealed;
-      return { ...row, value: seal(item.key, item.value) };
-    },
-    snapshotOf: ({ revision, settings }) => {
-      const stored = new Map(settings.map((row) => [row.key, row]));
-      const known = definitions.map(({ key }) => {
-        const row = stored.get(key);
-        return row === undefined ? absent(key) : fromStored(row);
-      });
-      const others = settings.filter((row) => !definitionOf.has(row.key)).map(fromStored);
-      const items = [...known, ...others].filter((item) => item !== undefined);
-      return createSnapshot(revision, items);
     },
   };
 }
@@ -212,10 +178,4 @@ async function reseal(
       value: sealer.seal(row.key, snapshot.get(row.key)?.value ?? ""),
     })),
   );
-}
-
-function explainStoreFailure(error: unknown): never {
-  if (!(error instanceof StoreError)) throw error;
-  const code = error.failure === "full" ? Code.ResourceExhausted : Code.Unavailable;
-  throw new ServiceError(code, `nothing was saved: ${error.message}`, { cause: error });
 }

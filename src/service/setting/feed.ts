@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import type { RevisionCommit, SettingStore } from "../../store/setting-store.ts";
 import { ServiceError, unavailable } from "../error.ts";
+import { readFailure } from "../store-failure.ts";
 
 /** How far a reader may fall behind before it is dropped, in bytes of commits. */
 const MAX_LAG = 4 * 1024 * 1024;
@@ -50,6 +51,8 @@ export function createFeed(deps: {
   let entries: Entry[] = [];
   let head = deps.revision;
   let bytes = 0;
+  /** Bytes of all commits but the newest: one large commit alone makes nobody slow. */
+  let beforeHead = 0;
   let epoch = 0;
   let closed = false;
   const sleepers = new Set<() => void>();
@@ -94,13 +97,16 @@ export function createFeed(deps: {
       if (closed) throw unavailable("the service stops; resume in a moment, or elsewhere");
       if (epoch !== began) throw replaced();
       if (after === head) {
-        offset = bytes;
         await sleep(signal);
+        // Whoever waits is not behind, however much has come.
+        offset = bytes;
         if (!signal.aborted && !closed && after === head && epoch === began) yield [];
         continue;
       }
-      if (offset !== undefined && bytes - offset > MAX_LAG) throw tooSlow(after);
-      const batch = fromMemory(after) ?? (await fromHistory(store, after, head));
+      if (offset !== undefined && beforeHead - offset > MAX_LAG) throw tooSlow(after);
+      const batch = fromMemory(after) ?? (await fromHistory(store, after, head).catch(tell));
+      // What was read may be the other database's.
+      if (epoch !== began) throw replaced();
       const last = batch.at(-1)?.revision ?? after;
       if (last === head) offset = bytes;
       after = last;
@@ -117,6 +123,7 @@ export function createFeed(deps: {
         if (commit.revision <= head) continue;
         if (commit.revision > head + 1) entries = [];
         entries.push({ commit, offset: bytes });
+        beforeHead = bytes;
         bytes += sizeOf(commit);
         head = commit.revision;
       }
@@ -141,6 +148,10 @@ export function createFeed(deps: {
     },
     read,
   };
+}
+
+function tell(error: unknown): never {
+  throw readFailure(error);
 }
 
 async function fromHistory(

@@ -3,16 +3,12 @@ import type {
   RevisionCommit,
   RevisionFilter,
   RevisionSummary,
-  SettingStore,
   StoredChange,
 } from "../../store/setting-store.ts";
 import { invalid, notFound, ServiceError } from "../error.ts";
-import type { Fingerprint } from "../secret/fingerprint.ts";
+import { explained, type HistoryStore } from "../store-failure.ts";
 import { isVoid } from "./change.ts";
-import { parseDefinition } from "./commit.ts";
-import type { Draft } from "./draft.ts";
 import type { Engine } from "./engine.ts";
-import { FLAG } from "./item.ts";
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 1_000;
@@ -44,21 +40,14 @@ export interface History {
    * @throws as get.
    */
   diff(from: number, to: number): Promise<readonly StoredChange[]>;
-  /**
-   * What has to be undone to be back at a revision: what happened since, as one change for each key.
-   *
-   * @throws as get.
-   */
-  since(revision: number): Promise<readonly StoredChange[]>;
 }
 
-export function createHistory({
-  store,
-  engine,
-}: {
-  readonly store: SettingStore;
+export function createHistory(deps: {
+  readonly store: HistoryStore;
   readonly engine: Engine;
 }): History {
+  const { engine } = deps;
+  const store = explained(deps.store);
   const newest = (): number => engine.snapshot().revision;
   /** A state is known when every change after it is. */
   const checkState = async (revision: number): Promise<void> => {
@@ -96,7 +85,6 @@ export function createHistory({
       throw notFound(`there is no revision ${revision}; the newest is ${newest()}`);
     },
     diff: (from, to) => between(from, to === 0 ? newest() : to),
-    since: (revision) => between(revision, newest()),
   };
 }
 
@@ -117,72 +105,4 @@ function reverse(change: StoredChange): StoredChange {
     oldDefinition: change.newDefinition,
     newDefinition: change.oldDefinition,
   };
-}
-
-/** A setting that was left as it is. */
-export interface Skipped {
-  readonly key: string;
-  readonly reason: string;
-}
-
-/**
- * Undoes changes on a draft.
- *
- * @returns what can't be brought back, and why.
- */
-export function decideRollback(
-  draft: Draft,
-  since: readonly StoredChange[],
-  { fingerprint, managedBy }: RollbackRules,
-): Skipped[] {
-  const skipped: Skipped[] = [];
-  for (const change of since) {
-    const reason = undo(draft, change, fingerprint, managedBy(change.key));
-    if (reason !== undefined) skipped.push({ key: change.key, reason });
-  }
-  return skipped;
-}
-
-export interface RollbackRules {
-  readonly fingerprint: Fingerprint;
-  /** Which file manages a key; undefined: none does. */
-  readonly managedBy: (key: string) => string | undefined;
-}
-
-function undo(
-  draft: Draft,
-  change: StoredChange,
-  fingerprint: Fingerprint,
-  manager: string | undefined,
-): string | undefined {
-  const { key, oldValue, oldHash } = change;
-  const current = draft.get(key);
-  if (oldHash !== null)
-    return current !== undefined && fingerprint(current.value) === oldHash
-      ? undefined
-      : "is secret: the history does not keep its value; set it anew";
-  if (oldValue === null) {
-    draft.delete(key);
-    return undefined;
-  }
-  if (current?.flag === FLAG.readonly && current.definition !== undefined)
-    return current.value === oldValue ? undefined : "is readonly: the program sets it";
-  if (manager !== undefined)
-    return current?.value === oldValue ? undefined : `is managed by ${manager}`;
-  if (current?.definition !== undefined) {
-    draft.put({ ...current, value: oldValue });
-    return undefined;
-  }
-  const definition = parseDefinition(change.oldDefinition);
-  if (definition === undefined) return "was a setting of an earlier version of the program";
-  draft.put({
-    key,
-    value: oldValue,
-    ...definition,
-    secret: false,
-    position: current?.position ?? draft.nextPosition(),
-    revision: 0,
-    definition: undefined,
-  });
-  return undefined;
 }

@@ -18,6 +18,8 @@ export interface SettingItem {
   readonly position: number;
   /** The revision that wrote the value last; 0: it is the default. */
   readonly revision: number;
+  /** `known`: defined by this version of the program or by an earlier one. `custom`: by a client. */
+  readonly origin: StoredSetting["origin"];
   /** The program's definition; undefined for custom and deprecated settings. */
   readonly definition: SettingDefinition | undefined;
 }
@@ -39,6 +41,7 @@ export function knownItem(
     secret: definition.secret,
     position: 0,
     revision,
+    origin: "known",
     definition,
   });
 }
@@ -63,6 +66,7 @@ export function itemFromStored(
     secret: row.origin === "known" && row.flag === FLAG.private,
     position: row.position,
     revision: row.revision,
+    origin: row.origin,
     definition: undefined,
   });
 }
@@ -76,11 +80,21 @@ export function itemToStored(item: SettingItem): StoredSetting {
     options: item.options,
     help: item.help,
     group: item.group,
-    flag: item.flag,
-    origin: item.definition === undefined ? "custom" : "known",
+    flag: isRetired(item) ? retiredFlag(item) : item.flag,
+    origin: item.origin,
     position: item.position,
     revision: item.revision,
   };
+}
+
+/** Whether an earlier version of the program defined it: a client can change its value only. */
+export function isRetired({ origin, definition }: SettingItem): boolean {
+  return origin === "known" && definition === undefined;
+}
+
+/** That it is deprecated follows from what is defined; whether it is secret must be kept. */
+function retiredFlag({ secret }: SettingItem): number {
+  return secret ? FLAG.private : FLAG.deprecated;
 }
 
 /** Whether anybody may read it without a token (contract, section 2.5). */

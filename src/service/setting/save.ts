@@ -103,9 +103,9 @@ function decideItem(draft: Draft, input: SettingInput, path: string): Violation[
     ];
   // What was masked when it was read is unchanged.
   if (current?.secret === true && input.value === MASK) return [];
-  return current?.definition === undefined
-    ? decideCustom(draft, input, input.value, current, path)
-    : decideKnown(draft, current, input.value, path);
+  return current?.origin === "known"
+    ? decideKnown(draft, current, input.value, path)
+    : decideCustom(draft, input, input.value, current, path);
 }
 
 /** Only the value counts: a client cannot make a private setting public. */
@@ -136,7 +136,7 @@ function checkKnown(current: SettingItem, value: string): string | undefined {
   if (current.flag === FLAG.readonly)
     return "is readonly: the program sets it; leave it out or send it back unchanged";
   if (current.key === TOKEN_KEY) return checkToken(value);
-  return current.definition && checkValue(current.definition, value);
+  return checkValue(current.definition ?? customDefinition(current), value);
 }
 
 function decideCustom(
@@ -157,6 +157,7 @@ function decideCustom(
     secret: current?.secret ?? false,
     position: current?.position ?? draft.nextPosition(),
     revision: current?.revision ?? 0,
+    origin: "custom",
     definition: undefined,
   };
   const violations = checkCustomDefinition(item).map(({ field, description }) => ({

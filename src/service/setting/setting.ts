@@ -1,14 +1,22 @@
 import { Code } from "@connectrpc/connect";
 import type { Aria2Client } from "../../downloader/aria2.ts";
 import type { QbittorrentClient } from "../../downloader/qbittorrent.ts";
-import type { RevisionOrigin, SettingStore } from "../../store/setting-store.ts";
+import type { RevisionOrigin } from "../../store/setting-store.ts";
 import { failedPrecondition, invalid, notFound, ServiceError, type Violation } from "../error.ts";
 import type { Fingerprint } from "../secret/fingerprint.ts";
-import { explainConflict, RevisionConflict } from "./conflict.ts";
+import { explained, type HistoryStore } from "../store-failure.ts";
+import {
+  expectsAbsent,
+  explainConflict,
+  RevisionConflict,
+  refuseDeleted,
+  refuseDeletedSince,
+} from "./conflict.ts";
 import type { Draft } from "./draft.ts";
 import type { Engine } from "./engine.ts";
-import { decideRollback, type History, type Skipped } from "./history.ts";
+import type { History } from "./history.ts";
 import { FLAG, type SettingItem } from "./item.ts";
+import { changesAfter, decideRollback, type Skipped } from "./rollback.ts";
 import { decideSave, decideValue, MAX_SAVE_ITEMS, type SettingInput } from "./save.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
@@ -16,7 +24,7 @@ import type { Changed, ChangeOptions } from "./writer.ts";
 
 export interface SettingServiceDeps {
   readonly engine: Engine;
-  readonly store: SettingStore;
+  readonly store: HistoryStore;
   readonly history: History;
   readonly fingerprint: Fingerprint;
   readonly aria2: Aria2Client;
@@ -91,8 +99,9 @@ export interface SettingService {
 }
 
 export function createSettingService(deps: SettingServiceDeps): SettingService {
-  const { engine, managedBy } = deps;
+  const { engine, history, fingerprint, managedBy } = deps;
   const { snapshot } = engine;
+  const store = explained(deps.store);
   const get = (key: string): SettingItem => {
     const item = snapshot().get(key);
     if (item === undefined) throw unknownSetting(key);
@@ -114,7 +123,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
         options,
       )
       .catch(async (error: unknown) => {
-        throw error instanceof RevisionConflict ? await explainConflict(error, deps.store) : error;
+        throw error instanceof RevisionConflict ? await explainConflict(error, store) : error;
       });
   /** Sets known settings for a client, as a save would. */
   const set = (origin: RevisionOrigin, values: Record<string, string>): Promise<Changed<void>> =>
@@ -133,20 +142,29 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       checkBatch(keys);
       return keys.map(get);
     },
-    save: (inputs, origin, conditions = {}) =>
-      change(origin, conditions, (draft) => decideSave(draft, inputs, { managedBy })),
+    save: async (inputs, origin, conditions = {}) => {
+      const base = snapshot();
+      if (expectsAbsent(inputs, base))
+        await refuseDeleted(inputs.slice(0, MAX_SAVE_ITEMS), base, store);
+      return change(origin, conditions, (draft) => {
+        refuseDeletedSince(draft, inputs, base);
+        decideSave(draft, inputs, { managedBy });
+      });
+    },
     delete: (key, origin, conditions = {}) =>
       change(origin, {}, (draft) => decideDelete(draft, key, conditions.expectedRevision)),
     rollback: async ({ revision, keys }, origin, conditions = {}) => {
-      for (const key of keys) if (snapshot().get(key) === undefined) await knownOnce(deps, key);
-      const wanted = new Set(keys);
-      const since = await deps.history.since(revision);
-      const undone = since.filter(({ key }) => wanted.size === 0 || wanted.has(key));
-      const newest = snapshot().revision;
+      for (const key of keys) if (snapshot().get(key) === undefined) await knownOnce(key, store);
+      const wanted = (key: string): boolean => keys.length === 0 || keys.includes(key);
+      const base = snapshot();
+      const before = await history.diff(revision, base.revision);
+      const known = new Set(before.map(({ key }) => key));
       return change(origin, conditions, (draft) => {
-        // What happened in between is not in `since`.
-        if (draft.revision !== newest) throw new RevisionConflict(newest);
-        return decideRollback(draft, undone, { fingerprint: deps.fingerprint, managedBy });
+        // An older database has taken the place of the one that the history was read from.
+        if (draft.revision < base.revision) throw new RevisionConflict(base.revision);
+        const later = changesAfter(base, draft, fingerprint).filter(({ key }) => !known.has(key));
+        const undone = [...before, ...later].filter(({ key }) => wanted(key));
+        return decideRollback(draft, undone, { fingerprint, managedBy });
       });
     },
     resetToken: async (origin) => {
@@ -177,7 +195,7 @@ function unknownSetting(key: string): ServiceError {
 }
 
 /** A deleted setting can be brought back; a key that never was one is a slip. */
-async function knownOnce({ store }: SettingServiceDeps, key: string): Promise<void> {
+async function knownOnce(key: string, store: HistoryStore): Promise<void> {
   const [known] = await store.listRevisions({ key, limit: 1 });
   if (known === undefined) throw unknownSetting(key);
 }

@@ -144,8 +144,12 @@ function decideAll(
   const decided = new Map<string, SettingItem | undefined>();
   let { revision, lastPosition } = snapshot;
   const get = (key: string) => (decided.has(key) ? decided.get(key) : snapshot.get(key));
+  function* keys(): Iterable<string> {
+    for (const { key } of snapshot.items()) if (!decided.has(key)) yield key;
+    for (const [key, item] of decided) if (item !== undefined) yield key;
+  }
   for (const job of jobs) {
-    const base: Base = { revision, lastPosition, get };
+    const base: Base = { revision, lastPosition, get, keys };
     const draft = createDraft(base);
     try {
       const result = job.decide(draft);

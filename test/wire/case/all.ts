@@ -1,9 +1,11 @@
 import type { WireCase } from "./case.ts";
+import { downloaderCases } from "./downloader.ts";
 import { driverCases } from "./driver.ts";
 import { historyCases } from "./history.ts";
 import { publicCases } from "./public.ts";
 import { settingReadCases } from "./setting-read.ts";
 import { settingSaveCases } from "./setting-save.ts";
+import { tokenCases } from "./token.ts";
 
 /** The table: every case runs over every door. */
 export const allCases: readonly WireCase[] = [
@@ -12,4 +14,6 @@ export const allCases: readonly WireCase[] = [
   ...settingReadCases,
   ...settingSaveCases,
   ...historyCases,
+  ...downloaderCases,
+  ...tokenCases,
 ];

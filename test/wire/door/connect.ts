@@ -1,4 +1,4 @@
-import type { DescMethod, DescMethodServerStreaming, Message } from "@bufbuild/protobuf";
+import type { DescMethodServerStreaming, Message } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { ConnectError, type Transport } from "@connectrpc/connect";
 import {
@@ -102,9 +102,4 @@ function failureOf(thrown: unknown): Failure {
       .flatMap(({ fieldViolations }) => fieldViolations.map(({ field }) => field)),
     requestId: error.metadata.get("x-request-id") ?? "",
   };
-}
-
-/** Whether a method is a read, which clients may repeat and caches may keep. */
-export function isRead(method: DescMethod): boolean {
-  return method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }

@@ -1,0 +1,202 @@
+import { spawnSync } from "node:child_process";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../downloader/program.ts";
+import { http1Sender } from "../wire/door/http.ts";
+import { type MooringOptions, runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
+
+const env = { MOORING_ADMIN_TOKEN: TOKEN };
+const headers = { authorization: TOKEN };
+
+/** The one sentence with which a start fails. */
+async function refusalOf(options: MooringOptions): Promise<string> {
+  const mooring = runMooring({ ...options, env: { ...env, ...options.env } });
+  expect(await mooring.ended).toBe(1);
+  const lines = mooring.stderr().trimEnd().split("\n");
+  expect(lines, mooring.stderr()).toHaveLength(1);
+  expect(mooring.stderr()).not.toMatch(/\bat .*:\d|SQLITE_|StoreError/);
+  return lines[0] ?? "";
+}
+
+/** A database of this program in a folder, with nothing running on it. */
+async function madeDatabase(folder: string): Promise<string> {
+  const mooring = await startedMooring({ folder, env });
+  mooring.kill("SIGTERM");
+  expect(await mooring.ended).toBe(0);
+  return join(folder, "mooring.db");
+}
+
+/** Holds the write lock, as another program may, until it is told to let go. */
+function lock(path: string): { release: () => void } {
+  const other = new DatabaseSync(path);
+  other.exec("begin exclusive");
+  let held = true;
+  const release = (): void => {
+    if (held) other.close();
+    held = false;
+  };
+  onTestFinished(release);
+  return { release };
+}
+
+describe("a start that finds", () => {
+  test("no folder for the database says so", async () => {
+    const folder = await testFolder();
+    const url = `sqlite:${join(folder, "missing", "mooring.db")}`;
+    const said = await refusalOf({ folder, env: { MOORING_DATABASE_URL: url } });
+    expect(said).toMatch(/^mooring: the folder .*missing .*does not exist: create it/);
+  });
+
+  test("a data folder that cannot be made says so", async () => {
+    const folder = await testFolder();
+    const path = join(folder, "file");
+    await writeFile(path, "");
+    const said = await refusalOf({ folder, env: { MOORING_DATA_DIR: join(path, "data") } });
+    expect(said).toMatch(/^mooring: the data directory .* cannot be made/);
+  });
+
+  test("a folder where the file should be says so", async () => {
+    const folder = await testFolder();
+    await mkdir(join(folder, "mooring.db"));
+    expect(await refusalOf({ folder })).toMatch(/is not a file/);
+  });
+
+  test("something that is no database leaves it as it is", async () => {
+    const folder = await testFolder();
+    for (const text of [
+      "short",
+      "no database at all, but long enough to look like one\n".repeat(90),
+    ]) {
+      await writeFile(join(folder, "mooring.db"), text);
+      expect(await refusalOf({ folder })).toMatch(/is no SQLite database/);
+      expect(await readFile(join(folder, "mooring.db"), "utf8")).toBe(text);
+    }
+  });
+
+  test("another program's database leaves it as it is", async () => {
+    const folder = await testFolder();
+    const other = new DatabaseSync(join(folder, "mooring.db"));
+    other.exec("create table theirs (id integer)");
+    other.close();
+    expect(await refusalOf({ folder })).toMatch(/is a database of another program/);
+  });
+
+  test("a database of a newer version says so", async () => {
+    const folder = await testFolder();
+    const newer = new DatabaseSync(await madeDatabase(folder));
+    newer.exec("insert into migration (name, timestamp) values ('9999_later', '2999-01-01')");
+    newer.close();
+    expect(await refusalOf({ folder })).toMatch(/newer Mooring/);
+  });
+
+  test("a damaged database says so", async () => {
+    const folder = await testFolder();
+    const path = await madeDatabase(folder);
+    const bytes = await readFile(path);
+    await writeFile(path, bytes.fill(0x5a, 4_096));
+    expect(await refusalOf({ folder })).toMatch(/damaged|could not be read/);
+  });
+
+  test("a lock that stays says who may hold it", async () => {
+    const folder = await testFolder();
+    lock(await madeDatabase(folder));
+    expect(await refusalOf({ folder })).toMatch(/is locked by another program/);
+  });
+
+  test("a file that it may not write says so", async (context) => {
+    context.skip(process.getuid?.() === 0, "root may write everything");
+    const folder = await testFolder();
+    await chmod(await madeDatabase(folder), 0o400);
+    expect(await refusalOf({ folder })).toMatch(/read-only|cannot be opened/);
+  });
+
+  test("a full disk says so", async (context) => {
+    const folder = await testFolder();
+    context.skip(!mountSmall(folder, 16), "this process may not mount a small disk");
+    expect(await refusalOf({ folder })).toMatch(/disk is full: free some space/);
+  });
+});
+
+describe("while the database is not open yet", () => {
+  test("/ping answers, other calls are told to wait, and then all is served", async () => {
+    const folder = await testFolder();
+    const { release } = lock(await madeDatabase(folder));
+    const port = await freePort();
+    const listen = { ...env, MOORING_LISTEN: `127.0.0.1:${port}` };
+    const mooring = runMooring({ folder, env: listen });
+    const send = http1Sender(port);
+    await patiently(async () => (await send("/ping")).text === "pong");
+    expect((await send("/api/public/settings")).json).toMatchObject({ code: 503 });
+    expect((await send("/api/admin/setting/list", { headers })).json).toMatchObject({ code: 503 });
+    expect((await send("/ping")).text).toBe("pong");
+    release();
+    await mooring.serving;
+    expect((await send("/api/admin/setting/list", { headers })).json).toMatchObject({ code: 200 });
+  });
+});
+
+describe("while it runs", () => {
+  const save = { method: "POST", body: [{ key: "site_title", value: "x" }], headers } as const;
+
+  test("a lock of another program is UNAVAILABLE, and reads are still served", async () => {
+    const folder = await testFolder();
+    const mooring = await startedMooring({ folder, env });
+    const send = http1Sender(mooring.port());
+    const { release } = lock(join(folder, "mooring.db"));
+    const saving = send("/api/admin/setting/save", save);
+    expect((await send("/api/public/settings")).json).toMatchObject({ code: 200 });
+    expect((await send("/api/admin/setting/list", { headers })).json).toMatchObject({ code: 200 });
+    expect((await saving).json).toMatchObject({
+      code: 503,
+      message: expect.stringContaining("locked"),
+    });
+    release();
+    expect((await send("/api/admin/setting/save", save)).json).toMatchObject({ code: 200 });
+  });
+
+  test("a full disk is RESOURCE_EXHAUSTED, and reads are still served", async (context) => {
+    const folder = await testFolder();
+    context.skip(!mountSmall(folder, 2_048), "this process may not mount a small disk");
+    const mooring = await startedMooring({ folder, env });
+    const send = http1Sender(mooring.port());
+    await fill(join(folder, "ballast"));
+    const body = [{ key: "robots_txt", value: "x".repeat(60_000) }];
+    const full = await send("/api/admin/setting/save", { ...save, body });
+    expect(full.json).toMatchObject({ code: 429, message: expect.stringContaining("full") });
+    expect((await send("/api/public/settings")).json).toMatchObject({ code: 200 });
+    expect((await send("/api/admin/setting/list", { headers })).json).toMatchObject({ code: 200 });
+    await writeFile(join(folder, "ballast"), "");
+    expect((await send("/api/admin/setting/save", { ...save, body })).json).toMatchObject({
+      code: 200,
+    });
+  });
+});
+
+/** Puts a disk of so many KiB in the place of a folder. @returns false where that is not allowed. */
+function mountSmall(folder: string, size: number): boolean {
+  const options = ["-t", "tmpfs", "-o", `size=${size}k`, "tmpfs", folder];
+  const { status } = spawnSync("mount", options);
+  if (status !== 0) return false;
+  onTestFinished(() => void spawnSync("umount", ["-l", folder]));
+  return true;
+}
+
+/** Writes until the disk is full. */
+async function fill(path: string): Promise<void> {
+  for (let size = 1 << 20; size >= 1_024; size /= 2)
+    for (;;) {
+      const written = await writeFile(path, Buffer.alloc(size), { flag: "a" }).then(
+        () => true,
+        () => false,
+      );
+      if (!written) break;
+    }
+}
+
+/** Tries again until something holds. */
+async function patiently(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds().catch(() => false)))
+    await new Promise((resolve) => setTimeout(resolve, 10));
+}

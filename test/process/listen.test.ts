@@ -1,0 +1,141 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { Client, credentials } from "@grpc/grpc-js";
+import { describe, expect, test } from "vitest";
+import { http1Sender } from "../wire/door/http.ts";
+import { type MooringProcess, runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
+
+const env = { MOORING_ADMIN_TOKEN: TOKEN };
+const headers = { authorization: TOKEN };
+
+function pingAt(socketPath: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ socketPath, path: "/ping", agent: false });
+    outgoing.on("response", (incoming) => text(incoming).then(resolve, reject));
+    outgoing.on("error", reject).end();
+  });
+}
+
+function grpcPingAt(target: string): Promise<string> {
+  const client = new Client(target, credentials.createInsecure());
+  const same = (bytes: Buffer): Buffer => bytes;
+  return new Promise<string>((resolve, reject) => {
+    const path = "/mooring.v1.PublicService/Ping";
+    client.makeUnaryRequest(path, same, same, Buffer.alloc(0), (error, reply) =>
+      reply === undefined ? reject(error) : resolve(reply.toString("latin1")),
+    );
+  }).finally(() => client.close());
+}
+
+async function end(mooring: MooringProcess): Promise<void> {
+  mooring.kill("SIGTERM");
+  expect(await mooring.ended).toBe(0);
+}
+
+describe("a Unix socket", () => {
+  test("carries every protocol, and is gone after the end", async () => {
+    const folder = await testFolder();
+    const path = join(folder, "mooring.sock");
+    const mooring = await startedMooring({
+      folder,
+      env: { ...env, MOORING_LISTEN: `unix:${path}` },
+    });
+    expect(await pingAt(path)).toBe("pong");
+    expect(await grpcPingAt(`unix:${path}`)).toContain("pong");
+    await end(mooring);
+    await expect(pingAt(path)).rejects.toThrow("ENOENT");
+  });
+
+  test("that a killed process has left is used again", async () => {
+    const folder = await testFolder();
+    const path = join(folder, "mooring.sock");
+    const options = { folder, env: { ...env, MOORING_LISTEN: `unix:${path}` } };
+    const killed = await startedMooring(options);
+    killed.kill("SIGKILL");
+    await killed.ended;
+    const next = await startedMooring(options);
+    expect(await pingAt(path)).toBe("pong");
+    await end(next);
+  });
+
+  test("of another program that runs is left alone", async () => {
+    const folder = await testFolder();
+    const path = join(folder, "mooring.sock");
+    const options = { folder, env: { ...env, MOORING_LISTEN: `unix:${path}` } };
+    await startedMooring(options);
+    const second = runMooring(options);
+    expect(await second.ended).toBe(1);
+    expect(second.stderr()).toMatch(/MOORING_LISTEN.*another program listens there/);
+    expect(await pingAt(path)).toBe("pong");
+  });
+
+  test("does not take the place of a file", async () => {
+    const folder = await testFolder();
+    const path = join(folder, "precious.txt");
+    await writeFile(path, "precious");
+    const mooring = runMooring({ folder, env: { ...env, MOORING_LISTEN: `unix:${path}` } });
+    expect(await mooring.ended).toBe(1);
+    expect(mooring.stderr()).toMatch(/^mooring: cannot listen at .*\(MOORING_LISTEN\): .*\n$/);
+    expect(await readFile(path, "utf8")).toBe("precious");
+  });
+});
+
+describe("MOORING_WORKERS", () => {
+  const workers = { ...env, MOORING_WORKERS: "2" };
+  const READ = "/api/admin/setting/get?key=site_title";
+
+  test("serves by several processes, which agree on everything", async () => {
+    const mooring = await startedMooring({ folder: await testFolder(), env: workers });
+    await mooring.logged(({ msg }) => msg === "all workers serve");
+    const send = http1Sender(mooring.port());
+    for (let round = 0; round < 6; round += 1) {
+      const body = [{ key: "site_title", value: `round ${round}` }];
+      await send("/api/admin/setting/save", { method: "POST", body, headers });
+      for (let read = 0; read < 4; read += 1)
+        expect((await send(READ, { headers })).json).toMatchObject({
+          data: { value: `round ${round}` },
+        });
+    }
+    const reset = await send("/api/admin/setting/reset_token", { method: "POST", headers });
+    const { data: token } = reset.json as { data: string };
+    for (let read = 0; read < 4; read += 1) {
+      expect((await send(READ, { headers })).json).toMatchObject({ code: 401 });
+      const fresh = { authorization: token };
+      expect((await send(READ, { headers: fresh })).json).toMatchObject({ code: 200 });
+    }
+    await end(mooring);
+    expect(mooring.stderr()).toBe("");
+  });
+
+  test("shows the token of a new database once", async () => {
+    const folder = await testFolder();
+    const mooring = await startedMooring({ folder, env: { MOORING_WORKERS: "2" } });
+    await mooring.logged(({ msg }) => msg === "all workers serve");
+    await end(mooring);
+    expect(mooring.stderr().match(/mooring-[\w-]{43}/g)).toHaveLength(1);
+  });
+
+  test("replaces a worker that dies", async () => {
+    const mooring = await startedMooring({ folder: await testFolder(), env: workers });
+    const serving = () => mooring.log().filter(({ msg }) => msg === "serving");
+    await mooring.logged(() => serving().length === 2);
+    const [{ worker } = {}] = serving();
+    process.kill(Number(worker), "SIGKILL");
+    await mooring.logged(() => serving().length === 3);
+    for (let read = 0; read < 4; read += 1)
+      expect((await http1Sender(mooring.port())(READ, { headers })).json).toMatchObject({
+        code: 200,
+      });
+    await end(mooring);
+  });
+
+  test("says once what keeps it from starting", async () => {
+    const folder = await testFolder();
+    const url = `sqlite:${join(folder, "missing", "mooring.db")}`;
+    const mooring = runMooring({ folder, env: { ...workers, MOORING_DATABASE_URL: url } });
+    expect(await mooring.ended).toBe(1);
+    expect(mooring.stderr().match(/does not exist/g)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,108 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { grpcDoor } from "../wire/door/grpc.ts";
+import { http1Sender } from "../wire/door/http.ts";
+import { runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
+
+const headers = { authorization: TOKEN };
+const env = { MOORING_ADMIN_TOKEN: TOKEN };
+
+describe("the log", () => {
+  test("is JSON lines with a time, and one line for each failed call with the reply's id", async () => {
+    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const send = http1Sender(mooring.port());
+    const ids: unknown[] = [];
+    const unsuccessful = [
+      ["/api/admin/setting/get?key=nope", { headers }],
+      ["/api/admin/setting/list", {}],
+      ["/api/admin/setting/list?group=x", { headers }],
+      ["/api/admin/setting/save", { method: "POST", body: "[{", headers }],
+      ["/api/admin/setting/delete?key=version", { method: "POST", headers }],
+    ] as const;
+    for (const [path, request] of unsuccessful)
+      ids.push((await send(path, request)).headers["x-request-id"]);
+    const door = grpcDoor("gRPC", mooring.port());
+    const { getSetting } = SettingService.method;
+    const outcome = await door.call(getSetting, create(getSetting.input, { key: "nope" }), {
+      headers,
+    });
+    ids.push(outcome.requestId);
+    door.close();
+    mooring.kill("SIGTERM");
+    await mooring.ended;
+    for (const line of mooring.stdout().trimEnd().split("\n"))
+      expect(JSON.parse(line), line).toMatchObject({
+        level: expect.any(Number),
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+        msg: expect.any(String),
+      });
+    for (const requestId of ids) {
+      const lines = mooring.log().filter(({ requestId: id }) => id === requestId);
+      expect(lines, String(requestId)).toMatchObject([
+        { reason: expect.any(String), code: expect.any(String), method: expect.any(String) },
+      ]);
+    }
+  });
+
+  test("has no line for a call that succeeds, unless it is asked for", async () => {
+    const quiet = await startedMooring({ folder: await testFolder(), env });
+    await http1Sender(quiet.port())("/api/admin/setting/list", { headers });
+    quiet.kill("SIGTERM");
+    await quiet.ended;
+    expect(quiet.log().filter((line) => "requestId" in line)).toEqual([]);
+
+    const folder = await testFolder();
+    const chatty = await startedMooring({ folder, env: { ...env, MOORING_LOG_LEVEL: "debug" } });
+    const reply = await http1Sender(chatty.port())("/api/admin/setting/list", { headers });
+    chatty.kill("SIGTERM");
+    await chatty.ended;
+    expect(chatty.log()).toContainEqual(
+      expect.objectContaining({ requestId: reply.headers["x-request-id"], door: "rest" }),
+    );
+  });
+
+  test("never has a token, secret or password, on any level", async () => {
+    const folder = await testFolder();
+    const mooring = await startedMooring({ folder, env: { ...env, MOORING_LOG_LEVEL: "trace" } });
+    const send = http1Sender(mooring.port());
+    const post = (path: string, body: unknown) =>
+      send(`/api/admin/setting/${path}`, { method: "POST", body, headers });
+    await post("save", [{ key: "aria2_secret", value: "Secret-saved" }]);
+    await post("save", [{ key: "token", value: "Secret-short" }]);
+    await post("save", [{ key: "custom", value: ["Secret-typed"] }]);
+    await post("set_aria2", { uri: "http://127.0.0.1:9/?Secret-query", secret: "Secret-rpc" });
+    await post("set_qbit", { url: "http://u:Secret-login@127.0.0.1:9/", seedtime: "1" });
+    await post("set_qbit", { url: "http://u:Secret-login@", seedtime: "1" });
+    await send("/api/admin/setting/list?token=Secret-parameter", {
+      headers: { authorization: "Secret-wrong" },
+    });
+    await send("/api/admin/setting/Secret-path", { headers });
+    const { json } = await post("reset_token", undefined);
+    const { data: token } = json as { data: string };
+    mooring.kill("SIGTERM");
+    await mooring.ended;
+    expect(mooring.stdout()).not.toMatch(/Secret-/);
+    for (const secret of [TOKEN, token]) {
+      expect(mooring.stdout()).not.toContain(secret);
+      expect(mooring.stderr()).not.toContain(secret);
+    }
+  });
+
+  test("is text for people where that is asked for", async () => {
+    const folder = await testFolder();
+    const mooring = runMooring({ folder, env: { ...env, MOORING_LOG_FORMAT: "pretty" } });
+    await until(() => mooring.stdout().includes("serving"), mooring.ended);
+    expect(mooring.stdout()).not.toMatch(/^\{/m);
+    expect(mooring.stdout()).not.toContain(TOKEN);
+  });
+});
+
+/** Waits for something that is not announced, as long as the program runs. */
+async function until(holds: () => boolean, ended: Promise<unknown>): Promise<void> {
+  let over = false;
+  ended.then(() => {
+    over = true;
+  });
+  while (!holds() && !over) await new Promise((resolve) => setTimeout(resolve, 20));
+}

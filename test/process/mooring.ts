@@ -1,0 +1,127 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** The program as a user starts it: a process of its own. */
+export interface MooringProcess {
+  readonly pid: number;
+  /** The shared port; known as soon as it serves. */
+  readonly port: () => number;
+  readonly grpcPort: () => number;
+  /** All that it has printed so far. */
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Its log, a line each. */
+  readonly log: () => Record<string, unknown>[];
+  /** Resolves with the first line of the log that fits, also when it has come already. */
+  readonly logged: (fits: (line: Record<string, unknown>) => boolean) => Promise<object>;
+  /** Resolves when it serves; rejects when it ends before. */
+  readonly serving: Promise<void>;
+  readonly kill: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => void;
+  /** How it ended: an exit code, or the signal's name. */
+  readonly ended: Promise<number | string>;
+}
+
+export interface MooringOptions {
+  readonly folder: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+}
+
+/** Starts the program on a free port; it is killed when the test ends, at the latest. */
+export function runMooring({ folder, env = {}, args = [] }: MooringOptions): MooringProcess {
+  const child = spawn(process.execPath, [join(ROOT, "src/main.ts"), ...args], {
+    cwd: folder,
+    env: {
+      ...withoutMooring(process.env),
+      MOORING_LISTEN: "127.0.0.1:0",
+      MOORING_DATA_DIR: folder,
+      ...env,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let stdout = "";
+  let stderr = "";
+  const heard = new Set<() => void>();
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    stdout += chunk;
+    for (const look of heard) look();
+  });
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    stderr += chunk;
+  });
+  const ended = new Promise<number | string>((resolve) => {
+    child.on("close", (code, signal) => resolve(code ?? signal ?? "unknown"));
+  });
+  const log = (): Record<string, unknown>[] => jsonLines(stdout);
+  const logged: MooringProcess["logged"] = (fits) =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = log().find(fits);
+        if (found === undefined) return;
+        heard.delete(look);
+        resolve(found);
+      };
+      heard.add(look);
+      look();
+      ended.then((how) => reject(new Error(`it has ended with ${how}: ${stderr}`)));
+    });
+  const serving = logged(isServing).then(() => undefined);
+  // Not every test waits for it.
+  serving.catch(() => undefined);
+  const portOf = (member: "listen" | "grpc"): number => {
+    const line = log().find(isServing);
+    return Number(String(line?.[member]).split(":").at(-1));
+  };
+  return {
+    pid: child.pid ?? 0,
+    port: () => portOf("listen"),
+    grpcPort: () => portOf("grpc"),
+    stdout: () => stdout,
+    stderr: () => stderr,
+    log,
+    logged,
+    serving,
+    kill: (signal) => void child.kill(signal),
+    ended,
+  };
+}
+
+/** Starts the program and waits until it serves. */
+export async function startedMooring(options: MooringOptions): Promise<MooringProcess> {
+  const mooring = runMooring(options);
+  await mooring.serving;
+  return mooring;
+}
+
+/** A folder of one test, removed when the test ends. */
+export async function testFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-process-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A token that is long enough. */
+export const TOKEN = "process-test-token-0123456789abcdefghijkl";
+
+function isServing({ msg }: Record<string, unknown>): boolean {
+  return msg === "serving";
+}
+
+function jsonLines(text: string): Record<string, unknown>[] {
+  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+  return whole
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+function withoutMooring(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const others = Object.entries(env).filter(([name]) => !name.startsWith("MOORING_"));
+  return Object.fromEntries(others);
+}

@@ -1,0 +1,183 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { connect as connectHttp2, constants } from "node:http2";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { create, type DescMethodServerStreaming } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Health } from "../../gen/health/v1/health_pb.js";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { serveHttp } from "../downloader/loopback.ts";
+import type { Door } from "../wire/door/door.ts";
+import { grpcDoor } from "../wire/door/grpc.ts";
+import { http1Sender } from "../wire/door/http.ts";
+import { restDoor } from "../wire/door/rest.ts";
+import { startedMooring, TOKEN, testFolder } from "./mooring.ts";
+
+const headers = { authorization: TOKEN };
+const { setAria2, getSetting } = SettingService.method;
+const { watchPublicSettings } = PublicService.method;
+
+/** An aria2 that answers when the test lets it. */
+async function patientAria2() {
+  const held: { readonly id: unknown; readonly response: ServerResponse }[] = [];
+  const arrivals = new Set<() => void>();
+  const server = await serveHttp(async (request, response) => {
+    const { id } = JSON.parse(await text(request)) as { id: unknown };
+    held.push({ id, response });
+    for (const look of arrivals) look();
+  });
+  return {
+    uri: `http://127.0.0.1:${server.port}/jsonrpc`,
+    /** Resolves when so many calls wait for their answer. */
+    asked: (count: number): Promise<void> =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (held.length >= count) resolve();
+        };
+        arrivals.add(look);
+        look();
+      }),
+    answer: (): void => {
+      for (const { id, response } of held)
+        response.end(JSON.stringify({ id, jsonrpc: "2.0", result: { version: "1.99.0" } }));
+    },
+  };
+}
+
+function opened(door: Door): Door {
+  onTestFinished(door.close);
+  return door;
+}
+
+/** The first message of a stream, and what comes after it. */
+async function follow(door: Door, method: DescMethodServerStreaming, request = {}) {
+  const iterator = door.watch(method, create(method.input, request), {})[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  return { first: first.value as object, next: () => iterator.next() };
+}
+
+describe("SIGTERM", () => {
+  test("lets calls in flight finish, takes no new ones, and ends with 0", async () => {
+    const aria2 = await patientAria2();
+    const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "60s" };
+    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const rest = opened(restDoor(mooring.port()));
+    const grpc = opened(grpcDoor("gRPC", mooring.port()));
+    const watcher = opened(grpcDoor("gRPC", mooring.port()));
+    const health = await follow(watcher, Health.method.watch);
+    expect(health.first).toMatchObject({ status: "SERVING" });
+    const stream = await follow(watcher, watchPublicSettings);
+    const events = await follow(rest, watchPublicSettings);
+    const session = connectHttp2(`http://127.0.0.1:${mooring.port()}`);
+    onTestFinished(() => session.destroy());
+    await once(session, "remoteSettings");
+    const farewell = once(session, "goaway");
+    const idle = connect(mooring.port(), "127.0.0.1");
+    idle.write("GET /ping HTTP/1.1\r\nHost: x\r\n\r\n");
+    await once(idle, "data");
+    const dropped = once(idle, "close");
+
+    const request = create(setAria2.input, { uri: aria2.uri, secret: "" });
+    const calls = [rest, grpc].map((door) => door.call(setAria2, request, { headers }));
+    await aria2.asked(2);
+    const streamEnd = stream.next().catch((error: unknown) => error);
+    const eventsEnd = events.next().catch((error: unknown) => error);
+    mooring.kill("SIGTERM");
+
+    expect(await health.next()).toMatchObject({ value: { status: "NOT_SERVING" } });
+    expect(await streamEnd).toMatchObject({ failure: { code: Code.Unavailable } });
+    expect(await eventsEnd).toMatchObject({ failure: { code: 503 } });
+    expect((await farewell)[0]).toBe(constants.NGHTTP2_NO_ERROR);
+    await dropped;
+    await expect(http1Sender(mooring.port())("/ping")).rejects.toThrow("ECONNREFUSED");
+
+    aria2.answer();
+    for (const outcome of await Promise.all(calls))
+      expect(outcome).toMatchObject({ kind: "reply", message: { version: "1.99.0" } });
+    expect(await mooring.ended).toBe(0);
+    expect(mooring.log().map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining(["serving", "stopping", "stopped"]),
+    );
+    expect(mooring.stderr()).toBe("");
+  });
+
+  test("and what the finished calls have saved is there at the next start", async () => {
+    const aria2 = await patientAria2();
+    const folder = await testFolder();
+    const env = { MOORING_ADMIN_TOKEN: TOKEN };
+    const mooring = await startedMooring({ folder, env });
+    const door = opened(grpcDoor("gRPC", mooring.port()));
+    const request = create(setAria2.input, { uri: aria2.uri, secret: "kept" });
+    const call = door.call(setAria2, request, { headers });
+    await aria2.asked(1);
+    mooring.kill("SIGTERM");
+    await mooring.logged(({ msg }) => msg === "stopping");
+    aria2.answer();
+    expect(await call).toMatchObject({ kind: "reply" });
+    expect(await mooring.ended).toBe(0);
+    const next = await startedMooring({ folder, env });
+    const again = opened(grpcDoor("gRPC", next.port()));
+    const key = create(getSetting.input, { key: "aria2_secret" });
+    expect(await again.call(getSetting, key, { headers })).toMatchObject({
+      message: { setting: { value: "kept" } },
+    });
+  });
+
+  test("ends with 0 when nothing is in flight, also by SIGINT", async () => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      const mooring = await startedMooring({ folder: await testFolder() });
+      mooring.kill(signal);
+      expect(await mooring.ended).toBe(0);
+    }
+  });
+
+  test("cuts off what takes longer than the grace time", async () => {
+    const aria2 = await patientAria2();
+    const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "200ms" };
+    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const request = create(setAria2.input, { uri: aria2.uri, secret: "" });
+    const outcomes = [restDoor, grpcDoor.bind(undefined, "gRPC")].map((open) =>
+      opened(open(mooring.port()))
+        .call(setAria2, request, { headers })
+        .catch((error: unknown) => ({ kind: "cut", error })),
+    );
+    await aria2.asked(2);
+    mooring.kill("SIGTERM");
+    expect(await mooring.ended).toBe(0);
+    for (const { kind } of await Promise.all(outcomes)) expect(kind).not.toBe("reply");
+  });
+
+  test("a second signal ends it at once", async () => {
+    const aria2 = await patientAria2();
+    const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "60s" };
+    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const door = opened(grpcDoor("gRPC", mooring.port()));
+    const request = create(setAria2.input, { uri: aria2.uri, secret: "" });
+    const call = door.call(setAria2, request, { headers });
+    await aria2.asked(1);
+    mooring.kill("SIGTERM");
+    await mooring.logged(({ msg }) => msg === "stopping");
+    mooring.kill("SIGTERM");
+    expect(await mooring.ended).toBe(1);
+    expect(await call).toMatchObject({ kind: "failure" });
+  });
+});
+
+describe("a process that is killed", () => {
+  test("loses nothing that it has acknowledged", async () => {
+    const folder = await testFolder();
+    const env = { MOORING_ADMIN_TOKEN: TOKEN };
+    const mooring = await startedMooring({ folder, env });
+    const send = http1Sender(mooring.port());
+    const body = [{ key: "site_title", value: "acknowledged" }];
+    await send("/api/admin/setting/save", { method: "POST", body, headers });
+    mooring.kill("SIGKILL");
+    expect(await mooring.ended).toBe("SIGKILL");
+    const next = await startedMooring({ folder, env });
+    const { json } = await http1Sender(next.port())("/api/public/settings");
+    expect(json).toMatchObject({ data: { site_title: "acknowledged" } });
+  });
+});

@@ -1,0 +1,174 @@
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { http1Sender } from "../wire/door/http.ts";
+import { type MooringProcess, runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
+
+const LIST = "/api/admin/setting/list";
+
+async function codeFor({ port }: MooringProcess, authorization: string): Promise<unknown> {
+  const { json } = await http1Sender(port())(LIST, { headers: { authorization } });
+  return (json as { code: number }).code;
+}
+
+async function end(mooring: MooringProcess): Promise<void> {
+  mooring.kill("SIGTERM");
+  expect(await mooring.ended).toBe(0);
+}
+
+describe("the first start", () => {
+  test("makes a token and says it once, on stderr; the second shows and changes nothing", async () => {
+    const folder = await testFolder();
+    const first = await startedMooring({ folder });
+    const [token = ""] = /mooring-[\w-]{43}/.exec(first.stderr()) ?? [];
+    expect(first.stderr().trim().split("\n")).toHaveLength(1);
+    expect(await codeFor(first, token)).toBe(200);
+    await end(first);
+    expect(first.stdout()).not.toContain(token);
+
+    const second = await startedMooring({ folder });
+    expect(await codeFor(second, token)).toBe(200);
+    await end(second);
+    expect(second.stderr()).toBe("");
+    expect(second.stdout()).not.toContain(token);
+  });
+
+  test("takes a configured token, which is never printed; later ones change nothing", async () => {
+    const folder = await testFolder();
+    const first = await startedMooring({ folder, env: { MOORING_ADMIN_TOKEN: TOKEN } });
+    expect(await codeFor(first, TOKEN)).toBe(200);
+    await end(first);
+    const other = `another-${TOKEN}`;
+    const second = await startedMooring({ folder, env: { MOORING_ADMIN_TOKEN: other } });
+    expect(await codeFor(second, TOKEN)).toBe(200);
+    expect(await codeFor(second, other)).toBe(401);
+    await end(second);
+    for (const { stdout, stderr } of [first, second]) {
+      expect(stderr()).toBe("");
+      expect(stdout()).not.toContain(TOKEN);
+    }
+  });
+
+  test("takes a configured token of every length that a saved one may have", async () => {
+    const folder = await testFolder();
+    const token = "t".repeat(512);
+    const mooring = await startedMooring({ folder, env: { MOORING_ADMIN_TOKEN: token } });
+    expect(await codeFor(mooring, token)).toBe(200);
+    const longer = runMooring({ folder, env: { MOORING_ADMIN_TOKEN: `${token}t` } });
+    expect(await longer.ended).toBe(2);
+    expect(longer.stderr()).toContain("MOORING_ADMIN_TOKEN");
+  });
+
+  test("makes the data folder, with all above it", async () => {
+    const folder = await testFolder();
+    const data = join(folder, "a", "b");
+    const mooring = await startedMooring({ folder, env: { MOORING_DATA_DIR: data } });
+    expect((await readFile(join(data, "mooring.db"), "latin1")).slice(0, 15)).toBe(
+      "SQLite format 3",
+    );
+    await end(mooring);
+  });
+});
+
+describe("the command line", () => {
+  test("--version prints the version of the public settings", async () => {
+    const folder = await testFolder();
+    const asked = runMooring({ folder, args: ["--version"] });
+    expect(await asked.ended).toBe(0);
+    expect(asked.stdout()).toMatch(/^mooring v\d+\.\d+\.\d+\n$/);
+    const mooring = await startedMooring({ folder });
+    const { json } = await http1Sender(mooring.port())("/api/public/settings");
+    const { version } = (json as { data: { version: string } }).data;
+    expect(asked.stdout()).toBe(`mooring ${version}\n`);
+  });
+
+  test("--help tells of every variable and starts nothing", async () => {
+    const asked = runMooring({ folder: await testFolder(), args: ["--help"] });
+    expect(await asked.ended).toBe(0);
+    expect(asked.stdout()).toContain("--shutdown-grace");
+    expect(asked.stdout()).toContain("MOORING_LISTEN");
+    expect(asked.stderr()).toBe("");
+  });
+
+  test("a flag wins over the variable of its name", async () => {
+    const folder = await testFolder();
+    const args = ["--http-status", "code", "--log-level=debug"];
+    const env = { MOORING_HTTP_STATUS: "envelope" };
+    const mooring = await startedMooring({ folder, args, env });
+    expect((await http1Sender(mooring.port())(LIST)).status).toBe(401);
+  });
+
+  test("everything that is wrong is said at once", async () => {
+    const mooring = runMooring({
+      folder: await testFolder(),
+      args: ["--nonsense"],
+      env: {
+        MOORING_LISTEN: "127.0.0.1:99999",
+        MOORING_LOG_LEVEL: "loud",
+        MOORING_HTTP_STATUS: "teapot",
+        MOORING_ADMIN_TOKEN: "Secret-short",
+        MOORING_SHUTDOWN_GRACE: "soon",
+        MOORING_LISTNE: "x",
+      },
+    });
+    expect(await mooring.ended).toBe(2);
+    const said = mooring.stderr();
+    for (const name of ["LISTEN", "LOG_LEVEL", "HTTP_STATUS", "ADMIN_TOKEN", "SHUTDOWN_GRACE"])
+      expect(said).toContain(`MOORING_${name}`);
+    expect(said).toContain("--nonsense");
+    expect(said).toMatch(/MOORING_LISTNE.*MOORING_LISTEN/);
+    expect(said).not.toContain("Secret-short");
+    expect(mooring.stdout()).toBe("");
+  });
+});
+
+describe("a port that is taken", () => {
+  test.each(["MOORING_LISTEN", "MOORING_GRPC_LISTEN"])(
+    "is one sentence that names %s, and exit 1",
+    async (name) => {
+      const server = createServer().listen(0, "127.0.0.1");
+      await new Promise((resolve) => server.once("listening", resolve));
+      onTestFinished(() => void server.close());
+      const address = server.address();
+      const taken = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+      const mooring = runMooring({
+        folder: await testFolder(),
+        env: { MOORING_ADMIN_TOKEN: TOKEN, [name]: taken },
+      });
+      expect(await mooring.ended).toBe(1);
+      expect(mooring.stderr()).toBe(
+        `mooring: cannot listen at ${taken} (${name}): another program listens there; stop it, or choose another port\n`,
+      );
+    },
+  );
+});
+
+describe("two processes on one file", () => {
+  test("see each other's saves at once, and each other's tokens", async () => {
+    const folder = await testFolder();
+    const env = { MOORING_ADMIN_TOKEN: TOKEN };
+    const one = await startedMooring({ folder, env });
+    const two = await startedMooring({ folder, env });
+    const send = { one: http1Sender(one.port()), two: http1Sender(two.port()) };
+    const headers = { authorization: TOKEN };
+    for (const [writer, reader] of [
+      ["one", "two"],
+      ["two", "one"],
+    ] as const) {
+      const body = [{ key: "site_title", value: `by ${writer}` }];
+      const saved = await send[writer]("/api/admin/setting/save", {
+        method: "POST",
+        body,
+        headers,
+      });
+      expect(saved.json).toMatchObject({ code: 200 });
+      const read = await send[reader]("/api/admin/setting/get?key=site_title", { headers });
+      expect(read.json).toMatchObject({ data: { value: `by ${writer}` } });
+    }
+    const reset = await send.two("/api/admin/setting/reset_token", { method: "POST", headers });
+    const { data: token } = reset.json as { data: string };
+    expect(await codeFor(one, TOKEN)).toBe(401);
+    expect(await codeFor(one, token)).toBe(200);
+  });
+});

@@ -1,0 +1,17 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+
+/** @returns a function that makes a path in a new folder; all are removed after the file's tests. */
+export function temporaryPaths(): (name?: string) => string {
+  // Made when it is first asked for: where every test is skipped, nothing is removed either.
+  let root: string | undefined;
+  afterAll(() => {
+    if (root !== undefined) rmSync(root, { recursive: true, force: true });
+  });
+  return (name = "mooring.db") => {
+    root ??= mkdtempSync(join(tmpdir(), "mooring-store-"));
+    return join(mkdtempSync(join(root, "case-")), name);
+  };
+}

@@ -1,0 +1,83 @@
+import { type ChildProcess, type ForkOptions, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+/** A message of a child: the answer to a call, or something it says by itself. */
+export interface Said {
+  readonly id?: number;
+  readonly result?: unknown;
+  readonly error?: { readonly name: string; readonly message: string };
+  readonly event?: unknown;
+}
+
+/** A part of a test that runs in a process of its own. */
+export interface TestProcess {
+  /** Calls one of the program's functions and waits for its result. */
+  call<T>(name: string, ...args: unknown[]): Promise<T>;
+  /** What the program has said by itself so far. */
+  readonly events: readonly unknown[];
+  /** Resolves with the first event, also an earlier one, that fits. */
+  event<T>(fits: (event: T) => boolean): Promise<T>;
+  /** Ends it as nothing can be caught, by its pid. */
+  kill(): Promise<void>;
+}
+
+/**
+ * Starts a program of test/, which answers by `serve` of ./served.ts. It is ended with the test.
+ *
+ * @param program - URL of its file.
+ */
+export function startProcess(program: URL, options: ForkOptions = {}): TestProcess {
+  const child = fork(fileURLToPath(program), {
+    execArgv: [],
+    serialization: "advanced",
+    ...options,
+  });
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const { events, event, call } = listen(child, ended);
+  const kill = (): Promise<void> => {
+    child.kill("SIGKILL");
+    return ended;
+  };
+  onTestFinished(kill);
+  return { events, event, call, kill };
+}
+
+function listen(child: ChildProcess, ended: Promise<void>) {
+  const calls = new Map<number, (said: Said) => void>();
+  const events: unknown[] = [];
+  const waiting = new Set<(event: unknown) => void>();
+  let id = 0;
+  child.on("message", (said: Said) => {
+    if (said.id !== undefined) return calls.get(said.id)?.(said);
+    events.push(said.event);
+    for (const hear of waiting) hear(said.event);
+  });
+  const gone = ended.then((): never => {
+    throw new Error("the process has ended");
+  });
+  gone.catch(() => undefined);
+  return {
+    events,
+    event: <T>(fits: (event: T) => boolean): Promise<T> => {
+      const heard = new Promise<T>((resolve) => {
+        const known = (events as T[]).find(fits);
+        if (known !== undefined) return resolve(known);
+        waiting.add((event) => fits(event as T) && resolve(event as T));
+      });
+      return Promise.race([heard, gone]);
+    },
+    call: <T>(name: string, ...args: unknown[]): Promise<T> => {
+      const answered = new Promise<T>((resolve, reject) => {
+        id += 1;
+        calls.set(id, ({ result, error }) =>
+          error === undefined
+            ? resolve(result as T)
+            : reject(Object.assign(new Error(error.message), { name: error.name })),
+        );
+        child.send({ id, name, args });
+      });
+      return Promise.race([answered, gone]);
+    },
+  };
+}

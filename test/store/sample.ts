@@ -1,0 +1,72 @@
+import type {
+  RevisionCommit,
+  StoredChange,
+  StoredSetting,
+  StoredWrite,
+} from "../../src/store/setting-store.ts";
+
+/** A stored setting with what a test does not care about. */
+export function stored(members: Partial<StoredSetting> & { key: string }): StoredSetting {
+  return {
+    value: "",
+    type: "string",
+    options: "",
+    help: "",
+    group: 0,
+    flag: 1,
+    origin: "custom",
+    position: 0,
+    revision: 1,
+    ...members,
+  };
+}
+
+/** A change of one key, likewise. */
+export function changed(members: Partial<StoredChange> & { key: string }): StoredChange {
+  return {
+    oldValue: null,
+    newValue: null,
+    oldHash: null,
+    newHash: null,
+    oldDefinition: null,
+    newDefinition: null,
+    ...members,
+  };
+}
+
+/** A revision, likewise; its time is its number in seconds. */
+export function commit(members: Partial<RevisionCommit> & { revision: number }): RevisionCommit {
+  return {
+    time: members.revision * 1_000,
+    actor: "admin",
+    door: "rest",
+    method: "SaveSettings",
+    requestId: `r${members.revision}`,
+    peer: "127.0.0.1",
+    reason: "",
+    changes: [],
+    ...members,
+  };
+}
+
+/** A write that sets some keys as one revision. */
+export function setting(
+  revision: number,
+  values: Readonly<Record<string, string>>,
+  before: Readonly<Record<string, string>> = {},
+): StoredWrite {
+  const changes = Object.entries(values).map(([key, newValue]) =>
+    changed({ key, oldValue: before[key] ?? null, newValue }),
+  );
+  return {
+    revisions: [commit({ revision, changes })],
+    upserts: Object.entries(values).map(([key, value]) => stored({ key, value, revision })),
+    deletes: [],
+  };
+}
+
+/** A write that deletes keys as one revision. */
+export function deleting(revision: number, keys: readonly string[]): StoredWrite {
+  const changes = keys.map((key) => changed({ key, oldValue: "" }));
+  return { revisions: [commit({ revision, changes })], upserts: [], deletes: keys };
+}

@@ -1,0 +1,49 @@
+import { Code } from "@connectrpc/connect";
+import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { type ExpectedFailure, fails, replies, type WireCase, wireCase } from "./case.ts";
+
+const { setAria2, setQbittorrent, getSetting } = SettingService.method;
+
+/** A port of this machine where nothing may listen (RFC 863). */
+const NOWHERE = "127.0.0.1:9";
+
+const wrong = (message: RegExp, ...fields: readonly string[]): ExpectedFailure => ({
+  code: Code.InvalidArgument,
+  message,
+  fields,
+});
+
+/** What is refused of the download managers without any of them; the real ones have their own tests. */
+export const downloaderCases: readonly WireCase[] = [
+  wireCase(
+    "aria2 needs an address and a secret, which may be empty",
+    fails(setAria2, {}, wrong(/"uri" is missing \(and 1 more\)/, "uri", "secret")),
+    fails(setAria2, { uri: `http://${NOWHERE}/` }, wrong(/"secret" is missing/, "secret")),
+    fails(
+      setAria2,
+      { uri: `http://${NOWHERE}/`, secret: "" },
+      { code: Code.Unavailable, message: /^aria2 at http:\/\/127\.0\.0\.1:9\/?: connect failed/ },
+    ),
+  ),
+  wireCase(
+    "an address of aria2 has one of four schemes",
+    fails(setAria2, { uri: "ftp://x/", secret: "" }, wrong(/http:.*https:.*ws:.*wss:/, "uri")),
+    fails(setAria2, { uri: "", secret: "" }, wrong(/./, "uri")),
+    fails(setAria2, { uri: "http://", secret: "" }, wrong(/./, "uri")),
+  ),
+  wireCase(
+    "qBittorrent needs an address and a seeding time",
+    fails(setQbittorrent, {}, wrong(/"url" is missing \(and 1 more\)/, "url", "seedtime")),
+    fails(setQbittorrent, { url: "ws://x/", seedtime: 1 }, wrong(/http/, "url")),
+    fails(
+      setQbittorrent,
+      { url: `http://admin:Secret-qbit@${NOWHERE}/`, seedtime: 0 },
+      { code: Code.Unavailable, message: /^(?!.*Secret).*connect failed: connection refused/ },
+    ),
+  ),
+  wireCase(
+    "and after all these refusals the settings are as they were",
+    replies(getSetting, { key: "aria2_uri" }, { setting: { revision: "0" } }),
+    replies(getSetting, { key: "qbittorrent_url" }, { setting: { revision: "0" } }),
+  ),
+];

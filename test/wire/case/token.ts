@@ -1,0 +1,42 @@
+import { Code } from "@connectrpc/connect";
+import { expect } from "vitest";
+import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { TOKEN } from "../service.ts";
+import { fails, NOBODY, replies, type WireCase, wireCase } from "./case.ts";
+
+const { listSettings, resetToken, saveSettings } = SettingService.method;
+
+const missing = { code: Code.Unauthenticated, message: /missing: send it in the header/ };
+const wrong = { code: Code.Unauthenticated, message: /wrong/ };
+const chosen = "chosen-token-0123456789-0123456789-0123456789";
+
+/** The admin token. These cases come last: after them it is another one. */
+export const tokenCases: readonly WireCase[] = [
+  wireCase(
+    "the token opens, as it is and after Bearer; nothing else does",
+    replies(listSettings, {}, {}),
+    replies(listSettings, {}, {}, { authorization: `Bearer ${TOKEN}` }),
+    fails(listSettings, {}, missing, NOBODY),
+    fails(listSettings, {}, missing, { authorization: "" }),
+    fails(listSettings, {}, wrong, { authorization: `${TOKEN}.` }),
+  ),
+  wireCase(
+    "a token can be chosen, as restoring a backup does, and counts at once",
+    replies(saveSettings, { settings: [{ key: "token", value: chosen }] }),
+    fails(listSettings, {}, wrong),
+    replies(listSettings, {}, {}, { authorization: chosen }),
+    replies(
+      saveSettings,
+      { settings: [{ key: "token", value: TOKEN }] },
+      {},
+      { authorization: chosen },
+    ),
+  ),
+  wireCase(
+    "a reset gives a new token, and the old one is refused",
+    fails(resetToken, {}, missing, NOBODY),
+    replies(resetToken, {}, { token: expect.stringMatching(/^mooring-[\w-]{43}$/) }),
+    fails(listSettings, {}, wrong),
+    fails(resetToken, {}, wrong),
+  ),
+];
