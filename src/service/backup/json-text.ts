@@ -1,4 +1,4 @@
-import { JsonSyntaxError, parseJson } from "../driver/json-source.ts";
+import { JsonSyntaxError, parseJson } from "../json-source.ts";
 import { LIMITS } from "./limits.ts";
 import { unreadable } from "./unreadable.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { didYouMean, nearest } from "../nearest.ts";
 import type { DriverInfo } from "./driver-info.ts";
-import { didYouMean, nearest } from "./nearest.ts";
 
 /** The drivers of a deployment at one time. Never changes: a new one takes its place. */
 export interface Catalogue {

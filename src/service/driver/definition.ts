@@ -1,9 +1,9 @@
+import { didYouMean } from "../nearest.ts";
 import { type CommonItems, type CommonTraits, createCommonItems } from "./common-items.ts";
 import type { ConfigItem, DriverInfo } from "./driver-info.ts";
 import { checkDriverText, type DriverText } from "./file-format.ts";
 import { checkCondition, checkItem } from "./item-rules.ts";
 import { expand, readCommonItems, readSharedItems } from "./item-table.ts";
-import { didYouMean } from "./nearest.ts";
 import type { Finding } from "./problem.ts";
 import { parseSource, type SourceText, stopAt } from "./source-text.ts";
 

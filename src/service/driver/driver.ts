@@ -1,9 +1,9 @@
 import { notFound, unavailable } from "../error.ts";
+import { didYouMean } from "../nearest.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type CatalogueDifference, diffCatalogues } from "./difference.ts";
 import type { DriverInfo } from "./driver-info.ts";
 import type { LiveCatalogue } from "./live-catalogue.ts";
-import { didYouMean } from "./nearest.ts";
 
 /** The drivers of this deployment. */
 export interface DriverService {

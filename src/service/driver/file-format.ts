@@ -1,5 +1,5 @@
+import type { JsonPath } from "../json-source.ts";
 import { ITEM_TYPES, type ItemType } from "./driver-info.ts";
-import type { JsonPath } from "./json-source.ts";
 import { LIMITS } from "./limits.ts";
 import type { Finding } from "./problem.ts";
 import {

@@ -1,6 +1,6 @@
+import { didYouMean } from "../nearest.ts";
 import type { ConfigItem } from "./driver-info.ts";
 import { boundsOf, choicesOf, optionsOf, readText } from "./item-value.ts";
-import { didYouMean } from "./nearest.ts";
 import { parseCondition } from "./show-when.ts";
 
 /** A rule that an item breaks: which member, and why. */

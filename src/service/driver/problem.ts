@@ -1,4 +1,4 @@
-import type { JsonPath, Position } from "./json-source.ts";
+import type { JsonPath, Position } from "../json-source.ts";
 
 /** Something wrong in a parsed file, before its place in the text is known. */
 export interface Finding {

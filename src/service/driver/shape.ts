@@ -1,6 +1,6 @@
-import type { JsonPath } from "./json-source.ts";
+import type { JsonPath } from "../json-source.ts";
+import { didYouMean } from "../nearest.ts";
 import { lengthOf } from "./limits.ts";
-import { didYouMean } from "./nearest.ts";
 import type { Finding } from "./problem.ts";
 
 /** Says what is wrong with a value (`must be …`), or nothing. */

@@ -4,7 +4,7 @@ import {
   JsonSyntaxError,
   type Position,
   parseJson,
-} from "./json-source.ts";
+} from "../json-source.ts";
 import { LIMITS } from "./limits.ts";
 import { DriverFileError, type Finding, memberName, wholeFile } from "./problem.ts";
 

@@ -1,8 +1,8 @@
 import type { Violation } from "../error.ts";
+import { didYouMean } from "../nearest.ts";
 import { type ConfigItem, type DriverInfo, itemsOf } from "./driver-info.ts";
 import { boundsOf, choicesOf, defaultOf, holdsText, readText, type Scalar } from "./item-value.ts";
 import { LIMITS, lengthOf } from "./limits.ts";
-import { didYouMean } from "./nearest.ts";
 import { isObject, kindOf } from "./shape.ts";
 import { isShown, stepsOf } from "./show-when.ts";
 

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { LineCounter } from "yaml";
-import { didYouMean } from "../driver/nearest.ts";
+import { didYouMean } from "../nearest.ts";
 import { type ReadBoundedFile, textOf } from "./bounded-file.ts";
 import {
   createInterpolation,

@@ -10,7 +10,7 @@ import {
   type YAMLError,
   type YAMLMap,
 } from "yaml";
-import { didYouMean } from "../driver/nearest.ts";
+import { didYouMean } from "../nearest.ts";
 import type { Report } from "./problem.ts";
 
 /** One `key: value` below `settings:`. */

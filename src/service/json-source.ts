@@ -1,5 +1,5 @@
 /*
- * A JSON reader that remembers where each value stood, so that an error in a driver file names line
+ * A JSON reader that remembers where each value stood, so that an error in a file names line
  * and column. JSON.parse tells neither positions of values nor, in all cases, of syntax errors, and
  * takes the last of two equal members without a word. A grammar is one thing: longer than most files.
  */
