@@ -271,6 +271,8 @@ describe("list", () => {
     const { out } = await cli(["list", "--changed"]);
     expect(out).toContain("site_title");
     expect(out).not.toContain("pagination_type");
+    // Secret, with a default: masked it looks unlike it.
+    expect(out).not.toContain("transmission_uri");
   });
 
   test("masks secrets unless they are asked for", async () => {

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
 import {
   ListSettingsResponseSchema,
   SettingService,
@@ -28,9 +29,7 @@ export const listCommand: Command = {
       groups,
       maskSecrets: !args.is("reveal"),
     });
-    const settings = args.is("changed")
-      ? all.filter((setting) => setting.value !== setting.default)
-      : all;
+    const settings = args.is("changed") ? all.filter(isChanged) : all;
     if (args.is("json"))
       return output.json(
         ListSettingsResponseSchema,
@@ -40,3 +39,8 @@ export const listCommand: Command = {
     if (output.isTerminal) notice(`${counted(settings.length, "setting")} at revision ${revision}`);
   },
 };
+
+/** A masked value can't be compared with the default, but nobody has set what has no revision. */
+function isChanged({ secret, value, default: unset, revision }: Setting): boolean {
+  return secret ? revision !== 0n : value !== unset;
+}
