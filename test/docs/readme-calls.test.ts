@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { needs } from "../downloader/program.ts";
 import { startService, type TestService, TOKEN } from "../wire/service.ts";
 
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
@@ -16,6 +17,8 @@ interface Call {
 const calls: readonly Call[] = [...section("## Call it").matchAll(/```console\n([\s\S]*?)```/g)]
   .flatMap(([, block = ""]) => block.split(/^\$ /m).slice(1))
   .map(readCall);
+
+beforeEach(needs("curl", "bash"));
 
 let service: TestService;
 beforeAll(async () => {
