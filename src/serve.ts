@@ -4,6 +4,7 @@ import { cliVariables } from "./cli/variable.ts";
 import { formatAddress } from "./config/address.ts";
 import { type Config, parseConfig } from "./config/config.ts";
 import { configurationHelp } from "./config/help.ts";
+import type { CallReport } from "./rpc/interceptor/report.ts";
 import { openFront } from "./server/front.ts";
 import { isWorker, reportReady, startWorkers, stopOnSupervisor } from "./server/supervisor.ts";
 import { programVersion } from "./version.ts";
@@ -67,10 +68,12 @@ async function work(config: Config): Promise<void> {
   const { startMooring } = await import("./mooring.ts");
   const log = await createLogger({ level: config.logLevel, format: config.logFormat });
   const version = programVersion();
+  const metrics = await openMetrics(config);
   const mooring = await startMooring(config, {
     front,
     log,
     version,
+    ...(metrics.onCall === undefined ? {} : { onCall: metrics.onCall }),
     showToken: (token) =>
       process.stderr.write(
         `The admin token of this new database, shown only this once: ${token}\n`,
@@ -89,12 +92,26 @@ async function work(config: Config): Promise<void> {
     {
       listen: formatAddress(mooring.address),
       grpc: formatAddress(mooring.grpcAddress),
+      metrics: metrics.address,
       database: config.database.filename,
       version,
       ...(isWorker ? { worker: process.pid } : {}),
     },
     "serving",
   );
+}
+
+/** Counts calls where metrics are configured. Workers leave the endpoint to their supervisor. */
+async function openMetrics({ metricsListen }: Config): Promise<{
+  readonly onCall?: (report: CallReport) => void;
+  readonly address?: string;
+}> {
+  if (metricsListen === undefined) return {};
+  const { createMetrics, serveMetrics } = await import("./server/metrics.ts");
+  const { count, text } = createMetrics();
+  if (isWorker) return { onCall: count };
+  const { address } = await serveMetrics(metricsListen, text);
+  return { onCall: count, address };
 }
 
 /** Serves in worker processes, which this one watches over. */
@@ -106,8 +123,13 @@ async function supervise(config: Config): Promise<void> {
     workers,
     onNotice: (event, facts) => log.warn(facts, event),
   });
+  let metrics: string | undefined;
+  if (config.metricsListen !== undefined) {
+    const { serveMetrics, workerMetrics } = await import("./server/metrics.ts");
+    ({ address: metrics } = await serveMetrics(config.metricsListen, workerMetrics()));
+  }
   stopOnSignals(endOnce(supervisor.stop));
-  log.info({ listen: supervisor.address, workers }, "all workers serve");
+  log.info({ listen: supervisor.address, metrics, workers }, "all workers serve");
 }
 
 /** Ends the process after `stop`, at the first call; a second call ends it at once. */

@@ -25,6 +25,8 @@ export interface Config {
   readonly corsOrigins: Origins;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
   readonly logFormat: "auto" | "json" | "pretty";
+  /** Undefined: nothing is counted. */
+  readonly metricsListen: Address | undefined;
   readonly shutdownGraceMs: number;
   readonly driversDir: string | undefined;
   /** Undefined: all drivers. The names are not compared with the catalogue here. */
@@ -124,6 +126,7 @@ function configOf(values: Values): Config {
     corsOrigins: values.corsOrigins,
     logLevel: values.logLevel,
     logFormat: values.logFormat,
+    metricsListen: values.metricsListen,
     shutdownGraceMs: values.shutdownGrace,
     driversDir: values.driversDir,
     driversEnabled: values.driversEnabled,

@@ -100,6 +100,13 @@ export const definitions = {
     default: "auto",
     help: "Form of the log: `json`, `pretty`, or `auto`, which is pretty on a terminal and JSON elsewhere.",
   },
+  metricsListen: {
+    variable: "MOORING_METRICS_LISTEN",
+    placeholder: "HOST:PORT",
+    parse: address,
+    otherwise: "no metrics",
+    help: "An address for metrics: `GET /metrics`, in the format of Prometheus, without a token.",
+  },
   shutdownGrace: {
     variable: "MOORING_SHUTDOWN_GRACE",
     placeholder: "DURATION",

@@ -22,6 +22,7 @@ test("without flags and variables the defaults hold", () => {
     shutdownGraceMs: 10_000,
     driversDir: undefined,
     driversEnabled: undefined,
+    metricsListen: undefined,
     settingsFile: undefined,
     historyRevisions: 10_000,
     historyAgeMs: 365 * 86_400_000,
