@@ -5,13 +5,15 @@ import { createCors } from "./gateway/cors.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { bindContract, type Services } from "./rpc/contract.ts";
 import { registerConnect } from "./rpc/door/connect.ts";
+import { createConnectUnary } from "./rpc/door/connect-unary.ts";
 import { createGrpcServer } from "./rpc/door/grpc.ts";
+import { createGrpcUnary } from "./rpc/door/grpc-unary.ts";
 import { createHealth, type Health } from "./rpc/door/health.ts";
 import { addReflection, createReflection } from "./rpc/door/reflection.ts";
 import { type Authenticate, createAdmission, publicMethods } from "./rpc/interceptor/auth.ts";
 import { checkInterceptor } from "./rpc/interceptor/check.ts";
 import { readyInterceptor } from "./rpc/interceptor/ready.ts";
-import { reportInterceptor } from "./rpc/interceptor/report.ts";
+import { type CallReport, reportInterceptor } from "./rpc/interceptor/report.ts";
 import type { Method } from "./rpc/method.ts";
 import { createRequestIds } from "./rpc/request-id.ts";
 import { type Doors, openDoors } from "./server/doors.ts";
@@ -35,6 +37,8 @@ export interface MooringDeps {
   /** The port, where it listens already; undefined: it is opened here. */
   readonly front?: OpenFront;
   readonly log: Logger;
+  /** Told of every call when it has ended, besides the log. */
+  readonly onCall?: (report: CallReport) => void;
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
   /** Shows the token that the first start has made: the only time that anybody sees it. */
@@ -77,7 +81,11 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     return started;
   };
   const admission = createAdmission((token) => services().authenticate(token));
-  const report = logCalls(log);
+  const logCall = logCalls(log);
+  const report = (ended: CallReport): void => {
+    logCall(ended);
+    deps.onCall?.(ended);
+  };
   const methods = bindContract(services, [
     reportInterceptor(report, () => performance.now()),
     readyInterceptor(() => started !== undefined),
@@ -96,13 +104,21 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     refused: (error, desc, call) => report({ desc, call, duration: 0, error }),
     report: (error, { requestId }) => log.error({ err: error, requestId }, "request failed"),
   });
-  const http = createHttpDoor({ requestId, gateway, cors });
   const health = createHealth(serviceNames(methods));
   const served = [...methods, ...health.methods];
+  const vary = cors.varies ? ["Vary", "Origin"] : [];
+  const connect = createConnectUnary({
+    methods: served,
+    headers: (origin) => [...cors.headers(origin), ...vary],
+  });
+  const http = createHttpDoor({ requestId, connect, gateway, cors });
   const reflect = createReflection(served);
   await registerConnect(http.fastify, { methods: served, reflect });
-  const grpc = createGrpcServer({ methods: served, requestId });
-  addReflection(grpc, reflect);
+  const grpc = {
+    server: createGrpcServer({ methods: served, requestId }),
+    unary: createGrpcUnary({ methods: served, requestId }),
+  };
+  addReflection(grpc.server, reflect);
   const { front, address } = deps.front ?? (await openFront(config.listen));
   const doors = await openDoors({ http, grpc, front, grpcListen: config.grpcListen });
   try {

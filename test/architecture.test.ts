@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "..");
  * gateway → rpc → service → store, and imports run the same way.
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  gateway: ["rpc/method.ts"],
+  gateway: ["rpc/method.ts", "rpc/peer.ts"],
   rpc: ["service", "store/setting-store.ts"],
   service: ["store", "downloader"],
   store: [],

@@ -36,37 +36,68 @@ export function createExchange(options: GatewayOptions, responder: Responder): E
   const limit = options.bodyLimit ?? BODY_LIMIT;
   const prefix = tagPrefix(options);
   const stream = createStreaming(options, responder);
-  const serve = async (call: RestCall, routed: Routed): Promise<void> => {
+  const refuse = async (call: RestCall, binding: Binding | undefined, error: unknown) => {
+    const answer = await admitted(options, call, binding, error);
+    const refusal = toRefusal(answer);
+    if (binding && refusal) options.refused?.(refusal, binding.method.desc, call);
+    responder.fail(call, answer, binding);
+  };
+  const answer = (call: RestCall, binding: Binding, message: Message): void | Promise<void> => {
+    const { method } = binding;
+    if (method.kind !== "unary") return stream(call, binding, method, message);
+    const reply = method.invoke(message, call);
+    if (!(reply instanceof Promise)) return responder.succeed(call, binding, reply);
+    return reply.then((settled) => responder.succeed(call, binding, settled));
+  };
+  const serveMessage = (call: RestCall, binding: Binding, message: Message): void => {
+    const fail = (error: unknown): void => responder.fail(call, error, binding);
+    try {
+      answer(call, binding, message)?.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  /** Without a promise where there is nothing to wait for: most requests are reads without a body. */
+  const serve = (call: RestCall, routed: Routed): void => {
     let binding = routed.bindings[0];
     let message: Message;
     try {
       const query = needsQuery(routed) ? parseQuery(routed.query) : [];
       binding = chooseBinding(routed.bindings, query);
-      const body = announcesBody(call.request) ? await takeBody(call, binding, limit) : NO_BODY;
-      const path = routed.parts ? captureVariables(binding.template, routed.parts) : NO_PATH;
-      const parts = { path, query, body, header: call };
-      message = createRequestMessage(binding.request, parts, prefix);
+      if (announcesBody(call.request)) {
+        void serveBody(call, routed, binding, query);
+        return;
+      }
+      message = messageOf(call, routed, binding, query, NO_BODY);
     } catch (error) {
-      const answer = await admitted(options, call, binding, error);
-      const refusal = toRefusal(answer);
-      if (binding && refusal) options.refused?.(refusal, binding.method.desc, call);
-      responder.fail(call, answer, binding);
+      void refuse(call, binding, error);
       return;
     }
+    serveMessage(call, binding, message);
+  };
+  const serveBody = async (call: RestCall, routed: Routed, binding: Binding, query: Query) => {
+    let message: Message;
     try {
-      const { method } = binding;
-      if (method.kind === "unary") {
-        const sending = responder.succeed(call, binding, await method.invoke(message, call));
-        if (sending) await sending;
-      } else {
-        await stream(call, binding, method, message);
-      }
+      const body = await takeBody(call, binding, limit);
+      message = messageOf(call, routed, binding, query, body);
     } catch (error) {
-      responder.fail(call, error, binding);
+      await refuse(call, binding, error);
+      return;
     }
+    serveMessage(call, binding, message);
+  };
+  const messageOf = (
+    call: RestCall,
+    routed: Routed,
+    binding: Binding,
+    query: Query,
+    body: Buffer,
+  ): Message => {
+    const path = routed.parts ? captureVariables(binding.template, routed.parts) : NO_PATH;
+    return createRequestMessage(binding.request, { path, query, body, header: call }, prefix);
   };
   return {
-    serve: (call, routed) => void serve(call, routed),
+    serve,
     refuse: (call, fault) => responder.fail(call, fault),
     options: (call, allow) => {
       const headers = ["Allow", allow, ...responder.vary, ...responder.headers(call)];

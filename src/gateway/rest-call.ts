@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Call, HeaderReader } from "../rpc/method.ts";
+import { plainAddress } from "../rpc/peer.ts";
 
 /**
  * One REST request as the rpcs see it. A class, because one is made per request: headers, address
@@ -35,9 +36,7 @@ export class RestCall implements Call, HeaderReader {
   }
 
   get peer(): string {
-    const address = this.request.socket.remoteAddress ?? "";
-    // An IPv4 client on a socket that listens on IPv6 (RFC 4291, section 2.5.5.2).
-    return address.startsWith("::ffff:") ? address.slice(7) : address;
+    return plainAddress(this.request.socket.remoteAddress);
   }
 
   get signal(): AbortSignal {

@@ -1,10 +1,9 @@
 import { createServer, type Server as NetServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Server as GrpcServer } from "@grpc/grpc-js";
 import type { Address } from "../config/address.ts";
 import { type Front, toHttp1 } from "./front.ts";
 import type { HttpDoor } from "./http.ts";
-import { createHttp2Door } from "./http2.ts";
+import { createHttp2Door, type GrpcDoor } from "./http2.ts";
 import { listen } from "./listen.ts";
 
 /** How often idle connections are looked for while the server drains, in milliseconds. */
@@ -12,7 +11,7 @@ const DRAIN_CHECK = 20;
 
 export interface OpenDoorsOptions {
   readonly http: HttpDoor;
-  readonly grpc: GrpcServer;
+  readonly grpc: GrpcDoor;
   /** The shared port, which listens already. */
   readonly front: Front;
   /** Undefined: gRPC shares the port. */
@@ -54,7 +53,7 @@ export async function openDoors(options: OpenDoorsOptions): Promise<Doors> {
   const close = async (grace: number): Promise<void> => {
     const closed = Promise.all([
       ...servers.map((server) => new Promise((resolve) => server.close(resolve))),
-      new Promise((resolve) => grpc.tryShutdown(resolve)),
+      new Promise((resolve) => grpc.server.tryShutdown(resolve)),
     ]).then(() => true);
     // A connection that has had its reply is not kept for another request.
     http.keepAliveTimeout = 1;
@@ -64,7 +63,7 @@ export async function openDoors(options: OpenDoorsOptions): Promise<Doors> {
       if (await Promise.race([closed, sleep(DRAIN_CHECK, false)])) break;
     }
     http.closeAllConnections();
-    grpc.forceShutdown();
+    grpc.server.forceShutdown();
     await fastify.close();
   };
   return { grpcAddress, close };

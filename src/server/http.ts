@@ -9,6 +9,7 @@ import { answerClientError, type ClientError } from "../gateway/client-error.ts"
 import { type Cors, registerCors } from "../gateway/cors.ts";
 import { answerError, answerNotFound } from "../gateway/fastify-mount.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import type { ConnectUnary } from "../rpc/door/connect-unary.ts";
 
 /** Limits of HTTP/1.1. Fastify's own defaults are no time-outs at all. */
 const LIMITS = {
@@ -26,6 +27,8 @@ const LIMITS = {
 
 export interface HttpDoorOptions {
   readonly requestId: RequestIds;
+  /** Asked first, for the calls of Connect that have a shorter way. */
+  readonly connect: ConnectUnary;
   /** Serves REST. */
   readonly gateway: Gateway;
   readonly cors: Cors;
@@ -44,10 +47,12 @@ export interface HttpDoor {
 export type RequestIds = (sent: string | undefined) => string;
 
 /**
- * Makes the HTTP server with its limits. A request goes to the gateway, and to Fastify when it is
- * none of REST: Fastify's own way from socket to handler costs as much again as the whole reply.
+ * Makes the HTTP server with its limits. A request goes to Fastify when it is neither a plain call of
+ * Connect nor one of REST: Fastify's own way from socket to handler costs as much again as the whole
+ * reply.
  */
-export function createHttpDoor({ requestId, gateway, cors }: HttpDoorOptions): HttpDoor {
+export function createHttpDoor(doorOptions: HttpDoorOptions): HttpDoor {
+  const { requestId, connect, gateway, cors } = doorOptions;
   let made: { server: Server; handler: RequestListener } | undefined;
   const idOf = ({ headers }: { headers: IncomingHttpHeaders }): string => {
     const sent = headers["x-request-id"];
@@ -68,7 +73,9 @@ export function createHttpDoor({ requestId, gateway, cors }: HttpDoorOptions): H
     forceCloseConnections: "idle",
     serverFactory: (others): Server => {
       const handler: RequestListener = (request, response) => {
-        if (!gateway.handle(request, response, idOf(request))) others(request, response);
+        const id = idOf(request);
+        if (connect.handle(request, response, id) || gateway.handle(request, response, id)) return;
+        others(request, response);
       };
       const server = createServer(
         {

@@ -7,7 +7,16 @@ import {
 } from "node:http2";
 import type { Server as GrpcServer } from "@grpc/grpc-js";
 import { ServerCredentials } from "@grpc/grpc-js";
+import type { GrpcUnary } from "../rpc/door/grpc-unary.ts";
 import type { TakeConnection } from "./front.ts";
+
+/** What serves gRPC. */
+export interface GrpcDoor {
+  /** Everything, on connections that it is handed. */
+  readonly server: GrpcServer;
+  /** Asked first, for calls that have a shorter way. */
+  readonly unary: GrpcUnary;
+}
 
 type StreamListener = (
   stream: ServerHttp2Stream,
@@ -31,12 +40,15 @@ const GRPC_CONTENT_TYPE = /^application\/grpc(?:$|[+;])/;
  * @param options.grpcHere false: gRPC is served elsewhere, and its calls are the handler's too.
  */
 export function createHttp2Door(
-  grpc: GrpcServer,
+  { server, unary }: GrpcDoor,
   handler: RequestListener | undefined,
   { grpcHere = true }: { readonly grpcHere?: boolean } = {},
 ): TakeConnection {
-  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
-  if (handler !== undefined) sortStreams(newestHttp2Server(grpc), handler, grpcHere);
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  sortStreams(newestHttp2Server(server), {
+    ...(grpcHere ? { unary } : {}),
+    ...(handler === undefined ? {} : { handler }),
+  });
   return (socket) => injector.injectConnection(socket);
 }
 
@@ -48,16 +60,30 @@ function newestHttp2Server(grpc: GrpcServer): Http2Server {
   return server;
 }
 
-function sortStreams(server: Http2Server, handler: RequestListener, grpcHere: boolean): void {
-  // Its "stream" listener makes the request and response objects of node:http for a handler.
-  const compatible = createServer(handler as unknown as Parameters<typeof createServer>[1]);
+interface Sorted {
+  /** Undefined: gRPC is not served here. */
+  readonly unary?: GrpcUnary;
+  /** Undefined: nothing else is served here. */
+  readonly handler?: RequestListener;
+}
+
+function sortStreams(server: Http2Server, { unary, handler }: Sorted): void {
   const grpcListeners = server.listeners("stream") as StreamListener[];
   server.removeAllListeners("stream");
+  const toGrpc: StreamListener = (stream, headers, flags, rawHeaders) => {
+    if (unary?.handle(stream, headers)) return;
+    for (const listener of grpcListeners) listener.call(server, stream, headers, flags, rawHeaders);
+  };
+  const toHandler = handler === undefined ? toGrpc : compatible(handler);
   const sort: StreamListener = (stream, headers, flags, rawHeaders) => {
-    if (grpcHere && GRPC_CONTENT_TYPE.test(headers["content-type"] ?? ""))
-      for (const listener of grpcListeners)
-        listener.call(server, stream, headers, flags, rawHeaders);
-    else compatible.emit("stream", stream, headers, flags, rawHeaders);
+    const isGrpc = unary !== undefined && GRPC_CONTENT_TYPE.test(headers["content-type"] ?? "");
+    (isGrpc ? toGrpc : toHandler)(stream, headers, flags, rawHeaders);
   };
   server.on("stream", sort);
+}
+
+/** A server's "stream" listener makes the request and response objects of node:http for a handler. */
+function compatible(handler: RequestListener): StreamListener {
+  const server = createServer(handler as unknown as Parameters<typeof createServer>[1]);
+  return (...stream) => server.emit("stream", ...stream);
 }

@@ -9,21 +9,8 @@ import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import type { Call, Door, HeaderReader, Method } from "../method.ts";
+import { connectLimits, jsonOptions } from "./connect-limit.ts";
 import type { AnswerReflection } from "./reflection.ts";
-
-/** Longest request message, in bytes. The library's default is 4 GiB. */
-const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
-/** Longest reply, in bytes. */
-const MAX_REPLY_BYTES = 64 * 1024 * 1024;
-/** Longest deadline that a client may ask for. The library's default is none. */
-const MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000;
-
-/** The members of a contract, as REST shows them: proto names, every member present. */
-export const jsonOptions = {
-  useProtoFieldName: true,
-  alwaysEmitImplicit: true,
-  ignoreUnknownFields: true,
-} as const;
 
 const requestKey = createContextKey<FastifyRequest | undefined>(undefined);
 
@@ -41,9 +28,7 @@ export async function registerConnect(
     grpcWeb: true,
     // gRPC proper needs HTTP/2 and has a door of its own.
     grpc: false,
-    readMaxBytes: MAX_REQUEST_BYTES,
-    writeMaxBytes: MAX_REPLY_BYTES,
-    maxTimeoutMs: MAX_TIMEOUT_MS,
+    ...connectLimits,
     jsonOptions,
   };
   await fastify.register(fastifyConnectPlugin, {

@@ -1,5 +1,6 @@
 import type { Metadata } from "@grpc/grpc-js";
 import type { Call, HeaderReader } from "../method.ts";
+import { plainAddress } from "../peer.ts";
 
 /** What unary and streaming calls of grpc-js have in common. */
 export interface GrpcSurfaceCall {
@@ -58,5 +59,5 @@ function abortOnCancel(surface: GrpcSurfaceCall): AbortController {
 /** `127.0.0.1:4711`, `[::1]:4711` or `unknown`, without the port. */
 function addressOf(peer: string): string {
   const match = /^\[?([0-9a-fA-F.:]+?)\]?:\d+$/.exec(peer);
-  return match?.[1] ?? "";
+  return plainAddress(match?.[1]);
 }

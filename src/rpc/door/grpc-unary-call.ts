@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Call, HeaderReader } from "../method.ts";
+import { plainAddress } from "../peer.ts";
 
 /**
  * A call on an HTTP/2 stream as the interceptors see it. A class, because one is made for each call:
@@ -32,18 +33,21 @@ export class GrpcUnaryCall implements Call, HeaderReader {
   }
 
   get signal(): AbortSignal {
-    this.#controller ??= abortOnReset(this.#stream);
-    return this.#controller.signal;
+    return this.#control().signal;
   }
 
   get peer(): string {
-    return this.#stream.session?.socket.remoteAddress ?? "";
+    return plainAddress(this.#stream.session?.socket.remoteAddress);
   }
 
   /** Ends what the call still waits for. */
   abort(reason: Error): void {
+    this.#control().abort(reason);
+  }
+
+  #control(): AbortController {
     this.#controller ??= abortOnReset(this.#stream);
-    this.#controller.abort(reason);
+    return this.#controller;
   }
 }
 

@@ -1,13 +1,16 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { fromBinary, type Message } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
-import type { Method, UnaryMethod } from "../method.ts";
+import { type IncomingHttpHeaders, type ServerHttp2Stream, sensitiveHeaders } from "node:http2";
+import type { Message } from "@bufbuild/protobuf";
+import { toConnectError } from "../error.ts";
+import type { UnaryMethod } from "../method.ts";
 import { type GrpcDoorDeps, MAX_REQUEST_BYTES } from "./grpc.ts";
-import { frameOnce, PREFIX_LENGTH } from "./grpc-frame.ts";
+import { frameOnce, PREFIX_LENGTH, readFrame } from "./grpc-frame.ts";
 import { toGrpcStatus } from "./grpc-status.ts";
+import { readTimeout, withTimeout } from "./grpc-timeout.ts";
 import { GrpcUnaryCall } from "./grpc-unary-call.ts";
+import { readBody, tooLarge } from "./request-body.ts";
+import { unaryMethods } from "./unary-path.ts";
 
-/** Serves plain unary calls on HTTP/2 streams. */
+/** Serves plain unary calls of gRPC. */
 export interface GrpcUnary {
   /**
    * Takes a stream whose call is plain: a unary method of the contract, not compressed.
@@ -18,97 +21,105 @@ export interface GrpcUnary {
 }
 
 /**
- * Makes the short way of unary calls. grpc-js makes about a dozen objects for a call, interceptors,
- * stream and metadata among them, most of which no reply needs and which outlive it until the next
- * large garbage collection. A request that can be read at once and a reply that is encoded already
- * take half of that. Replies are those of grpc-js to the byte.
+ * Makes the short way of unary calls. grpc-js makes a dozen objects for each call, which live on
+ * until the next large garbage collection; a reply that is encoded already needs none of them.
  */
 export function createGrpcUnary({ methods, requestId }: GrpcDoorDeps): GrpcUnary {
-  const methodAt = new Map(methods.filter(isUnary).map((method) => [pathOf(method), method]));
+  const methodAt = unaryMethods(methods);
   return {
     handle: (stream, headers) => {
       const method = methodAt.get(headers[":path"] ?? "");
       if (method === undefined || !isPlain(headers)) return false;
-      serve(method, stream, new GrpcUnaryCall(stream, headers, requestId), timeOf(headers));
+      const timeout = headers["grpc-timeout"];
+      const time = timeout === undefined ? NO_LIMIT : readTimeout(String(timeout));
+      if (time === undefined) return false;
+      serve(method, stream, new GrpcUnaryCall(stream, headers, requestId), time);
       return true;
     },
   };
 }
 
-function isUnary(method: Method): method is UnaryMethod {
-  return method.kind === "unary";
-}
-
-function pathOf({ desc }: UnaryMethod): string {
-  return `/${desc.parent.typeName}/${desc.name}`;
-}
+const NO_LIMIT = Number.POSITIVE_INFINITY;
 
 function isPlain(headers: IncomingHttpHeaders): boolean {
+  if (headers[":method"] !== "POST") return false;
   const type = headers["content-type"];
   if (type !== "application/grpc" && type !== "application/grpc+proto") return false;
-  if (headers[":method"] !== "POST") return false;
   const encoding = headers["grpc-encoding"];
-  if (encoding !== undefined && encoding !== "identity") return false;
-  const timeout = headers["grpc-timeout"];
-  return timeout === undefined || (typeof timeout === "string" && TIMEOUT.test(timeout));
+  return encoding === undefined || encoding === "identity";
 }
 
-/** Time limit of a call (gRPC over HTTP/2, "Timeout"): at most eight digits and a unit. */
-const TIMEOUT = /^\d{1,8}[HMSmun]$/;
-const UNITS: Readonly<Record<string, number>> = {
-  H: 3_600_000,
-  M: 60_000,
-  S: 1_000,
-  m: 1,
-  u: 0.001,
-  n: 0.000001,
-};
-/** Longest time that a timer of Node can wait, in milliseconds. */
-const MAX_TIME = 2 ** 31 - 1;
-
-/** How long a call may take, in milliseconds; undefined: as long as it needs. */
-function timeOf(headers: IncomingHttpHeaders): number | undefined {
-  const timeout = headers["grpc-timeout"];
-  if (typeof timeout !== "string") return undefined;
-  return Math.min(Number.parseInt(timeout, 10) * (UNITS[timeout.at(-1) ?? ""] ?? 1), MAX_TIME);
-}
-
-/** How many times the limit a client may go on sending after it was refused, before it is cut off. */
-const PATIENCE = 8;
-
+/** @param time how long the call may take, in milliseconds. */
 function serve(
   { desc, invoke }: UnaryMethod,
   stream: ServerHttp2Stream,
   call: GrpcUnaryCall,
-  time: number | undefined,
+  time: number,
 ): void {
-  const began = time === undefined ? 0 : performance.now();
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const began = time === NO_LIMIT ? 0 : performance.now();
   const succeed = (reply: Message): void => sendReply(stream, frameOnce(desc.output, reply), call);
   const fail = (error: unknown): void => sendFailure(stream, error, call);
-  stream.on("error", ignore);
-  stream.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= MAX_REQUEST_BYTES + PREFIX_LENGTH) {
-      chunks.push(chunk);
-      return;
-    }
-    chunks.length = 0;
-    fail(tooLarge());
-    if (size > MAX_REQUEST_BYTES * PATIENCE) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  readBody(stream, MAX_REQUEST_BYTES + PREFIX_LENGTH, {
+    refuse: () => fail(tooLarge(MAX_REQUEST_BYTES)),
+    take: (body) => {
+      try {
+        const reply = invoke(readFrame(desc.input, body), call);
+        if (!(reply instanceof Promise)) succeed(reply);
+        else if (time === NO_LIMIT) reply.then(succeed, fail);
+        else withTimeout(reply, began + time - performance.now(), call).then(succeed, fail);
+      } catch (error) {
+        fail(error);
+      }
+    },
   });
-  stream.on("end", () => {
-    // Refused already, or gone.
-    if (stream.headersSent || stream.closed) return;
-    try {
-      const bytes = readMessage(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
-      const reply = invoke(decode(desc.input, bytes), call);
-      if (!(reply instanceof Promise)) return succeed(reply);
-      const limited = time === undefined ? reply : withLimit(reply, began + time, call);
-      limited.then(succeed, fail);
-    } catch (error) {
-      fail(error);
-    }
-  });
+}
+
+/** Answered already, or nobody waits for an answer any more. */
+function isOver(stream: ServerHttp2Stream): boolean {
+  return stream.headersSent || stream.closed || stream.destroyed;
+}
+
+/** Names and values by turns: no object is made and taken apart again for each call. */
+const HEAD = [
+  ":status",
+  "200",
+  "content-type",
+  "application/grpc+proto",
+  "grpc-accept-encoding",
+  "identity,deflate,gzip",
+  "grpc-encoding",
+  "identity",
+];
+const WITH_TRAILERS = { waitForTrailers: true };
+/** Kept out of the compression tables of both ends, which it would fill with what is never sent again. */
+const NEVER_AGAIN = ["x-request-id"];
+
+function sendReply(stream: ServerHttp2Stream, frame: Buffer, { requestId }: GrpcUnaryCall): void {
+  if (isOver(stream)) return;
+  // A copy, to which Node adds the date.
+  stream.respond([...HEAD], WITH_TRAILERS);
+  stream.once("wantTrailers", () =>
+    stream.sendTrailers({
+      "grpc-status": "0",
+      "x-request-id": requestId,
+      [sensitiveHeaders]: NEVER_AGAIN,
+    }),
+  );
+  stream.end(frame);
+}
+
+/** A reply of trailers only (gRPC over HTTP/2, "Responses"). */
+function sendFailure(stream: ServerHttp2Stream, error: unknown, call: GrpcUnaryCall): void {
+  if (isOver(stream)) return;
+  const { code, details, metadata } = toGrpcStatus(toConnectError(error), call);
+  stream.respond(
+    {
+      ":status": 200,
+      "content-type": "application/grpc+proto",
+      "grpc-status": String(code),
+      "grpc-message": encodeURI(details.toWellFormed()),
+      ...metadata.toHttp2Headers(),
+    },
+    { endStream: true },
+  );
 }

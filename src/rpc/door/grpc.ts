@@ -1,4 +1,4 @@
-import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import {
   type handleServerStreamingCall,
@@ -11,12 +11,15 @@ import {
 } from "@grpc/grpc-js";
 import type { Method, StreamMethod, UnaryMethod } from "../method.ts";
 import { GrpcCall, type GrpcSurfaceCall } from "./grpc-call.ts";
+import { frameOnce, PREFIX_LENGTH } from "./grpc-frame.ts";
 import { toGrpcStatus, trailerOf } from "./grpc-status.ts";
 
 /** Longest request message, in bytes; grpc-js answers RESOURCE_EXHAUSTED above it. */
-const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
+export const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
 const options: ServerOptions = {
+  // Statistics of each call for a service that is not served here.
+  "grpc.enable_channelz": 0,
   "grpc.max_receive_message_length": MAX_REQUEST_BYTES,
   // A list of 10,000 settings of 64 KiB would be 640 MiB: a client that wants it says so.
   "grpc.max_send_message_length": -1,
@@ -61,21 +64,9 @@ function define(service: string, { desc }: Method): MethodDefinition<Message, Me
     responseStream: desc.methodKind === "server_streaming",
     requestSerialize: (message) => Buffer.from(toBinary(desc.input, message)),
     requestDeserialize: (bytes) => fromBinary(desc.input, bytes),
-    responseSerialize: (message) => encodeOnce(desc.output, message),
+    responseSerialize: (message) => frameOnce(desc.output, message).subarray(PREFIX_LENGTH),
     responseDeserialize: (bytes) => fromBinary(desc.output, bytes),
   };
-}
-
-/** Encoded replies by message: a read returns the same message while its revision stands. */
-const encoded = new WeakMap<Message, Buffer>();
-
-function encodeOnce(desc: DescMessage, message: Message): Buffer {
-  const kept = encoded.get(message);
-  if (kept !== undefined) return kept;
-  const { buffer, byteOffset, byteLength } = toBinary(desc, message);
-  const bytes = Buffer.from(buffer, byteOffset, byteLength);
-  encoded.set(message, bytes);
-  return bytes;
 }
 
 function handleUnary(

@@ -1,0 +1,95 @@
+import type { DescMethodUnary, Message } from "@bufbuild/protobuf";
+import {
+  compressionNegotiate,
+  createMethodSerializationLookup,
+} from "@connectrpc/connect/protocol";
+import { contentTypeUnaryProto } from "@connectrpc/connect/protocol-connect";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { connectLimits, jsonOptions } from "./connect-limit.ts";
+
+/** A reply in one coding, ready to be sent. */
+export interface ConnectVariant {
+  /** Names and values by turns. */
+  readonly headers: readonly string[];
+  /** Bytes, or for a short body the same bytes as latin1 text. */
+  readonly body: Uint8Array | string;
+}
+
+/** A method's messages in JSON or in bytes. */
+export interface ConnectFormat {
+  /** @throws ConnectError for bytes that are no such message. */
+  parse(body: Uint8Array): Message;
+  /**
+   * A reply, encoded and compressed once for all who get the same message.
+   *
+   * @param accepted the header Accept-Encoding. A promise where compression takes its time.
+   * @throws ConnectError for a reply over the limit.
+   */
+  encode(message: Message, accepted: string | undefined): ConnectVariant | Promise<ConnectVariant>;
+}
+
+/** Codings of replies, as the library offers them. */
+const codings = [compressionGzip, compressionBrotli];
+/** Shortest body that is compressed, in bytes: the library's default. */
+const COMPRESSIBLE_SIZE = 1_024;
+/**
+ * Longest body that goes out as text, in bytes: node:http writes a text and the headers at once, and
+ * latin1 keeps every byte as it is. Above some 10 kB a buffer is faster.
+ */
+const SHORT_BODY = 4_096;
+
+interface Encoded {
+  readonly bytes: Uint8Array;
+  readonly identity: ConnectVariant;
+  readonly coded: Map<string, ConnectVariant | Promise<ConnectVariant>>;
+}
+
+/** @param type of the bodies, `application/json` or `application/proto`. */
+export function createConnectFormat(desc: DescMethodUnary, type: string): ConnectFormat {
+  const isBinary = type === contentTypeUnaryProto;
+  const lookup = createMethodSerializationLookup(desc, undefined, jsonOptions, connectLimits);
+  const input = lookup.getI(isBinary);
+  const output = lookup.getO(isBinary);
+  const kept = new WeakMap<Message, Encoded>();
+
+  const encodeOnce = (message: Message): Encoded => {
+    const known = kept.get(message);
+    if (known !== undefined) return known;
+    const bytes = output.serialize(message);
+    const encoded = { bytes, identity: createVariant(type, bytes), coded: new Map() };
+    kept.set(message, encoded);
+    return encoded;
+  };
+  return {
+    parse: (body) => input.parse(body),
+    encode: (message, accepted) => {
+      const encoded = encodeOnce(message);
+      if (accepted === undefined || encoded.bytes.length < COMPRESSIBLE_SIZE)
+        return encoded.identity;
+      const { response } = compressionNegotiate(codings, null, accepted, "Accept-Encoding");
+      if (response === null) return encoded.identity;
+      const { name } = response;
+      const known = encoded.coded.get(name);
+      if (known !== undefined) return known;
+      const coding = response
+        .compress(encoded.bytes)
+        .then((bytes) => createVariant(type, bytes, name));
+      encoded.coded.set(name, coding);
+      coding.then(
+        (variant) => encoded.coded.set(name, variant),
+        () => encoded.coded.delete(name),
+      );
+      return coding;
+    },
+  };
+}
+
+function createVariant(type: string, bytes: Uint8Array, coding?: string): ConnectVariant {
+  return {
+    headers: [
+      ...["Content-Type", type, "Content-Length", String(bytes.length)],
+      ...(coding === undefined ? [] : ["Content-Encoding", coding]),
+    ],
+    body: bytes.length <= SHORT_BODY ? Buffer.from(bytes).toString("latin1") : bytes,
+  };
+}
