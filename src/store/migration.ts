@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
 /**
@@ -8,6 +8,9 @@ import type { Migration } from "kysely/migration";
 export const migrations: Record<string, Migration> = {
   "0001_settings_with_history": { up: createSettings },
 };
+
+/** The rows stand in the tree of the primary key itself: one page less for each row of a commit. */
+const WITHOUT_ROWID = sql`without rowid`;
 
 async function createSettings(db: Kysely<unknown>): Promise<void> {
   await db.schema
@@ -21,12 +24,13 @@ async function createSettings(db: Kysely<unknown>): Promise<void> {
     .addColumn("flag", "integer", (c) => c.notNull())
     .addColumn("origin", "text", (c) => c.notNull())
     .addColumn("position", "integer", (c) => c.notNull())
-    .addColumn("revision", "bigint", (c) => c.notNull())
+    .addColumn("revision", "integer", (c) => c.notNull())
+    .modifyEnd(WITHOUT_ROWID)
     .execute();
-  await db.schema.createIndex("setting_revision").on("setting").column("revision").execute();
   await db.schema
     .createTable("revision")
-    .addColumn("revision", "bigint", (c) => c.primaryKey())
+    // Exactly "integer primary key": then it is the row id, and no second tree is kept for it.
+    .addColumn("revision", "integer", (c) => c.primaryKey())
     .addColumn("time", "bigint", (c) => c.notNull())
     .addColumn("actor", "text", (c) => c.notNull())
     .addColumn("door", "text", (c) => c.notNull())
@@ -46,6 +50,7 @@ async function createSettings(db: Kysely<unknown>): Promise<void> {
     .addColumn("old_definition", "text")
     .addColumn("new_definition", "text")
     .addPrimaryKeyConstraint("change_pk", ["revision", "key"])
+    .modifyEnd(WITHOUT_ROWID)
     .execute();
   await db.schema.createIndex("change_key").on("change").columns(["key", "revision"]).execute();
   await db.schema

@@ -95,7 +95,7 @@ export interface Retention {
   readonly notBefore: number;
 }
 
-/** The rows that one transaction writes. */
+/** The rows that one transaction writes. What is set or deleted is among the revisions' changes. */
 export interface StoredWrite {
   readonly revisions: readonly RevisionCommit[];
   readonly upserts: readonly StoredSetting[];

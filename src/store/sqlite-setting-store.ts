@@ -11,9 +11,11 @@ import {
 import { untilUnlocked } from "./lock-wait.ts";
 import { migrate } from "./migrate.ts";
 import type { Database } from "./schema.ts";
-import { readDelta, readRevision, readState, rewriteValues, writeRows } from "./setting-query.ts";
-import type { SettingStore, SettingTransaction } from "./setting-store.ts";
+import { readDelta, readState, rewriteValues } from "./setting-query.ts";
+import type { SettingStore } from "./setting-store.ts";
+import { createTransact } from "./setting-transaction.ts";
 import { createSqliteDialect, openSqlite } from "./sqlite.ts";
+import { openWalIndex } from "./wal-index.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
 
@@ -41,6 +43,7 @@ export async function openSqliteSettingStore(path: string): Promise<SettingStore
     );
     const dataVersion = handle.prepare<[], number>("pragma data_version").pluck();
     let seenVersion = dataVersion.get();
+    const walIndex = openWalIndex(path);
 
     // The version is read inside the transaction: what is read there is what the version names.
     const reading = <T>(work: (db: Db) => Promise<T>): Promise<T> =>
@@ -61,12 +64,18 @@ export async function openSqliteSettingStore(path: string): Promise<SettingStore
     const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
       attempt(() => db.transaction().execute(work));
 
+    const transact = createTransact(handle, db);
+
     return {
       databaseId,
       fingerprintKey: Buffer.from(fingerprintKey, "base64url"),
       changedElsewhere: () => {
         try {
-          return dataVersion.get() !== seenVersion;
+          if (walIndex?.isKept()) return false;
+          const changed = dataVersion.get() !== seenVersion;
+          // What was committed since the header was read has changed it once more.
+          if (!changed) walIndex?.keep();
+          return changed;
         } catch (error) {
           throw failureOf(error);
         }
@@ -74,12 +83,14 @@ export async function openSqliteSettingStore(path: string): Promise<SettingStore
       load: () => reading(readState),
       delta: (after) => reading((trx) => readDelta(trx, after)),
       transact: (work) =>
-        writing(async (trx) => {
-          const version = dataVersion.get();
-          const result = await work(createTransaction(trx));
-          seenVersion = version;
-          return result;
-        }),
+        attempt(() =>
+          transact(async (transaction) => {
+            const version = dataVersion.get();
+            const result = await work(transaction);
+            seenVersion = version;
+            return result;
+          }),
+        ),
       oldestRevision: () => attempt(() => readOldestRevision(db)),
       listRevisions: (filter) => attempt(() => readRevisions(db, filter)),
       commits: (after, upTo, limit) => attempt(() => readCommits(db, after, upTo, limit)),
@@ -100,15 +111,6 @@ export async function openSqliteSettingStore(path: string): Promise<SettingStore
 
 function isSqliteError(error: unknown): boolean {
   return error instanceof Error && error.name === "SqliteError";
-}
-
-function createTransaction(trx: Transaction<Database>): SettingTransaction {
-  return {
-    revision: () => readRevision(trx),
-    delta: (after) => readDelta(trx, after),
-    load: () => readState(trx),
-    write: (rows) => writeRows(trx, rows),
-  };
 }
 
 /** A random fact about the database: made once, by the first process that asks. */

@@ -10,6 +10,7 @@ import {
 } from "kysely";
 import { StoreError } from "./error.ts";
 import { untilUnlocked } from "./lock-wait.ts";
+import { keepStatements } from "./statement-cache.ts";
 
 /** "Moor" in ASCII: marks a database file as ours (SQLite file format, section 1.3.10). */
 const APPLICATION_ID = 0x4d6f6f72;
@@ -152,7 +153,7 @@ class ImmediateSqliteDriver extends SqliteDriver {
   readonly #handle: SqliteHandle;
 
   constructor(handle: SqliteHandle) {
-    super({ database: handle });
+    super({ database: keepStatements(handle) });
     this.#handle = handle;
   }
 

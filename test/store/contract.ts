@@ -192,7 +192,9 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       });
 
       test("has no list of revisions when there are too many", async () => {
-        const revisions = Array.from({ length: 1_200 }, (_, at) => commit({ revision: at + 1 }));
+        const revisions = Array.from({ length: 1_200 }, (_, at) =>
+          commit({ revision: at + 1, changes: [changed({ key: "a" })] }),
+        );
         const upserts = [stored({ key: "a", revision: 1_200 })];
         await write({ revisions, upserts, deletes: [] });
         expect(await store.delta(0)).toMatchObject({ revision: 1_200, commits: undefined });

@@ -7,6 +7,8 @@ import { readFailure } from "../store-failure.ts";
 const MAX_LAG = 4 * 1024 * 1024;
 /** How much is kept in memory; more than MAX_LAG, so that only dropped readers miss it. */
 const MAX_KEPT = 6 * 1024 * 1024;
+/** What trimming leaves; still more than MAX_LAG. */
+const TRIMMED_TO = 5 * 1024 * 1024;
 /** Revisions that are read from the history at once. */
 const PAGE = 100;
 
@@ -63,7 +65,9 @@ export function createFeed(deps: {
     for (const resume of woken) resume();
   };
   const trim = (): void => {
-    const keep = entries.findIndex(({ offset }) => bytes - offset <= MAX_KEPT);
+    if (bytes - (entries[0]?.offset ?? bytes) <= MAX_KEPT) return;
+    // Some more than must go: dropping copies what stays, and is not to be done at every commit.
+    const keep = entries.findIndex(({ offset }) => bytes - offset <= TRIMMED_TO);
     if (keep > 0) entries = entries.slice(keep);
     else if (keep < 0) entries = [];
   };

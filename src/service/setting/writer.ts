@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type {
   RevisionCommit,
   RevisionOrigin,
@@ -84,10 +85,24 @@ export function createWriter(deps: WriterDeps): Writer {
 
   const drain = async (): Promise<void> => {
     running = true;
-    // One turn later, what arrived in this one shares the commit.
-    await Promise.resolve();
-    while (waiting.length > 0) await commit(waiting.splice(0, GROUP));
+    while (waiting.length > 0) {
+      await gather();
+      await commit(waiting.splice(0, GROUP));
+    }
     running = false;
+  };
+
+  /**
+   * Lets the sockets be read once, and again as long as that brings more: sixty changes in one
+   * commit take a tenth of the time that they take in commits of their own. Whoever comes alone
+   * waits for one turn of the event loop in which nothing else is to be done.
+   */
+  const gather = async (): Promise<void> => {
+    let before: number;
+    do {
+      before = waiting.length;
+      await turn();
+    } while (waiting.length > before && waiting.length < GROUP);
   };
 
   const commit = async (jobs: readonly Job[]): Promise<void> => {

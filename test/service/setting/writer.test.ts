@@ -41,6 +41,18 @@ describe("changes that wait at the same time", () => {
     );
   });
 
+  test("share a commit when each comes by an event of its own, as from many sockets", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    // All of them are due in the same turn of the event loop.
+    const saves = Array.from({ length: 8 }, (_, at) =>
+      new Promise((resolve) => setTimeout(resolve, 1)).then(() => save(parts, { [`k${at}`]: "1" })),
+    );
+    await Promise.all(saves);
+    expect(parts.engine.snapshot().revision).toBe(8);
+    expect(seen.transactions).toBe(1);
+  });
+
   test("are as many as 256 in one commit", async () => {
     const { seen, wrap } = watched();
     const parts = await testParts(newPath(), { wrap });
