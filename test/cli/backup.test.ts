@@ -206,7 +206,7 @@ describe("import", () => {
     }));
     const { code, err } = await cli(["import", "-"], { stdin: backup(...many) });
     expect(code).toBe(1);
-    expect(err).toContain("too large for one call");
+    expect(err).toContain("the request is larger than 4194304 bytes");
     const larger = await cli(["import", "-"], { stdin: backup(...many, ...many) });
     expect(larger).toMatchObject({ code: 1, err: expect.stringContaining("8388608 bytes") });
   });
