@@ -23,7 +23,7 @@ export const quickPlan: Plan = { warmUp: 1, rounds: 2, seconds: 1, starts: 2, st
 export interface Lab {
   readonly stage: Stage;
   readonly plan: Plan;
-  /** The program to measure, such as `src/main.ts`. */
+  /** The program to measure: its file. */
   readonly server: string;
   /** Flags for its Node, such as those of a profile. */
   readonly nodeFlags: readonly string[];

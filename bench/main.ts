@@ -6,6 +6,7 @@ import { type Experiment, type Finding, NotMeasurable } from "./finding.ts";
 import { fullPlan, type Lab, quickPlan } from "./lab.ts";
 import { describeMachine, type Head } from "./machine.ts";
 import { type Options, parseOptions, usage } from "./option.ts";
+import { makePackage, SOURCE } from "./package.ts";
 import { profile } from "./profile.ts";
 import { installHint, missingPrograms, type Program } from "./program.ts";
 import { findingText, headText, summaryText } from "./report.ts";
@@ -42,7 +43,7 @@ async function main(args: readonly string[]): Promise<number> {
   stopOnSignals(stage);
   try {
     await moveToLoadCore(stage);
-    const lab = labOf(options, stage, missing);
+    const lab = await labOf(options, stage, missing);
     if (options.profile !== undefined) return await runProfile(list, lab);
     const head = await describeMachine(stage, missing, ["npm run bench --", ...args].join(" "));
     print(`${headText(head)}\n`);
@@ -55,11 +56,13 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-function labOf(options: Options, stage: Stage, missing: readonly Program[]): Lab {
+async function labOf(options: Options, stage: Stage, missing: readonly Program[]): Promise<Lab> {
+  // A profile names functions by their files.
+  const server = options.server ?? (options.profile === undefined ? undefined : SOURCE);
   return {
     stage,
     plan: options.quick ? quickPlan : fullPlan,
-    server: resolve(options.server),
+    server: server === undefined ? await makePackage(stage) : resolve(server),
     nodeFlags: [],
     quick: options.quick,
     // What was chosen by name is measured whole.

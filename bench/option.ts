@@ -9,7 +9,8 @@ export interface Options {
   readonly writeDocs: boolean;
   /** Name of the contest to profile. */
   readonly profile?: string;
-  readonly server: string;
+  /** The program to measure; undefined: the package that a build makes. */
+  readonly server?: string;
   readonly list: boolean;
   readonly help: boolean;
 }
@@ -23,7 +24,7 @@ Measures Mooring beside its yardsticks: servers on core 0, load generators on co
   --json FILE      writes every figure of every round
   --write-docs     puts the results into docs/performance.md
   --profile NAME   shows where the CPU time of this experiment's server goes, and measures nothing
-  --server FILE    measures another build than src/main.ts
+  --server FILE    measures this program, such as src/main.ts, and not the package that a build makes
   --list           names of the experiments
   --help           this text
 `;
@@ -38,17 +39,18 @@ export function parseOptions(args: readonly string[]): Options {
       json: { type: "string" },
       "write-docs": { type: "boolean", default: false },
       profile: { type: "string" },
-      server: { type: "string", default: "src/main.ts" },
+      server: { type: "string" },
       list: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
-  const { json, profile, only, "write-docs": writeDocs, ...rest } = values;
+  const { json, profile, server, only, "write-docs": writeDocs, ...rest } = values;
   return {
     ...rest,
     writeDocs,
     only: only.flatMap((names) => names.split(",")).filter((name) => name !== ""),
     ...(json === undefined ? {} : { json }),
     ...(profile === undefined ? {} : { profile }),
+    ...(server === undefined ? {} : { server }),
   };
 }

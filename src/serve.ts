@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { cliVariables } from "./cli/variable.ts";
 import { formatAddress } from "./config/address.ts";
 import { type Config, parseConfig } from "./config/config.ts";
@@ -64,6 +65,7 @@ async function run(config: Config): Promise<void> {
 /** Serves in this process. It listens first and loads the rest of the program then. */
 async function work(config: Config): Promise<void> {
   const front = await openFront(config.listen);
+  await loadProgram();
   const { createLogger } = await import("./server/log.ts");
   const { startMooring } = await import("./mooring.ts");
   const log = await createLogger({ level: config.logLevel, format: config.logFormat });
@@ -99,6 +101,24 @@ async function work(config: Config): Promise<void> {
     },
     "serving",
   );
+}
+
+/**
+ * Loads the program in parts, with some turns of the event loop after each: to accept a connection, to
+ * read `/ping` from it and to answer.
+ */
+async function loadProgram(): Promise<void> {
+  const parts = [
+    () => import("./server/log.ts"),
+    () => import("./rpc/door/grpc.ts"),
+    () => import("./rpc/door/connect.ts"),
+    () => import("./store/sqlite-setting-store.ts"),
+    () => import("./mooring.ts"),
+  ];
+  for (const load of parts) {
+    await load();
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+  }
 }
 
 /** Counts calls where metrics are configured. Workers leave the endpoint to their supervisor. */

@@ -9,6 +9,7 @@ import { size } from "../format.ts";
 import { callGrpc, pathOf } from "../grpc-call.ts";
 import { callHttp } from "../http-call.ts";
 import { startMooring } from "../mooring.ts";
+import { SOURCE } from "../package.ts";
 import { residentBytes } from "../proc.ts";
 import { startYardstick } from "../yardstick.ts";
 
@@ -23,8 +24,10 @@ export const idleMemory: Experiment = {
   needs: [],
   measure: async (lab) => {
     const mooring = await startMooring(lab);
+    const source = await startMooring({ ...lab, server: SOURCE });
     const empty = await startYardstick(lab.stage, "empty-fastify.mjs");
     await useDoors(mooring.port);
+    await useDoors(source.port);
     await sleep(lab.quick ? QUICK_REST : REST);
     const own = residentBytes(mooring.server.pid);
     const bare = residentBytes(empty.server.pid);
@@ -35,6 +38,7 @@ export const idleMemory: Experiment = {
       columns: ["", "resident"],
       rows: [
         ["Mooring", size(own)],
+        ["Mooring from source", size(residentBytes(source.server.pid))],
         ["empty Fastify", size(bare)],
       ],
       verdicts: [{ text: "Mooring", value: own / 1e6, unit: " MB", target: { atMost: 110 } }],

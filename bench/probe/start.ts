@@ -3,9 +3,12 @@ import { decimal } from "../format.ts";
 import { callHttp } from "../http-call.ts";
 import type { Lab } from "../lab.ts";
 import { launchMooring, startMooring } from "../mooring.ts";
+import { SOURCE } from "../package.ts";
 import { accepts, until } from "../port.ts";
 import { median, ratioOf } from "../statistics.ts";
 import { launchYardstick, type Started, type Yardstick } from "../yardstick.ts";
+
+const SETTINGS = "/api/public/settings";
 
 interface Starter {
   readonly name: string;
@@ -52,7 +55,7 @@ interface Series {
 function against({ name, times }: Series, empty?: Series): Verdict {
   const { median: value, ...range } = ratioOf(times, empty?.times ?? []);
   const text = `${name} against an empty Fastify server`;
-  const own = name.startsWith("Mooring");
+  const own = name.startsWith("Mooring,");
   return { text, value, unit: "×", ...range, ...(own ? { target: { atMost: 2 } } : {}) };
 }
 
@@ -62,13 +65,17 @@ async function prepare(lab: Lab): Promise<Starter[]> {
   await first.server.stop();
   const empty = (name: Yardstick) => () => launchYardstick(lab.stage, name);
   const mooring = () => launchMooring(lab, { folder });
+  const fromSource = () => launchMooring({ ...lab, server: SOURCE }, { folder });
   return [
     { name: "empty Fastify", path: "/ping", launch: empty("empty-fastify.mjs") },
     { name: "Mooring, /ping", path: "/ping", launch: mooring },
-    { name: "Mooring, settings", path: "/api/public/settings", launch: mooring },
+    { name: "Mooring, settings", path: SETTINGS, launch: mooring },
     ...(lab.quick
       ? []
-      : [{ name: "Fastify in TypeScript", path: "/ping", launch: empty("empty-fastify.ts") }]),
+      : [
+          { name: "Mooring from source, settings", path: SETTINGS, launch: fromSource },
+          { name: "Fastify in TypeScript", path: "/ping", launch: empty("empty-fastify.ts") },
+        ]),
   ];
 }
 

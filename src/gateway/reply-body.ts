@@ -39,7 +39,9 @@ type LongField = DescField & { readonly fieldKind: "list" | "map" };
 
 function isLong(field: DescField | undefined, message: Message): field is LongField {
   if (field?.fieldKind !== "list" && field?.fieldKind !== "map") return false;
-  return Object.keys(elementsOf(field, message)).length > ELEMENTS_PER_TURN;
+  const elements = elementsOf(field, message);
+  const count = Array.isArray(elements) ? elements.length : Object.keys(elements).length;
+  return count > ELEMENTS_PER_TURN;
 }
 
 function elementsOf(field: DescField, message: Message): object {

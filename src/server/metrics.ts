@@ -1,4 +1,5 @@
 import { createServer, type Server } from "node:http";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import {
   AggregatorRegistry,
@@ -11,6 +12,7 @@ import {
 } from "prom-client";
 import { type Address, formatAddress } from "../config/address.ts";
 import type { CallReport } from "../rpc/interceptor/report.ts";
+import type { Door } from "../rpc/method.ts";
 import { listen } from "./listen.ts";
 
 /** Upper bounds of the histogram, in seconds: from a read from memory to a slow download manager. */
@@ -51,19 +53,29 @@ function createCount(
   calls: Counter<"door" | "method" | "code">,
   seconds: Histogram<"door" | "method">,
 ): Metrics["count"] {
-  const kinds = new Map<string, { calls: Counter.Internal; seconds: Histogram.Internal<never> }>();
+  const kinds = new Map<DescMethod, Map<string, Kind>>();
   return ({ desc, call, duration, error }) => {
-    const code = error === undefined ? "OK" : Code[error.code];
-    const name = `${call.door} ${desc.parent.typeName}/${desc.name} ${code}`;
-    let kind = kinds.get(name);
-    if (kind === undefined) {
-      const labels = { door: call.door, method: `${desc.parent.typeName}/${desc.name}` };
-      kind = { calls: calls.labels({ ...labels, code }), seconds: seconds.labels(labels) };
-      kinds.set(name, kind);
-    }
+    // A success, which is what most calls are, is found without making a name for it.
+    const outcome = error === undefined ? call.door : `${call.door} ${error.code}`;
+    const known = kinds.get(desc)?.get(outcome);
+    const kind = known ?? kindOf(desc, call.door, error);
+    if (known === undefined)
+      kinds.set(desc, new Map([...(kinds.get(desc) ?? []), [outcome, kind]]));
     kind.calls.inc();
     kind.seconds.observe(duration / 1000);
   };
+
+  function kindOf(desc: DescMethod, door: Door, error: CallReport["error"]): Kind {
+    const labels = { door, method: `${desc.parent.typeName}/${desc.name}` };
+    const code = error === undefined ? "OK" : Code[error.code];
+    return { calls: calls.labels({ ...labels, code }), seconds: seconds.labels(labels) };
+  }
+}
+
+/** What a kind of call counts into. */
+interface Kind {
+  readonly calls: Counter.Internal;
+  readonly seconds: Histogram.Internal<never>;
 }
 
 /** For the process that watches over workers: the sum of all their metrics. */

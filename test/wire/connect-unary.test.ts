@@ -68,6 +68,22 @@ describe.each([
     expect(plain.headers["x-request-id"]).toMatch(/^[\w.:/+=-]+$/);
   });
 
+  test("a list that takes several turns to encode", async () => {
+    const settings = Array.from({ length: 900 }, (_, at) => ({ key: `wire_${at}`, value: "“v”" }));
+    expect(await send(SAVE, json(JSON.stringify({ settings }), ADMIN))).toMatchObject({
+      status: 200,
+    });
+    for (const request of [json("{}", ADMIN), json("{}", { ...ADMIN, "accept-encoding": "gzip" })])
+      expect(comparable(await send(LIST, request))).toEqual(
+        comparable(await send(`${LIST}?`, request)),
+      );
+    const [plain, library] = [
+      await send(LIST, bytes("", ADMIN)),
+      await send(`${LIST}?`, bytes("", ADMIN)),
+    ];
+    expect(plain.headers["content-length"]).toBe(library.headers["content-length"]);
+  });
+
   test("a body over the limit", async () => {
     const request = json(`"${"x".repeat(4 * 1024 * 1024)}"`, ADMIN);
     const { status, json: body } = await send(SAVE, request);

@@ -1,11 +1,14 @@
 import type { DescMethodUnary, Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import {
   compressionNegotiate,
   createMethodSerializationLookup,
 } from "@connectrpc/connect/protocol";
 import { contentTypeUnaryProto } from "@connectrpc/connect/protocol-connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { createKeep } from "../kept.ts";
 import { connectLimits, jsonOptions } from "./connect-limit.ts";
+import { binaryInTurns, jsonInTurns, longFieldOf } from "./long-reply.ts";
 
 /** A reply in one coding, ready to be sent. */
 export interface ConnectVariant {
@@ -50,38 +53,60 @@ export function createConnectFormat(desc: DescMethodUnary, type: string): Connec
   const lookup = createMethodSerializationLookup(desc, undefined, jsonOptions, connectLimits);
   const input = lookup.getI(isBinary);
   const output = lookup.getO(isBinary);
-  const kept = new WeakMap<Message, Encoded>();
-
-  const encodeOnce = (message: Message): Encoded => {
-    const known = kept.get(message);
-    if (known !== undefined) return known;
-    const bytes = output.serialize(message);
-    const encoded = { bytes, identity: createVariant(type, bytes), coded: new Map() };
-    kept.set(message, encoded);
-    return encoded;
-  };
+  const keep = createKeep<Message, Encoded>();
+  const encoded = (bytes: Uint8Array): Encoded => ({
+    bytes,
+    identity: createVariant(type, bytes),
+    coded: new Map(),
+  });
+  const encodeOnce = (message: Message): Encoded | Promise<Encoded> =>
+    keep(message, () => {
+      const long = longFieldOf(desc.output, message);
+      if (long === undefined) return encoded(output.serialize(message));
+      const inTurns = isBinary ? binaryInTurns : jsonInTurns;
+      return inTurns(desc.output, long, message).then((parts) => encoded(joined(parts)));
+    });
   return {
     parse: (body) => input.parse(body),
     encode: (message, accepted) => {
-      const encoded = encodeOnce(message);
-      if (accepted === undefined || encoded.bytes.length < COMPRESSIBLE_SIZE)
-        return encoded.identity;
-      const { response } = compressionNegotiate(codings, null, accepted, "Accept-Encoding");
-      if (response === null) return encoded.identity;
-      const { name } = response;
-      const known = encoded.coded.get(name);
-      if (known !== undefined) return known;
-      const coding = response
-        .compress(encoded.bytes)
-        .then((bytes) => createVariant(type, bytes, name));
-      encoded.coded.set(name, coding);
-      coding.then(
-        (variant) => encoded.coded.set(name, variant),
-        () => encoded.coded.delete(name),
-      );
-      return coding;
+      const made = encodeOnce(message);
+      return made instanceof Promise
+        ? made.then((settled) => variantOf(type, settled, accepted))
+        : variantOf(type, made, accepted);
     },
   };
+}
+
+/** @throws RESOURCE_EXHAUSTED over the limit, as the library does. */
+function joined(parts: readonly Uint8Array[]): Buffer {
+  const bytes = Buffer.concat(parts);
+  if (bytes.length <= connectLimits.writeMaxBytes) return bytes;
+  throw new ConnectError(
+    `the reply is larger than ${connectLimits.writeMaxBytes} bytes`,
+    Code.ResourceExhausted,
+  );
+}
+
+function variantOf(
+  type: string,
+  { bytes, identity, coded }: Encoded,
+  accepted: string | undefined,
+): ConnectVariant | Promise<ConnectVariant> {
+  if (accepted === undefined || bytes.length < COMPRESSIBLE_SIZE) return identity;
+  const { response } = compressionNegotiate(codings, null, accepted, "Accept-Encoding");
+  if (response === null) return identity;
+  const { name } = response;
+  const known = coded.get(name);
+  if (known !== undefined) return known;
+  const variant = response
+    .compress(bytes)
+    .then((compressed) => createVariant(type, compressed, name));
+  coded.set(name, variant);
+  variant.then(
+    (made) => coded.set(name, made),
+    () => coded.delete(name),
+  );
+  return variant;
 }
 
 function createVariant(type: string, bytes: Uint8Array, coding?: string): ConnectVariant {

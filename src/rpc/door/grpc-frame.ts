@@ -1,23 +1,39 @@
 import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { createKeep } from "../kept.ts";
+import { binaryInTurns, longFieldOf } from "./long-reply.ts";
 
 /** Bytes before a message: a flag and the length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 export const PREFIX_LENGTH = 5;
 
-/** Encoded replies by message: a read returns the same message while its revision stands. */
-const kept = new WeakMap<Message, Buffer>();
+/** Replies with their prefix: a read returns the same message while its revision stands. */
+const keep = createKeep<Message, Buffer>();
 
-/** A message with its prefix, encoded once for all who get it. */
-export function frameOnce(desc: DescMessage, message: Message): Buffer {
-  const known = kept.get(message);
-  if (known !== undefined) return known;
-  const bytes = toBinary(desc, message);
-  const frame = Buffer.allocUnsafe(PREFIX_LENGTH + bytes.length);
-  frame.writeUInt8(0, 0);
-  frame.writeUInt32BE(bytes.length, 1);
-  frame.set(bytes, PREFIX_LENGTH);
-  kept.set(message, frame);
-  return frame;
+/**
+ * A message with its prefix, encoded once for all who get it. A promise where a list in it is long:
+ * that takes several turns of the event loop.
+ */
+export function frameOnce(desc: DescMessage, message: Message): Buffer | Promise<Buffer> {
+  return keep(message, () => {
+    const long = longFieldOf(desc, message);
+    if (long === undefined) return frameOf([toBinary(desc, message)]);
+    return binaryInTurns(desc, long, message).then(frameOf);
+  });
+}
+
+/** The same at once, however long it takes, without the prefix. */
+export function bytesNow(desc: DescMessage, message: Message): Buffer {
+  const frame = keep(message, () => frameOf([toBinary(desc, message)]));
+  return frame instanceof Promise
+    ? Buffer.from(toBinary(desc, message))
+    : frame.subarray(PREFIX_LENGTH);
+}
+
+function frameOf(parts: readonly Uint8Array[]): Buffer {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const prefix = Buffer.alloc(PREFIX_LENGTH);
+  prefix.writeUInt32BE(length, 1);
+  return Buffer.concat([prefix, ...parts], PREFIX_LENGTH + length);
 }
 
 /**

@@ -57,8 +57,12 @@ function serve(
   time: number,
 ): void {
   const began = time === NO_LIMIT ? 0 : performance.now();
-  const succeed = (reply: Message): void => sendReply(stream, frameOnce(desc.output, reply), call);
   const fail = (error: unknown): void => sendFailure(stream, error, call);
+  const succeed = (reply: Message): void => {
+    const frame = frameOnce(desc.output, reply);
+    if (frame instanceof Promise) frame.then((made) => sendReply(stream, made, call), fail);
+    else sendReply(stream, frame, call);
+  };
   readBody(stream, MAX_REQUEST_BYTES + PREFIX_LENGTH, {
     refuse: () => fail(tooLarge(MAX_REQUEST_BYTES)),
     take: (body) => {

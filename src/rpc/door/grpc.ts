@@ -11,7 +11,7 @@ import {
 } from "@grpc/grpc-js";
 import type { Method, StreamMethod, UnaryMethod } from "../method.ts";
 import { GrpcCall, type GrpcSurfaceCall } from "./grpc-call.ts";
-import { frameOnce, PREFIX_LENGTH } from "./grpc-frame.ts";
+import { bytesNow } from "./grpc-frame.ts";
 import { toGrpcStatus, trailerOf } from "./grpc-status.ts";
 
 /** Longest request message, in bytes; grpc-js answers RESOURCE_EXHAUSTED above it. */
@@ -64,7 +64,7 @@ function define(service: string, { desc }: Method): MethodDefinition<Message, Me
     responseStream: desc.methodKind === "server_streaming",
     requestSerialize: (message) => Buffer.from(toBinary(desc.input, message)),
     requestDeserialize: (bytes) => fromBinary(desc.input, bytes),
-    responseSerialize: (message) => frameOnce(desc.output, message).subarray(PREFIX_LENGTH),
+    responseSerialize: (message) => bytesNow(desc.output, message),
     responseDeserialize: (bytes) => fromBinary(desc.output, bytes),
   };
 }

@@ -15,17 +15,30 @@ export function onePerSnapshot<M>(make: (snapshot: Snapshot) => M): (snapshot: S
   };
 }
 
-/** Likewise for replies that depend on a part of the request, named by a key. */
+/**
+ * Likewise for replies that depend on a part of the request, named by a key. A promise of a reply is
+ * kept until it is settled, and then what it gave.
+ */
 export function onePerKey<M>(
-  make: (snapshot: Snapshot, key: string) => M,
-): (snapshot: Snapshot, key: string) => M {
-  const keptFor = onePerSnapshot(() => new Map<string, M>());
+  make: (snapshot: Snapshot, key: string) => M | Promise<M>,
+): (snapshot: Snapshot, key: string) => M | Promise<M> {
+  const keptFor = onePerSnapshot(() => new Map<string, M | Promise<M>>());
   return (snapshot, key) => {
     const kept = keptFor(snapshot);
     const found = kept.get(key);
     if (found !== undefined) return found;
     const reply = make(snapshot, key);
-    if (kept.size < MAX_KEPT) kept.set(key, reply);
+    if (kept.size < MAX_KEPT) {
+      kept.set(key, reply);
+      if (reply instanceof Promise) settle(kept, key, reply);
+    }
     return reply;
   };
+}
+
+function settle<M>(kept: Map<string, M | Promise<M>>, key: string, reply: Promise<M>): void {
+  reply.then(
+    (settled) => kept.set(key, settled),
+    () => kept.delete(key),
+  );
 }

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { SettingChangesSchema } from "../../../gen/mooring/v1/setting_pb.js";
+import { type Setting, SettingChangesSchema } from "../../../gen/mooring/v1/setting_pb.js";
 import {
   BatchGetSettingsResponseSchema,
   DeleteSettingResponseSchema,
@@ -13,15 +13,15 @@ import {
   type SettingService as SettingServiceDesc,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { describeChange } from "../../service/setting/change.ts";
-import type { SettingItem } from "../../service/setting/item.ts";
 import type { SettingService } from "../../service/setting/setting.ts";
-import type { Snapshot } from "../../service/setting/snapshot.ts";
 import type { Changed } from "../../service/setting/writer.ts";
+import { mapInTurns } from "../in-turns.ts";
 import type { Handlers } from "../method.ts";
-import { changeToProto, settingToProto } from "./message.ts";
+import { changeToProto } from "./message.ts";
 import { optionalNumber } from "./number.ts";
 import { originOf } from "./origin.ts";
 import { onePerKey } from "./reply.ts";
+import { createSettingView } from "./setting-view.ts";
 
 /** The handlers of this file: reading and changing settings. */
 export type SettingHandlers = Pick<
@@ -38,30 +38,28 @@ export type SettingHandlers = Pick<
 >;
 
 export function settingHandlers(service: () => SettingService): SettingHandlers {
-  const show = (snapshot: Snapshot, mask: boolean) => (item: SettingItem) =>
-    settingToProto(item, {
-      index: snapshot.indexOf(item.key),
-      managed: service().managedBy(item.key) !== undefined,
-      mask,
-    });
-  const oneSetting = (mask: boolean) =>
-    onePerKey((snapshot, key) =>
+  const view = (mask: boolean) => {
+    const show = createSettingView((key) => service().managedBy(key), mask);
+    const one = onePerKey((snapshot, key) =>
       create(GetSettingResponseSchema, {
-        setting: show(snapshot, mask)(service().get(key)),
+        setting: show(snapshot, service().get(key)),
         revision: BigInt(snapshot.revision),
       }),
     );
-  const groupList = (mask: boolean) =>
-    onePerKey((snapshot, groups) =>
-      create(ListSettingsResponseSchema, {
-        settings: service()
-          .list(groups === "" ? [] : groups.split(",").map(Number))
-          .map(show(snapshot, mask)),
-        revision: BigInt(snapshot.revision),
-      }),
-    );
-  const clear = { one: oneSetting(false), list: groupList(false) };
-  const masked = { one: oneSetting(true), list: groupList(true) };
+    const list = onePerKey((snapshot, groups) => {
+      const items = service().list(groups === "" ? [] : groups.split(",").map(Number));
+      const settings = mapInTurns(items, (item) => show(snapshot, item));
+      const reply = (shown: Setting[]) =>
+        create(ListSettingsResponseSchema, {
+          settings: shown,
+          revision: BigInt(snapshot.revision),
+        });
+      return settings instanceof Promise ? settings.then(reply) : reply(settings);
+    });
+    return { show, one, list };
+  };
+  const clear = view(false);
+  const masked = view(true);
   return {
     listSettings: ({ groups, maskSecrets }) =>
       (maskSecrets ? masked : clear).list(service().snapshot(), groupKey(groups)),
@@ -69,8 +67,11 @@ export function settingHandlers(service: () => SettingService): SettingHandlers 
       (maskSecrets ? masked : clear).one(service().snapshot(), key),
     batchGetSettings: ({ keys, maskSecrets }) => {
       const snapshot = service().snapshot();
+      const { show } = maskSecrets ? masked : clear;
       return create(BatchGetSettingsResponseSchema, {
-        settings: service().batchGet(keys).map(show(snapshot, maskSecrets)),
+        settings: service()
+          .batchGet(keys)
+          .map((item) => show(snapshot, item)),
         revision: BigInt(snapshot.revision),
       });
     },

@@ -17,9 +17,10 @@ import type { Feed } from "../../service/setting/feed.ts";
 import type { SettingService } from "../../service/setting/setting.ts";
 import type { RevisionCommit } from "../../store/setting-store.ts";
 import type { Handlers } from "../method.ts";
-import { changeToProto, settingToProto } from "./message.ts";
+import { changeToProto } from "./message.ts";
 import { optionalNumber } from "./number.ts";
 import { onePerSnapshot } from "./reply.ts";
+import { createSettingView } from "./setting-view.ts";
 
 /** What the streams read from. */
 export interface WatchSource {
@@ -36,19 +37,14 @@ export function watchHandlers(source: () => WatchSource): {
 } {
   const settingsEvent = oncePerCommit((commit) => settingsChanged(commit, undefined));
   const publicEvent = oncePerCommit((commit) => publicChanged(commit, source().definitionOf));
+  const show = createSettingView((key) => source().settings.managedBy(key), true);
   const snapshot = onePerSnapshot((snapshot) =>
     create(WatchSettingsResponseSchema, {
       revision: BigInt(snapshot.revision),
       snapshot: {
         settings: source()
           .settings.list([])
-          .map((item) =>
-            settingToProto(item, {
-              index: snapshot.indexOf(item.key),
-              managed: source().settings.managedBy(item.key) !== undefined,
-              mask: true,
-            }),
-          ),
+          .map((item) => show(snapshot, item)),
       },
     }),
   );
@@ -59,28 +55,41 @@ export function watchHandlers(source: () => WatchSource): {
     }),
   );
   return {
-    watchSettings: async function* ({ afterRevision, keys }, call) {
+    watchSettings: ({ afterRevision, keys }, call) => {
       const wanted = keys.length === 0 ? undefined : new Set(keys);
-      let after = optionalNumber(afterRevision);
-      if (after === undefined) {
-        const first = snapshot(source().settings.snapshot());
-        after = Number(first.revision);
-        yield wanted === undefined ? first : onlyKeys(first, wanted);
-      }
-      yield* events(source(), after, call.signal, settingsBookmark, (commit) =>
-        wanted === undefined ? settingsEvent(commit) : settingsChanged(commit, wanted),
-      );
+      const after = optionalNumber(afterRevision);
+      const all = after === undefined ? snapshot(source().settings.snapshot()) : undefined;
+      const first = all && wanted ? onlyKeys(all, wanted) : all;
+      return events(source(), call.signal, {
+        after: after ?? Number(first?.revision),
+        first,
+        bookmark: settingsBookmark,
+        eventOf: (commit) =>
+          wanted === undefined ? settingsEvent(commit) : settingsChanged(commit, wanted),
+      });
     },
-    watchPublicSettings: async function* ({ afterRevision }, call) {
-      let after = optionalNumber(afterRevision);
-      if (after === undefined) {
-        const first = publicSnapshot(source().publicReads.snapshot());
-        after = Number(first.revision);
-        yield first;
-      }
-      yield* events(source(), after, call.signal, publicBookmark, publicEvent);
+    watchPublicSettings: ({ afterRevision }, call) => {
+      const after = optionalNumber(afterRevision);
+      const first =
+        after === undefined ? publicSnapshot(source().publicReads.snapshot()) : undefined;
+      return events(source(), call.signal, {
+        after: after ?? Number(first?.revision),
+        first,
+        bookmark: publicBookmark,
+        eventOf: publicEvent,
+      });
     },
   };
+}
+
+/** What a stream sends. */
+interface Messages<E> {
+  /** The revision that the reader knows, or that `first` shows. */
+  readonly after: number;
+  readonly first: E | undefined;
+  readonly bookmark: (revision: number) => E;
+  /** @returns undefined for a commit that does not concern the reader. */
+  readonly eventOf: (commit: RevisionCommit) => E | undefined;
 }
 
 /**
@@ -89,11 +98,10 @@ export function watchHandlers(source: () => WatchSource): {
  */
 async function* events<E>(
   { feed, publicReads }: WatchSource,
-  start: number,
   signal: AbortSignal,
-  bookmark: (revision: number) => E,
-  eventOf: (commit: RevisionCommit) => E | undefined,
+  { after: start, first, bookmark, eventOf }: Messages<E>,
 ): AsyncIterable<E> {
+  if (first !== undefined) yield first;
   // Another process may have told the reader of a revision that this one has not looked for yet.
   if (start > feed.head) await publicReads.fresh();
   let sent = start;

@@ -24,10 +24,17 @@ export function checkInterceptor(checkFor: (desc: DescMethod) => Check | undefin
     serverStreaming: (next, desc) => {
       const check = checkFor(desc);
       if (check === undefined) return next;
-      return async function* (request, call) {
-        await check(call);
-        yield* next(request, call);
+      return (request, call) => {
+        const waiting = check(call);
+        return waiting === undefined
+          ? next(request, call)
+          : afterwards(waiting, () => next(request, call));
       };
     },
   };
+}
+
+async function* afterwards<T>(waiting: Promise<void>, next: () => AsyncIterable<T>) {
+  await waiting;
+  yield* next();
 }

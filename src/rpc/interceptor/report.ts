@@ -47,17 +47,58 @@ export function reportInterceptor(
         throw failed(desc, call, started, thrown);
       }
     },
-    serverStreaming: (next, desc) =>
-      async function* (request, call) {
-        const started = now();
-        try {
-          yield* next(request, call);
-          report({ desc, call, duration: now() - started, error: undefined });
-        } catch (thrown) {
-          throw failed(desc, call, started, thrown);
-        }
-      },
+    serverStreaming: (next, desc) => (request, call) => {
+      const started = now();
+      return observed(() => next(request, call), {
+        done: () => report({ desc, call, duration: now() - started, error: undefined }),
+        failed: (thrown) => failed(desc, call, started, thrown),
+      });
+    },
   };
+}
+
+interface Observer {
+  done(): void;
+  /** @returns what is thrown instead. */
+  failed(thrown: unknown): unknown;
+}
+
+/**
+ * A stream that tells how it ends. An iterator and not a generator around the stream: that would wait
+ * several times more for every message.
+ */
+function observed<T>(open: () => AsyncIterable<T>, observer: Observer): AsyncIterable<T> {
+  let messages: AsyncIterator<T> | undefined;
+  let over = false;
+  const seen = (result: IteratorResult<T>): IteratorResult<T> => {
+    if (result.done && !over) observer.done();
+    if (result.done) over = true;
+    return result;
+  };
+  const fail = (thrown: unknown): never => {
+    over = true;
+    throw observer.failed(thrown);
+  };
+  const next = (): Promise<IteratorResult<T>> => {
+    try {
+      messages ??= open()[Symbol.asyncIterator]();
+      return messages.next();
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    }
+  };
+  const iterator: AsyncIterator<T> = {
+    next: () => {
+      if (over) return Promise.resolve({ done: true, value: undefined });
+      return next().then(seen, fail);
+    },
+    return: async () => {
+      over = true;
+      await messages?.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
 }
 
 /** Why a call was ended before it was done, as far as its door has said. */

@@ -19,6 +19,12 @@ interface Entry {
   readonly offset: number;
 }
 
+/** One who reads. */
+interface Reader {
+  /** Ends its sleep, if it sleeps. */
+  resume: () => void;
+}
+
 /** All commits of every process on this database, in order, for those who watch. */
 export interface Feed {
   /** The newest revision. */
@@ -71,18 +77,17 @@ export function createFeed(deps: {
     if (keep > 0) entries = entries.slice(keep);
     else if (keep < 0) entries = [];
   };
-  const sleep = (signal: AbortSignal): Promise<void> =>
+  const sleep = (reader: Reader): Promise<void> =>
     new Promise((resolve) => {
       const resume = (): void => {
         clearTimeout(timer);
         sleepers.delete(resume);
-        signal.removeEventListener("abort", resume);
         resolve();
       };
       const timer = setTimeout(resume, deps.idle);
       timer.unref();
       sleepers.add(resume);
-      signal.addEventListener("abort", resume);
+      reader.resume = resume;
     });
 
   const fromMemory = (after: number): readonly RevisionCommit[] | undefined => {
@@ -97,24 +102,32 @@ export function createFeed(deps: {
     let after = start;
     /** Bytes up to where this reader is; unknown while it reads from the history. */
     let offset: number | undefined = start === head ? bytes : undefined;
-    while (!signal.aborted) {
-      if (closed) throw unavailable("the service stops; resume in a moment, or elsewhere");
-      if (epoch !== began) throw replaced();
-      if (after === head) {
-        await sleep(signal);
-        // Whoever waits is not behind, however much has come.
-        offset = bytes;
-        if (!signal.aborted && !closed && after === head && epoch === began) yield [];
-        continue;
+    const reader: Reader = { resume: () => {} };
+    const abort = (): void => reader.resume();
+    // Once for all its sleeps: listening costs more than sleeping.
+    signal.addEventListener("abort", abort);
+    try {
+      while (!signal.aborted) {
+        if (closed) throw unavailable("the service stops; resume in a moment, or elsewhere");
+        if (epoch !== began) throw replaced();
+        if (after === head) {
+          await sleep(reader);
+          // Whoever waits is not behind, however much has come.
+          offset = bytes;
+          if (!signal.aborted && !closed && after === head && epoch === began) yield [];
+          continue;
+        }
+        if (offset !== undefined && beforeHead - offset > MAX_LAG) throw tooSlow(after);
+        const batch = fromMemory(after) ?? (await fromHistory(store, after, head).catch(tell));
+        // What was read may be the other database's.
+        if (epoch !== began) throw replaced();
+        const last = batch.at(-1)?.revision ?? after;
+        if (last === head) offset = bytes;
+        after = last;
+        yield batch;
       }
-      if (offset !== undefined && beforeHead - offset > MAX_LAG) throw tooSlow(after);
-      const batch = fromMemory(after) ?? (await fromHistory(store, after, head).catch(tell));
-      // What was read may be the other database's.
-      if (epoch !== began) throw replaced();
-      const last = batch.at(-1)?.revision ?? after;
-      if (last === head) offset = bytes;
-      after = last;
-      yield batch;
+    } finally {
+      signal.removeEventListener("abort", abort);
     }
   }
 
