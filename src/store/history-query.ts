@@ -1,4 +1,5 @@
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
+import { SEGMENT } from "./migration.ts";
 import { changeFromRow, revisionFromRow } from "./row.ts";
 import type { Database } from "./schema.ts";
 import type {
@@ -57,10 +58,7 @@ export async function readRevisions(db: Db, filter: RevisionFilter): Promise<Rev
   if (actor !== undefined) query = query.where("actor", "=", actor);
   if (since !== undefined) query = query.where("time", ">=", since);
   if (until !== undefined) query = query.where("time", "<", until);
-  if (key !== undefined)
-    query = query.where("revision", "in", (eb) =>
-      eb.selectFrom("change").select("change.revision").where("change.key", "=", key),
-    );
+  if (key !== undefined) query = query.where("revision", "in", revisionsOf(db, key));
   const rows = await query.orderBy("revision", "desc").limit(limit).execute();
   if (rows.length === 0) return [];
   const keys = await db
@@ -78,6 +76,38 @@ export async function readRevisions(db: Db, filter: RevisionFilter): Promise<Rev
     ...revisionFromRow(row),
     keys: (byRevision.get(Number(row.revision)) ?? []).map((change) => change.key),
   }));
+}
+
+/** The revisions that changed a key: one look into the index for each segment of the history. */
+function revisionsOf(db: Db, key: string) {
+  const segmentOf = (revision: RawBuilder<unknown>) =>
+    sql<number>`${revision} / ${sql.lit(SEGMENT)}`;
+  const ends = db
+    .selectFrom("revision as newest")
+    .select(segmentOf(sql`max(newest.revision)`).as("number"))
+    .select((eb) =>
+      eb
+        .selectFrom("revision as oldest")
+        .select(segmentOf(sql`min(oldest.revision)`).as("number"))
+        .as("last"),
+    );
+  return (
+    db
+      .withRecursive("segment(number, last)", (cte) =>
+        ends.unionAll(
+          cte
+            .selectFrom("segment")
+            .select((eb) => [eb("number", "-", 1).as("number"), "last"])
+            .whereRef("number", ">", "last"),
+        ),
+      )
+      // SQLite keeps the order of a cross join: the segments first, then the key in each of them.
+      .selectFrom("segment")
+      .crossJoin("change")
+      .select("change.revision")
+      .where((eb) => eb(segmentOf(sql.ref("change.revision")), "=", eb.ref("segment.number")))
+      .where("change.key", "=", key)
+  );
 }
 
 /** The first and the last change of each key in the range, put together. */

@@ -7,7 +7,11 @@ import type { Migration } from "kysely/migration";
  */
 export const migrations: Record<string, Migration> = {
   "0001_settings_with_history": { up: createSettings },
+  "0002_history_index_in_segments": { up: indexInSegments },
 };
+
+/** Revisions of one segment of the index that finds the changes of a key. */
+export const SEGMENT = 1_024;
 
 /** The rows stand in the tree of the primary key itself: one page less for each row of a commit. */
 const WITHOUT_ROWID = sql`without rowid`;
@@ -58,4 +62,16 @@ async function createSettings(db: Kysely<unknown>): Promise<void> {
     .addColumn("name", "text", (c) => c.primaryKey())
     .addColumn("value", "text", (c) => c.notNull())
     .execute();
+}
+
+/**
+ * The changes of a key stood together, so that changes of 64 keys wrote 64 pages. Now those of a
+ * thousand revisions stand together, by key among themselves: a commit writes the last few pages, and
+ * who asks for a key looks once into each thousand.
+ */
+async function indexInSegments(db: Kysely<unknown>): Promise<void> {
+  await db.schema.dropIndex("change_key").execute();
+  await sql`create index change_segment on change (revision / ${sql.lit(SEGMENT)}, key, revision)`.execute(
+    db,
+  );
 }

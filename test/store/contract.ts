@@ -301,6 +301,22 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect(await listed({ key: "a", before: 5, since: 2_000, limit: 1 })).toEqual([2]);
       });
 
+      test("is filtered by key however long it is", async () => {
+        const touched = new Map([1, 1_023, 1_024, 2_500, 5_000].map((at) => [at, ["rare"]]));
+        const revisions = Array.from({ length: 5_000 }, (_, at) =>
+          commit({
+            revision: at + 1,
+            changes: ["often", ...(touched.get(at + 1) ?? [])].map((key) => changed({ key })),
+          }),
+        );
+        await write({ revisions, upserts: [], deletes: [] });
+        expect(await listed({ key: "rare" })).toEqual([...touched.keys()].reverse());
+        expect(await listed({ key: "rare", before: 2_500, limit: 2 })).toEqual([1_024, 1_023]);
+        expect(await listed({ key: "often", before: 2_049, limit: 2 })).toEqual([2_048, 2_047]);
+        await store.compact({ count: 2_500, notBefore: 0 }, 3_000);
+        expect(await listed({ key: "rare" })).toEqual([5_000]);
+      });
+
       test("gives the revisions of a range, oldest first, as many as are asked for", async () => {
         await five();
         const range = async (...args: [number, number, number]) =>
