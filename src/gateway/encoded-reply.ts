@@ -21,6 +21,8 @@ export interface EncodedReply {
   readonly cacheControl: string;
   /** Value of the Vary header; empty: none. */
   readonly vary: string;
+  /** Headers of the reply that says that the client has this one, by its own tag. */
+  readonly unchanged: readonly string[];
   readonly type: string;
   /** The reply is kept and long enough, so that it pays to compress it. */
   readonly compressible: boolean;
@@ -62,9 +64,19 @@ function createReply(rules: EncodingRules, state: string | undefined, body: Buff
   const type = reply.shape === "text" ? "text/plain; charset=utf-8" : JSON_TYPE;
   const tag = state === undefined ? undefined : entityTag(state);
   const vary = varyValue(compressible, rules.variesByOrigin);
-  const common = { state, tag, cacheControl, vary, type, compressible };
+  const unchanged = tag === undefined ? [] : unchangedHeaders({ cacheControl, vary }, tag);
+  const common = { state, tag, cacheControl, vary, unchanged, type, compressible };
   const identity = createVariant(common, body);
   return { ...common, bytes: body, identity, coded: new Map(), started: new Set() };
+}
+
+/** Headers of 304, names and values by turns. */
+export function unchangedHeaders(
+  { cacheControl, vary }: Pick<EncodedReply, "cacheControl" | "vary">,
+  tag: string,
+): readonly string[] {
+  const own = ["ETag", tag, "Cache-Control", cacheControl];
+  return vary === "" ? own : [...own, "Vary", vary];
 }
 
 /** Makes a variant from a body that is encoded already. */

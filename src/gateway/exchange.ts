@@ -6,6 +6,7 @@ import { type GatewayOptions, tagPrefix } from "./gateway-options.ts";
 import { captureVariables, type PathParts } from "./path-match.ts";
 import { hasParameter, parseQuery, type Query } from "./query-string.ts";
 import { announcesBody, checkJsonType, readBody } from "./request-body.ts";
+import { createRequestMemory } from "./request-memory.ts";
 import { createRequestMessage } from "./request-message.ts";
 import type { Responder } from "./responder.ts";
 import type { RestCall } from "./rest-call.ts";
@@ -36,6 +37,7 @@ export function createExchange(options: GatewayOptions, responder: Responder): E
   const limit = options.bodyLimit ?? BODY_LIMIT;
   const prefix = tagPrefix(options);
   const stream = createStreaming(options, responder);
+  const remembered = createRequestMemory();
   const refuse = async (call: RestCall, binding: Binding | undefined, error: unknown) => {
     const answer = await admitted(options, call, binding, error);
     const refusal = toRefusal(answer);
@@ -62,13 +64,20 @@ export function createExchange(options: GatewayOptions, responder: Responder): E
     let binding = routed.bindings[0];
     let message: Message;
     try {
+      const hasBody = announcesBody(call.request);
+      const known = hasBody ? undefined : remembered.find(routed);
+      if (known) {
+        serveMessage(call, known.binding, known.message);
+        return;
+      }
       const query = needsQuery(routed) ? parseQuery(routed.query) : [];
       binding = chooseBinding(routed.bindings, query);
-      if (announcesBody(call.request)) {
+      if (hasBody) {
         void serveBody(call, routed, binding, query);
         return;
       }
       message = messageOf(call, routed, binding, query, NO_BODY);
+      remembered.keep(routed, binding, message);
     } catch (error) {
       void refuse(call, binding, error);
       return;

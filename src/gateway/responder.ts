@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Binding } from "./binding.ts";
 import { createVariantChooser } from "./compression.ts";
-import type { EncodedReply, Variant } from "./encoded-reply.ts";
+import { type EncodedReply, unchangedHeaders, type Variant } from "./encoded-reply.ts";
 import { matchNoneMatch } from "./entity-tag.ts";
 import { JSON_TYPE } from "./envelope.ts";
 import { describeFailure, type Failure, failureEnvelope } from "./failure.ts";
@@ -95,11 +95,10 @@ function sendNotModified(
   call: RestCall,
   reply: EncodedReply,
   tag: string,
-  headers: readonly string[],
+  headers: string[],
 ): void {
-  const vary = reply.vary === "" ? [] : ["Vary", reply.vary];
-  const own = ["ETag", tag, "Cache-Control", reply.cacheControl];
-  call.response.writeHead(304, [...own, ...vary, ...headers]).end();
+  const own = tag === reply.tag ? reply.unchanged : unchangedHeaders(reply, tag);
+  call.response.writeHead(304, own.concat(headers)).end();
 }
 
 function failureStatus(
