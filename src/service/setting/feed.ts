@@ -12,6 +12,12 @@ const TRIMMED_TO = 5 * 1024 * 1024;
 /** Revisions that are read from the history at once. */
 const PAGE = 100;
 
+/**
+ * Readers that are told of a commit in one turn of the event loop. What all of them make at the same
+ * time lives until the last one is done, and nobody else is served until then.
+ */
+const RESUMED_AT_ONCE = 250;
+
 /** A commit in the feed. It is the same object for every reader. */
 interface Entry {
   readonly commit: RevisionCommit;
@@ -68,7 +74,7 @@ export function createFeed(deps: {
   const wake = (): void => {
     const woken = [...sleepers];
     sleepers.clear();
-    for (const resume of woken) resume();
+    resumeInTurns(woken);
   };
   const trim = (): void => {
     if (bytes - (entries[0]?.offset ?? bytes) <= MAX_KEPT) return;
@@ -165,6 +171,13 @@ export function createFeed(deps: {
     },
     read,
   };
+}
+
+/** So many at once that their messages are on the way before the next ones make theirs. */
+function resumeInTurns(woken: readonly (() => void)[]): void {
+  for (const resume of woken.slice(0, RESUMED_AT_ONCE)) resume();
+  const others = woken.slice(RESUMED_AT_ONCE);
+  if (others.length > 0) setImmediate(resumeInTurns, others);
 }
 
 function tell(error: unknown): never {

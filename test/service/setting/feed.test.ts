@@ -254,9 +254,26 @@ describe("a reader that is slow", () => {
   });
 });
 
+test("a commit reaches very many readers in turns, and others have theirs in between", async () => {
+  const { feed, append } = feedOn(1);
+  const readers = Array.from({ length: 2_000 }, () => reader(feed, 1));
+  const first = readers.map(({ next }) => next());
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  append(1);
+  await Promise.all(first);
+  clearImmediate(counting);
+  for (const { seen } of readers) expect(seen).toEqual([2]);
+  expect(turns).toBeGreaterThanOrEqual(6);
+});
+
 describe("when a reader goes away", () => {
   test("nothing of it is left: no timer, no listener", async () => {
-    vi.useFakeTimers();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { feed, append } = feedOn(1);
     const stop = new AbortController();
     const waiting = Array.from({ length: 1_000 }, () => reader(feed, 1, stop.signal));
