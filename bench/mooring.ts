@@ -53,6 +53,7 @@ export async function launchMooring(lab: Lab, options: MooringOptions = {}): Pro
       MOORING_DATA_DIR: options.folder ?? lab.stage.folder(),
       MOORING_ADMIN_TOKEN: token,
       MOORING_LOG_FORMAT: "json",
+      MOORING_METRICS_LISTEN: "127.0.0.1:0",
       ...options.environment,
     },
     cores: options.cores ?? SERVER_CORE,

@@ -30,11 +30,14 @@ export interface MooringOptions {
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
+  /** Another build of the program than the source. */
+  readonly program?: string;
 }
 
 /** Starts the program on a free port; it is killed when the test ends, at the latest. */
-export function runMooring({ folder, env = {}, args = [] }: MooringOptions): MooringProcess {
-  const child = spawn(process.execPath, [join(ROOT, "src/main.ts"), ...args], {
+export function runMooring(options: MooringOptions): MooringProcess {
+  const { folder, env = {}, args = [], program = join(ROOT, "src/main.ts") } = options;
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: folder,
     env: {
       ...withoutMooring(process.env),

@@ -1,0 +1,66 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startedMooring, TOKEN, testFolder } from "./mooring.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+/** Below node_modules, so that the packages are found that stay packages. */
+const PACKAGE = join(ROOT, `node_modules/.cache/mooring-test-${process.pid}`);
+const PROGRAM = join(PACKAGE, "src/main.js");
+
+function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  return spawnSync(process.execPath, [PROGRAM, ...args], {
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], ...env },
+  });
+}
+
+describe("the package that a build makes", () => {
+  beforeAll(() => {
+    const build = spawnSync(process.execPath, [join(ROOT, "tools/build.ts"), PACKAGE], {
+      encoding: "utf8",
+    });
+    expect(build.status, build.stdout + build.stderr).toBe(0);
+  });
+
+  afterAll(() => rmSync(PACKAGE, { recursive: true, force: true }));
+
+  test("says its version and its commands", () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    expect(run(["--version"]).stdout).toBe(`mooring v${version}\n`);
+    expect(run(["--help"]).stdout).toContain("MOORING_LISTEN");
+  });
+
+  test("serves every protocol, with its data", async () => {
+    const env = { MOORING_ADMIN_TOKEN: TOKEN };
+    const mooring = await startedMooring({ folder: await testFolder(), program: PROGRAM, env });
+    const at = `http://127.0.0.1:${mooring.port()}`;
+    const headers = { authorization: TOKEN, "content-type": "application/json" };
+    const settings = await fetch(`${at}/api/public/settings`);
+    const title = { site_title: expect.any(String) };
+    expect(await settings.json()).toMatchObject({ code: 200, data: title });
+    const names = await fetch(`${at}/api/admin/driver/names`, { headers });
+    expect(await names.json()).toMatchObject({ data: expect.arrayContaining(["Local", "S3"]) });
+    // By the library, which a time limit is left to.
+    const connect = await fetch(`${at}/mooring.v1.PublicService/GetPublicSettings`, {
+      method: "POST",
+      headers: { ...headers, "connect-timeout-ms": "5000" },
+      body: "{}",
+    });
+    expect(await connect.json()).toMatchObject({ settings: title });
+    // The command line calls by gRPC.
+    const caller = { MOORING_ADDRESS: `127.0.0.1:${mooring.port()}`, MOORING_TOKEN: TOKEN };
+    const shown = run(["get", "default_page_size"], caller);
+    expect(shown).toMatchObject({ stdout: expect.stringMatching(/^\d+\n$/), status: 0 });
+    mooring.kill("SIGTERM");
+    expect(await mooring.ended).toBe(0);
+  });
+
+  test("names the licences of what is in it", () => {
+    const licences = readFileSync(join(PACKAGE, "LICENSES.txt"), "utf8");
+    for (const name of ["fastify", "kysely", "@grpc/grpc-js", "@bufbuild/protobuf"])
+      expect(licences).toContain(`${name} `);
+    expect(existsSync(join(PACKAGE, "package.json"))).toBe(true);
+  });
+});
