@@ -1,6 +1,6 @@
 import { type DescField, type DescMethod, ScalarType } from "@bufbuild/protobuf";
-import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { type Rest, Rest_Reply } from "../../gen/mooring/rest/v1/rest_pb.js";
+import { isRead } from "../rpc/method.ts";
 import { findField } from "./field-path.ts";
 import { type Rule, refuseRule } from "./rule.ts";
 import { integerRange } from "./value-type.ts";
@@ -33,8 +33,7 @@ export function createReplyRule(method: DescMethod, rule: Rule, rest: Rest): Rep
     refuseRule(method, "REPLY_TEXT needs a string field as response_body");
   }
   const state = rest.etag === "" ? undefined : findState(method, rest.etag);
-  const kept = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-  return { method, shape, field, state, kept };
+  return { method, shape, field, state, kept: isRead(method) };
 }
 
 const SHAPES: ReadonlyMap<Rest_Reply, ReplyShape> = new Map([

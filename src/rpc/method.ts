@@ -6,6 +6,7 @@ import type {
   Message,
   MessageShape,
 } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 
 /** The protocol that a call came in by; `cli`: none, a command works on the database itself. */
 export type Door = "grpc" | "grpc-web" | "connect" | "rest" | "cli";
@@ -50,6 +51,11 @@ export interface StreamMethod {
   readonly kind: "server_streaming";
   readonly desc: DescMethodServerStreaming;
   readonly invoke: StreamInvoke;
+}
+
+/** Whether a method changes nothing, as its idempotency_level in the contract says: replies may be kept. */
+export function isRead({ idempotency }: DescMethod): boolean {
+  return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }
 
 /** A method of the contract, bound to its implementation. */

@@ -6,7 +6,8 @@ import {
 } from "@connectrpc/connect/protocol";
 import { contentTypeUnaryProto } from "@connectrpc/connect/protocol-connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import { createKeep } from "../kept.ts";
+import { createKeep, type Keep } from "../kept.ts";
+import { isRead } from "../method.ts";
 import { connectLimits, jsonOptions } from "./connect-limit.ts";
 import { binaryInTurns, jsonInTurns, longFieldOf } from "./long-reply.ts";
 
@@ -53,7 +54,7 @@ export function createConnectFormat(desc: DescMethodUnary, type: string): Connec
   const lookup = createMethodSerializationLookup(desc, undefined, jsonOptions, connectLimits);
   const input = lookup.getI(isBinary);
   const output = lookup.getO(isBinary);
-  const keep = createKeep<Message, Encoded>();
+  const keep: Keep<Message, Encoded> = isRead(desc) ? createKeep() : (_message, make) => make();
   const encoded = (bytes: Uint8Array): Encoded => ({
     bytes,
     identity: createVariant(type, bytes),

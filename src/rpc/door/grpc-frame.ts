@@ -10,23 +10,26 @@ export const PREFIX_LENGTH = 5;
 const keep = createKeep<Message, Buffer>();
 
 /**
- * A message with its prefix, encoded once for all who get it. A promise where a list in it is long:
- * that takes several turns of the event loop.
+ * A message with its prefix. A promise where a list in it is long: that takes several turns of the
+ * event loop.
  */
+export function frame(desc: DescMessage, message: Message): Buffer | Promise<Buffer> {
+  const long = longFieldOf(desc, message);
+  if (long === undefined) return frameOf([toBinary(desc, message)]);
+  return binaryInTurns(desc, long, message).then(frameOf);
+}
+
+/** The same, encoded once for all who get this message. */
 export function frameOnce(desc: DescMessage, message: Message): Buffer | Promise<Buffer> {
-  return keep(message, () => {
-    const long = longFieldOf(desc, message);
-    if (long === undefined) return frameOf([toBinary(desc, message)]);
-    return binaryInTurns(desc, long, message).then(frameOf);
-  });
+  return keep(message, () => frame(desc, message));
 }
 
 /** The same at once, however long it takes, without the prefix. */
 export function bytesNow(desc: DescMessage, message: Message): Buffer {
-  const frame = keep(message, () => frameOf([toBinary(desc, message)]));
-  return frame instanceof Promise
+  const kept = keep(message, () => frameOf([toBinary(desc, message)]));
+  return kept instanceof Promise
     ? Buffer.from(toBinary(desc, message))
-    : frame.subarray(PREFIX_LENGTH);
+    : kept.subarray(PREFIX_LENGTH);
 }
 
 function frameOf(parts: readonly Uint8Array[]): Buffer {

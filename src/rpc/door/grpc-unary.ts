@@ -1,9 +1,9 @@
 import { type IncomingHttpHeaders, type ServerHttp2Stream, sensitiveHeaders } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
 import { toConnectError } from "../error.ts";
-import type { UnaryMethod } from "../method.ts";
+import { isRead, type UnaryMethod } from "../method.ts";
 import { type GrpcDoorDeps, MAX_REQUEST_BYTES } from "./grpc.ts";
-import { frameOnce, PREFIX_LENGTH, readFrame } from "./grpc-frame.ts";
+import { frame, frameOnce, PREFIX_LENGTH, readFrame } from "./grpc-frame.ts";
 import { toGrpcStatus } from "./grpc-status.ts";
 import { readTimeout, withTimeout } from "./grpc-timeout.ts";
 import { GrpcUnaryCall } from "./grpc-unary-call.ts";
@@ -58,10 +58,11 @@ function serve(
 ): void {
   const began = time === NO_LIMIT ? 0 : performance.now();
   const fail = (error: unknown): void => sendFailure(stream, error, call);
+  const encode = isRead(desc) ? frameOnce : frame;
   const succeed = (reply: Message): void => {
-    const frame = frameOnce(desc.output, reply);
-    if (frame instanceof Promise) frame.then((made) => sendReply(stream, made, call), fail);
-    else sendReply(stream, frame, call);
+    const made = encode(desc.output, reply);
+    if (made instanceof Promise) made.then((bytes) => sendReply(stream, bytes, call), fail);
+    else sendReply(stream, made, call);
   };
   readBody(stream, MAX_REQUEST_BYTES + PREFIX_LENGTH, {
     refuse: () => fail(tooLarge(MAX_REQUEST_BYTES)),
@@ -98,7 +99,7 @@ const WITH_TRAILERS = { waitForTrailers: true };
 /** Kept out of the compression tables of both ends, which it would fill with what is never sent again. */
 const NEVER_AGAIN = ["x-request-id"];
 
-function sendReply(stream: ServerHttp2Stream, frame: Buffer, { requestId }: GrpcUnaryCall): void {
+function sendReply(stream: ServerHttp2Stream, bytes: Buffer, { requestId }: GrpcUnaryCall): void {
   if (isOver(stream)) return;
   // A copy, to which Node adds the date.
   stream.respond([...HEAD], WITH_TRAILERS);
@@ -109,7 +110,7 @@ function sendReply(stream: ServerHttp2Stream, frame: Buffer, { requestId }: Grpc
       [sensitiveHeaders]: NEVER_AGAIN,
     }),
   );
-  stream.end(frame);
+  stream.end(bytes);
 }
 
 /** A reply of trailers only (gRPC over HTTP/2, "Responses"). */

@@ -5,7 +5,7 @@ import type {
   StoredSetting,
   StoredWrite,
 } from "../../store/setting-store.ts";
-import type { SettingItem } from "./item.ts";
+import { isDescribedAs, type SettingItem } from "./item.ts";
 
 /** One change of a draft with what it replaces. */
 export interface ItemReplacement {
@@ -41,14 +41,16 @@ export function toChange(
     item === undefined || item.secret ? null : item.value;
   const hash = (item: SettingItem | undefined) =>
     item?.secret === true ? codec.hash(item.value) : null;
+  const oldDefinition = definitionJson(before);
   return {
     key,
     oldValue: value(before),
     newValue: value(after),
     oldHash: hash(before),
     newHash: hash(after),
-    oldDefinition: definitionJson(before),
-    newDefinition: definitionJson(after),
+    oldDefinition,
+    // The same text where only the value has changed, which is what most changes are.
+    newDefinition: isSameSetting(before, after) ? oldDefinition : definitionJson(after),
   };
 }
 
@@ -59,6 +61,11 @@ export interface CustomDefinition {
   readonly help: string;
   readonly group: number;
   readonly flag: number;
+}
+
+function isSameSetting(before: SettingItem | undefined, after: SettingItem | undefined): boolean {
+  if (before === undefined || after === undefined) return before === after;
+  return before.definition === after.definition && isDescribedAs(before, after);
 }
 
 function definitionJson(item: SettingItem | undefined): string | null {

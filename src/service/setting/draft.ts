@@ -1,4 +1,4 @@
-import type { SettingItem } from "./item.ts";
+import { isDescribedAs, type SettingItem } from "./item.ts";
 import type { ItemChange } from "./snapshot.ts";
 
 /** What a draft reads through to: a snapshot, or the drafts before it in the same commit. */
@@ -30,7 +30,7 @@ export function createDraft(base: Base): Draft {
   const staged = new Map<string, SettingItem | undefined>();
   const stage = (key: string, item: SettingItem | undefined): void => {
     const before = base.get(key);
-    if (before === item || (before !== undefined && item !== undefined && sameItem(before, item)))
+    if (before === item || (before !== undefined && item !== undefined && isSame(before, item)))
       staged.delete(key);
     else staged.set(key, item);
   };
@@ -57,13 +57,6 @@ export function createDraft(base: Base): Draft {
   };
 }
 
-function sameItem(a: SettingItem, b: SettingItem): boolean {
-  return (
-    a.value === b.value &&
-    a.help === b.help &&
-    a.type === b.type &&
-    a.options === b.options &&
-    a.group === b.group &&
-    a.flag === b.flag
-  );
+function isSame(a: SettingItem, b: SettingItem): boolean {
+  return a.value === b.value && isDescribedAs(a, b);
 }

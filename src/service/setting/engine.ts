@@ -102,11 +102,13 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
   };
 
   const publish = (committed: readonly Committed[]): void => {
-    for (const { commit, items } of committed) {
-      if (commit.revision <= snapshot.revision) continue;
-      const changes = items.map(({ key, after }) => [key, after] as const);
-      snapshot = snapshot.with(commit.revision, changes);
-    }
+    const news = committed.filter(({ commit }) => commit.revision > snapshot.revision);
+    const last = news.at(-1)?.commit.revision;
+    if (last !== undefined)
+      snapshot = snapshot.with(
+        last,
+        news.flatMap(({ items }) => items.map(({ key, after }) => [key, after] as const)),
+      );
     listener?.append(committed.map(({ commit }) => commit));
   };
 

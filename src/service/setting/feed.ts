@@ -9,6 +9,8 @@ const MAX_LAG = 4 * 1024 * 1024;
 const MAX_KEPT = 6 * 1024 * 1024;
 /** What trimming leaves; still more than MAX_LAG. */
 const TRIMMED_TO = 5 * 1024 * 1024;
+/** How much is kept for nobody: enough for those who lose a connection and come back at once. */
+const KEPT_UNREAD = 256 * 1024;
 /** Revisions that are read from the history at once. */
 const PAGE = 100;
 
@@ -70,6 +72,7 @@ export function createFeed(deps: {
   let epoch = 0;
   let closed = false;
   const sleepers = new Set<() => void>();
+  let readers = 0;
 
   const wake = (): void => {
     const woken = [...sleepers];
@@ -77,9 +80,10 @@ export function createFeed(deps: {
     resumeInTurns(woken);
   };
   const trim = (): void => {
-    if (bytes - (entries[0]?.offset ?? bytes) <= MAX_KEPT) return;
+    const [most, left] = readers > 0 ? [MAX_KEPT, TRIMMED_TO] : [KEPT_UNREAD, KEPT_UNREAD / 2];
+    if (bytes - (entries[0]?.offset ?? bytes) <= most) return;
     // Some more than must go: dropping copies what stays, and is not to be done at every commit.
-    const keep = entries.findIndex(({ offset }) => bytes - offset <= TRIMMED_TO);
+    const keep = entries.findIndex(({ offset }) => bytes - offset <= left);
     if (keep > 0) entries = entries.slice(keep);
     else if (keep < 0) entries = [];
   };
@@ -112,6 +116,7 @@ export function createFeed(deps: {
     const abort = (): void => reader.resume();
     // Once for all its sleeps: listening costs more than sleeping.
     signal.addEventListener("abort", abort);
+    readers += 1;
     try {
       while (!signal.aborted) {
         if (closed) throw unavailable("the service stops; resume in a moment, or elsewhere");
@@ -133,6 +138,7 @@ export function createFeed(deps: {
         yield batch;
       }
     } finally {
+      readers -= 1;
       signal.removeEventListener("abort", abort);
     }
   }

@@ -24,6 +24,20 @@ export interface SettingItem {
   readonly definition: SettingDefinition | undefined;
 }
 
+/** What a setting is besides its value. */
+export type SettingDescription = Pick<SettingItem, "type" | "options" | "help" | "group" | "flag">;
+
+/** Whether two settings are the same but for their values. */
+export function isDescribedAs(a: SettingDescription, b: SettingDescription): boolean {
+  return (
+    a.type === b.type &&
+    a.options === b.options &&
+    a.help === b.help &&
+    a.group === b.group &&
+    a.flag === b.flag
+  );
+}
+
 /** A known setting with a value, or with its default. */
 export function knownItem(
   definition: SettingDefinition,

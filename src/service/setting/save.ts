@@ -3,7 +3,7 @@ import { failedPrecondition, invalid, ServiceError, type Violation } from "../er
 import { RevisionConflict } from "./conflict.ts";
 import { checkCustomDefinition, customDefinition } from "./custom.ts";
 import { createDraft, type Draft } from "./draft.ts";
-import { FLAG, type SettingItem } from "./item.ts";
+import { FLAG, isDescribedAs, type SettingItem } from "./item.ts";
 import { checkToken, TOKEN_KEY } from "./token.ts";
 import { checkValue, MASK, normalizeValue } from "./value.ts";
 
@@ -160,11 +160,13 @@ function decideCustom(
     origin: "custom",
     definition: undefined,
   };
-  const violations = checkCustomDefinition(item).map(({ field, description }) => ({
-    field: `${path}.${field}`,
-    description: `${named(item.key)}: ${description}`,
-  }));
-  if (violations.length > 0) return violations;
+  const isKept = current !== undefined && isDescribedAs(item, current);
+  const problems = isKept ? [] : checkCustomDefinition(item);
+  if (problems.length > 0)
+    return problems.map(({ field, description }) => ({
+      field: `${path}.${field}`,
+      description: `${named(item.key)}: ${description}`,
+    }));
   if (current?.flag === FLAG.readonly && value !== current.value)
     return [
       {

@@ -245,12 +245,26 @@ describe("a reader that is slow", () => {
 
   test("keeps no more than a few MiB in memory: older ones are read from the history", async () => {
     const { feed, append, store } = feedOn(0);
-    for (let at = 0; at < 40; at += 1) append(1, MiB / 2);
+    const other = reader(feed, 0);
+    for (let at = 0; at < 40; at += 1) {
+      const waiting = other.next();
+      append(1, MiB / 2);
+      await waiting;
+    }
     const { until } = reader(feed, 35);
     await until(40);
     expect(store.reads).toBe(0);
     await reader(feed, 10).until(11);
     expect(store.reads).toBe(1);
+  });
+
+  test("is what memory is kept for: of what nobody reads only the newest stays", async () => {
+    const { feed, append, store } = feedOn(0);
+    append(100, MiB / 16);
+    expect(await reader(feed, 99).until(100)).toEqual([100]);
+    expect(store.reads).toBe(0);
+    expect(await reader(feed, 50).until(100)).toEqual(range(51, 100));
+    expect(store.reads).toBeGreaterThan(0);
   });
 });
 
