@@ -1,10 +1,12 @@
 // Makes a package: the program in a few JavaScript files beside its data, in dist/ or in the folder
 // that is named. What it needs of other packages is bundled with it: to find and read a thousand small
 // files takes longer than all the rest of a start. Packages with native code or with threads of their
-// own stay packages.
-import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+// own stay packages. With --when-changed nothing is done while the package is newer than what it is
+// made from: then it needs no other package either.
+import { cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { type Plugin, rolldown } from "rolldown";
+import { parseArgs } from "node:util";
+import type { Plugin } from "rolldown";
 
 const EXTERNAL = /^(?:better-sqlite3|pino|pino-pretty)$/;
 
@@ -23,13 +25,33 @@ const keepPlaces: Plugin = {
   },
 };
 
-const [folder = join(root, "dist")] = process.argv.slice(2);
-const target = resolve(folder);
-rmSync(target, { recursive: true, force: true });
-await build();
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { "when-changed": { type: "boolean", default: false } },
+});
+const target = resolve(positionals[0] ?? join(root, "dist"));
+/** Written last. */
+const LAST = join(target, "LICENSES.txt");
+
+if (!values["when-changed"] || madeAt(LAST) < Math.max(...sources().map(madeAt))) {
+  rmSync(target, { recursive: true, force: true });
+  await build();
+}
+
+/** Everything that the package is made from. */
+function sources(): string[] {
+  const files = ["package.json", "package-lock.json", "tools/build.ts", "src/**", "gen/**"];
+  return globSync(files, { cwd: root }).map((file) => join(root, file));
+}
+
+/** When a file was written, in milliseconds since 1970 UTC; 0 for none. */
+function madeAt(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
 
 /** Types are left to `npm run check`. */
 async function build(): Promise<void> {
+  const { rolldown } = await import("rolldown");
   await using bundle = await rolldown({
     input: { main: join(source, "main.ts") },
     platform: "node",
@@ -46,7 +68,7 @@ async function build(): Promise<void> {
   cpSync(join(source, "data"), join(target, "src/data"), { recursive: true });
   cpSync(join(root, "package.json"), join(target, "package.json"));
   const modules = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
-  writeFileSync(join(target, "LICENSES.txt"), licences(modules));
+  writeFileSync(LAST, licences(modules));
 }
 
 /** The licences of the packages whose code is in the bundle, as they ask for. */

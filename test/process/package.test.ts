@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startedMooring, TOKEN, testFolder } from "./mooring.ts";
@@ -16,13 +16,14 @@ function run(args: readonly string[], env: Readonly<Record<string, string>> = {}
   });
 }
 
+function build(...flags: readonly string[]): void {
+  const args = [join(ROOT, "tools/build.ts"), PACKAGE, ...flags];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  expect(status, stdout + stderr).toBe(0);
+}
+
 describe("the package that a build makes", () => {
-  beforeAll(() => {
-    const build = spawnSync(process.execPath, [join(ROOT, "tools/build.ts"), PACKAGE], {
-      encoding: "utf8",
-    });
-    expect(build.status, build.stdout + build.stderr).toBe(0);
-  });
+  beforeAll(() => build());
 
   afterAll(() => rmSync(PACKAGE, { recursive: true, force: true }));
 
@@ -62,5 +63,16 @@ describe("the package that a build makes", () => {
     for (const name of ["fastify", "kysely", "@grpc/grpc-js", "@bufbuild/protobuf"])
       expect(licences).toContain(`${name} `);
     expect(existsSync(join(PACKAGE, "package.json"))).toBe(true);
+  });
+
+  test("is made anew only when something has changed, where that is asked for", () => {
+    const madeAt = () => statSync(PROGRAM).mtimeMs;
+    const before = madeAt();
+    build("--when-changed");
+    expect(madeAt()).toBe(before);
+    const old = new Date(2020, 1);
+    utimesSync(join(PACKAGE, "LICENSES.txt"), old, old);
+    build("--when-changed");
+    expect(madeAt()).toBeGreaterThan(before);
   });
 });
