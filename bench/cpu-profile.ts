@@ -42,6 +42,9 @@ const PACKAGES: readonly (readonly [RegExp, string])[] = [
   [/fastify|find-my-way|avvio|light-my-request|fast-|secure-json-parse/, "fastify"],
 ];
 
+/** Own functions that run statements: native calls of SQLite count to who makes them. */
+const STATEMENTS = /\/store\/setting-(?:transaction|write)\.[jt]s$/;
+
 /** V8's names for time outside of functions. */
 const SPECIAL: Readonly<Record<string, string>> = {
   "(garbage collector)": "garbage collector",
@@ -83,6 +86,7 @@ function partOf({ callFrame: { functionName, url } }: ProfileNode, own: string):
   const module = url.split("/node_modules/").at(-1) ?? "";
   if (url.includes("/node_modules/"))
     return PACKAGES.find(([pattern]) => pattern.test(module))?.[1] ?? "other packages";
+  if (STATEMENTS.test(url)) return "sqlite and kysely";
   if (url.includes(own)) return "own code";
   return url === "" ? "native functions" : "other code";
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { availableParallelism } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { cliVariables } from "./cli/variable.ts";
@@ -101,6 +102,8 @@ async function work(config: Config): Promise<void> {
     },
     "serving",
   );
+  // At its end too, but a process may be killed.
+  setTimeout(flushCompileCache, 5_000).unref();
 }
 
 /**

@@ -47,12 +47,16 @@ export const saveOne: Contest = {
   comparisons: [
     { of: "Mooring", against: "sqlite 1 row", measure: "medianMillis", target: { atMost: 2 } },
     { of: "Mooring", against: "etcd put", measure: "medianMillis" },
+    { of: "Mooring", against: "grpc-js + sqlite", measure: "medianMillis" },
+    { of: "grpc-js + sqlite", against: "sqlite 1 row", measure: "medianMillis" },
   ],
   open: async (lab) => {
     const mooring = await startMooring(lab);
     await addCustomSettings(mooring, 1);
     const sides = [saveSide(lab, "Mooring", mooring, 1), sqliteSide(lab, "sqlite 1 row", 1)];
-    return lab.etcd && !lab.quick ? [...sides, await etcdSide(lab, 1)] : sides;
+    if (lab.quick) return sides;
+    if (lab.etcd) sides.push(await etcdSide(lab, 1));
+    return [...sides, await bareSaveSide(lab, 1)];
   },
 };
 
