@@ -249,7 +249,7 @@ describe("a reader that is too slow", () => {
 
 describe("when readers go away", () => {
   test("nothing of a thousand of them is left", async () => {
-    vi.useFakeTimers();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const parts = await testParts(newPath());
     const { settings, publicSettings, stop } = openStreams(parts);
     const streams = Array.from({ length: 1_000 }, (_, at) =>
