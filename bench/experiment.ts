@@ -2,7 +2,7 @@ import { connectPublic } from "./contest/connect.ts";
 import { growthAll, growthList, growthSave, growthSetting, growthValue } from "./contest/growth.ts";
 import { grpcPublic, grpcSetting } from "./contest/grpc.ts";
 import { restCompressed, restPublic, restSetting, restUnchanged } from "./contest/rest.ts";
-import { saveMany, saveOne } from "./contest/save.ts";
+import { saveMany, saveOne, saveShared } from "./contest/save.ts";
 import { experimentOf } from "./contest.ts";
 import type { Experiment } from "./finding.ts";
 import { idleMemory } from "./probe/memory.ts";
@@ -21,6 +21,7 @@ export const experiments: readonly Experiment[] = [
   experimentOf(grpcSetting),
   experimentOf(connectPublic),
   experimentOf(saveMany),
+  experimentOf(saveShared),
   experimentOf(saveOne),
   watch,
   startTime,

@@ -38,6 +38,26 @@ export const saveMany: Contest = {
   },
 };
 
+/** The same from few processes: a gRPC library has one connection for all callers of a process. */
+export const saveShared: Contest = {
+  name: "save-64-shared",
+  title: "SaveSettings of one item, 64 clients on 4 connections (counted in items)",
+  load: "own HTTP/2 client, 4 connections with 16 calls in flight each; every call another value",
+  needs: [],
+  long: true,
+  comparisons: [
+    { of: "Mooring", against: "etcd put", measure: "perSecond" },
+    { of: "Mooring", against: "grpc-js + sqlite", measure: "perSecond" },
+  ],
+  open: async (lab) => {
+    const mooring = await startMooring(lab);
+    await addCustomSettings(mooring, 64);
+    const sides = [saveSide(lab, "Mooring", mooring, 64, 4)];
+    if (lab.etcd) sides.push(await etcdSide(lab, 64, 4));
+    return [...sides, await bareSaveSide(lab, 64, 4)];
+  },
+};
+
 /** One client: what a person waits for. */
 export const saveOne: Contest = {
   name: "save-1",
@@ -61,30 +81,44 @@ export const saveOne: Contest = {
 };
 
 /** That many clients, each with a custom setting of its own. */
-export function saveSide(lab: Lab, name: string, mooring: Mooring, clients: number): Side {
+export function saveSide(
+  lab: Lab,
+  name: string,
+  mooring: Mooring,
+  clients: number,
+  connections = clients,
+): Side {
   const { server, port, token } = mooring;
   const path = pathOf(SettingService.method.saveSettings);
   const frames = Array.from({ length: clients }, (_, client) => saveFrame(customKey(client)));
-  return serverSide(name, server, writeLoad(lab.stage, { port, path, token, frames }));
+  return serverSide(name, server, writeLoad(lab.stage, { port, path, token, frames, connections }));
 }
 
 /** etcd with the same keys and values. */
-async function etcdSide(lab: Lab, clients: number): Promise<Side> {
+async function etcdSide(lab: Lab, clients: number, connections = clients): Promise<Side> {
   const { server, port } = await startEtcd(lab.stage);
   await fillEtcd(port, customKey(0), VALUE);
   const frames = Array.from({ length: clients }, (_, client) =>
     framed(put(customKey(client), VALUE)).toString("base64"),
   );
-  return serverSide("etcd put", server, writeLoad(lab.stage, { port, path: ETCD_PUT, frames }));
+  return serverSide(
+    "etcd put",
+    server,
+    writeLoad(lab.stage, { port, path: ETCD_PUT, frames, connections }),
+  );
 }
 
 /** The least that a save over gRPC can be: what Node and SQLite alone allow. */
-async function bareSaveSide(lab: Lab, clients: number): Promise<Side> {
+async function bareSaveSide(lab: Lab, clients: number, connections = clients): Promise<Side> {
   const path = pathOf(SettingService.method.saveSettings);
   const file = join(lab.stage.folder(), "bare.db");
   const { server, port } = await startYardstick(lab.stage, "grpc-sqlite.ts", path, file);
   const frames = Array.from({ length: clients }, (_, client) => saveFrame(customKey(client)));
-  return serverSide("grpc-js + sqlite", server, writeLoad(lab.stage, { port, path, frames }));
+  return serverSide(
+    "grpc-js + sqlite",
+    server,
+    writeLoad(lab.stage, { port, path, frames, connections }),
+  );
 }
 
 function saveFrame(key: string): string {

@@ -1,5 +1,5 @@
-// A program: makes unary gRPC calls whose body changes each time, one at a time on each connection,
-// and prints the result as JSON. Neither wrk nor h2load can change a binary body.
+// A program: makes unary gRPC calls whose body changes each time, one at a time for each client, and
+// prints the result as JSON. Neither wrk nor h2load can change a binary body.
 import { quantile } from "../statistics.ts";
 import { grpcHead } from "./grpc-head.ts";
 import { openHttp2Socket } from "./http2-socket.ts";
@@ -11,10 +11,14 @@ const times: number[] = [];
 // A value that no earlier round has written.
 let counter = Date.now() * 1_000;
 
+const connections = await Promise.all(
+  Array.from({ length: job.connections ?? job.frames.length }, openConnection),
+);
 const began = performance.now();
 const deadline = began + job.seconds * 1_000;
-await Promise.all(job.frames.map((frame) => client(Buffer.from(frame, "base64"))));
+await Promise.all(job.frames.map((frame, at) => client(Buffer.from(frame, "base64"), at)));
 const seconds = (performance.now() - began) / 1_000;
+for (const { close } of connections) close();
 process.stdout.write(
   JSON.stringify({
     requests: times.length,
@@ -25,27 +29,53 @@ process.stdout.write(
   }),
 );
 
-/** Calls again and again until the deadline. A reply without a message is a failed call. */
-async function client(frame: Buffer): Promise<void> {
-  const at = frame.indexOf(COUNTER);
-  let answered = false;
-  let finish: (failure?: string) => void = () => {};
+interface Connection {
+  /** Resolves once the call has succeeded. */
+  call(frame: Buffer): Promise<void>;
+  close(): void;
+}
+
+interface Waiting {
+  resolve(): void;
+  reject(reason: Error): void;
+  answered: boolean;
+}
+
+/** A reply without a message is a failed call. */
+async function openConnection(): Promise<Connection> {
+  const waiting = new Map<number, Waiting>();
   const socket = await openHttp2Socket(job.port, head, {
-    data: () => {
-      answered = true;
+    data: (stream) => {
+      const one = waiting.get(stream);
+      if (one !== undefined) one.answered = true;
     },
-    end: (_stream, reset) => finish(reset || !answered ? "a call failed" : undefined),
-    close: (reason) => finish(reason),
+    end: (stream, reset) => {
+      const one = waiting.get(stream);
+      waiting.delete(stream);
+      if (one?.answered === true && !reset) one.resolve();
+      else one?.reject(new Error("a call failed"));
+    },
+    close: (reason) => {
+      for (const one of waiting.values()) one.reject(new Error(reason));
+    },
   });
-  while (performance.now() < deadline) {
+  return {
+    call: (frame) =>
+      new Promise((resolve, reject) => {
+        waiting.set(socket.send(frame), { resolve, reject, answered: false });
+      }),
+    close: socket.close,
+  };
+}
+
+/** Calls again and again until the deadline. */
+async function client(frame: Buffer, index: number): Promise<void> {
+  const at = frame.indexOf(COUNTER);
+  const connection = connections[index % connections.length];
+  while (connection !== undefined && performance.now() < deadline) {
     frame.write(String(counter++).padStart(COUNTER.length, "0"), at, "latin1");
     const sent = performance.now();
-    await new Promise<void>((resolve, reject) => {
-      answered = false;
-      finish = (failure) => (failure === undefined ? resolve() : reject(new Error(failure)));
-      socket.send(Buffer.from(frame));
-    });
+    await connection.call(Buffer.from(frame));
     times.push(performance.now() - sent);
   }
-  socket.close();
 }

@@ -13,11 +13,13 @@ export interface WriteJob {
   readonly token?: string;
   /** A framed request for each client, base64, with COUNTER in it once. */
   readonly frames: readonly string[];
+  /** Connections that the clients share; one for each when absent. */
+  readonly connections?: number;
 }
 
 const program = fileURLToPath(new URL("write-client.ts", import.meta.url));
 
-/** As many clients as there are frames, each with one call at a time on a connection of its own. */
+/** As many clients as there are frames, each with one call at a time. */
 export function writeLoad(stage: Stage, job: WriteJob): Load {
   return async (seconds) => {
     const output = await stage.run({
