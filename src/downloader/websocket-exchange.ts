@@ -1,4 +1,4 @@
-import { type ClientOptions, type RawData, WebSocket } from "ws";
+import type { ClientOptions, RawData } from "ws";
 import type { ServiceError } from "../service/error.ts";
 import { type Connection, type NetworkOptions, type Step, watchSteps } from "./connection.ts";
 import { abortable } from "./deadline.ts";
@@ -38,6 +38,8 @@ export async function converse<T>(call: WebSocketCall<T>, connection: Connection
       request.end();
     },
   };
+  // Most sites have no aria2 that speaks WebSocket, and start without a client for it.
+  const { WebSocket } = await import("ws");
   const socket = new WebSocket(call.url, options);
   try {
     return await abortable<T>(signal, (resolve, reject) => {

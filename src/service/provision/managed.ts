@@ -8,7 +8,7 @@ import { checkToken, TOKEN_KEY } from "../setting/token.ts";
 import { checkValue, normalizeValue } from "../setting/value.ts";
 import { readBoundedFile } from "./bounded-file.ts";
 import { problemText } from "./problem.ts";
-import { loadProvision, type Provision, type ProvisionSetting } from "./provision.ts";
+import type { Provision, ProvisionSetting } from "./provision.ts";
 import { shapeOf } from "./value-shape.ts";
 import { watchProvision } from "./watch.ts";
 
@@ -61,9 +61,6 @@ export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSetting
       .filter(({ flag }) => flag !== FLAG.readonly)
       .map((definition) => [definition.key, describe(definition)]),
   );
-  const load = (): Provision =>
-    loadProvision({ path, env: deps.env, readFile: readBoundedFile, settings });
-
   const apply = async ({ entries }: Provision): Promise<void> => {
     await engine.change(FILE, (draft) => {
       for (const { key, value } of entries) decideValue(draft, key, value);
@@ -77,6 +74,10 @@ export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSetting
   return {
     managedBy: (key) => (managed.has(key) ? `the settings file ${path}` : undefined),
     start: async () => {
+      // Most sites have no settings file, and start without its parser.
+      const { loadProvision } = await import("./provision.ts");
+      const load = (): Provision =>
+        loadProvision({ path, env: deps.env, readFile: readBoundedFile, settings });
       const first = load();
       const lines = problemLines(path, first);
       if (lines.length > 0) throw new Error(`the settings file is wrong\n${lines.join("\n")}`);
