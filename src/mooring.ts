@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Address } from "./config/address.ts";
 import type { Config } from "./config/config.ts";
 import { createCors } from "./gateway/cors.ts";
@@ -67,9 +68,16 @@ interface Started extends Services {
   close(): Promise<void>;
 }
 
+/** How long calls that come during the start are kept waiting, in milliseconds. */
+const PATIENCE = 1_000;
+
+/** A failure that is looked at elsewhere. */
+function ignore(): void {}
+
 /**
  * Starts the service: the wiring, top to bottom. It listens first, so that `/ping` answers while
- * the database is opened; every other call is UNAVAILABLE until then.
+ * the database is opened; every other call waits for a moment, and is UNAVAILABLE when that is too
+ * short.
  *
  * @throws Error with a sentence for the person who runs the site, when it cannot start.
  */
@@ -120,9 +128,19 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   };
   addReflection(grpc.server, reflect);
   const { front, address } = deps.front ?? (await openFront(config.listen));
-  const doors = await openDoors({ http, grpc, front, grpcListen: config.grpcListen });
+  const starting = startServices(config, deps).then((ready) => {
+    started = ready;
+  });
+  await Promise.race([starting.catch(ignore), sleep(PATIENCE, undefined, { ref: false })]);
+  const doors = await openDoors({ http, grpc, front, grpcListen: config.grpcListen }).catch(
+    async (error: unknown) => {
+      await starting.catch(ignore);
+      await started?.close();
+      throw error;
+    },
+  );
   try {
-    started = await startServices(config, deps);
+    await starting;
   } catch (error) {
     await doors.close(0);
     throw error;

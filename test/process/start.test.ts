@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../downloader/program.ts";
 import { http1Sender } from "../wire/door/http.ts";
 import { type MooringProcess, runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
 
@@ -10,6 +11,17 @@ const LIST = "/api/admin/setting/list";
 async function codeFor({ port }: MooringProcess, authorization: string): Promise<unknown> {
   const { json } = await http1Sender(port())(LIST, { headers: { authorization } });
   return (json as { code: number }).code;
+}
+
+/** Calls again while nothing listens, and only then. */
+async function codeOnceListening(port: number): Promise<unknown> {
+  for (;;)
+    try {
+      const { json } = await http1Sender(port)(LIST, { headers: { authorization: TOKEN } });
+      return (json as { code: number }).code;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED") throw error;
+    }
 }
 
 async function end(mooring: MooringProcess): Promise<void> {
@@ -72,6 +84,16 @@ describe("the first start", () => {
 });
 
 describe("the command line", () => {
+  test("answers who calls from the first moment on, and refuses nobody", async () => {
+    const port = await freePort();
+    const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_LISTEN: `127.0.0.1:${port}` };
+    const mooring = runMooring({ folder: await testFolder(), env });
+    const calls = Array.from({ length: 5 }, () => codeOnceListening(port));
+    expect(await Promise.all(calls)).toEqual([200, 200, 200, 200, 200]);
+    await mooring.serving;
+    await end(mooring);
+  });
+
   test("--version prints the version of the public settings", async () => {
     const folder = await testFolder();
     const asked = runMooring({ folder, args: ["--version"] });
