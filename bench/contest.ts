@@ -3,7 +3,7 @@ import { count, decimal, percent, size } from "./format.ts";
 import type { Lab, Plan } from "./lab.ts";
 import type { Program } from "./program.ts";
 import type { Measure, Round, Side } from "./side.ts";
-import { median, ratioOf } from "./statistics.ts";
+import { differenceOf, median, ratioOf } from "./statistics.ts";
 
 /** Sides that are measured by turns under the same load. */
 export interface Contest {
@@ -23,6 +23,8 @@ export interface Comparison {
   readonly of: string;
   readonly against: string;
   readonly measure: Measure;
+  /** How much more it is, in place of how many times as much. */
+  readonly by?: "difference";
   readonly target?: Target;
 }
 
@@ -39,6 +41,12 @@ const measureNames: Record<Measure, string> = {
   perSecond: "requests per second",
   cpuPerRequest: "CPU per request",
   medianMillis: "median time",
+};
+
+const units: Record<Measure, string> = {
+  perSecond: " per second",
+  cpuPerRequest: " µs",
+  medianMillis: " ms",
 };
 
 /** Makes an experiment of a contest. */
@@ -98,14 +106,15 @@ function verdict(comparison: Comparison, measured: readonly Measured[]): Verdict
   const of = measured.find(({ side }) => side.name === comparison.of);
   const against = measured.find(({ side }) => side.name === comparison.against);
   if (of === undefined || against === undefined) return undefined;
-  const { median: value, ...range } = ratioOf(
+  const isDifference = comparison.by === "difference";
+  const { median: value, ...range } = (isDifference ? differenceOf : ratioOf)(
     series(of.rounds, comparison.measure),
     series(against.rounds, comparison.measure),
   );
   return {
     text: `${of.side.name} against ${against.side.name}, ${measureNames[comparison.measure]}`,
     value,
-    unit: "×",
+    unit: isDifference ? units[comparison.measure] : "×",
     ...range,
     ...(comparison.target === undefined ? {} : { target: comparison.target }),
   };

@@ -1,3 +1,4 @@
+import { accessCall, growthTokens } from "./contest/access.ts";
 import { connectPublic } from "./contest/connect.ts";
 import { growthAll, growthList, growthSave, growthSetting, growthValue } from "./contest/growth.ts";
 import { grpcPublic, grpcSetting } from "./contest/grpc.ts";
@@ -5,8 +6,11 @@ import { restCompressed, restPublic, restSetting, restUnchanged } from "./contes
 import { saveMany, saveOne, saveShared } from "./contest/save.ts";
 import { experimentOf } from "./contest.ts";
 import type { Experiment } from "./finding.ts";
+import { consoleInBrowser } from "./probe/console.ts";
 import { idleMemory } from "./probe/memory.ts";
+import { sitePass, siteSave } from "./probe/site.ts";
 import { startTime } from "./probe/start.ts";
+import { tokenMemory } from "./probe/token-memory.ts";
 import { longestTurn } from "./probe/turn.ts";
 import { watch } from "./probe/watch.ts";
 import { workers } from "./probe/workers.ts";
@@ -20,17 +24,23 @@ export const experiments: readonly Experiment[] = [
   experimentOf(grpcPublic),
   experimentOf(grpcSetting),
   experimentOf(connectPublic),
+  experimentOf(accessCall),
   experimentOf(saveMany),
   experimentOf(saveShared),
   experimentOf(saveOne),
   watch,
   startTime,
   idleMemory,
+  consoleInBrowser,
   workers,
   experimentOf(growthSetting),
   experimentOf(growthList),
   experimentOf(growthAll),
   experimentOf(growthValue),
   experimentOf(growthSave),
+  experimentOf(growthTokens),
+  tokenMemory,
+  siteSave,
+  sitePass,
   longestTurn,
 ];

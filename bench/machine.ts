@@ -45,7 +45,8 @@ export async function describeMachine(
   const gigabytes = Math.round(totalmem() / 1e9);
   return {
     time: new Date().toISOString(),
-    command,
+    // Where somebody's files lie says nothing of the results.
+    command: command.replace(/ (--json|--server|--profile) \S+/g, " $1 …"),
     machine: `${cpus().length} × ${processor?.model ?? "unknown processor"}, ${gigabytes} GB, Linux ${release()}`,
     disk: describeDisk(tmpdir()),
     versions: { node: process.versions.node, ...libraries(), ...(await programs(stage, missing)) },
@@ -55,7 +56,7 @@ export async function describeMachine(
 function describeDisk(folder: string): string {
   const memory = MEMORY_FILE_SYSTEMS.get(statfsSync(folder).type);
   return memory === undefined
-    ? `databases in ${folder}`
+    ? "databases on a disk"
     : `databases in ${folder}, which is ${memory}: commits cost no disk there, set TMPDIR to a folder on a disk`;
 }
 

@@ -21,6 +21,24 @@ export function processTree(pid: number): number[] {
   return tree;
 }
 
+/** Kills a process and everything that it has started: workers of a server would live on without it. */
+export function killTree(pid: number): void {
+  for (const member of processTree(pid)) {
+    try {
+      process.kill(member, "SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
+/** Whether a process does anything yet: one that waits for its parent to notice its end does not. */
+export function isRunning(pid: number): boolean {
+  const text = readText(`/proc/${pid}/stat`);
+  const state = text.slice(text.lastIndexOf(")") + 2, text.lastIndexOf(")") + 3);
+  return state !== "" && state !== "Z" && state !== "X";
+}
+
 /** CPU time of a process and of everything below it, in microseconds since they started. */
 export function cpuMicros(pid: number): number {
   return sum(processTree(pid).map((member) => readStat(member)?.cpuMicros ?? 0));

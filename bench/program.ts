@@ -7,6 +7,7 @@ export const packages = {
   h2load: "nghttp2-client",
   etcd: "etcd-server",
   taskset: "util-linux",
+  chromium: "chromium",
 } as const;
 
 /** A program that may be missing. */
@@ -17,6 +18,16 @@ export function missingPrograms(path: string): Program[] {
   const folders = path.split(delimiter);
   const names = Object.keys(packages) as Program[];
   return names.filter((name) => !folders.some((folder) => executable(join(folder, name))));
+}
+
+/** The file of a program, in the folders of `path` (the PATH variable). @throws where there is none. */
+export function executableOf(program: Program, path: string): string {
+  const file = path
+    .split(delimiter)
+    .map((folder) => join(folder, program))
+    .find(executable);
+  if (file === undefined) throw new Error(installHint(program));
+  return file;
 }
 
 /** What to tell somebody whose machine lacks this program. */

@@ -4,7 +4,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { processTree } from "./proc.ts";
+import { killTree } from "./proc.ts";
 
 /** Processor that measured servers run on; nothing else of the bench does. */
 export const SERVER_CORE = "0";
@@ -94,7 +94,7 @@ export function createStage(environment: Readonly<Record<string, string | undefi
       for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true });
     },
     abandon: () => {
-      for (const child of children) killTree(child);
+      for (const child of children) killTree(child.pid ?? 0);
       for (const path of folders) rmSync(path, { recursive: true, force: true });
     },
   };
@@ -135,21 +135,9 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
-  const force = setTimeout(() => killTree(child), STOP_PATIENCE);
+  const force = setTimeout(() => killTree(child.pid ?? 0), STOP_PATIENCE);
   await ended;
   clearTimeout(force);
-}
-
-/** Workers of a server too: they would live on without it. */
-function killTree({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  for (const member of processTree(pid)) {
-    try {
-      process.kill(member, "SIGKILL");
-    } catch {
-      // It has ended by itself.
-    }
-  }
 }
 
 function finish(child: ChildProcess, { program }: Command): Promise<string> {

@@ -13,8 +13,8 @@ export function quantile(values: readonly number[], q: number): number {
   return below + (above - below) * (position - Math.floor(position));
 }
 
-/** A ratio over several rounds. */
-export interface Ratio {
+/** A comparison over several rounds. */
+export interface Compared {
   readonly median: number;
   readonly lowest: number;
   readonly highest: number;
@@ -24,14 +24,23 @@ export interface Ratio {
  * Divides round by round and takes the median of that: what slows the machine down for a while slows
  * both sides of a round, so the ratio holds where the absolute figures move.
  */
-export function ratioOf(of: readonly number[], against: readonly number[]): Ratio {
-  const ratios = of.flatMap((value, round) => {
+export function ratioOf(of: readonly number[], against: readonly number[]): Compared {
+  return compared(of, against, (one, other) => one / other);
+}
+
+/** Subtracts round by round, likewise. */
+export function differenceOf(of: readonly number[], against: readonly number[]): Compared {
+  return compared(of, against, (one, other) => one - other);
+}
+
+function compared(
+  of: readonly number[],
+  against: readonly number[],
+  compare: (one: number, other: number) => number,
+): Compared {
+  const values = of.flatMap((value, round) => {
     const other = against[round];
-    return other === undefined ? [] : [value / other];
+    return other === undefined ? [] : [compare(value, other)];
   });
-  return {
-    median: median(ratios),
-    lowest: Math.min(...ratios),
-    highest: Math.max(...ratios),
-  };
+  return { median: median(values), lowest: Math.min(...values), highest: Math.max(...values) };
 }

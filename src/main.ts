@@ -21,6 +21,9 @@ if (first === "serve" || first.startsWith("-")) {
   // Apart, so that a start of the service does not load the client, nor the client the service.
   const { runCli } = await import("./cli/cli.ts");
   const { processWorld } = await import("./cli/world.ts");
-  const world = processWorld(async (config) => (await import("./offline.ts")).openOffline(config));
+  const world = processWorld(async (config) => (await import("./offline.ts")).openOffline(config), {
+    copy: async (...of) => (await import("./database.ts")).databases.copy(...of),
+    check: async (of) => (await import("./database.ts")).databases.check(of),
+  });
   process.exitCode = await runCli(world);
 }

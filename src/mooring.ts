@@ -1,45 +1,48 @@
-import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { Address } from "./config/address.ts";
 import type { Config } from "./config/config.ts";
-import { createCors } from "./gateway/cors.ts";
-import { createGateway } from "./gateway/gateway.ts";
-import { bindContract, type Services } from "./rpc/contract.ts";
-import { registerConnect } from "./rpc/door/connect.ts";
-import { createConnectUnary } from "./rpc/door/connect-unary.ts";
-import { createGrpcServer } from "./rpc/door/grpc.ts";
-import { createGrpcUnary } from "./rpc/door/grpc-unary.ts";
-import { createHealth, type Health } from "./rpc/door/health.ts";
-import { addReflection, createReflection } from "./rpc/door/reflection.ts";
-import { type Authenticate, createAdmission, publicMethods } from "./rpc/interceptor/auth.ts";
-import { checkInterceptor } from "./rpc/interceptor/check.ts";
-import { readyInterceptor } from "./rpc/interceptor/ready.ts";
-import { type CallReport, reportInterceptor } from "./rpc/interceptor/report.ts";
-import type { Method } from "./rpc/method.ts";
-import { createRequestIds } from "./rpc/request-id.ts";
-import { type Doors, openDoors } from "./server/doors.ts";
-import { type OpenFront, openFront } from "./server/front.ts";
-import { createHttpDoor } from "./server/http.ts";
+import { createDoors } from "./doors.ts";
+import { type Doors, openDoors } from "./http/doors.ts";
+import type { OpenFront } from "./http/front.ts";
+import { openPorts } from "./ports.ts";
+import { createAccess, publicMethods, readToken } from "./rpc/access.ts";
+import { atLeastInterceptor } from "./rpc/at-least.ts";
+import { Buffered } from "./rpc/body.ts";
+import { createHealth } from "./rpc/health.ts";
+import { createLocalize, localizedAdmit, localizeInterceptor } from "./rpc/language.ts";
+import { createMethods } from "./rpc/method.ts";
+import { needOf } from "./rpc/need.ts";
+import { plainTextInterceptor } from "./rpc/plain-text.ts";
+import { auditRefusals } from "./rpc/refusal.ts";
+import { type CallObserver, reportInterceptor, tellAll } from "./rpc/report.ts";
+import { createRoutes, servedServices } from "./rpc/routes.ts";
+import { SlowReaders } from "./rpc/slow-reader.ts";
+import { staleInterceptor } from "./rpc/stale.ts";
+import { createThrottle } from "./rpc/throttle.ts";
+import { upstreamInterceptor } from "./rpc/upstream.ts";
 import { type Logger, logCalls } from "./server/log.ts";
-import { readBuiltIn } from "./service/driver/built-in.ts";
-import { createDriverService } from "./service/driver/driver.ts";
-import { openCatalogue } from "./service/driver/live-catalogue.ts";
-import type { Engine } from "./service/setting/engine.ts";
+import { createTranslations } from "./service/language/translation.ts";
+import { reaches } from "./service/setting/at-least.ts";
 import { TOKEN_KEY, tokenEquals } from "./service/setting/token.ts";
-import { startSettingServices } from "./settings.ts";
-import type { SettingStore } from "./store/setting-store.ts";
-import { makeFolder } from "./store/sqlite.ts";
-import { openSqliteSettingStore } from "./store/sqlite-setting-store.ts";
+import { type RunningServices, startServices } from "./services.ts";
+import { figuresOf } from "./sites.ts";
 
-/** How often another process's changes are looked for when no call asks, in milliseconds. */
-const REFRESH_INTERVAL = 100;
+/** How long calls that come during the start are kept waiting, in milliseconds. */
+const PATIENCE = 1_000;
+/** How long a stream may take nothing of what it is sent, in milliseconds. */
+const STALLED = 30_000;
 
 export interface MooringDeps {
   /** The port, where it listens already; undefined: it is opened here. */
   readonly front?: OpenFront;
   readonly log: Logger;
-  /** Told of every call when it has ended, besides the log. */
-  readonly onCall?: (report: CallReport) => void;
+  /** For what every process on this database notices alike. Default: the log. */
+  readonly commonLog?: Logger;
+  /** Told of every call, besides the log. */
+  readonly observers?: readonly CallObserver[];
+  /** Told how long each transaction of the database took, in milliseconds. */
+  readonly committed?: ((duration: number) => void) | undefined;
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
   /** Shows the token that the first start has made: the only time that anybody sees it. */
@@ -52,6 +55,8 @@ export interface Mooring {
   readonly address: Address;
   /** The address of gRPC: its own, or the shared one. */
   readonly grpcAddress: Address;
+  /** How much there is of what grows and shrinks while it serves. */
+  gauges(): Gauges;
   /**
    * Ends it: health turns NOT_SERVING, nothing new is accepted, calls in flight finish within the
    * grace time, then the database is closed.
@@ -59,20 +64,27 @@ export interface Mooring {
   stop(): Promise<void>;
 }
 
-/** What stands behind the contract once the program has started. */
-interface Started extends Services {
-  readonly authenticate: Authenticate;
-  readonly databaseId: string;
-  /** Ends every stream with UNAVAILABLE: they would never end by themselves. */
-  endStreams(): void;
-  close(): Promise<void>;
+/** What is measured and not counted. */
+export interface Gauges {
+  readonly revision: number;
+  /** Milliseconds since the database has answered, where it is away; 0: it is there. */
+  readonly databaseAwayFor: number;
+  /** Open streams. */
+  readonly watchers: number;
+  /** Streams that were ended because their clients read too slowly, since the start. */
+  readonly droppedWatchers: number;
+  /** Bytes that wait for slow watchers. */
+  readonly streamBytes: number;
+  /** Bytes of requests that are still arriving. */
+  readonly requestBytes: number;
+  readonly sites: ReturnType<typeof figuresOf>;
+  /** Tokens that end soon. */
+  readonly endingTokens: number;
+  /** The number of the audit's newest row. */
+  readonly newestAudit: number;
+  /** The checkpoint of the audit that was published last; undefined: none. */
+  readonly checkpoint: { readonly seq: number; readonly hash: string } | undefined;
 }
-
-/** How long calls that come during the start are kept waiting, in milliseconds. */
-const PATIENCE = 1_000;
-
-/** A failure that is looked at elsewhere. */
-function ignore(): void {}
 
 /**
  * Starts the service: the wiring, top to bottom. It listens first, so that `/ping` answers while
@@ -82,158 +94,119 @@ function ignore(): void {}
  * @throws Error with a sentence for the person who runs the site, when it cannot start.
  */
 export async function startMooring(config: Config, deps: MooringDeps): Promise<Mooring> {
-  const { log } = deps;
-  let started: Started | undefined;
-  const services = (): Started => {
-    if (started === undefined) throw new Error("a call came before the start had ended");
-    return started;
+  const { log, commonLog = log } = deps;
+  let started: RunningServices | undefined;
+  const services = (): RunningServices => {
+    if (started !== undefined) return started;
+    throw new ConnectError("the service is starting; try again in a moment", Code.Unavailable);
   };
-  const admission = createAdmission((token) => services().authenticate(token));
-  const logCall = logCalls(log);
-  const report = (ended: CallReport): void => {
-    logCall(ended);
-    deps.onCall?.(ended);
-  };
-  const methods = bindContract(services, [
-    reportInterceptor(report, () => performance.now()),
-    readyInterceptor(() => started !== undefined),
-    checkInterceptor(admission),
-  ]);
-  const requestId = createRequestIds(randomBytes(6).toString("base64url"));
-  const cors = createCors({ origins: config.corsOrigins });
-  const gateway = createGateway({
-    methods,
-    httpStatus: config.httpStatus,
-    cors,
-    cacheControl: (desc) => (publicMethods.has(desc) ? "public, no-cache" : "private, no-store"),
-    etagPrefix: () => `${services().databaseId}-`,
-    // Before the start has ended there is nothing to compare a token with.
-    admit: (desc, call) => (started === undefined ? undefined : admission(desc)?.(call)),
-    refused: (error, desc, call) => report({ desc, call, duration: 0, error }),
-    report: (error, { requestId }) => log.error({ err: error, requestId }, "request failed"),
-  });
-  const health = createHealth(serviceNames(methods));
-  const served = [...methods, ...health.methods];
-  const vary = cors.varies ? ["Vary", "Origin"] : [];
-  const connect = createConnectUnary({
-    methods: served,
-    headers: (origin) => [...cors.headers(origin), ...vary],
-  });
-  const http = createHttpDoor({ requestId, connect, gateway, cors });
-  const reflect = createReflection(served);
-  await registerConnect(http.fastify, { methods: served, reflect });
-  const grpc = {
-    server: createGrpcServer({ methods: served, requestId }),
-    unary: createGrpcUnary({ methods: served, requestId }),
-  };
-  addReflection(grpc.server, reflect);
-  const { front, address } = deps.front ?? (await openFront(config.listen));
-  const starting = startServices(config, deps).then((ready) => {
-    started = ready;
-  });
-  await Promise.race([starting.catch(ignore), sleep(PATIENCE, undefined, { ref: false })]);
-  const doors = await openDoors({ http, grpc, front, grpcListen: config.grpcListen }).catch(
-    async (error: unknown) => {
-      await starting.catch(ignore);
-      await started?.close();
-      throw error;
-    },
+  const upstream = () => started?.upstream;
+  const access = createAccess(
+    () => started?.authenticate,
+    createThrottle({ perMinute: config.wrongTokens }),
   );
+  const health = createHealth(servedServices.map(({ typeName }) => typeName));
+  const slowReaders = new SlowReaders({ together: config.streamBufferTotal, patienceMs: STALLED });
+  const buffered = new Buffered(config.maxBuffered);
+  const streams = countStreams();
+  const toLog = { started: ignore, ended: logCalls(log) };
+  const toAudit = auditRefusals(() => started?.audit);
+  const observer = tellAll([streams, toLog, toAudit, ...(deps.observers ?? [])]);
+  const translations = createTranslations();
+  const localize = createLocalize(translations);
+  const methods = createMethods(createRoutes(services, health, translations), [
+    localizeInterceptor(localize),
+    reportInterceptor(observer, () => performance.now()),
+    access.interceptor,
+    plainTextInterceptor,
+    staleInterceptor(() => started?.databaseAwayFor() ?? 0),
+    ...(config.upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
+    atLeastInterceptor((revision) => reaches(services().engine, revision)),
+  ]);
+  // What says not who may call it is not served.
+  for (const { desc } of methods)
+    if (needOf(desc).isPublic !== publicMethods.has(desc))
+      throw new Error(`${desc.toString()} is public in the contract or here, and not in both`);
+
+  const servers = await createDoors(config, {
+    ...{ methods, observer, slowReaders, buffered, upstream, log, version: deps.version },
+    admit: localizedAdmit(access.admit, localize),
+    check: access.check,
+    checks: async () =>
+      started?.status.checks() ?? [{ name: "start", problem: "the service is starting" }],
+    etagPrefix: () => `${services().databaseId}-`,
+    isOwnToken: (authorization) => {
+      const token = started?.settings.snapshot().get(TOKEN_KEY)?.value ?? "";
+      return tokenEquals(token, readToken(authorization));
+    },
+  });
+  // Before anything is made in the database: a port that is taken ends the start.
+  const ports = await openPorts(config, deps.front, commonLog);
+  let draining = false;
+  const starting = startServices(config, {
+    ...{ ...deps, commonLog, draining: () => draining },
+    streams: { ...access, count: streams.count },
+  });
+  const ready = starting.then((running) => {
+    started = running;
+  });
+  await Promise.race([ready.catch(ignore), sleep(PATIENCE, undefined, { ref: false })]);
+  let doors: Doors | undefined;
   try {
-    await starting;
+    doors = await openDoors({
+      ...{ ...servers, front: ports.shared.front, grpcFront: ports.grpc?.front },
+      connections: { all: config.maxConnections, eachPeer: config.maxConnectionsPerPeer },
+      maxHeaderBytes: config.maxHeaders,
+    });
+    await ready;
   } catch (error) {
-    await doors.close(0);
+    ports.close();
+    await doors?.close(0);
+    await starting.then((running) => running.close(), ignore);
     throw error;
   }
   health.set("SERVING");
+  const { address } = ports.shared;
   return {
     address,
-    grpcAddress: doors.grpcAddress ?? address,
-    stop: () => stop({ health, doors, started, grace: config.shutdownGraceMs }),
+    grpcAddress: ports.grpc?.address ?? address,
+    gauges: () => ({
+      revision: services().settings.snapshot().revision,
+      databaseAwayFor: services().databaseAwayFor(),
+      watchers: streams.count(),
+      droppedWatchers: slowReaders.dropped,
+      streamBytes: slowReaders.bytes,
+      requestBytes: buffered.bytes,
+      sites: figuresOf(services().sites),
+      endingTokens: services().access.endingTokens().length,
+      newestAudit: services().checkpoints.newest(),
+      checkpoint: services().checkpoints.published(),
+    }),
+    stop: async () => {
+      draining = true;
+      health.set("NOT_SERVING");
+      health.close();
+      services().endStreams();
+      ports.close();
+      await doors.close(config.shutdownGraceMs);
+      await services().close();
+    },
   };
 }
 
-async function stop(parts: {
-  readonly health: Health;
-  readonly doors: Doors;
-  readonly started: Started | undefined;
-  readonly grace: number;
-}): Promise<void> {
-  parts.health.set("NOT_SERVING");
-  parts.health.close();
-  parts.started?.endStreams();
-  await parts.doors.close(parts.grace);
-  await parts.started?.close();
-}
+/** Of what is looked at elsewhere. */
+function ignore(): void {}
 
-function serviceNames(methods: readonly Method[]): string[] {
-  return [...new Set(methods.map((method) => method.desc.parent.typeName))];
-}
-
-async function startServices(config: Config, deps: MooringDeps): Promise<Started> {
-  const { log } = deps;
-  const drivers = await openCatalogue({
-    builtIn: readBuiltIn(),
-    directory: config.driversDir,
-    enabled: config.driversEnabled,
-    onError: (error) => log.error({ reason: error.message }, "the driver folder is wrong"),
-    onNotice: (message) => log.info(message),
-  });
-  const store = await openStore(config).catch((error: unknown) => {
-    drivers.close();
-    throw error;
-  });
-  const close = async (): Promise<void> => {
-    drivers.close();
-    await store.close();
-  };
-  try {
-    const services = await startSettingServices(config, { ...deps, store });
-    const { engine } = services;
-    const stopping = new AbortController();
-    const timer = setInterval(() => void refresh(engine, log), REFRESH_INTERVAL).unref();
-    return {
-      ...services,
-      databaseId: store.databaseId,
-      drivers: createDriverService({ live: drivers, stopping: stopping.signal }),
-      endStreams: () => {
-        stopping.abort();
-        services.feed.close();
-      },
-      authenticate: authenticateBy(engine),
-      close: async () => {
-        clearInterval(timer);
-        await services.close();
-        await close();
-      },
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-function openStore({ database, dataDir }: Config): Promise<SettingStore> {
-  makeFolder(dataDir);
-  return openSqliteSettingStore(database.filename);
-}
-
-async function refresh(engine: Engine, log: Logger): Promise<void> {
-  try {
-    await engine.fresh();
-  } catch (error) {
-    log.error({ err: error }, "the database's changes cannot be read");
-  }
-}
-
-/** Compares with the token at the newest revision of any process on this database. */
-function authenticateBy(engine: Engine): Authenticate {
-  const nameOf = (stored: string | undefined, sent: string): string | undefined =>
-    tokenEquals(stored ?? "", sent) ? "admin" : undefined;
-  return (sent) => {
-    const snapshot = engine.fresh();
-    return snapshot instanceof Promise
-      ? snapshot.then((fresh) => nameOf(fresh.get(TOKEN_KEY)?.value, sent))
-      : nameOf(snapshot.get(TOKEN_KEY)?.value, sent);
+/** Counts the streams that are open. */
+function countStreams(): CallObserver & { count(): number } {
+  let open = 0;
+  return {
+    count: () => open,
+    started: ({ methodKind }) => {
+      if (methodKind === "server_streaming") open += 1;
+    },
+    ended: ({ desc }) => {
+      if (desc.methodKind === "server_streaming") open -= 1;
+    },
   };
 }

@@ -1,8 +1,18 @@
-import { existsSync } from "node:fs";
+import { ConnectError, createRouterTransport, type Interceptor } from "@connectrpc/connect";
+import { AuditService } from "../gen/mooring/v1/audit_service_pb.js";
+import { SettingService } from "../gen/mooring/v1/setting_service_pb.js";
+import { openAudit } from "./audit.ts";
+import type { Offline } from "./cli/world.ts";
 import type { Config } from "./config/config.ts";
+import { openExistingStore } from "./database.ts";
+import { auditImpl } from "./rpc/audit.ts";
+import { backupImpl } from "./rpc/backup.ts";
+import { type CallInfo, callKey } from "./rpc/call.ts";
+import { historyImpl } from "./rpc/history.ts";
+import { toConnectError } from "./rpc/report.ts";
+import { settingImpl } from "./rpc/setting.ts";
 import { createLogger } from "./server/log.ts";
-import { type SettingServices, startSettingServices } from "./settings.ts";
-import { openSqliteSettingStore } from "./store/sqlite-setting-store.ts";
+import { startSettingServices } from "./settings.ts";
 import { programVersion } from "./version.ts";
 
 /**
@@ -11,24 +21,41 @@ import { programVersion } from "./version.ts";
  *
  * @throws Error with a sentence for a person when there is no database, or it can't be used.
  */
-export async function openOffline(config: Config): Promise<SettingServices> {
-  const path = config.database.filename;
-  if (!existsSync(path))
-    throw new Error(
-      `there is no database at ${path}: name the one of the service (--database, MOORING_DATABASE_URL or MOORING_DATA_DIR)`,
-    );
-  const store = await openSqliteSettingStore(path);
+export async function openOffline(config: Config): Promise<Offline> {
+  const store = await openExistingStore(config);
   try {
+    const log = await createLogger({ level: "silent", format: "json" });
+    const audit = openAudit({ store, log });
     const services = await startSettingServices(config, {
-      store,
-      log: await createLogger({ level: "silent", format: "json" }),
+      ...{ store, log },
       version: programVersion(),
       // A database that a service has used has a token already.
       showToken: () => undefined,
     });
     return {
-      ...services,
+      transport: createRouterTransport(
+        (router) => {
+          router.service(SettingService, {
+            ...settingImpl(
+              () => services.settings,
+              () => audit,
+            ),
+            ...historyImpl(() => services.history, services.settings.snapshot),
+            ...backupImpl(
+              () => services.backup,
+              services.settings.snapshot,
+              () => audit,
+            ),
+          });
+          router.service(
+            AuditService,
+            auditImpl(() => audit),
+          );
+        },
+        { router: { interceptors: [asCli] } },
+      ),
       close: async () => {
+        await audit.close();
         await services.close();
         await store.close();
       },
@@ -37,4 +64,23 @@ export async function openOffline(config: Config): Promise<SettingServices> {
     await store.close();
     throw error;
   }
+}
+
+/** What the history says of a change that a command makes without a service. */
+const CLI: CallInfo = { actor: "cli", door: "cli", requestId: "", peer: "" };
+
+const asCli: Interceptor = (next) => async (request) => {
+  request.contextValues.set(callKey, CLI);
+  try {
+    return await next(request);
+  } catch (error) {
+    throw unmasked(toConnectError(error));
+  }
+};
+
+/** A failure that no rule foresaw is masked for clients; here there is no log to find it in. */
+function unmasked(error: ConnectError): ConnectError {
+  return error.cause instanceof Error
+    ? new ConnectError(`${error.rawMessage} (${error.cause.message})`, error.code)
+    : error;
 }

@@ -1,15 +1,29 @@
 import { readFileSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { availableParallelism } from "node:os";
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { cliVariables } from "./cli/variable.ts";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { cliVariables } from "./cli/world.ts";
 import { formatAddress } from "./config/address.ts";
 import { type Config, parseConfig } from "./config/config.ts";
+import { databaseName, inMemory } from "./config/database.ts";
 import { configurationHelp } from "./config/help.ts";
-import type { CallReport } from "./rpc/interceptor/report.ts";
-import { openFront } from "./server/front.ts";
-import { isWorker, reportReady, startWorkers, stopOnSupervisor } from "./server/supervisor.ts";
+import { openFront } from "./http/front.ts";
+import { releaseWhenIdle } from "./server/idle-memory.ts";
+import type { Logger } from "./server/log.ts";
+import {
+  isWorker,
+  reportReady,
+  speaksForAll,
+  startWorkers,
+  stopOnSupervisor,
+} from "./server/supervisor.ts";
 import { programVersion } from "./version.ts";
+
+/** How long the last spans may take to be sent, in milliseconds. */
+const LAST_SPANS = 2_000;
+
+/** How long a reader of the log may take for the last lines, in milliseconds. */
+const LAST_LINES = 1_000;
 
 /** Exit codes of the service. */
 const EXIT = { stopped: 0, failed: 1, usage: 2 } as const;
@@ -65,26 +79,38 @@ async function run(config: Config): Promise<void> {
 
 /** Serves in this process. It listens first and loads the rest of the program then. */
 async function work(config: Config): Promise<void> {
-  const front = await openFront(config.listen);
-  await loadProgram();
+  const { socketMode, tls } = config;
+  const front = await openFront(config.listen, {
+    variable: "MOORING_LISTEN",
+    socketMode,
+    credentials: tls && (await import("./server/certificate.ts")).readCredentials(tls),
+  });
+  await loadProgram(config);
   const { createLogger } = await import("./server/log.ts");
   const { startMooring } = await import("./mooring.ts");
-  const log = await createLogger({ level: config.logLevel, format: config.logFormat });
+  const log = await createLogger({
+    level: config.logLevel,
+    format: config.logFormat,
+    ...(isWorker ? { worker: process.pid } : {}),
+  });
   const version = programVersion();
-  const metrics = await openMetrics(config);
+  const metrics = await openMetrics(config, version);
+  const tracing = await openTracing(version);
   const mooring = await startMooring(config, {
     front,
     log,
+    commonLog: speaksForAll ? log : log.child({}, { level: "silent" }),
     version,
-    ...(metrics.onCall === undefined ? {} : { onCall: metrics.onCall }),
-    showToken: (token) =>
-      process.stderr.write(
-        `The admin token of this new database, shown only this once: ${token}\n`,
-      ),
+    observers: [metrics, tracing].flatMap((of) => of?.observer ?? []),
+    committed: metrics?.committed,
+    showToken: (token) => tellToken(token, config),
   });
-  const stop = endOnce(async () => {
+  metrics?.measure(mooring.gauges);
+  const stop = endOnce(log, async () => {
     log.info("stopping");
     await mooring.stop();
+    // A collector that is gone must not keep the process.
+    await Promise.race([tracing?.close().catch(() => undefined), sleep(LAST_SPANS)]);
     log.info("stopped");
   });
   if (isWorker) {
@@ -95,27 +121,38 @@ async function work(config: Config): Promise<void> {
     {
       listen: formatAddress(mooring.address),
       grpc: formatAddress(mooring.grpcAddress),
-      metrics: metrics.address,
-      database: config.database.filename,
+      metrics: metrics && "address" in metrics ? metrics.address : undefined,
+      database: databaseName(config.database),
       version,
-      ...(isWorker ? { worker: process.pid } : {}),
     },
     "serving",
   );
+  releaseWhenIdle();
   // At its end too, but a process may be killed.
   setTimeout(flushCompileCache, 5_000).unref();
+}
+
+function tellToken(token: string, { database }: Config): void {
+  const again =
+    database.dialect === "postgres" || database.filename === inMemory
+      ? ""
+      : ` ("mooring token show --database ${database.filename}" shows it again)`;
+  process.stderr.write(`The admin token of this new database${again}: ${token}\n`);
 }
 
 /**
  * Loads the program in parts, with some turns of the event loop after each: to accept a connection, to
  * read `/ping` from it and to answer.
  */
-async function loadProgram(): Promise<void> {
+async function loadProgram({ database }: Config): Promise<void> {
   const parts = [
     () => import("./server/log.ts"),
-    () => import("./rpc/door/grpc.ts"),
-    () => import("./rpc/door/connect.ts"),
-    () => import("./store/sqlite-setting-store.ts"),
+    () => import("./grpc/server.ts"),
+    () => import("./http/server.ts"),
+    () =>
+      database.dialect === "sqlite"
+        ? import("./store/sqlite/setting-store.ts")
+        : import("./store/postgres/setting-store.ts"),
     () => import("./mooring.ts"),
   ];
   for (const load of parts) {
@@ -124,51 +161,65 @@ async function loadProgram(): Promise<void> {
   }
 }
 
-/** Counts calls where metrics are configured. Workers leave the endpoint to their supervisor. */
-async function openMetrics({ metricsListen }: Config): Promise<{
-  readonly onCall?: (report: CallReport) => void;
-  readonly address?: string;
-}> {
-  if (metricsListen === undefined) return {};
-  const { createMetrics, serveMetrics } = await import("./server/metrics.ts");
-  const { count, text } = createMetrics();
-  if (isWorker) return { onCall: count };
-  const { address } = await serveMetrics(metricsListen, text);
-  return { onCall: count, address };
+/** Measures where metrics are configured. Workers leave the endpoint to their supervisor. */
+async function openMetrics({ metricsListen, socketMode }: Config, version: string) {
+  if (metricsListen === undefined) return undefined;
+  const { createMetrics } = await import("./server/metrics.ts");
+  const metrics = createMetrics(version);
+  if (isWorker) return metrics;
+  const { serveMetrics } = await import("./server/metrics-server.ts");
+  const { address } = await serveMetrics({ at: metricsListen, socketMode }, metrics.text);
+  return { ...metrics, address };
+}
+
+/** Sends a span of each call where OpenTelemetry is configured; otherwise nothing of it is loaded. */
+async function openTracing(version: string) {
+  if (!process.env["OTEL_EXPORTER_OTLP_ENDPOINT"]) return undefined;
+  const { createTracing } = await import("./server/tracing.ts");
+  return createTracing(process.env, version);
 }
 
 /** Serves in worker processes, which this one watches over. */
 async function supervise(config: Config): Promise<void> {
   const { createLogger } = await import("./server/log.ts");
   const log = await createLogger({ level: config.logLevel, format: config.logFormat });
-  const { workers } = config;
+  const { workers, metricsListen, socketMode } = config;
   const supervisor = await startWorkers({
     workers,
+    socketMode,
     onNotice: (event, facts) => log.warn(facts, event),
   });
   let metrics: string | undefined;
-  if (config.metricsListen !== undefined) {
-    const { serveMetrics, workerMetrics } = await import("./server/metrics.ts");
-    ({ address: metrics } = await serveMetrics(config.metricsListen, workerMetrics()));
+  if (metricsListen !== undefined) {
+    const { workerMetrics } = await import("./server/metrics.ts");
+    const { serveMetrics } = await import("./server/metrics-server.ts");
+    ({ address: metrics } = await serveMetrics({ at: metricsListen, socketMode }, workerMetrics()));
   }
-  stopOnSignals(endOnce(supervisor.stop));
+  stopOnSignals(endOnce(log, supervisor.stop));
   log.info({ listen: supervisor.address, metrics, workers }, "all workers serve");
 }
 
 /** Ends the process after `stop`, at the first call; a second call ends it at once. */
-function endOnce(stop: () => Promise<void>): () => void {
+function endOnce(log: Logger, stop: () => Promise<void>): () => void {
   let stopping = false;
   return () => {
     if (stopping) process.exit(EXIT.failed);
     stopping = true;
     stop().then(
-      () => process.exit(EXIT.stopped),
+      () => end(log, EXIT.stopped),
       (error: unknown) => {
         process.stderr.write(`mooring: could not stop in order: ${String(error)}\n`);
-        process.exit(EXIT.failed);
+        return end(log, EXIT.failed);
       },
     );
   };
+}
+
+async function end(log: Logger, code: number): Promise<void> {
+  const { flushLog } = await import("./server/log.ts");
+  // An exit would wait for ever for a reader who does not take the last lines.
+  if (!(await flushLog(log, LAST_LINES))) process.kill(process.pid, "SIGKILL");
+  process.exit(code);
 }
 
 /** The first signal stops in order, a second one at once. */

@@ -5,12 +5,14 @@ import { createQbittorrentClient } from "./downloader/qbittorrent.ts";
 import type { Logger } from "./server/log.ts";
 import { type BackupService, createBackupService } from "./service/backup/backup.ts";
 import { createPassphraseCipher } from "./service/backup/passphrase.ts";
+import { startCompaction } from "./service/compaction.ts";
 import { createManagedSettings } from "./service/provision/managed.ts";
 import { createPublicService, type PublicService } from "./service/public.ts";
+import { startErasing } from "./service/secret/erase.ts";
 import { createFingerprint } from "./service/secret/fingerprint.ts";
 import { createSealer } from "./service/secret/sealer.ts";
-import { startCompaction } from "./service/setting/compaction.ts";
-import { loadSettingDefinitions, type SettingDefinition } from "./service/setting/definition.ts";
+import type { SettingDefinition } from "./service/setting/definition.ts";
+import { loadSettingDefinitions } from "./service/setting/definition-file.ts";
 import { createEngine, type Engine } from "./service/setting/engine.ts";
 import { createFeed, type Feed } from "./service/setting/feed.ts";
 import { createHistory, type History } from "./service/setting/history.ts";
@@ -22,12 +24,16 @@ import type { SettingStore } from "./store/setting-store.ts";
 const BOOKMARK_INTERVAL = 15_000;
 /** How often the history is looked at for old revisions, in milliseconds. */
 const COMPACTION_INTERVAL = 60_000;
+/** How often the clear text of sealed secrets is tried to be erased, in milliseconds. */
+const ERASE_INTERVAL = 10_000;
 /** How often a failure that goes on is logged, in milliseconds. */
 const REPORT_INTERVAL = 10_000;
 
 export interface SettingServiceOptions {
   readonly store: SettingStore;
   readonly log: Logger;
+  /** For what every process on this database notices alike. Default: the log. */
+  readonly commonLog?: Logger;
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
   /** Shows the token that the first start has made: the only time that anybody sees it. */
@@ -55,9 +61,9 @@ export interface SettingServices {
  */
 export async function startSettingServices(
   config: Config,
-  { store, log, version, showToken }: SettingServiceOptions,
+  { store, log, commonLog = log, version, showToken }: SettingServiceOptions,
 ): Promise<SettingServices> {
-  const definitions = loadSettingDefinitions();
+  const definitions = loadSettingDefinitions(undefined, config.family);
   const fingerprint = createFingerprint(store.fingerprintKey);
   const engine = await createEngine({
     store,
@@ -75,28 +81,43 @@ export async function startSettingServices(
     engine,
     definitions,
     onProblems: (problems) =>
-      log.error({ problems }, "the settings file is wrong; nothing changed"),
-    onError: (error) => log.error({ err: error }, "the settings file could not be applied"),
-    onApplied: (keys) => log.info({ keys }, "settings file applied"),
+      commonLog.error({ problems }, "the settings file is wrong; nothing changed"),
+    onError: (error) => commonLog.error({ err: error }, "the settings file could not be applied"),
+    onApplied: (keys) => commonLog.info({ keys }, "settings file applied"),
   });
-  const { managedBy } = managed;
+  const rules = { managedBy: managed.managedBy, maxValueBytes: config.maxValue };
   const { revision } = engine.snapshot();
-  const feed = createFeed({ store, revision, idle: BOOKMARK_INTERVAL });
+  const feed = createFeed({
+    store,
+    revision,
+    idle: BOOKMARK_INTERVAL,
+    maxLag: config.streamBuffer,
+  });
   engine.listen(feed);
+  // Before a token is made: a wrong file ends the start, and a token is shown only once.
+  await managed.start();
   const token = await startSettings(engine, {
     version,
     adminToken: config.adminToken,
     randomBytes,
   });
   if (token !== undefined) showToken(token);
-  await managed.start();
-  const stopCompaction = startCompaction({
+  const stopErasing = await startErasing({
     store,
-    maxRevisions: config.historyRevisions,
+    interval: ERASE_INTERVAL,
+    onLeft: (reason) =>
+      log.warn({ reason }, "secrets are sealed, but their clear text is still in a file"),
+    onGone: () => log.info("the clear text of sealed secrets is in no file any more"),
+    onError: (error) => log.warn({ err: error }, "the clear text of secrets could not be erased"),
+  });
+  const stopCompaction = startCompaction({
+    task: "compaction",
+    ...{ claimTurn: store.claimTurn, forget: store.compact },
+    maxCount: config.historyRevisions,
     maxAge: config.historyAgeMs,
     interval: COMPACTION_INTERVAL,
     now: Date.now,
-    onError: (error) => log.warn({ err: error }, "the history could not be compacted"),
+    onError: (error) => commonLog.warn({ err: error }, "the history could not be compacted"),
   });
   const history = createHistory({ store, engine });
   const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
@@ -111,9 +132,14 @@ export async function startSettingServices(
       store,
       history,
       fingerprint,
-      managedBy,
+      ...rules,
       aria2: createAria2Client(),
       qbittorrent: createQbittorrentClient(),
+      onSkipped: (skipped, { requestId }) =>
+        log.info(
+          { keys: skipped.map(({ key }) => key), requestId },
+          "readonly settings of a save were left as they are",
+        ),
       randomBytes,
     }),
     backup: createBackupService({
@@ -121,9 +147,10 @@ export async function startSettingServices(
       cipher: createPassphraseCipher(randomBytes),
       databaseId: store.databaseId,
       now: Date.now,
-      managedBy,
+      ...rules,
     }),
     close: async () => {
+      stopErasing();
       stopCompaction();
       await managed.close();
     },

@@ -6,32 +6,64 @@ const root = join(import.meta.dirname, "..");
 
 /**
  * What each part of src may import besides itself, and besides packages and gen/. A request travels
- * gateway → rpc → service → store, and imports run the same way.
+ * http or grpc → rpc → service → store, and imports run the same way.
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  gateway: ["rpc/method.ts", "rpc/peer.ts"],
+  http: ["rpc", "config/address.ts"],
+  grpc: ["rpc"],
   rpc: ["service", "store/setting-store.ts"],
   service: ["store", "downloader"],
   store: [],
   downloader: ["service/error.ts"],
   config: [],
-  server: ["gateway", "rpc", "config"],
-  cli: ["config", "rpc", "service", "store/error.ts"],
+  server: ["http", "rpc", "config"],
+  console: [],
+  cli: ["config", "service"],
 };
 
 /** The files of src itself: the wiring, which may import everything. */
-const wiring = ["main.ts", "serve.ts", "mooring.ts", "settings.ts", "offline.ts", "version.ts"];
+const wiring = [
+  "main.ts",
+  "serve.ts",
+  "mooring.ts",
+  "services.ts",
+  "access.ts",
+  "audit.ts",
+  "doors.ts",
+  "ports.ts",
+  "settings.ts",
+  "sites.ts",
+  "offline.ts",
+  "database.ts",
+  "version.ts",
+];
 
 interface Import {
   readonly from: string;
   readonly to: string;
 }
 
-const imports: readonly Import[] = globSync("src/**/*.ts", { cwd: root }).flatMap(importsOf);
+const imports: readonly Import[] = globSync("src/**/*.{ts,tsx}", { cwd: root }).flatMap(importsOf);
 
-test("imports run one way: gateway, rpc, service, store", () => {
+test("imports run one way: http and grpc, rpc, service, store", () => {
   const wrong = imports.filter(({ from, to }) => !isAllowed(from, to));
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+});
+
+test("imports go in no circle", () => {
+  const graph = new Map<string, readonly string[]>();
+  for (const [from, of] of Map.groupBy(imports, (one) => one.from))
+    graph.set(from, of?.map(({ to }) => to) ?? []);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const follow = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(" → "));
+    if (done.has(file) || way.includes(file)) return;
+    for (const to of graph.get(file) ?? []) follow(to, [...way, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) follow(file, []);
+  expect(circles).toEqual([]);
 });
 
 test("every folder of src is in the table of what it may import", () => {
@@ -44,8 +76,8 @@ test("the files of src itself are the wiring and nothing else", () => {
   expect(files.filter((file) => !wiring.includes(file))).toEqual([]);
 });
 
-test("the gateway names no service of the contract", () => {
-  for (const file of globSync("src/gateway/**/*.ts", { cwd: root }))
+test("the ways in name no service of the contract", () => {
+  for (const file of globSync("src/{http,grpc}/**/*.ts", { cwd: root }))
     expect(readFileSync(join(root, file), "utf8"), file).not.toMatch(/mooring\/v1|mooring\.v1/);
 });
 

@@ -1,6 +1,6 @@
 // Fails when the contract breaks clients of what is on main (or, on main itself, of the commit before).
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -24,6 +24,8 @@ function compareWith(ref: string): number {
   const folder = mkdtempSync(join(tmpdir(), "mooring-breaking-"));
   const archive = spawnSync("git", ["archive", ref, "proto", "buf.yaml"]);
   spawnSync("tar", ["-x", "-C", folder], { input: archive.stdout });
+  // Modules are matched by their names and places, which may be others today.
+  copyFileSync("buf.yaml", join(folder, "buf.yaml"));
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
   const { status } = spawnSync("buf", ["breaking", "--against", folder], { stdio: "inherit" });
   rmSync(folder, { recursive: true });

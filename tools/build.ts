@@ -1,5 +1,5 @@
-// Makes a package: the program in a few JavaScript files beside its data, in dist/ or in the folder
-// that is named. What it needs of other packages is bundled with it: to find and read a thousand small
+// Makes a package: the program in a few JavaScript files beside its data and the console, in dist/ or
+// in the folder that is named. What it needs of other packages is bundled with it: to find and read a thousand small
 // files takes longer than all the rest of a start. Packages with native code or with threads of their
 // own stay packages. With --when-changed nothing is done while the package is newer than what it is
 // made from: then it needs no other package either.
@@ -7,6 +7,7 @@ import { cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Plugin } from "rolldown";
+import { buildConsole } from "./console.ts";
 
 const EXTERNAL = /^(?:better-sqlite3|pino|pino-pretty)$/;
 
@@ -56,7 +57,13 @@ if (!values["when-changed"] || madeAt(LAST) < Math.max(...sources().map(madeAt))
 
 /** Everything that the package is made from. */
 function sources(): string[] {
-  const files = ["package.json", "package-lock.json", "tools/build.ts", "src/**", "gen/**"];
+  const files = [
+    "package.json",
+    "package-lock.json",
+    "tools/{build,console}.ts",
+    "src/**",
+    "gen/**",
+  ];
   return globSync(files, { cwd: root }).map((file) => join(root, file));
 }
 
@@ -83,8 +90,9 @@ async function build(): Promise<void> {
   });
   cpSync(join(source, "data"), join(target, "src/data"), { recursive: true });
   cpSync(join(root, "package.json"), join(target, "package.json"));
-  const modules = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
-  writeFileSync(LAST, licences(modules));
+  const program = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+  const page = await buildConsole(join(target, "src/console"));
+  writeFileSync(LAST, licences([...program, ...page]));
 }
 
 /** The licences of the packages whose code is in the bundle, as they ask for. */

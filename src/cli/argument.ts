@@ -1,20 +1,103 @@
-import { parseArgs } from "node:util";
-import { nearestName } from "../config/nearest.ts";
-import { quote } from "../config/quote.ts";
+import { type Flag, readCommandLine } from "../config/flag.ts";
 import { usage } from "./failure.ts";
-import {
-  type FlagDefinition,
-  type FlagName,
-  flags,
-  type SwitchFlag,
-  type ValueFlag,
-} from "./flag.ts";
+
+/** A flag of one or more commands. */
+interface FlagDefinition extends Flag {
+  /** What it does, in one line without a full stop. */
+  readonly help: string;
+}
+
+/** The one table of all flags: reading, help and documentation come from it. */
+export const flags = {
+  address: { value: "ADDRESS", help: "HOST:PORT, unix:PATH or https://HOST[:PORT]" },
+  token: { value: "TOKEN", help: "Admin token; a process list shows it, a file does not" },
+  "token-file": { value: "PATH", help: "File with the admin token" },
+  timeout: { value: "DURATION", help: "How long to wait for an answer, 10s unless given" },
+  database: { value: "DB", help: "Work on this database (PATH or a URL), no service" },
+  json: { help: "Print JSON in place of text for people" },
+  help: { short: "h", help: "Show this text" },
+
+  all: { help: "Also settings that are the same; also tokens that have ended" },
+  after: { value: "N", help: "Begin after this revision, or this row of the audit" },
+  actor: { value: "NAME", help: "Only changes by this actor" },
+  "ca-file": { value: "PATH", help: "PEM file with the authority of the site's certificate" },
+  comment: { value: "TEXT", help: "What the token is for" },
+  checkpoint: { value: "PATH", help: "A checkpoint of before; - is standard input" },
+  changed: { help: "Only settings whose value is not the default" },
+  "connect-downloaders": { help: "Also have the site connect its download managers" },
+  "dry-run": { help: "Change nothing, show what would change" },
+  expires: {
+    value: "WHEN",
+    help: "When the token ends: 30d, 2027-01-31 or never; 90d unless given",
+  },
+  "expect-revision": { value: "N", help: "Only if nothing at all has changed since revision N" },
+  force: { help: "Replace a file that exists" },
+  from: { value: "DB", help: "Copy this database" },
+  "from-file": { value: "PATH", help: "Read the value from a file; - is standard input" },
+  group: { value: "GROUPS", help: "Only these groups, by number or name, such as site,5" },
+  key: { value: "KEY", help: "Only changes of this setting" },
+  kind: { value: "KIND", help: "What the principal is: program (as without it) or person" },
+  limits: { value: "LIST", help: "Only these settings: key:s3_*,group:9" },
+  limit: { value: "N", short: "n", help: "At most N revisions or rows, 20 unless given" },
+  method: { value: "RPCS", help: "Only these calls, such as SaveSettings,push" },
+  new: { help: "Make a custom setting where there is none of that key" },
+  outcome: { value: "CODES", help: "Only with these outcomes, such as PERMISSION_DENIED" },
+  output: { value: "PATH", help: "Write to this file in place of printing it" },
+  overlap: {
+    value: "DURATION",
+    help: "How long the old token goes on, 24h unless given; 0: not at all",
+  },
+  "passphrase-file": { value: "PATH", help: "File with the passphrase" },
+  reason: { value: "TEXT", help: "Why, for the history" },
+  reveal: { help: "Show the values of secret settings" },
+  scopes: { value: "LIST", help: "What the token may do, such as settings:read,history:read" },
+  secrets: { value: "MODE", help: "omit (as without it), seal with a passphrase, or clear" },
+  "site-token-file": { value: "PATH", help: "File with the site's token; - is standard input" },
+  since: { value: "TIME", help: "Not older: 2h, 7d, 2026-11-20 or 2026-11-20T09:30" },
+  "skip-invalid": { help: "Leave out wrong values in place of refusing all" },
+  subject: { value: "GLOB", help: "Only about a name that fits, such as s3_*" },
+  table: { value: "NAME", help: "Which table of a database holds the settings" },
+  to: { value: "DB", help: "Copy into this one, which has to be empty" },
+  "token-id": { value: "ID", help: "Only with the token of this id" },
+  until: { value: "TIME", help: "Older than this; as --since" },
+  yes: { short: "y", help: "Do it without asking" },
+} as const satisfies Record<string, FlagDefinition>;
+
+export type FlagName = keyof typeof flags;
+
+/** Flags that take a value. */
+type ValueFlag = {
+  [N in FlagName]: (typeof flags)[N] extends { value: string } ? N : never;
+}[FlagName];
+
+/** Flags that are there or not. */
+type SwitchFlag = Exclude<FlagName, ValueFlag>;
+
+/** Flags of every command that say where the settings are and how to answer. */
+export const sharedFlags = [
+  "address",
+  "token",
+  "token-file",
+  "timeout",
+  "database",
+  "json",
+  "help",
+] as const satisfies readonly FlagName[];
+
+/** `--limit N, -n N` */
+export function flagSynopsis(name: FlagName): string {
+  const { value, short }: FlagDefinition = flags[name];
+  const tail = value === undefined ? "" : ` ${value}`;
+  return short === undefined ? `--${name}${tail}` : `--${name}${tail}, -${short}${tail}`;
+}
 
 /** What stands behind a command's name. */
 export interface Arguments {
   readonly positionals: readonly string[];
   /** Whether a switch is given. */
   is(name: SwitchFlag): boolean;
+  /** Whether any flag is given. */
+  has(name: FlagName): boolean;
   /** The text of a flag; undefined when it is not given. Never empty. */
   text(name: ValueFlag): string | undefined;
 }
@@ -30,75 +113,17 @@ const MAX_ARGUMENTS = 4_096;
  */
 export function readArguments(args: readonly string[], known: readonly FlagName[]): Arguments {
   if (args.length > MAX_ARGUMENTS) throw usage(`more than ${MAX_ARGUMENTS} arguments`);
-  const { tokens, positionals } = parseArgs({
-    args: [...args],
-    options: parseOptions(known),
-    strict: false,
-    allowPositionals: true,
-    tokens: true,
-  });
-  const values = new Map<string, string>();
-  const problems: string[] = [];
-  for (const token of tokens) {
-    if (token.kind !== "option") continue;
-    const problem = problemOf(token, known) ?? repeated(token.name, values);
-    if (problem !== undefined) problems.push(problem);
-    values.set(token.name, token.value ?? "");
-  }
+  const { values, positionals, problems } = readCommandLine(
+    args,
+    Object.fromEntries(known.map((name): [string, FlagDefinition] => [name, flags[name]])),
+    { positionals: true },
+  );
   const [first, ...more] = problems;
   if (first !== undefined) throw usage(first, more);
   return {
-    positionals: positionals.map(String),
+    positionals,
     is: (name) => values.has(name),
+    has: (name) => values.has(name),
     text: (name) => values.get(name),
   };
-}
-
-function parseOptions(known: readonly FlagName[]) {
-  return Object.fromEntries(
-    known.map((name) => {
-      const { value, short }: FlagDefinition = flags[name];
-      const type = value === undefined ? ("boolean" as const) : ("string" as const);
-      return [name, short === undefined ? { type } : { type, short }];
-    }),
-  );
-}
-
-interface OptionToken {
-  readonly name: string;
-  readonly rawName: string;
-  readonly value: string | undefined;
-  readonly inlineValue: boolean | undefined;
-}
-
-function problemOf(token: OptionToken, known: readonly FlagName[]): string | undefined {
-  const { name, rawName, value, inlineValue } = token;
-  if (!isKnown(name, known)) return unknownFlag(rawName, known);
-  const { value: placeholder }: FlagDefinition = flags[name];
-  if (placeholder === undefined)
-    return value === undefined ? undefined : `--${name} takes no value`;
-  const taken = value ?? "";
-  // Without =, another flag that follows is no value; a single dash stands for standard input.
-  const missing = taken.trim() === "" || (!inlineValue && /^-./.test(taken));
-  return missing
-    ? `${rawName} needs a value (${placeholder}); one that begins with - is written --${name}=VALUE`
-    : undefined;
-}
-
-function isKnown(name: string, known: readonly FlagName[]): name is FlagName {
-  return known.some((candidate) => candidate === name);
-}
-
-function unknownFlag(rawName: string, known: readonly FlagName[]): string {
-  if (!rawName.startsWith("--"))
-    return `unknown flag ${quote(rawName)}: a value that begins with - stands after --, or in KEY=VALUE`;
-  const nearest = nearestName(
-    rawName,
-    known.map((name) => `--${name}`),
-  );
-  return `unknown flag ${quote(rawName)}: did you mean ${nearest}?`;
-}
-
-function repeated(name: string, values: ReadonlyMap<string, string>): string | undefined {
-  return values.has(name) ? `--${name} is given twice: keep one of them` : undefined;
 }

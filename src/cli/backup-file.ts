@@ -8,9 +8,8 @@ import { createPassphraseCipher } from "../service/backup/passphrase.ts";
 import { isObject } from "../service/backup/setting.ts";
 import { createBackup } from "../service/backup/write.ts";
 import { ServiceError } from "../service/error.ts";
-import { EXIT } from "./exit-code.ts";
-import { CliFailure, fileFailure, usage } from "./failure.ts";
-import { nameOf, readText } from "./input.ts";
+import { CliFailure, EXIT, fileFailure, usage } from "./failure.ts";
+import { nameOf, readText } from "./file.ts";
 import type { World } from "./world.ts";
 
 /** What ImportSettings is given, and what it is not told. */

@@ -1,61 +1,144 @@
-import { status } from "@grpc/grpc-js";
-import type { CallFailure } from "./caller.ts";
-import type { Connection } from "./connection.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
-import { CliFailure } from "./failure.ts";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { nearestName } from "../config/complaint.ts";
+import type { Connection, SettingClient } from "./connection.ts";
+import { CliFailure, EXIT, type ExitCode } from "./failure.ts";
 
 /** Exit code of each status: a status that is missing here is a compile error. */
-const EXIT_OF: Readonly<Record<CallFailure["code"], ExitCode>> = {
-  [status.CANCELLED]: EXIT.unavailable,
-  [status.UNKNOWN]: EXIT.failed,
-  [status.INVALID_ARGUMENT]: EXIT.refused,
-  [status.DEADLINE_EXCEEDED]: EXIT.unavailable,
-  [status.NOT_FOUND]: EXIT.notFound,
-  [status.ALREADY_EXISTS]: EXIT.conflict,
-  [status.PERMISSION_DENIED]: EXIT.unauthenticated,
-  [status.RESOURCE_EXHAUSTED]: EXIT.failed,
-  [status.FAILED_PRECONDITION]: EXIT.refused,
-  [status.ABORTED]: EXIT.conflict,
+const EXIT_OF: Readonly<Record<Code, ExitCode>> = {
+  [Code.Canceled]: EXIT.unavailable,
+  [Code.Unknown]: EXIT.failed,
+  [Code.InvalidArgument]: EXIT.refused,
+  [Code.DeadlineExceeded]: EXIT.unavailable,
+  [Code.NotFound]: EXIT.notFound,
+  [Code.AlreadyExists]: EXIT.conflict,
+  [Code.PermissionDenied]: EXIT.unauthenticated,
+  [Code.ResourceExhausted]: EXIT.failed,
+  [Code.FailedPrecondition]: EXIT.refused,
+  [Code.Aborted]: EXIT.conflict,
   // A revision that is not kept any more.
-  [status.OUT_OF_RANGE]: EXIT.notFound,
-  [status.UNIMPLEMENTED]: EXIT.failed,
-  [status.INTERNAL]: EXIT.failed,
-  [status.UNAVAILABLE]: EXIT.unavailable,
-  [status.DATA_LOSS]: EXIT.failed,
-  [status.UNAUTHENTICATED]: EXIT.unauthenticated,
+  [Code.OutOfRange]: EXIT.notFound,
+  [Code.Unimplemented]: EXIT.failed,
+  [Code.Internal]: EXIT.failed,
+  [Code.Unavailable]: EXIT.unavailable,
+  [Code.DataLoss]: EXIT.failed,
+  [Code.Unauthenticated]: EXIT.unauthenticated,
 };
 
 /** What a failed call means for the person at the terminal, and for a script. */
-export function explainCall(failure: CallFailure, connection: Connection): CliFailure {
-  const message = explain(failure, connection);
+export function explainCall(error: ConnectError, connection: Connection): CliFailure {
+  const { place, tokenSource, timeout, offline } = connection;
+  const violations = error
+    .findDetails(BadRequestSchema)
+    .flatMap(({ fieldViolations }) => fieldViolations.map(({ description }) => description));
+  const { code, rawMessage: message } = error;
+  const fail = (text: string, lines: readonly string[] = []): CliFailure =>
+    new CliFailure(EXIT_OF[code], text, lines);
   // One violation is the message itself.
-  const lines = failure.violations.length > 1 ? failure.violations : [];
-  return new CliFailure(EXIT_OF[failure.code] ?? EXIT.failed, message, lines);
+  if (violations.length > 1)
+    return fail(`nothing was saved: ${violations.length} values are wrong`, violations);
+  if (offline) return fail(message);
+  if (code === Code.Unauthenticated)
+    return fail(`${place} refused the token of ${tokenSource}: ${message}`);
+  if (code === Code.Unimplemented)
+    return fail(
+      `${place} does not know this call (${message}): is it a Mooring, and as new as this command?`,
+    );
+  if (isAnswer(error)) return fail(message);
+  if (code === Code.DeadlineExceeded)
+    return fail(
+      `${place} did not answer within ${timeout}; a change may have been made all the same: "mooring history" tells. --timeout waits longer`,
+    );
+  if (code === Code.ResourceExhausted) return fail(`this is too large for one call (${message})`);
+  if (isBroken(error)) return new CliFailure(EXIT.unavailable, explainBroken(error, place));
+  return fail(`${place} gave no answer that a Mooring gives (${message}): is the address right?`);
 }
 
-function explain(failure: CallFailure, connection: Connection): string {
-  const { code, message, answered, violations } = failure;
-  const { place, tokenSource, timeout } = connection;
-  if (violations.length > 1) return `nothing was saved: ${violations.length} values are wrong`;
-  if (code === status.UNAUTHENTICATED)
-    return `${place} refused the token of ${tokenSource}: ${message}`;
-  if (code === status.DEADLINE_EXCEEDED && !answered)
-    return `${place} did not answer within ${timeout}; a change may have been made all the same: "mooring history" tells. --timeout waits longer`;
-  if (code === status.UNIMPLEMENTED)
-    return `${place} does not know this call (${message}): is it a Mooring, and as new as this command?`;
-  if (answered) return message;
-  if (code === status.RESOURCE_EXHAUSTED) return `this is too large for one call (${message})`;
-  if (code === status.UNAVAILABLE)
-    return `no service answers at ${place} (${reasonOf(message)}): is it running? --address or MOORING_ADDRESS says where it is`;
-  return `${place} gave no answer that a Mooring gives (${message}): is the address right?`;
+/** Whether the service itself said so: every reply of it carries this, and a broken connection none. */
+function isAnswer({ metadata }: ConnectError): boolean {
+  return metadata.has("x-request-id");
 }
 
-/** What the connection failed with, out of the sentence that gRPC makes of it. */
-function reasonOf(message: string): string {
-  const [, last = message] =
-    /Last error: (?:Error: )?(.*?)(?:\. Resolution note:.*)?$/s.exec(message) ?? [];
-  if (last.includes("ECONNREFUSED")) return "nothing listens there";
-  if (last.includes("ENOENT")) return "there is no such socket";
-  if (/ENOTFOUND|EAI_AGAIN|Name resolution failed/.test(last)) return "the name is not known";
-  return last.trim();
+/** Whether there was no connection, or it broke. */
+export function isBroken(error: ConnectError): boolean {
+  const { code } = error;
+  if (isAnswer(error)) return false;
+  return code === Code.Unavailable || code === Code.Aborted || systemError(error) !== undefined;
+}
+
+interface SystemError extends Error {
+  readonly code: string;
+}
+
+/** The error of the network below a failed call. */
+function systemError(error: Error): SystemError | undefined {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
+    if ("code" in cause && typeof cause.code === "string") return cause as SystemError;
+  return undefined;
+}
+
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/^ECONNREFUSED$/, "nothing listens there"],
+  [/^ENOENT$/, "there is no such socket"],
+  [/^(EACCES|EPERM)$/, "this user may not"],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, "the name is not known"],
+  [/^(EPROTO|ERR_SSL_)/, "what listens there speaks no TLS"],
+  [/^ERR_HTTP2_/, "what listens there speaks no HTTP/2"],
+  [/^ECONNRESET$/, "the connection was closed"],
+];
+
+const OWN_AUTHORITY = "; NODE_EXTRA_CA_CERTS=/path/ca.pem adds an authority of your own";
+
+function explainBroken(error: ConnectError, place: string): string {
+  const { code = "", message = error.rawMessage } = systemError(error) ?? {};
+  // Alerts that a service answers the client's certificate with (RFC 8446, section 6.2).
+  if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE)/.test(code))
+    return `${place} asks for a certificate of the client: MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE name one`;
+  if (/ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_|UNKNOWN_CA)/.test(code))
+    return `${place} does not take the certificate of MOORING_CLIENT_CERT_FILE: ${message}`;
+  if (/KEY_VALUES_MISMATCH|^ERR_OSSL_(PEM|X509|ASN1)/.test(code))
+    return `MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE do not fit together: ${message}`;
+  // Names of OpenSSL's verification results, and Node's own check of the name.
+  if (/CERT|ISSUER|LEAF_SIGNATURE|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE/.test(code))
+    return `the certificate of ${place} is not trusted: ${message}${/SELF_SIGNED|ISSUER|LEAF_SIGNATURE/.test(code) ? OWN_AUTHORITY : ""}`;
+  const [, reason = message] = REASONS.find(([codes]) => codes.test(code)) ?? [];
+  return `no service answers at ${place} (${reason}): is it running? --address or MOORING_ADDRESS says where it is`;
+}
+
+/**
+ * Reads something by keys. When the service does not know one of them, the failure names the key
+ * that was probably meant.
+ *
+ * @param hint what else the failure says then.
+ */
+export async function withNearestKey<T>(
+  settings: SettingClient,
+  keys: readonly string[],
+  read: () => Promise<T>,
+  hint = "",
+): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const meant = await nearestKey(settings, keys);
+    const question = meant === undefined ? "" : `: did you mean ${meant}?`;
+    throw new CliFailure(EXIT.notFound, `${error.rawMessage}${question}${hint}`);
+  }
+}
+
+/** Whether a call has failed because something does not exist. */
+export function isNotFound(error: unknown): error is ConnectError {
+  return error instanceof ConnectError && error.code === Code.NotFound;
+}
+
+/** The key that is nearest to the first unknown one, when it is near. */
+async function nearestKey(
+  client: SettingClient,
+  keys: readonly string[],
+): Promise<string | undefined> {
+  const { settings } = await client.listSettings({ maskSecrets: true });
+  const known = settings.map(({ key }) => key);
+  const unknown = keys.find((key) => !known.includes(key)) ?? "";
+  return nearestName(unknown, known, Math.max(2, Math.floor(unknown.length / 3)));
 }

@@ -1,19 +1,54 @@
-import { nearestName } from "../config/nearest.ts";
-import { quote } from "../config/quote.ts";
+import { ConnectError, createClient } from "@connectrpc/connect";
+import { nearestName, quote } from "../config/complaint.ts";
 import { readArguments } from "./argument.ts";
 import { explainCall } from "./call-failure.ts";
-import { CallFailure } from "./caller.ts";
+import { whoamiCommand } from "./command/access.ts";
+import { auditCommand } from "./command/audit.ts";
+import { exportCommand, importCommand } from "./command/backup.ts";
+import { databaseCommand } from "./command/database.ts";
+import { diffCommand, historyCommand } from "./command/history.ts";
+import { principalCommand } from "./command/principal.ts";
+import { getCommand, listCommand } from "./command/read.ts";
+import { rollbackCommand } from "./command/rollback.ts";
+import { setCommand, unsetCommand } from "./command/save.ts";
+import { siteCommand } from "./command/site.ts";
+import { healthCommand, statusCommand } from "./command/status.ts";
+import { tokenCommand } from "./command/token.ts";
+import { watchCommand } from "./command/watch.ts";
 import type { Command } from "./command.ts";
-import { commands } from "./command-list.ts";
 import { type Connection, openConnection } from "./connection.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
-import { CliFailure, OutputClosed, usage } from "./failure.ts";
-import { flagsShared, helpOf, overview } from "./help.ts";
+import { CliFailure, EXIT, type ExitCode, OutputClosed, usage } from "./failure.ts";
+import { flagsShared, helpOf, overview, summaries } from "./help.ts";
 import { createOutput, type Output } from "./output.ts";
 import { printableText } from "./printable.ts";
 import type { World } from "./world.ts";
 
-export { commandHelp } from "./help.ts";
+/** All commands but serve, in the order of the help. */
+export const commands: readonly Command[] = [
+  getCommand,
+  setCommand,
+  unsetCommand,
+  listCommand,
+  watchCommand,
+  historyCommand,
+  diffCommand,
+  rollbackCommand,
+  exportCommand,
+  importCommand,
+  siteCommand,
+  tokenCommand,
+  principalCommand,
+  whoamiCommand,
+  auditCommand,
+  databaseCommand,
+  statusCommand,
+  healthCommand,
+];
+
+/** A line for each command, for the program's own help; no line feed at the end. */
+export function commandHelp(): string {
+  return summaries(commands);
+}
 
 /**
  * Runs a command of the command line: everything but serve.
@@ -36,7 +71,7 @@ export async function runCli(world: World): Promise<ExitCode> {
 async function dispatch(world: World, output: Output, errors: Output): Promise<void> {
   const [name = "help", ...rest] = world.args;
   const [topic, ...args] = name === "help" ? [...rest, "help"] : [name, ...rest];
-  if (topic === "help" || topic === undefined) return output.write(overview());
+  if (topic === "help" || topic === undefined) return output.write(overview(commands));
   const command = findCommand(topic);
   // What stands after -- is no flag.
   const flags = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
@@ -61,7 +96,7 @@ async function runCommand(
   checkCount(command, args.positionals.length);
   let connecting: Promise<Connection> | undefined;
   const connect = (): Promise<Connection> => {
-    connecting ??= openConnection(args, world);
+    connecting ??= openConnection(args, world, { anonymous: command.anonymous === true });
     return connecting;
   };
   try {
@@ -70,14 +105,15 @@ async function runCommand(
       world,
       output,
       errors,
-      connect: async () => (await connect()).caller,
+      connect: async () => (await connect()).settings,
+      connectTo: async (service) => createClient(service, (await connect()).transport),
       notice: (text) => void errors.write(`mooring: ${printableText(text)}\n`).catch(() => {}),
     });
   } catch (error) {
-    throw error instanceof CallFailure ? explainCall(error, await connect()) : error;
+    throw error instanceof ConnectError ? explainCall(error, await connect()) : error;
   } finally {
     await connecting?.then(
-      ({ caller }) => caller.close(),
+      ({ close }) => close(),
       () => undefined,
     );
   }

@@ -1,6 +1,7 @@
-import type { Arguments } from "./argument.ts";
-import type { Caller } from "./caller.ts";
-import type { FlagName } from "./flag.ts";
+import type { DescService } from "@bufbuild/protobuf";
+import type { Client } from "@connectrpc/connect";
+import type { Arguments, FlagName } from "./argument.ts";
+import type { SettingClient } from "./connection.ts";
 import type { Output } from "./output.ts";
 import type { World } from "./world.ts";
 
@@ -17,12 +18,14 @@ export interface Command {
   readonly flags: readonly FlagName[];
   /** Whether it can work on a database that is opened here. */
   readonly offline: boolean;
+  /** Whether it needs no token, and reads none. */
+  readonly anonymous?: true;
   /** Fewest and most positional arguments. */
   readonly positionals: readonly [min: number, max: number];
   /**
    * Does it. Returning is success.
    *
-   * @throws CliFailure or CallFailure, which say how it ended.
+   * @throws CliFailure or ConnectError, which say how it ended.
    */
   readonly run: (run: CommandRun) => Promise<void>;
 }
@@ -36,7 +39,9 @@ export interface CommandRun {
   /** Standard error: what a question is about. */
   readonly errors: Output;
   /** The service, or the database of `--database`. The same at each call. */
-  connect(): Promise<Caller>;
+  connect(): Promise<SettingClient>;
+  /** The same, for other services of the contract. */
+  connectTo<S extends DescService>(service: S): Promise<Client<S>>;
   /** Tells the person something that is no result: a line on standard error. */
   notice(text: string): void;
 }

@@ -1,15 +1,24 @@
 import { statSync } from "node:fs";
-import { parseConfig } from "../config/config.ts";
-import { duration } from "../config/duration.ts";
-import { quote } from "../config/quote.ts";
-import type { ParseContext } from "../config/value.ts";
+import { connect, isIP } from "node:net";
+import { type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { formatAddress, address as parseAddress } from "../config/address.ts";
+import { quote } from "../config/complaint.ts";
+import { type Config, parseConfig } from "../config/config.ts";
+import { type Database, databaseName } from "../config/database.ts";
+import { duration, type ParseContext } from "../config/value.ts";
 import type { Arguments } from "./argument.ts";
-import type { Caller } from "./caller.ts";
-import { EXIT } from "./exit-code.ts";
-import { CliFailure, usage } from "./failure.ts";
-import { readFileText, readSecret, type Secret } from "./secret.ts";
-import { readServiceAddress } from "./service-address.ts";
+import { CliFailure, EXIT, usage } from "./failure.ts";
+import {
+  type ClientCertificate,
+  readClientCertificate,
+  readFileText,
+  readToken,
+} from "./secret.ts";
 import type { World } from "./world.ts";
+
+/** The service's address unless something else is said: that of a service with no configuration. */
+const DEFAULT_ADDRESS = "127.0.0.1:5244";
 
 const DEFAULT_TIMEOUT = "10s";
 
@@ -20,40 +29,62 @@ const DATABASE_VARIABLES = [
   "MOORING_SETTINGS_FILE",
 ];
 
+export type SettingClient = Client<typeof SettingService>;
+
 /** What a command is connected to; the texts are for messages. */
 export interface Connection {
-  readonly caller: Caller;
+  readonly settings: SettingClient;
+  /** For clients of the contract's other services. */
+  readonly transport: Transport;
   /** Address of the service, or path of the database. */
   readonly place: string;
   /** Where the token comes from, such as `MOORING_TOKEN_FILE "/run/token"`; never the token. */
   readonly tokenSource: string;
   /** How long a call may take, as somebody would write it. */
   readonly timeout: string;
+  /** Whether there is no service: the rules themselves answer, in this process. */
+  readonly offline: boolean;
+  close(): Promise<void>;
 }
 
 /**
  * Reads where the settings are from flags and variables, a flag before its variable, and gets ready
- * to call there.
+ * to call there. A service is connected to at the first call.
  *
+ * @param options.anonymous the command needs no token, and none is read.
  * @throws CliFailure for a wrong value, a missing token or a missing database; Error with a sentence
  * when the database can't be used.
  */
-export async function openConnection(args: Arguments, world: World): Promise<Connection> {
+export async function openConnection(
+  args: Arguments,
+  world: World,
+  { anonymous = false } = {},
+): Promise<Connection> {
   const timeout = args.text("timeout") ?? DEFAULT_TIMEOUT;
   const timeoutMs = readTimeout(timeout, world);
-  if (args.text("database") !== undefined) return openDatabase(args, world, timeout);
+  const database = args.text("database");
+  if (database !== undefined) return openDatabase(database, args, world, timeout);
   const { MOORING_ADDRESS } = world.env;
-  const { place, ...address } = readServiceAddress(
+  const at = readServiceAddress(
     { flag: args.text("address"), variable: MOORING_ADDRESS },
     world.cwd,
   );
-  const secret = readToken(args, world);
-  const { createGrpcCaller } = await import("./grpc-caller.ts");
-  const caller = createGrpcCaller({ ...address, token: secret.text, timeoutMs });
-  return { caller, place, tokenSource: secret.source, timeout };
+  const token = anonymous ? NOBODY : readToken(args, world);
+  const certificate = at.url.startsWith("https:") ? readClientCertificate(world) : undefined;
+  const { transport, close } = await openTransport(at, token.text, timeoutMs, certificate);
+  const settings = createClient(SettingService, transport);
+  const { place } = at;
+  return {
+    ...{ settings, transport, place, tokenSource: token.source, timeout },
+    offline: false,
+    close,
+  };
 }
 
-function context({ cwd }: World): ParseContext {
+/** Of a command that needs no token. */
+const NOBODY = { source: "", text: "" };
+
+function context({ cwd }: Pick<World, "cwd">): ParseContext {
   return { cwd, parallelism: 1 };
 }
 
@@ -64,38 +95,126 @@ function readTimeout(text: string, world: World): number {
   return parsed.value;
 }
 
-function readToken(args: Arguments, world: World): Secret {
-  const { MOORING_TOKEN, MOORING_TOKEN_FILE } = world.env;
-  const secret = readSecret(
-    { direct: ["--token", args.text("token")], file: ["--token-file", args.text("token-file")] },
-    { direct: ["MOORING_TOKEN", MOORING_TOKEN], file: ["MOORING_TOKEN_FILE", MOORING_TOKEN_FILE] },
-    world,
-  );
-  if (secret === undefined)
-    throw new CliFailure(
-      EXIT.unauthenticated,
-      "there is no token: name the file it stands in with --token-file or MOORING_TOKEN_FILE, or set MOORING_TOKEN",
-    );
-  if (!/^[\x20-\x7e]+$/.test(secret.text))
-    throw usage(`${secret.source} has a character that no token has: is it the right one?`);
-  return secret;
+/** Where a service is. */
+export interface ServiceAddress {
+  /** Scheme, host and port; of a socket that of this machine. */
+  readonly url: string;
+  /** Path of a socket of the file system. */
+  readonly socket?: string;
+  /** As somebody has written it, for messages. */
+  readonly place: string;
 }
 
-async function openDatabase(args: Arguments, world: World, timeout: string): Promise<Connection> {
+/**
+ * Reads `HOST:PORT`, `[IPV6]:PORT`, `:PORT` (this machine), `unix:PATH`, `https://HOST[:PORT]` (TLS)
+ * or `http://HOST[:PORT]`.
+ *
+ * @throws CliFailure (usage).
+ */
+export function readServiceAddress(
+  given: { readonly flag: string | undefined; readonly variable: string | undefined },
+  cwd: string,
+): ServiceAddress {
+  const flag = given.flag?.trim();
+  const text = flag || given.variable?.trim() || DEFAULT_ADDRESS;
+  const source = flag ? "--address" : "MOORING_ADDRESS";
+  if (/^https?:\/\//i.test(text)) return readUrl(text, source);
+  const at = parseAddress(text, context({ cwd }));
+  if ("complaint" in at) throw usage(`${source} ${quote(text)} ${at.complaint}`);
+  if ("path" in at.value) return { url: "http://localhost", socket: at.value.path, place: text };
+  const { host, port } = at.value;
+  if (port === 0) throw usage(`${source} ${quote(text)} has port 0, where nothing can be called`);
+  // An empty host is all interfaces for who listens; this machine for who calls.
+  return {
+    url: `http://${formatAddress({ host: host || "127.0.0.1", port })}`,
+    place: text,
+  };
+}
+
+function readUrl(text: string, source: string): ServiceAddress {
+  const url = URL.parse(text);
+  // Anything more, such as a password, is not repeated.
+  if (url === null || url.href !== `${url.origin}/`)
+    throw usage(
+      `${source} is no address of a service: write it as https://HOST or https://HOST:PORT, with nothing after it`,
+    );
+  // TLS names the host it wants (RFC 6066, section 3), which can't be an address.
+  if (url.protocol === "https:" && isIP(url.hostname.replace(/^\[|\]$/g, "")) !== 0)
+    throw usage(
+      `${source} has an IP address after https://: write the name that the certificate is for`,
+    );
+  return { url: url.origin, place: url.origin };
+}
+
+/** Of a reply: 10,000 settings of a few kilobytes; what is beyond it is refused, not read. */
+const MAX_REPLY = 64 * 1024 * 1024;
+
+/** gRPC over one HTTP/2 connection. TLS trusts the authorities that Node trusts. */
+async function openTransport(
+  { url, socket }: ServiceAddress,
+  token: string,
+  timeoutMs: number,
+  certificate: ClientCertificate | undefined,
+): Promise<{ readonly transport: Transport; close(): Promise<void> }> {
+  // Apart: without a service it is not needed.
+  const { createGrpcTransport, Http2SessionManager } = await import("@connectrpc/connect-node");
+  const sessionManager = new Http2SessionManager(
+    url,
+    // A watch notices a service that vanished without a word.
+    { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 },
+    socket === undefined ? { ...certificate } : { createConnection: () => connect(socket) },
+  );
+  const transport = createGrpcTransport({
+    baseUrl: url,
+    sessionManager,
+    interceptors: [withHeaders({ authorization: token, "user-agent": "mooring-cli" })],
+    defaultTimeoutMs: timeoutMs,
+    readMaxBytes: MAX_REPLY,
+  });
+  return {
+    transport,
+    close: async () => {
+      // A connection without calls keeps no process. One that is just failing must not be touched:
+      // the manager would stop listening for the error that is still to come.
+      if (sessionManager.state() === "connecting") sessionManager.abort();
+    },
+  };
+}
+
+function withHeaders(headers: Readonly<Record<string, string>>): Interceptor {
+  return (next) => (request) => {
+    for (const [name, value] of Object.entries(headers)) request.header.set(name, value);
+    return next(request);
+  };
+}
+
+async function openDatabase(
+  database: string,
+  args: Arguments,
+  world: World,
+  timeout: string,
+): Promise<Connection> {
   const foreign = (["address", "token", "token-file"] as const).find((name) => args.text(name));
   if (foreign !== undefined)
     throw usage(`--${foreign} is of a service, and --database works without one: leave one out`);
-  const config = readDatabaseConfig(args.text("database") ?? "", world);
-  const { filename } = config.database;
-  // Opening it would make a new one.
-  if (statSync(filename, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new CliFailure(EXIT.notFound, `there is no database file ${quote(filename)}`);
-  const offline = await world.openOffline(config);
-  const { createOfflineCaller } = await import("./offline-caller.ts");
-  return { caller: createOfflineCaller(offline), place: filename, tokenSource: "", timeout };
+  const config = readDatabaseConfig(database, world);
+  const place = databaseName(config.database);
+  checkIsThere(config.database);
+  const { transport, close } = await world.openOffline(config);
+  const settings = createClient(SettingService, transport);
+  return { settings, transport, place, tokenSource: "", timeout, offline: true, close };
 }
 
-function readDatabaseConfig(text: string, world: World) {
+/** Opening an SQLite file that is not there would make a new one. @throws CliFailure. */
+export function checkIsThere(database: Database): void {
+  if (database.dialect !== "sqlite") return;
+  const { filename } = database;
+  if (statSync(filename, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new CliFailure(EXIT.notFound, `there is no database file ${quote(filename)}`);
+}
+
+/** @param flag where the text comes from. @throws CliFailure (usage). */
+export function readDatabaseConfig(text: string, world: World, flag = "--database"): Config {
   const url = /^\w{2,}:/.test(text) ? text : `sqlite:${text}`;
   const result = parseConfig({
     args: [`--database-url=${url}`],
@@ -105,8 +224,8 @@ function readDatabaseConfig(text: string, world: World) {
   });
   if (result.kind === "config") return result.config;
   const problems = result.kind === "problems" ? result.problems : [];
-  const [first = "--database is wrong", ...more] = problems.map((line) =>
-    line.replace("--database-url", "--database"),
+  const [first = `${flag} is wrong`, ...more] = problems.map((line) =>
+    line.replace("--database-url", flag),
   );
   throw usage(first, more);
 }

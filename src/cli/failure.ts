@@ -1,4 +1,30 @@
-import { EXIT, type ExitCode } from "./exit-code.ts";
+import { reasonOf, systemCode } from "../config/complaint.ts";
+
+/** Exit codes of the commands. Scripts rely on them: a code never changes its meaning. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  refused: 4,
+  unauthenticated: 5,
+  unavailable: 6,
+  conflict: 7,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** What each code says, for the help and the documentation. */
+export const exitMeanings: Readonly<Record<ExitCode, string>> = {
+  [EXIT.ok]: "done",
+  [EXIT.failed]: "failed for another reason, or a question was answered with no",
+  [EXIT.usage]: "the command line is wrong",
+  [EXIT.notFound]: "there is no such setting, revision or file",
+  [EXIT.refused]: "refused: a wrong value, a managed setting, a file that exists",
+  [EXIT.unauthenticated]: "the token is missing or wrong",
+  [EXIT.unavailable]: "the service does not answer, or not in time",
+  [EXIT.conflict]: "something has changed meanwhile; nothing was done",
+};
 
 /** Ends a command with an exit code and sentences for the person at the terminal. */
 export class CliFailure extends Error {
@@ -24,21 +50,8 @@ export class OutputClosed extends Error {
   override readonly name = "OutputClosed";
 }
 
-/** System errors that people meet with files, in words. */
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file or folder",
-  ENOTDIR: "a part of the path is no folder",
-  EACCES: "this user may not",
-  EPERM: "this user may not",
-  EROFS: "the file system is read-only",
-  EISDIR: "it is a folder",
-  ENOSPC: "the disk is full",
-  EDQUOT: "the quota of this user is used up",
-};
-
 /** A failure of the file system: exit code 3 when a file is missing, else 1. */
 export function fileFailure(what: string, cause: unknown): CliFailure {
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
-  const exitCode = code === "ENOENT" ? EXIT.notFound : EXIT.failed;
-  return new CliFailure(exitCode, `${what}: ${reasons[code] ?? code}`);
+  const exitCode = systemCode(cause) === "ENOENT" ? EXIT.notFound : EXIT.failed;
+  return new CliFailure(exitCode, `${what}: ${reasonOf(cause)}`);
 }

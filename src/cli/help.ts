@@ -1,19 +1,18 @@
+import { type FlagName, flagSynopsis, flags, sharedFlags } from "./argument.ts";
 import type { Command } from "./command.ts";
-import { commands } from "./command-list.ts";
-import { exitMeanings } from "./exit-code.ts";
-import { type FlagName, flagSynopsis, flags, sharedFlags } from "./flag.ts";
+import { exitMeanings } from "./failure.ts";
 
 /** A line for each command, for the program's own help; no line feed at the end. */
-export function commandHelp(): string {
+export function summaries(commands: readonly Command[]): string {
   return columns(commands.map(({ name, summary }) => [name, summary]));
 }
 
 /** What `mooring help` shows. */
-export function overview(): string {
+export function overview(commands: readonly Command[]): string {
   return [
     "Usage: mooring COMMAND [arguments] [flags]",
     "Reads and changes the settings of a running service.",
-    commandHelp(),
+    summaries(commands),
     `Flags of every command:\n${flagLines(sharedFlags)}`,
     "MOORING_ADDRESS, MOORING_TOKEN_FILE and MOORING_TOKEN stand for the flags of\nthose names; a flag wins. mooring COMMAND --help tells more of a command, and\nmooring serve --help how to run the service.",
     `Exit codes:\n${exitLines()}`,
@@ -24,7 +23,7 @@ export function overview(): string {
 
 /** What `mooring COMMAND --help` shows. */
 export function helpOf(command: Command): string {
-  const lines = command.usage.map((line) => `mooring ${line}`);
+  const lines = command.usage.map((line) => wrapped(`mooring ${line}`));
   return [
     `Usage: ${lines.join("\n       ")}`,
     [`${command.summary}.`, ...command.details].join("\n"),
@@ -35,6 +34,19 @@ export function helpOf(command: Command): string {
     .map((part) => `${part}\n`)
     .join("\n");
 }
+
+/** A usage line that fits a terminal: flags that don't fit go on below, further in. */
+function wrapped(usage: string): string {
+  const lines = [""];
+  for (const part of usage.split(/ (?=\[|--)/)) {
+    const last = lines.at(-1) ?? "";
+    if (last !== "" && last.length + part.length >= WIDTH) lines.push(`    ${part}`);
+    else lines[lines.length - 1] = last === "" ? part : `${last} ${part}`;
+  }
+  return lines.join("\n       ");
+}
+
+const WIDTH = 78;
 
 /** The flags that a command has besides its own. */
 export function flagsShared({ offline }: Command): readonly FlagName[] {

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { toJson } from "@bufbuild/protobuf";
-import type { Environment } from "../config/source.ts";
+import type { Environment } from "../config/config.ts";
 import { OutputClosed } from "./failure.ts";
 import { printableJson, printableText } from "./printable.ts";
 import { type Column, renderTable } from "./table.ts";

@@ -1,7 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
-import { EXIT } from "./exit-code.ts";
-import { CliFailure } from "./failure.ts";
+import { CliFailure, EXIT } from "./failure.ts";
 import type { World } from "./world.ts";
 
 /** Whether somebody sits there to be asked: questions go to standard error, answers come in. */

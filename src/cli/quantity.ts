@@ -1,5 +1,6 @@
-import { durationMs } from "../config/duration.ts";
-import { quote } from "../config/quote.ts";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import { quote } from "../config/complaint.ts";
+import { durationMs } from "../config/value.ts";
 import { usage } from "./failure.ts";
 
 /** A revision as somebody writes it. @throws CliFailure (usage). */
@@ -48,6 +49,11 @@ export function localTime(ms: number): string {
   const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");
   const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
   return `${day} ${time}`;
+}
+
+/** `until 2026-11-20 09:30:00`, or that there is no end. */
+export function untilText(end: Timestamp | undefined): string {
+  return end === undefined ? "for ever" : `until ${localTime(timestampMs(end))}`;
 }
 
 /** `1 setting`, `2 settings`. */

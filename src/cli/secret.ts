@@ -1,56 +1,121 @@
 import { readFileSync } from "node:fs";
-import { readSecretFiles } from "../config/secret-file.ts";
-import type { Texts } from "../config/source.ts";
-import { usage } from "./failure.ts";
+import { resolve } from "node:path";
+import { quote, reasonOf } from "../config/complaint.ts";
+import { readSecret as readGiven, type Sourced } from "../config/secret.ts";
+import type { Arguments } from "./argument.ts";
+import { CliFailure, EXIT, usage } from "./failure.ts";
+import { askHidden, canAsk } from "./prompt.ts";
 import type { World } from "./world.ts";
 
-/** A secret and who said it, such as `MOORING_TOKEN` or `--token-file "/run/token"`. */
-export interface Secret {
-  readonly source: string;
-  readonly text: string;
+/**
+ * The token of the service, from a flag, else from a variable.
+ *
+ * @throws CliFailure when there is none, or the file can't be read.
+ */
+export function readToken(args: Arguments, world: World): Sourced {
+  const { MOORING_TOKEN, MOORING_TOKEN_FILE } = world.env;
+  const flags = [
+    given("--token", args.text("token")),
+    given("--token-file", args.text("token-file")),
+  ] as const;
+  const variables = [
+    given("MOORING_TOKEN", MOORING_TOKEN),
+    given("MOORING_TOKEN_FILE", MOORING_TOKEN_FILE),
+  ] as const;
+  const [direct, file] = flags.some((flag) => flag !== undefined) ? flags : variables;
+  const token = readSecret(direct, file, world);
+  if (token === undefined)
+    throw new CliFailure(
+      EXIT.unauthenticated,
+      "there is no token: name the file it stands in with --token-file or MOORING_TOKEN_FILE, or set MOORING_TOKEN",
+    );
+  if (!/^[\x20-\x7e]+$/.test(token.text))
+    throw usage(`${token.source} has a character that no token has: is it the right one?`);
+  return token;
 }
 
-/** A name and what was given under it, if anything. */
-type Given = readonly [source: string, text: string | undefined];
-
-/** Where a secret may stand: directly, or in a file. */
-export interface SecretPair {
-  readonly direct: Given;
-  readonly file: Given;
+/** The certificate that a service may ask for, in PEM, with its key. */
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
 }
 
 /**
- * Reads a secret from flags, else from variables. White space around it does not count.
+ * The certificate of MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE; undefined without them.
  *
- * @returns undefined when nothing is given; an empty variable counts as nothing.
- * @throws CliFailure (usage) when both of a pair are given, or the file can't be read.
+ * @throws CliFailure (usage) when only one is given, or a file can't be read.
  */
-export function readSecret(
-  flags: SecretPair,
-  variables: SecretPair,
-  { cwd }: Pick<World, "cwd">,
-): Secret | undefined {
-  const pair = isGiven(flags) ? flags : variables;
-  const texts: Texts = new Map();
-  // The rules of a secret that may stand in a file are those of the configuration's own.
-  for (const [name, [source, text = ""]] of [
-    ["adminToken", pair.direct],
-    ["adminTokenFile", pair.file],
-  ] as const)
-    if (text.trim() !== "") texts.set(name, { source, text: text.trim() });
-  const [problem] = readSecretFiles(texts, {
-    context: { cwd, parallelism: 1 },
-    readFile: readFileText,
-  });
-  if (problem !== undefined) throw usage(problem);
-  return texts.get("adminToken");
+export function readClientCertificate(world: World): ClientCertificate | undefined {
+  const { MOORING_CLIENT_CERT_FILE, MOORING_CLIENT_KEY_FILE } = world.env;
+  const cert = given("MOORING_CLIENT_CERT_FILE", MOORING_CLIENT_CERT_FILE);
+  const key = given("MOORING_CLIENT_KEY_FILE", MOORING_CLIENT_KEY_FILE);
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined)
+    throw usage("MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE go together: give both");
+  const read = ({ source, text }: Sourced): string => {
+    try {
+      return readFileText(resolve(world.cwd, text));
+    } catch (error) {
+      throw usage(`${source} ${quote(text)} can't be read: ${reasonOf(error)}`);
+    }
+  };
+  return { cert: read(cert), key: read(key) };
+}
+
+/** The passphrase of `--passphrase-file`, else of MOORING_PASSPHRASE; undefined when there is none. */
+export function givenPassphrase(args: Arguments, world: World): string | undefined {
+  const { MOORING_PASSPHRASE } = world.env;
+  const file = given("--passphrase-file", args.text("passphrase-file"));
+  const direct = file ? undefined : given("MOORING_PASSPHRASE", MOORING_PASSPHRASE);
+  return readSecret(direct, file, world)?.text;
+}
+
+/** Asks for the passphrase of something that is sealed; undefined where nobody can be asked. */
+export async function askPassphrase(world: World): Promise<string | undefined> {
+  if (!canAsk(world)) return undefined;
+  const answer = (await askHidden(world, "Passphrase of the backup")).trim();
+  return answer === "" ? undefined : answer;
+}
+
+/**
+ * The passphrase to seal with: a given one, or one that is typed twice.
+ *
+ * @throws CliFailure (usage) when there is none, or the two differ.
+ */
+export async function newPassphrase(args: Arguments, world: World): Promise<string> {
+  const passphrase = givenPassphrase(args, world);
+  if (passphrase !== undefined) return passphrase;
+  if (!canAsk(world))
+    throw usage(
+      "--secrets seal needs a passphrase: name a file with --passphrase-file, or set MOORING_PASSPHRASE",
+    );
+  const typed = (await askHidden(world, "Passphrase for the backup")).trim();
+  const again = (await askHidden(world, "The same again")).trim();
+  if (typed !== again) throw usage("the two are not the same; nothing was written");
+  return typed;
+}
+
+/** White space around a secret does not count, and an empty variable counts as none. */
+function given(source: string, text = ""): Sourced | undefined {
+  return text.trim() === "" ? undefined : { source, text: text.trim() };
+}
+
+/** What has become of a file that is empty. */
+const EMPTIED =
+  "a shell empties the file that output goes to before the command can read it; mooring token reset --output PATH does not";
+
+function readSecret(
+  direct: Sourced | undefined,
+  file: Sourced | undefined,
+  { cwd }: World,
+): Sourced | undefined {
+  const secret = readGiven({ direct, file }, { cwd, parallelism: 1, readFile: readFileText });
+  if (secret !== undefined && "problem" in secret)
+    throw usage(secret.problem, secret.problem.endsWith(" is empty") ? [EMPTIED] : []);
+  return secret;
 }
 
 /** Reads a file whole, in UTF-8. */
 export function readFileText(path: string): string {
   return readFileSync(path, "utf8");
-}
-
-function isGiven({ direct, file }: SecretPair): boolean {
-  return [direct, file].some(([, text = ""]) => text.trim() !== "");
 }

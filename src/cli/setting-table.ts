@@ -1,6 +1,49 @@
-import type { Setting } from "../../gen/mooring/v1/setting_pb.js";
-import { groupName } from "./group.ts";
+// Settings, and changes of them, as people read them.
+
+import type { Setting, SettingChange, SettingChanges } from "../../gen/mooring/v1/setting_pb.js";
+import { nearestName, quote } from "../config/complaint.ts";
+import { nameList } from "../config/value.ts";
+import { usage } from "./failure.ts";
 import type { Output } from "./output.ts";
+import { printableLine } from "./printable.ts";
+import { counted } from "./quantity.ts";
+
+/** Names of the groups by their numbers (docs/rest-contract.md, section 2.4, and the groups added since). */
+const GROUPS = [
+  "single",
+  "site",
+  "style",
+  "preview",
+  "global",
+  "download",
+  "index",
+  "sso",
+  "ldap",
+  "s3",
+  "ftp",
+  "traffic",
+] as const;
+
+/** The group's name, or its number where it has none: custom settings may use any. */
+export function groupName(group: number): string {
+  return GROUPS[group] ?? String(group);
+}
+
+/** Numbers and names, separated by commas. @throws CliFailure (usage). */
+export function readGroups(text: string): number[] {
+  const parsed = nameList(text, { cwd: "/", parallelism: 1 });
+  if ("complaint" in parsed) throw usage(`--group ${quote(text)} ${parsed.complaint}`);
+  return parsed.value.map(readGroup);
+}
+
+function readGroup(text: string): number {
+  if (/^-?\d{1,10}$/.test(text) && Math.abs(Number(text)) < 2 ** 31) return Number(text);
+  const at = (GROUPS as readonly string[]).indexOf(text.toLowerCase());
+  if (at !== -1) return at;
+  throw usage(
+    `there is no group ${quote(text)}: did you mean ${nearestName(text, GROUPS)}? All: ${GROUPS.join(", ")}`,
+  );
+}
 
 /** Prints settings for people: what matters of each, the value last. */
 export async function writeSettings(output: Output, settings: readonly Setting[]): Promise<void> {
@@ -31,4 +74,66 @@ function notesOf({ flag, secret, managed }: Setting): string[] {
   return [FLAG_NOTES[flag] ?? "", secret ? "secret" : "", managed ? "managed" : ""].filter(
     (note) => note !== "",
   );
+}
+
+/** What stands for a setting that does not exist. */
+const ABSENT = "–";
+
+/** Prints changes for people: key, value before, value after. */
+export async function writeChanges(
+  output: Output,
+  changes: readonly SettingChange[],
+): Promise<void> {
+  const columns = [
+    { title: "KEY" },
+    { title: "BEFORE", flexible: true },
+    { title: "AFTER", flexible: true },
+  ] as const;
+  await output.table(
+    columns,
+    changes.map((change) => [change.key, before(change), after(change)]),
+  );
+}
+
+/** One change as a line: `site_title: before → after`. */
+export function changeLine(change: SettingChange): string {
+  return printableLine(`${change.key}: ${before(change)} → ${after(change)}`);
+}
+
+function before({ oldValue }: SettingChange): string {
+  return shown(oldValue);
+}
+
+function after(change: SettingChange): string {
+  const { oldValue, newValue, secret } = change;
+  const text = shown(newValue);
+  if (oldValue !== newValue || newValue === undefined) return text;
+  // The mask hides both values, or a custom setting has another definition.
+  return secret ? `${text} (another)` : `${text} (defined otherwise)`;
+}
+
+function shown(value: string | undefined): string {
+  if (value === undefined) return ABSENT;
+  return value === "" ? '""' : value;
+}
+
+/** How a save has ended, or would. */
+export interface Saved {
+  readonly revision: bigint;
+  readonly preview?: SettingChanges | undefined;
+  readonly dryRun: boolean;
+  /** The revision before, where it is known. */
+  readonly before?: bigint | undefined;
+}
+
+/** Says for people what a save did, or with a dry run what it would do. */
+export async function writeSaved(output: Output, saved: Saved): Promise<void> {
+  const { revision, preview, dryRun, before } = saved;
+  if (!dryRun) {
+    const text = before === revision ? "nothing to change: still" : "saved:";
+    return output.write(`${text} revision ${revision}\n`);
+  }
+  const changes = preview?.changes ?? [];
+  if (changes.length > 0) await writeChanges(output, changes);
+  await output.write(`dry run: ${counted(changes.length, "setting")} would change\n`);
 }

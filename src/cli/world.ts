@@ -1,7 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Config } from "../config/config.ts";
-import type { Environment } from "../config/source.ts";
-import type { Services } from "../rpc/contract.ts";
+import type { Transport } from "@connectrpc/connect";
+import type { Config, Environment } from "../config/config.ts";
+import type { Database } from "../config/database.ts";
+
+/** Variables that the commands read. The service itself neither reads them nor complains of them. */
+export const cliVariables = [
+  "MOORING_ADDRESS",
+  "MOORING_TOKEN",
+  "MOORING_TOKEN_FILE",
+  "MOORING_PASSPHRASE",
+  "MOORING_CLIENT_CERT_FILE",
+  "MOORING_CLIENT_KEY_FILE",
+] as const;
 
 /** Where a command reads from: `process.stdin`, or any stream of a test. */
 export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
@@ -13,8 +23,9 @@ export type OutputStream = NodeJS.WritableStream & {
   readonly columns?: number | undefined;
 };
 
-/** The settings of a database that no service has to serve. */
-export interface OfflineSettings extends Pick<Services, "settings" | "history" | "backup"> {
+/** A database that is worked on without a service: the contract's methods, in this process. */
+export interface Offline {
+  readonly transport: Transport;
   close(): Promise<void>;
 }
 
@@ -23,7 +34,28 @@ export interface OfflineSettings extends Pick<Services, "settings" | "history" |
  *
  * @throws Error with a sentence for a person when the database can't be used.
  */
-export type OpenOffline = (config: Config) => Promise<OfflineSettings>;
+export type OpenOffline = (config: Config) => Promise<Offline>;
+
+/** Works on databases as a whole. */
+export interface Databases {
+  /**
+   * Copies everything into an empty database.
+   *
+   * @param options.isDry only counts.
+   * @returns the rows of each table.
+   * @throws Error with a sentence for a person.
+   */
+  copy(
+    from: Database,
+    to: Database,
+    options: {
+      readonly isDry: boolean;
+      readonly onProgress: (of: { readonly table: string; readonly copied: number }) => void;
+    },
+  ): Promise<readonly { readonly table: string; readonly copied: number }[]>;
+  /** @returns what is wrong with it, a sentence each. @throws Error likewise. */
+  check(database: Database): Promise<readonly string[]>;
+}
 
 /** Everything that a command knows of the world outside. */
 export interface World {
@@ -36,6 +68,7 @@ export interface World {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly openOffline: OpenOffline;
+  readonly databases: Databases;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** From 0 to below 1. */
@@ -47,7 +80,7 @@ export interface World {
 }
 
 /** The world of this process. */
-export function processWorld(openOffline: OpenOffline): World {
+export function processWorld(openOffline: OpenOffline, databases: Databases): World {
   return {
     args: process.argv.slice(2),
     env: process.env,
@@ -56,6 +89,7 @@ export function processWorld(openOffline: OpenOffline): World {
     stdout: process.stdout,
     stderr: process.stderr,
     openOffline,
+    databases,
     now: Date.now,
     random: Math.random,
     pause: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),

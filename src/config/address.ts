@@ -26,6 +26,26 @@ export const address: Parser<Address> = (text, context) => {
   return withHost(host, port);
 };
 
+/**
+ * The address of another server: `http://HOST:PORT` or `https://HOST`, with the path that it is served
+ * below, and nothing after that.
+ */
+export const serverUrl: Parser<string> = (text) => {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    return { complaint: "is no address of a server: write it as http://HOST:PORT or https://HOST" };
+  if (url.username !== "" || url.password !== "")
+    return { complaint: "has a user or a password, which belong elsewhere" };
+  return url.search === "" && url.hash === ""
+    ? { value: text.replace(/\/+$/, "") }
+    : { complaint: "has something after its path" };
+};
+
+/** What may be shown of such an address: somebody may have put a password into it. */
+export function showServerUrl(text: string): string {
+  return text.replace(/\/\/.*@/s, "//…@");
+}
+
 /** The text that `address` reads back as the same address. */
 export function formatAddress(value: Address): string {
   if ("path" in value) {

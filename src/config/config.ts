@@ -1,22 +1,36 @@
 import type { KeyObject } from "node:crypto";
 import { join } from "node:path";
 import { type Address, formatAddress } from "./address.ts";
+import { nearestName, quote } from "./complaint.ts";
 import { type Database, inMemory } from "./database.ts";
-import { definitionList, flagOf } from "./definition.ts";
-import { parseTexts, type Values } from "./definition-values.ts";
-import { readFlags } from "./flag.ts";
-import type { Origins } from "./origin.ts";
-import { quote } from "./quote.ts";
-import { type ReadFile, readSecretFiles } from "./secret-file.ts";
-import { type Environment, readTexts } from "./source.ts";
-import { unknownVariables } from "./unknown-variable.ts";
-import type { ParseContext } from "./value.ts";
+import {
+  type ConfigName,
+  type Definition,
+  definitionList,
+  definitions,
+  flagOf,
+} from "./definition.ts";
+import { type CommandLine, type Flag, readCommandLine } from "./flag.ts";
+import { type ReadFile, readSecret, type Sourced } from "./secret.ts";
+import type { Origins, ParseContext, Parsed } from "./value.ts";
+
+/** An environment, such as `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The whole configuration, checked and frozen. Paths are absolute, durations in milliseconds. */
 export interface Config {
   readonly listen: Address;
   /** Undefined: gRPC shares the address of `listen`. */
   readonly grpcListen: Address | undefined;
+  /** Undefined: the port speaks no TLS. */
+  readonly tls:
+    | {
+        readonly certificate: string;
+        readonly key: string;
+        /** Undefined: clients need no certificate. */
+        readonly clientAuthorities: string | undefined;
+      }
+    | undefined;
   readonly dataDir: string;
   readonly database: Database;
   /** For a database that has no token yet; undefined: make one. Secret. */
@@ -29,13 +43,44 @@ export interface Config {
   readonly metricsListen: Address | undefined;
   readonly shutdownGraceMs: number;
   readonly driversDir: string | undefined;
+  /** Whose drivers and settings are offered. */
+  readonly family: "openlist" | "alist" | "all";
   /** Undefined: all drivers. The names are not compared with the catalogue here. */
   readonly driversEnabled: readonly string[] | undefined;
   readonly settingsFile: string | undefined;
   readonly historyRevisions: number;
   readonly historyAgeMs: number;
+  readonly auditRows: number;
+  readonly auditAgeMs: number;
   /** The first seals, all open; empty: nothing is sealed. */
   readonly secretKeys: readonly KeyObject[];
+  /** From the head of a request to the end of its body. */
+  readonly bodyTimeoutMs: number;
+  /** Of one HTTP/2 connection. */
+  readonly maxStreams: number;
+  /** Of one process, as all that follow. */
+  readonly maxConnections: number;
+  readonly maxConnectionsPerPeer: number;
+  /** Bytes, as all sizes that follow. */
+  readonly maxBuffered: number;
+  readonly maxBody: number;
+  readonly maxValue: number;
+  readonly maxHeaders: number;
+  readonly streamBuffer: number;
+  readonly streamBufferTotal: number;
+  readonly reflection: "on" | "token" | "off";
+  /** IP addresses, networks and `unix`; empty: nobody's word about the client's address is taken. */
+  readonly trustedProxies: readonly string[];
+  /** A minute and client; 0: no limit. */
+  readonly wrongTokens: number;
+  /** Permission bits, such as 0o660. */
+  readonly socketMode: number;
+  readonly integrityCheck: "auto" | "always" | "off";
+  /** The server to stand in front of; its path is below what it serves. */
+  readonly upstream: string | undefined;
+  /** Its permanent token. Secret. */
+  readonly upstreamToken: string | undefined;
+  readonly console: "on" | "off";
   readonly workers: number;
 }
 
@@ -63,15 +108,15 @@ export type ConfigResult =
  */
 export function parseConfig(input: ConfigInput): ConfigResult {
   const { args, env, otherVariables = [] } = input;
-  const flags = readFlags(args, definitionList.map(flagOf));
-  if (flags.help || flags.version) {
-    return { kind: flags.help ? "help" : "version" };
-  }
-  const texts = readTexts({ flags, env });
-  const fileProblems = readSecretFiles(texts, { context: input, readFile: input.readFile });
+  // Whatever else is wrong, and even where a value is missing.
+  if (args.includes("--help") || args.includes("-h")) return { kind: "help" };
+  if (args.includes("--version")) return { kind: "version" };
+  const line = readCommandLine(args, flags, { positionals: false });
+  const texts = readTexts(line, env);
+  const fileProblems = readSecretFiles(texts, input);
   const { values, problems } = parseTexts(texts, input);
   const [first, ...more] = [
-    ...flags.problems,
+    ...line.problems,
     ...fileProblems,
     ...problems,
     ...contradictions(values),
@@ -83,14 +128,147 @@ export function parseConfig(input: ConfigInput): ConfigResult {
     : { kind: "problems", problems: [first, ...more] };
 }
 
+const flags: Readonly<Record<string, Flag>> = {
+  ...Object.fromEntries(
+    definitionList.map((definition) => [
+      flagOf(definition).slice("--".length),
+      { value: definition.placeholder },
+    ]),
+  ),
+  help: { short: "h" },
+  version: {},
+};
+
+/** The texts to parse, by the name of their definition; defaults are not among them. */
+type Texts = Map<ConfigName, Sourced>;
+
+const configNames = Object.keys(definitions) as readonly ConfigName[];
+
+/** What was given, each by flag, else by variable. An empty variable counts as unset. */
+function readTexts({ values }: CommandLine, env: Environment): Texts {
+  const texts: Texts = new Map();
+  for (const name of configNames) {
+    const { variable } = definitions[name];
+    const flag = flagOf(definitions[name]);
+    const given = values.get(flag.slice("--".length));
+    // White space around a value is an accident of the file it came from, such as a CR at the end.
+    const text = (given ?? env[variable] ?? "").trim();
+    if (text !== "") texts.set(name, { source: given === undefined ? variable : flag, text });
+  }
+  return texts;
+}
+
+/** Each secret that may stand in a file instead. */
+const secretFiles = [
+  ["adminToken", "adminTokenFile"],
+  ["secretKeys", "secretKeyFile"],
+  ["upstreamToken", "upstreamTokenFile"],
+] as const;
+
+/** Puts each secret whose file was named in the file's place. @returns problems. */
+function readSecretFiles(texts: Texts, input: ConfigInput): string[] {
+  const problems: string[] = [];
+  for (const [name, fileName] of secretFiles) {
+    const secret = readSecret({ direct: texts.get(name), file: texts.get(fileName) }, input);
+    texts.delete(fileName);
+    if (secret === undefined) continue;
+    if ("problem" in secret) problems.push(secret.problem);
+    else texts.set(name, secret);
+  }
+  return problems;
+}
+
+type ValueOf<D> = D extends { parse(...args: never): Parsed<infer T> }
+  ? D extends { default: string }
+    ? T
+    : T | undefined
+  : never;
+
+/** What the definitions' parsers give; undefined where nothing is given and nothing is default. */
+type Values = { readonly [N in ConfigName]: ValueOf<(typeof definitions)[N]> };
+
+/** Parses what was given, or else the default, of every definition; each problem is one line. */
+function parseTexts(texts: Texts, context: ParseContext) {
+  const values: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const name of configNames) {
+    const definition: Definition = definitions[name];
+    const { source, text } = texts.get(name) ?? {
+      source: definition.variable,
+      text: definition.default,
+    };
+    if (text === undefined) continue;
+    const parsed = parseText(text, definition, context);
+    if ("value" in parsed) values[name] = parsed.value;
+    else problems.push(`${source}${shown(text, definition)} ${parsed.complaint}`);
+  }
+  // Each value comes from the parser of its own definition.
+  return { values: values as Partial<Values>, problems };
+}
+
+/** No value is longer; Linux has about twice this as its own limit for one variable. */
+const MAX_LENGTH = 65_536;
+
+function parseText(text: string, { parse }: Definition, context: ParseContext): Parsed<unknown> {
+  return text.length > MAX_LENGTH
+    ? { complaint: `is longer than ${MAX_LENGTH} characters` }
+    : parse(text, context);
+}
+
+function shown(text: string, { secret, show }: Definition): string {
+  return secret ? "" : ` ${quote(show === undefined ? text : show(text))}`;
+}
+
+/**
+ * One problem for each variable that begins with `MOORING_` and is nobody's: neither defined here,
+ * nor among `others` (those of other commands), nor set by a cluster. Its value is not shown: it
+ * may be a secret under a misspelt name.
+ */
+function unknownVariables(env: Environment, others: readonly string[]): string[] {
+  const known = [...definitionList.map(({ variable }): string => variable), ...others];
+  return Object.entries(env)
+    .filter(([name]) => name.startsWith("MOORING_") && !known.includes(name))
+    .filter(([name, value]) => !isServiceLink(name, value ?? ""))
+    .map(([name]) => {
+      const nearest = nearestName(name, known);
+      return `unknown variable ${quote(name)}: did you mean ${nearest}? --help lists all`;
+    });
+}
+
+/**
+ * True for a variable that a cluster sets and no person wrote. Kubernetes puts the address of each
+ * service into the environment of every pod of its namespace, under the service's name in capitals
+ * (documented there under "Discovering services"): one called `mooring` or `mooring-grpc` brings
+ * MOORING_SERVICE_HOST, MOORING_PORT, MOORING_GRPC_PORT_5244_TCP_ADDR and so on.
+ */
+function isServiceLink(name: string, value: string): boolean {
+  // A port that a person sets is a number; the cluster's is a URL such as tcp://10.0.0.7:5244.
+  if (/_PORT(_\d+_(TCP|UDP|SCTP))?$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value)) return true;
+  return /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR)$/.test(name);
+}
+
 /** Problems of values that are right each for itself. */
 function contradictions({
   listen,
   grpcListen,
-  databaseUrl,
+  database,
   workers = 1,
+  tlsCertificate,
+  tlsKey,
+  tlsClientAuthorities,
+  ...sizes
 }: Partial<Values>): string[] {
   const problems: string[] = [];
+  if ((tlsCertificate === undefined) !== (tlsKey === undefined))
+    problems.push("MOORING_TLS_CERT_FILE and MOORING_TLS_KEY_FILE go together: give both");
+  else if (tlsClientAuthorities !== undefined && tlsCertificate === undefined)
+    problems.push(
+      "MOORING_TLS_CLIENT_CA_FILE needs MOORING_TLS_CERT_FILE: without it there is no TLS",
+    );
+  else if (tlsCertificate !== undefined && [listen, grpcListen].some((at) => at && "path" in at))
+    problems.push(
+      "MOORING_TLS_CERT_FILE is for a port, and a Unix socket has no TLS: leave one of them out",
+    );
   const address = listen === undefined ? "" : formatAddress(listen);
   // Two sockets with port 0 get different ports.
   if (
@@ -103,38 +281,49 @@ function contradictions({
         "and gRPC shares the port",
     );
   }
-  if (databaseUrl?.filename === inMemory && workers > 1) {
+  if (database?.dialect === "sqlite" && database.filename === inMemory && workers > 1) {
     problems.push(
       `MOORING_WORKERS is ${workers}, but MOORING_DATABASE_URL is in memory, which processes ` +
         "can't share: use one worker or a file",
     );
   }
+  for (const [smaller, larger] of nestedSizes) {
+    if ((sizes[smaller] ?? 0) > (sizes[larger] ?? Number.POSITIVE_INFINITY)) {
+      const names = [smaller, larger].map((name) => definitions[name].variable);
+      problems.push(`${names.join(" is larger than ")}, which it has to fit into`);
+    }
+  }
   return problems;
 }
 
-function configOf(values: Values): Config {
+/** Sizes of which the first is a part of the second. */
+const nestedSizes = [
+  ["maxValue", "maxBody"],
+  ["maxBody", "maxBuffered"],
+  ["streamBuffer", "streamBufferTotal"],
+] as const;
+
+function configOf({
+  adminTokenFile,
+  secretKeyFile,
+  upstreamTokenFile,
+  tlsCertificate,
+  tlsKey,
+  tlsClientAuthorities,
+  ...values
+}: Values): Config {
   const config: Config = {
-    listen: values.listen,
-    grpcListen: values.grpcListen,
-    dataDir: values.dataDir,
-    database: values.databaseUrl ?? {
+    ...values,
+    tls:
+      tlsCertificate === undefined || tlsKey === undefined
+        ? undefined
+        : { certificate: tlsCertificate, key: tlsKey, clientAuthorities: tlsClientAuthorities },
+    database: values.database ?? {
       dialect: "sqlite",
       filename: join(values.dataDir, "mooring.db"),
     },
-    adminToken: values.adminToken,
-    httpStatus: values.httpStatus,
-    corsOrigins: values.corsOrigins,
-    logLevel: values.logLevel,
-    logFormat: values.logFormat,
-    metricsListen: values.metricsListen,
-    shutdownGraceMs: values.shutdownGrace,
-    driversDir: values.driversDir,
-    driversEnabled: values.driversEnabled,
-    settingsFile: values.settingsFile,
-    historyRevisions: values.historyRevisions,
-    historyAgeMs: values.historyAge,
-    secretKeys: values.secretKey ?? [],
-    workers: values.workers,
+    secretKeys: values.secretKeys ?? [],
+    trustedProxies: values.trustedProxies ?? [],
   };
   for (const value of Object.values(config)) {
     Object.freeze(value);

@@ -1,22 +1,35 @@
-import type { Parser } from "./value.ts";
+import type { Parsed, Parser } from "./value.ts";
 import { path } from "./value.ts";
 
 /** Which database to open. */
-export interface Database {
+export type Database = SqliteDatabase | PostgresDatabase;
+
+export interface SqliteDatabase {
   readonly dialect: "sqlite";
   /** Absolute path, or `:memory:` for a private database that ends with the process. */
   readonly filename: string;
+}
+
+export interface PostgresDatabase {
+  readonly dialect: "postgres";
+  /** With the password. Secret. */
+  readonly url: string;
+  /** The URL as it may be shown. */
+  readonly place: string;
 }
 
 /** The file name that SQLite itself gives to a database in memory. */
 export const inMemory = ":memory:";
 
 /**
- * `sqlite:PATH` or `sqlite::memory:`. The path is taken literally (no %-escapes, no options after a
+ * `sqlite:PATH` or `sqlite::memory:`, or the URL of a PostgreSQL server. The path is taken literally (no %-escapes, no options after a
  * question mark). `sqlite:///path` is the absolute path, as in other URLs.
  */
 export const database: Parser<Database> = (text, context) => {
   const scheme = schemeOf(text);
+  if (scheme === "postgres" || scheme === "postgresql") {
+    return postgres(text);
+  }
   if (scheme !== "sqlite") {
     return { complaint: otherDatabase(scheme) };
   }
@@ -31,6 +44,37 @@ export const database: Parser<Database> = (text, context) => {
   const parsed = path(filename, context);
   return "value" in parsed ? { value: { dialect: "sqlite", filename: parsed.value } } : parsed;
 };
+
+/**
+ * `postgres://USER:PASSWORD@HOST:PORT/NAME?options`: what the driver makes of it is its own business;
+ * here it is only looked at whether it is a URL, and how it may be shown.
+ */
+function postgres(text: string): Parsed<PostgresDatabase> {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return {
+      complaint:
+        "is no URL: write it as postgres://USER:PASSWORD@HOST:PORT/NAME, and @, :, / or % of a password as %40, %3A, %2F or %25",
+    };
+  }
+  if (url.pathname.length < 2)
+    return { complaint: "names no database: write it as postgres://USER@HOST/NAME" };
+  const user = url.username === "" ? "" : `${url.username}@`;
+  return {
+    value: {
+      dialect: "postgres",
+      url: text,
+      place: `postgres://${user}${url.host}${url.pathname}`,
+    },
+  };
+}
+
+/** How a database is called in a log or a message: without a password. */
+export function databaseName(database: Database): string {
+  return database.dialect === "sqlite" ? database.filename : database.place;
+}
 
 /** What may be shown of a database URL: other databases' URLs hold user names and passwords. */
 export function showDatabase(text: string): string {
@@ -48,8 +92,8 @@ function schemeOf(text: string): string | undefined {
 
 function otherDatabase(scheme: string | undefined): string {
   return scheme === undefined
-    ? "is not a database URL: write it as sqlite:PATH"
-    : "names a database that this build does not have: it has only sqlite, sqlite:PATH";
+    ? "is not a database URL: write it as sqlite:PATH or postgres://USER@HOST/NAME"
+    : "names a database that this program does not know: it knows sqlite:PATH and postgres://USER@HOST/NAME";
 }
 
 function refusePath(filename: string): string | undefined {

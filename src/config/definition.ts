@@ -1,12 +1,22 @@
 // Longer than other files: it is the one table that everything about the configuration comes from.
 
-import { address } from "./address.ts";
+import { address, serverUrl, showServerUrl } from "./address.ts";
 import { database, showDatabase } from "./database.ts";
-import { duration } from "./duration.ts";
-import { origins, showOrigins } from "./origin.ts";
-import { adminToken, secretKeys } from "./secret.ts";
+import { proxyList } from "./proxy.ts";
+import { adminToken, otherToken, secretKeys } from "./secret.ts";
 import type { Parser } from "./value.ts";
-import { choice, nameList, path, wholeNumber, workerCount } from "./value.ts";
+import {
+  byteCount,
+  choice,
+  duration,
+  fileMode,
+  nameList,
+  origins,
+  path,
+  showOrigins,
+  wholeNumber,
+  workerCount,
+} from "./value.ts";
 
 /** One variable, and the flag of the same name. Parsing, help and documentation all read this. */
 export interface Definition<T = unknown> {
@@ -26,7 +36,7 @@ export interface Definition<T = unknown> {
   readonly help: string;
 }
 
-/** Everything that can be configured, in the order of the help. */
+/** Everything that can be configured, by its name in `Config`, in the order of the help. */
 export const definitions = {
   listen: {
     variable: "MOORING_LISTEN",
@@ -42,6 +52,26 @@ export const definitions = {
     otherwise: "gRPC shares the port",
     help: "An address for gRPC alone; the other protocols keep `MOORING_LISTEN`.",
   },
+  tlsCertificate: {
+    variable: "MOORING_TLS_CERT_FILE",
+    placeholder: "PATH",
+    parse: path,
+    otherwise: "no TLS",
+    help: "Certificate of the port in PEM, followed by what leads to its authority: every protocol is served over TLS then. Read again when it changes.",
+  },
+  tlsKey: {
+    variable: "MOORING_TLS_KEY_FILE",
+    placeholder: "PATH",
+    parse: path,
+    help: "Private key of that certificate in PEM, without a passphrase.",
+  },
+  tlsClientAuthorities: {
+    variable: "MOORING_TLS_CLIENT_CA_FILE",
+    placeholder: "PATH",
+    parse: path,
+    otherwise: "clients need no certificate",
+    help: "Certificates of authorities in PEM: only clients with a certificate of one of them may connect, and they need a token as well.",
+  },
   dataDir: {
     variable: "MOORING_DATA_DIR",
     placeholder: "PATH",
@@ -49,13 +79,13 @@ export const definitions = {
     default: "./data",
     help: "Folder of everything that is kept; made when it is missing.",
   },
-  databaseUrl: {
+  database: {
     variable: "MOORING_DATABASE_URL",
     placeholder: "URL",
     parse: database,
     show: showDatabase,
     otherwise: "`mooring.db` in the data folder",
-    help: "The database: `sqlite:PATH`, or `sqlite::memory:` for one that ends with the process.",
+    help: "The database: `sqlite:PATH`, `sqlite::memory:` for one that ends with the process, or `postgres://USER:PASSWORD@HOST:PORT/NAME` for one that several instances share.",
   },
   adminToken: {
     variable: "MOORING_ADMIN_TOKEN",
@@ -107,7 +137,7 @@ export const definitions = {
     otherwise: "no metrics",
     help: "An address for metrics: `GET /metrics`, in the format of Prometheus, without a token.",
   },
-  shutdownGrace: {
+  shutdownGraceMs: {
     variable: "MOORING_SHUTDOWN_GRACE",
     placeholder: "DURATION",
     parse: duration({ longest: "1h" }),
@@ -119,6 +149,13 @@ export const definitions = {
     placeholder: "PATH",
     parse: path,
     help: "Folder of driver files that add to the built-in drivers or replace them.",
+  },
+  family: {
+    variable: "MOORING_FAMILY",
+    placeholder: "FAMILY",
+    parse: choice("openlist", "alist", "all"),
+    default: "openlist",
+    help: "Whose drivers and settings are offered: those of today's `openlist`, of today's `alist`, or `all` of both.",
   },
   driversEnabled: {
     variable: "MOORING_DRIVERS_ENABLED",
@@ -140,14 +177,28 @@ export const definitions = {
     default: "10000",
     help: "How many revisions of the settings the history keeps at most.",
   },
-  historyAge: {
+  historyAgeMs: {
     variable: "MOORING_HISTORY_AGE",
     placeholder: "DURATION",
     parse: duration({ longest: "36500d" }),
     default: "365d",
     help: "How long the history keeps a revision: a number with `ms`, `s`, `m`, `h` or `d`.",
   },
-  secretKey: {
+  auditRows: {
+    variable: "MOORING_AUDIT_ROWS",
+    placeholder: "COUNT",
+    parse: wholeNumber({ min: 1, max: 1_000_000_000 }),
+    default: "500000",
+    help: "How many rows the audit keeps at most.",
+  },
+  auditAgeMs: {
+    variable: "MOORING_AUDIT_AGE",
+    placeholder: "DURATION",
+    parse: duration({ longest: "36500d" }),
+    default: "400d",
+    help: "How long the audit keeps a row: a number with `ms`, `s`, `m`, `h` or `d`.",
+  },
+  secretKeys: {
     variable: "MOORING_SECRET_KEY",
     placeholder: "KEYS",
     parse: secretKeys,
@@ -160,6 +211,140 @@ export const definitions = {
     placeholder: "PATH",
     parse: path,
     help: "File to read the keys from, instead of `MOORING_SECRET_KEY`.",
+  },
+  bodyTimeoutMs: {
+    variable: "MOORING_BODY_TIMEOUT",
+    placeholder: "DURATION",
+    parse: duration({ shortest: "1ms", longest: "1h" }),
+    default: "30s",
+    help: "How long the body of a request may take to arrive: a number with `ms`, `s`, `m`, `h` or `d`, at most `1h`.",
+  },
+  maxStreams: {
+    variable: "MOORING_MAX_STREAMS",
+    placeholder: "COUNT",
+    parse: wholeNumber({ min: 1, max: 1_000_000 }),
+    default: "256",
+    help: "How many calls one HTTP/2 connection may have open at a time.",
+  },
+  maxConnections: {
+    variable: "MOORING_MAX_CONNECTIONS",
+    placeholder: "COUNT",
+    parse: wholeNumber({ min: 1, max: 1_000_000 }),
+    default: "10000",
+    help: "How many connections a process accepts at a time; one more is closed at once.",
+  },
+  maxConnectionsPerPeer: {
+    variable: "MOORING_MAX_CONNECTIONS_PER_PEER",
+    placeholder: "COUNT",
+    parse: wholeNumber({ min: 1, max: 1_000_000 }),
+    default: "1000",
+    help: "How many connections a process accepts at a time from one IP address.",
+  },
+  maxBuffered: {
+    variable: "MOORING_MAX_BUFFERED",
+    placeholder: "SIZE",
+    parse: byteCount({ least: "64KiB", most: "64GiB" }),
+    default: "64MiB",
+    help: "How much of requests that are still arriving a process holds in memory, all together: a number with `B`, `KiB`, `MiB` or `GiB`.",
+  },
+  maxBody: {
+    variable: "MOORING_MAX_BODY",
+    placeholder: "SIZE",
+    parse: byteCount({ least: "4KiB", most: "1GiB" }),
+    default: "8MiB",
+    help: "The largest body of a request, after decompression: a number with `B`, `KiB`, `MiB` or `GiB`.",
+  },
+  maxValue: {
+    variable: "MOORING_MAX_VALUE",
+    placeholder: "SIZE",
+    parse: byteCount({ least: "1KiB", most: "16MiB" }),
+    default: "1MiB",
+    help: "The largest value of a setting, in UTF-8: a number with `B`, `KiB` or `MiB`, at most `16MiB`.",
+  },
+  maxHeaders: {
+    variable: "MOORING_MAX_HEADERS",
+    placeholder: "SIZE",
+    parse: byteCount({ least: "8KiB", most: "1MiB" }),
+    default: "64KiB",
+    help: "The most that the headers of a request may come to: a number with `B`, `KiB` or `MiB`, `8KiB` to `1MiB`.",
+  },
+  streamBuffer: {
+    variable: "MOORING_STREAM_BUFFER",
+    placeholder: "SIZE",
+    parse: byteCount({ least: "64KiB", most: "1GiB" }),
+    default: "4MiB",
+    help: "How much may wait for one watcher that reads too slowly before its stream is ended: a number with `B`, `KiB`, `MiB` or `GiB`.",
+  },
+  streamBufferTotal: {
+    variable: "MOORING_STREAM_BUFFER_TOTAL",
+    placeholder: "SIZE",
+    parse: byteCount({ least: "64KiB", most: "64GiB" }),
+    default: "64MiB",
+    help: "How much may wait for all slow watchers of a process together; beyond it the slowest are ended.",
+  },
+  reflection: {
+    variable: "MOORING_REFLECTION",
+    placeholder: "MODE",
+    parse: choice("on", "token", "off"),
+    default: "on",
+    help: "Who may ask for the contract by server reflection: `on` (everybody), `token` (who has the admin token) or `off` (nobody).",
+  },
+  trustedProxies: {
+    variable: "MOORING_TRUSTED_PROXIES",
+    placeholder: "ADDRESSES",
+    parse: proxyList,
+    otherwise: "none",
+    help: "Proxies that say by `Forwarded` or `X-Forwarded-For` who asks: IP addresses and networks such as `127.0.0.1,10.0.0.0/8`, and `unix` for whoever connects to a Unix socket. From anybody else these headers mean nothing.",
+  },
+  wrongTokens: {
+    variable: "MOORING_WRONG_TOKENS",
+    placeholder: "COUNT",
+    parse: wholeNumber({ min: 0, max: 1_000_000 }),
+    default: "10",
+    help: "How many wrong tokens a minute one client (an IPv4 address, or a /64 network of IPv6) may send before it is told to wait; twice as many at once, and a hundred times as many from all together. Right tokens never wait. `0` is no limit.",
+  },
+  socketMode: {
+    variable: "MOORING_SOCKET_MODE",
+    placeholder: "MODE",
+    parse: fileMode,
+    default: "0600",
+    help: "Who may connect to a Unix socket, as an octal file mode: `0600` is the service's user alone, `0660` its group as well, `0666` everybody.",
+  },
+  integrityCheck: {
+    variable: "MOORING_INTEGRITY_CHECK",
+    placeholder: "MODE",
+    parse: choice("auto", "always", "off"),
+    default: "auto",
+    help: "When a start checks every page of the database: `auto` (after a stop that was not clean), `always` or `off`.",
+  },
+  upstream: {
+    variable: "MOORING_UPSTREAM",
+    placeholder: "URL",
+    parse: serverUrl,
+    show: showServerUrl,
+    otherwise: "none",
+    help: "A running OpenList or AList to stand in front of, such as `http://127.0.0.1:5245`: every path that is not Mooring's goes there, it gets every change of the settings, and its admins may change them. Mooring's own pages stand below `/@mooring/` then.",
+  },
+  upstreamToken: {
+    variable: "MOORING_UPSTREAM_TOKEN",
+    placeholder: "TOKEN",
+    parse: otherToken,
+    secret: true,
+    otherwise: "learned from the first admin who comes by",
+    help: "The permanent token of that server, from its settings.",
+  },
+  upstreamTokenFile: {
+    variable: "MOORING_UPSTREAM_TOKEN_FILE",
+    placeholder: "PATH",
+    parse: path,
+    help: "File to read that token from, instead of `MOORING_UPSTREAM_TOKEN`.",
+  },
+  console: {
+    variable: "MOORING_CONSOLE",
+    placeholder: "MODE",
+    parse: choice("on", "off"),
+    default: "on",
+    help: "Whether the console, the page for browsers, is served at `/console/`: `on` or `off`.",
   },
   workers: {
     variable: "MOORING_WORKERS",

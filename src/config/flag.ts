@@ -1,73 +1,122 @@
-import { nearestName } from "./nearest.ts";
-import { quote } from "./quote.ts";
+import { parseArgs } from "node:util";
+import { nearestName, quote } from "./complaint.ts";
+
+/** How a flag is written. */
+export interface Flag {
+  /** What stands for its value in the help; absent: the flag is a switch. */
+  readonly value?: string;
+  /** One letter, for `-n`. */
+  readonly short?: string;
+}
 
 /** What a command line says, without a look at the values. */
-export interface Flags {
-  /** Text by flag, such as `--listen`; the first when a flag is given twice. */
+export interface CommandLine {
+  /** Text by the flag's name without dashes, empty for a switch; the first when it is given twice. */
   readonly values: ReadonlyMap<string, string>;
-  readonly help: boolean;
-  readonly version: boolean;
+  readonly positionals: readonly string[];
+  /** A line each. Only names are repeated: what stands where a value could may be a secret. */
   readonly problems: readonly string[];
 }
 
+/** What `util.parseArgs` finds of a flag. */
+interface Token {
+  readonly name: string;
+  /** As it is written, with its dashes. */
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
 /**
- * Reads `--flag=value` and `--flag value`, `--help`, `-h` and `--version`. Written here because
- * `util.parseArgs` stops at the first problem, or else reads `-listen` as six short flags.
+ * Reads flags, `--name=VALUE`, `--name VALUE`, `-nVALUE` or `-n VALUE`, and other arguments in any
+ * order. What stands after `--` is no flag.
  *
- * Only names are repeated in a problem: what stands where a value could may be a secret.
+ * @param positionals whether arguments that belong to no flag are taken; else each is a problem.
  */
-export function readFlags(args: readonly string[], known: readonly string[]): Flags {
+export function readCommandLine(
+  args: readonly string[],
+  flags: Readonly<Record<string, Flag>>,
+  { positionals }: { readonly positionals: boolean },
+): CommandLine {
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: optionsOf(flags),
+    strict: false,
+    tokens: true,
+  });
   const values = new Map<string, string>();
-  const problems: string[] = [];
-  const switches = { "--help": false, "--version": false };
-  for (let index = 0; index < args.length; index++) {
-    const { name, inline } = splitFlag(args[index] ?? "");
-    if (name === "--help" || name === "--version") {
-      switches[name] = true;
-      if (inline !== undefined) problems.push(`${name} takes no value`);
-    } else if (!name.startsWith("-")) {
-      problems.push(`argument ${index + 1} belongs to no flag: write --flag=value or --flag value`);
-    } else {
-      const next = inline === undefined ? valueAt(args, index + 1) : undefined;
-      if (next !== undefined) index++;
-      const problem = keep(values, { name, text: inline ?? next, known });
-      if (problem !== undefined) problems.push(problem);
+  const others: string[] = [];
+  const problems = new Map<number, string>();
+  let unknown = Number.NaN;
+  for (const token of tokens) {
+    if (token.kind === "option") {
+      // One argument of several letters is one problem.
+      if (problems.has(token.index)) continue;
+      const written = args[token.index] ?? "";
+      const name = Object.hasOwn(flags, token.name) ? token.name : undefined;
+      if (name === undefined) unknown = token.index;
+      const problem =
+        name === undefined
+          ? unknownFlag(written, flags, positionals)
+          : (valueProblem(token, flags) ?? repeated(name, values));
+      if (problem === undefined) values.set(token.name, token.value ?? "");
+      else problems.set(token.index, problem);
+    } else if (token.kind === "positional") {
+      others.push(token.value);
+      // Behind an unknown flag it is that flag's value.
+      if (!positionals && token.index !== unknown + 1)
+        problems.set(
+          token.index,
+          `argument ${token.index + 1} belongs to no flag: write --flag=value or --flag value`,
+        );
     }
   }
-  return { values, help: switches["--help"], version: switches["--version"], problems };
+  return { values, positionals: others, problems: [...problems.values()] };
 }
 
-function splitFlag(arg: string): { name: string; inline: string | undefined } {
-  if (arg === "-h") {
-    return { name: "--help", inline: undefined };
-  }
-  const equals = arg.startsWith("-") ? arg.indexOf("=") : -1;
-  return equals === -1
-    ? { name: arg, inline: undefined }
-    : { name: arg.slice(0, equals), inline: arg.slice(equals + 1) };
+function optionsOf(flags: Readonly<Record<string, Flag>>) {
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, { value, short }]) => {
+      const type = value === undefined ? ("boolean" as const) : ("string" as const);
+      return [name, short === undefined ? { type } : { type, short }];
+    }),
+  );
 }
 
-/** The argument there, unless it is a flag itself. */
-function valueAt(args: readonly string[], index: number): string | undefined {
-  const arg = args[index];
-  return arg === "-h" || arg?.startsWith("--") ? undefined : arg;
+function unknownFlag(
+  written: string,
+  flags: Readonly<Record<string, Flag>>,
+  positionals: boolean,
+): string {
+  const [name = ""] = written.split("=");
+  const begin = `unknown flag ${quote(name)}`;
+  if (positionals && !name.startsWith("--"))
+    return `${begin}: a value that begins with - stands after --, or in KEY=VALUE`;
+  const known = Object.keys(flags).map((each) => `--${each}`);
+  return `${begin}: did you mean ${nearestName(name, known)}?${positionals ? "" : " --help lists all"}`;
 }
 
-/** Puts a flag's text into `values`; what it returns is a problem. */
-function keep(
-  values: Map<string, string>,
-  { name, text, known }: { name: string; text: string | undefined; known: readonly string[] },
+function valueProblem(
+  { name, rawName, value, inlineValue }: Token,
+  flags: Readonly<Record<string, Flag>>,
 ): string | undefined {
-  if (!known.includes(name)) {
-    const nearest = nearestName(name, [...known, "--help", "--version"]);
-    return `unknown flag ${quote(name)}: did you mean ${nearest}? --help lists all`;
-  }
-  if (values.has(name)) {
-    return `${name} is given twice: keep one of them`;
-  }
-  if (text === undefined || text.trim() === "") {
-    return `${name} needs a value; one that begins with -- is written ${name}=VALUE`;
-  }
-  values.set(name, text);
-  return undefined;
+  const { value: placeholder } = flags[name] ?? {};
+  if (placeholder === undefined)
+    return value === undefined ? undefined : `--${name} takes no value`;
+  const taken = value ?? "";
+  // Without =, another flag that follows is no value.
+  const missing = taken.trim() === "" || (!inlineValue && isFlag(taken, flags));
+  return missing
+    ? `${rawName} needs a value (${placeholder}); one that begins with -- is written --${name}=VALUE`
+    : undefined;
+}
+
+function isFlag(text: string, flags: Readonly<Record<string, Flag>>): boolean {
+  return (
+    text.startsWith("--") || Object.values(flags).some(({ short }) => short && text === `-${short}`)
+  );
+}
+
+function repeated(name: string, values: ReadonlyMap<string, string>): string | undefined {
+  return values.has(name) ? `--${name} is given twice: keep one of them` : undefined;
 }

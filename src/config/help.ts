@@ -13,7 +13,7 @@ export function configurationHelp({ columns = 80 }: { columns?: number | undefin
     "Serves the settings and the driver catalogue of a storage-aggregation site over gRPC, gRPC-Web, Connect and REST.",
     "Each flag has a variable of the same name (--listen is MOORING_LISTEN). A flag wins over its variable, and an empty variable counts as unset.",
   ].map((paragraph) => wrap(paragraph, { width }));
-  const entries = definitionList.map((definition) => entry(definition, width));
+  const entries = definitionList.map((definition) => helpEntry(definition, width));
   const rest = [
     "  --help, -h",
     "      Shows this text.",
@@ -23,14 +23,7 @@ export function configurationHelp({ columns = 80 }: { columns?: number | undefin
   return `${[...paragraphs, entries.join("\n"), rest.join("\n")].join("\n\n")}\n`;
 }
 
-/** What somebody should know of a variable, in sentences: shared by the help and the README. */
-export function explain({ help, secret, variable }: Definition): string {
-  return secret
-    ? `${help} A process list shows the values of flags: better use \`${variable}\` or \`${variable}_FILE\`.`
-    : help;
-}
-
-function entry(definition: Definition, width: number): string {
+function helpEntry(definition: Definition, width: number): string {
   const fallback = definition.default ?? definition.otherwise;
   const text =
     fallback === undefined ? explain(definition) : `${explain(definition)} [default: ${fallback}]`;
@@ -38,6 +31,13 @@ function entry(definition: Definition, width: number): string {
     `  ${flagOf(definition)} ${definition.placeholder}`,
     wrap(text.replaceAll("`", ""), { width, indent: "      " }),
   ].join("\n");
+}
+
+/** What somebody should know of a variable, in sentences: for the help and the README. */
+export function explain({ help, secret, variable }: Definition): string {
+  return secret
+    ? `${help} A process list shows the values of flags: better use \`${variable}\` or \`${variable}_FILE\`.`
+    : help;
 }
 
 /** Breaks a paragraph between words; a word that is longer than a line stays whole. */

@@ -1,5 +1,7 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
-import type { Parser } from "./value.ts";
+import { quote, reasonOf } from "./complaint.ts";
+import type { ParseContext, Parsed, Parser } from "./value.ts";
+import { path } from "./value.ts";
 
 const tokenLength = { min: 32, max: 512 };
 
@@ -18,6 +20,15 @@ export const adminToken: Parser<string> = (text) => {
     ? { value: text }
     : { complaint: "has a space or a character that is not ASCII, which no header can carry" };
 };
+
+/** A token of another server: 1 to 1,024 visible ASCII characters. */
+export const otherToken: Parser<string> = (text) =>
+  /^[\x21-\x7e]{1,1024}$/.test(text)
+    ? { value: text }
+    : {
+        complaint:
+          "has a space, or a character that no header can carry, or more than 1024 of them",
+      };
 
 const maxKeys = 16;
 
@@ -51,4 +62,58 @@ function keyBytes(text: string): Buffer | undefined {
     return Buffer.from(text, "hex");
   }
   return /^[a-z0-9+/_-]{43}=?$/i.test(text) ? Buffer.from(text, "base64") : undefined;
+}
+
+/** Reads a text file whole, in UTF-8; throws a system error such as `node:fs` does. */
+export type ReadFile = (path: string) => string;
+
+/** A text and who said it. */
+export interface Sourced {
+  /** What a complaint begins with: `--listen`, `MOORING_LISTEN`, or the name and path of a file. */
+  readonly source: string;
+  /** Trimmed, not empty. */
+  readonly text: string;
+}
+
+const maxFileLength = 4096;
+
+/**
+ * A secret that is given directly or in a file, as container platforms mount them; white space around
+ * a file's content does not count.
+ *
+ * @returns undefined when neither is given; a problem has no word of a file's content.
+ */
+export function readSecret(
+  given: { readonly direct: Sourced | undefined; readonly file: Sourced | undefined },
+  { readFile, ...context }: ParseContext & { readonly readFile: ReadFile },
+): Sourced | { readonly problem: string } | undefined {
+  const { direct, file } = given;
+  if (file === undefined) {
+    return direct;
+  }
+  if (direct !== undefined) {
+    return { problem: `${direct.source} and ${file.source} are both given: keep one of them` };
+  }
+  const shown = `${file.source} ${quote(file.text)}`;
+  const content = contentOf(path(file.text, context), readFile);
+  return "complaint" in content
+    ? { problem: `${shown} ${content.complaint}` }
+    : { source: `${shown}: the content`, text: content.value };
+}
+
+function contentOf(file: Parsed<string>, readFile: ReadFile): Parsed<string> {
+  if ("complaint" in file) {
+    return file;
+  }
+  let content: string;
+  try {
+    content = readFile(file.value);
+  } catch (cause) {
+    return { complaint: `can't be read: ${reasonOf(cause)}` };
+  }
+  if (content.length > maxFileLength) {
+    return { complaint: `holds more than ${maxFileLength} characters: is it the right file?` };
+  }
+  const text = content.trim();
+  return text === "" ? { complaint: "is empty" } : { value: text };
 }

@@ -1,3 +1,5 @@
+// Parsers of values that are one word: choices, names, paths, quantities, origins.
+
 import { resolve } from "node:path";
 
 /** What a parser may know of the world besides the text; part of what `parseConfig` is given. */
@@ -72,4 +74,122 @@ export function wholeNumber({ min, max }: { min: number; max: number }): Parser<
       ? { value }
       : { complaint: `is not a whole number from ${min} to ${max}` };
   };
+}
+
+/** Milliseconds of a unit. */
+const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const durationPattern = /^(?<count>\d{1,9}(?:\.\d{1,3})?)(?<unit>ms|s|m|h|d)$/;
+
+/**
+ * Milliseconds of a duration such as `500ms`, `10s`, `1.5m`, `2h` or `30d`: one decimal number and one
+ * unit. Rounded to a whole millisecond. Undefined when the text is anything else; a bare number is,
+ * because nobody can tell seconds from milliseconds.
+ */
+export function durationMs(text: string): number | undefined {
+  const groups = durationPattern.exec(text)?.groups;
+  if (groups === undefined) {
+    return undefined;
+  }
+  const { count, unit } = groups;
+  // The pattern admits exactly these units.
+  return Math.round(Number(count) * unitMs[unit as keyof typeof unitMs]);
+}
+
+/** A duration in milliseconds within bounds that are written as durations themselves. */
+export function duration(bounds: { shortest?: string; longest: string }): Parser<number> {
+  const { shortest = "0s", longest } = bounds;
+  const limit = durationMs(longest) ?? 0;
+  const least = durationMs(shortest) ?? 0;
+  return (text) => {
+    const ms = durationMs(text);
+    if (ms === undefined) {
+      return { complaint: "is not a number with one of the units ms, s, m, h, d, such as 10s" };
+    }
+    if (ms < least) {
+      return { complaint: `is shorter than ${shortest}` };
+    }
+    return ms <= limit ? { value: ms } : { complaint: `is longer than ${longest}` };
+  };
+}
+
+const unitBytes = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
+
+/** Bytes of a size such as `4MiB`; undefined when the text is anything else, a bare number as well. */
+function sizeOf(text: string): number | undefined {
+  const groups = /^(?<count>\d{1,12})(?<unit>B|KiB|MiB|GiB)$/.exec(text)?.groups;
+  // The pattern admits exactly these units.
+  return groups && Number(groups["count"]) * unitBytes[groups["unit"] as keyof typeof unitBytes];
+}
+
+/** A size in bytes within bounds, which are themselves written as sizes. */
+export function byteCount({ least, most }: { least: string; most: string }): Parser<number> {
+  const min = sizeOf(least) ?? 0;
+  const max = sizeOf(most) ?? 0;
+  return (text) => {
+    const value = sizeOf(text);
+    if (value === undefined) {
+      return {
+        complaint: "is not a whole number with one of the units B, KiB, MiB, GiB, such as 8MiB",
+      };
+    }
+    return value >= min && value <= max
+      ? { value }
+      : { complaint: `is not within ${least} and ${most}` };
+  };
+}
+
+/** The permission bits of a socket, in octal digits; its owner has to be among them. */
+export const fileMode: Parser<number> = (text) => {
+  const mode = /^0?[0-7]{3}$/.test(text) ? Number.parseInt(text, 8) : undefined;
+  if (mode === undefined) {
+    return { complaint: "is no file mode of three octal digits, such as 0660" };
+  }
+  return (mode & 0o600) === 0o600
+    ? { value: mode }
+    : { complaint: "keeps the service's own user out: it begins with 06 or 07" };
+};
+
+/** Web origins that browsers may call from: all, or these, each as a browser writes it. */
+export type Origins = "*" | readonly string[];
+
+/**
+ * `*`, or origins separated by commas: `SCHEME://HOST[:PORT]` and nothing after it. Each comes out
+ * as browsers send it in the `Origin` header (lower case, the scheme's own port left out), so that
+ * a comparison of texts is enough. Any scheme: apps have their own, such as `tauri://localhost`.
+ */
+export const origins: Parser<Origins> = (text) => {
+  if (text === "*") {
+    return { value: "*" };
+  }
+  const found = new Set<string>();
+  for (const [index, part] of text.split(",").entries()) {
+    const origin = originOf(part.trim());
+    if (origin === undefined) {
+      return {
+        complaint:
+          `has a part (number ${index + 1}) that is no origin: write * alone, or origins such as ` +
+          "https://files.example.org,http://localhost:3000 without a path or a slash at the end",
+      };
+    }
+    found.add(origin);
+  }
+  return { value: [...found] };
+};
+
+/** What may be shown of a list of origins: somebody may have pasted a URL with a password. */
+export function showOrigins(text: string): string {
+  return text.replace(/\/\/.*@/s, "//…@");
+}
+
+/** RFC 6454, section 6.1: scheme, host and, unless it is the scheme's own, port. */
+function originOf(text: string): string | undefined {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*]+$/i.test(text)) {
+    return undefined;
+  }
+  const url = URL.parse(text);
+  if (url === null || url.host === "") {
+    return undefined;
+  }
+  // `url.origin` is "null" for schemes that the URL standard does not list.
+  return `${url.protocol}//${url.host}`.toLowerCase();
 }

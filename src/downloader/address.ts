@@ -55,7 +55,7 @@ export function showAddress(url: URL): string {
 }
 
 /** INVALID_ARGUMENT about an address; the example says what a right one looks like. */
-export function wrongAddress(rule: AddressRule, description: string): ServiceError {
+function wrongAddress(rule: AddressRule, description: string): ServiceError {
   const { field, example } = rule;
   return invalid([{ field, description: `${field} ${description}, such as ${example}` }]);
 }

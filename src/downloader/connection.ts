@@ -1,7 +1,7 @@
 import type { ClientRequest } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
 import type { SecureContextOptions } from "node:tls";
-import type { Target } from "./failure.ts";
+import type { Step, Target } from "./failure.ts";
 
 /** Limits of a client and what it reaches the network with. */
 export interface ClientOptions {
@@ -34,9 +34,6 @@ export type NetworkOptions = SecureContextOptions & {
   readonly maxHeaderSize: number;
   readonly lookup?: LookupFunction;
 };
-
-/** How far an exchange has come. A failure is named after the step that it happened in. */
-export type Step = "DNS lookup" | "connect" | "TLS" | "reply";
 
 export const DEFAULT_TIMEOUT_MS = 5_000;
 export const DEFAULT_MAX_REPLY_BYTES = 65_536;

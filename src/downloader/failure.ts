@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../service/error.ts";
 import { showAddress } from "./address.ts";
-import type { Step } from "./connection.ts";
 import { isTimeUp } from "./deadline.ts";
 
 /** Whom a message speaks of, and what it tells people to look at. */
@@ -28,6 +27,9 @@ export interface ReplyHead {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
 }
+
+/** How far an exchange has come. A failure is named after the step that it happened in. */
+export type Step = "DNS lookup" | "connect" | "TLS" | "reply";
 
 const WHILE: Record<Step, string> = {
   "DNS lookup": "looking up the host name",

@@ -1,7 +1,8 @@
 import type { ClientOptions, RawData } from "ws";
 import type { ServiceError } from "../service/error.ts";
-import { type Connection, type NetworkOptions, type Step, watchSteps } from "./connection.ts";
+import { type Connection, type NetworkOptions, watchSteps } from "./connection.ts";
 import { abortable } from "./deadline.ts";
+import type { Step } from "./failure.ts";
 import { type ReplyHead, stepFailure, tooLarge } from "./failure.ts";
 
 /** One message and how its answer is recognised. */

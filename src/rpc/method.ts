@@ -1,111 +1,297 @@
-import type {
-  DescMethod,
-  DescMethodServerStreaming,
-  DescMethodUnary,
-  DescService,
-  Message,
-  MessageShape,
+import {
+  create,
+  type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type DescService,
+  isMessage,
+  type Message,
+  type MessageInitShape,
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-
-/** The protocol that a call came in by; `cli`: none, a command works on the database itself. */
-export type Door = "grpc" | "grpc-web" | "connect" | "rest" | "cli";
-
-/** Reads request headers by lower-case name. gRPC metadata reads the same way. */
-export interface HeaderReader {
-  /** The header's value (several values joined by ", "), or undefined when absent. */
-  get(name: string): string | undefined;
-}
-
-/** What a door knows of one call besides its message. */
-export interface Call {
-  readonly door: Door;
-  readonly header: HeaderReader;
-  /** Aborted when the client goes away, the deadline passes or the server stops. */
-  readonly signal: AbortSignal;
-  /** Identifies the call in logs, in the reply's `x-request-id` and in the history. */
-  readonly requestId: string;
-  /** The client's address without port, such as `127.0.0.1` or `::1`; empty when unknown. */
-  readonly peer: string;
-  /** The name of the token that the call was let in with; set by the auth interceptor. */
-  actor?: string;
-}
-
-/** A reply, or a promise of one where there is something to wait for: most reads have no need to. */
-export type UnaryInvoke = (request: Message, call: Call) => Message | Promise<Message>;
-export type StreamInvoke = (request: Message, call: Call) => AsyncIterable<Message>;
+import {
+  type ConnectRouter,
+  type ContextValues,
+  createMethodImplSpec,
+  createServiceImplSpec,
+  type HandlerContext,
+  type Interceptor,
+  type MethodImplSpec,
+  type StreamRequest,
+  type StreamResponse,
+  type UnaryRequest,
+  type UnaryResponse,
+} from "@connectrpc/connect";
+import type { Call } from "./call.ts";
 
 /**
- * A unary method with all its interceptors around it, as every door calls it. It throws or rejects
- * with a ConnectError and nothing else. A read returns the same message object while its state stands, so
- * doors may keep its encoded bytes by identity.
+ * A unary method with all its interceptors around it, as every door calls it. A read returns the same
+ * message object while its state stands, so doors may keep its encoded bytes by identity.
  */
 export interface UnaryMethod {
   readonly kind: "unary";
   readonly desc: DescMethodUnary;
-  readonly invoke: UnaryInvoke;
+  readonly invoke: (request: Message, call: Call) => Promise<Message>;
 }
 
 /** A server-streaming method, likewise. The iteration ends when `call.signal` is aborted. */
 export interface StreamMethod {
   readonly kind: "server_streaming";
   readonly desc: DescMethodServerStreaming;
-  readonly invoke: StreamInvoke;
+  readonly invoke: (request: Message, call: Call) => AsyncIterable<Message>;
 }
+
+/** A method of the contract, bound to its implementation. */
+export type Method = UnaryMethod | StreamMethod;
+
+/** Registers services, as connectrpc.com/docs/node/implementing-services has it. */
+export type Routes = (router: ConnectRouter) => unknown;
 
 /** Whether a method changes nothing, as its idempotency_level in the contract says: replies may be kept. */
 export function isRead({ idempotency }: DescMethod): boolean {
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }
 
-/** A method of the contract, bound to its implementation. */
-export type Method = UnaryMethod | StreamMethod;
-
 /**
- * Something that stands around every method of every door. It is asked once a method, when the
- * process starts, and so costs nothing at a call where it has nothing to do. It returns `next`
- * itself for such a method.
+ * The methods of all registered services, each with Connect's interceptors folded around it once. The
+ * first interceptor is the outermost, as Connect has it.
+ *
+ * @throws Error for a method that streams its requests: no door here serves one.
  */
-export interface Interceptor {
-  unary(next: UnaryInvoke, desc: DescMethod): UnaryInvoke;
-  serverStreaming(next: StreamInvoke, desc: DescMethod): StreamInvoke;
+export function createMethods(routes: Routes, interceptors: readonly Interceptor[] = []): Method[] {
+  const specs: MethodImplSpec[] = [];
+  const router: ConnectRouter = {
+    handlers: [],
+    service: (service, implementation) => {
+      specs.push(...Object.values(createServiceImplSpec(service, implementation).methods));
+      return router;
+    },
+    rpc: (method, implementation) => {
+      specs.push(createMethodImplSpec(method, implementation));
+      return router;
+    },
+  };
+  routes(router);
+  return specs.map((spec) => bind(spec, interceptors));
 }
 
-/** What a service does for one method: from request message to reply message or messages. */
-export type Handler<M extends DescMethod> =
-  M extends DescMethodUnary<infer I, infer O>
-    ? (request: MessageShape<I>, call: Call) => MessageShape<O> | Promise<MessageShape<O>>
-    : M extends DescMethodServerStreaming<infer I, infer O>
-      ? (request: MessageShape<I>, call: Call) => AsyncIterable<MessageShape<O>>
-      : never;
+function bind(spec: MethodImplSpec, interceptors: readonly Interceptor[]): Method {
+  switch (spec.kind) {
+    case "unary":
+      return bindUnary(spec, interceptors);
+    case "server_streaming":
+      return bindStream(spec, interceptors);
+    default:
+      throw new Error(`${spec.method.toString()}: client streams are not served`);
+  }
+}
 
-/** A handler for each method of a service: a missing one is a compile error. */
-export type Handlers<S extends DescService> = {
-  readonly [Name in keyof S["method"]]: Handler<S["method"][Name]>;
-};
+type Spec<Kind> = Extract<MethodImplSpec, { kind: Kind }>;
+type AnyFn = ReturnType<Interceptor>;
+
+/** A request as interceptors see it. */
+type Requested<R> = R & { readonly call: Call };
 
 /**
- * Binds a service's handlers and puts the interceptors around each, the first one outermost.
- *
- * @throws Error for a method kind that no door here serves.
+ * A unary request whose costly members are made when they are read. They stand on the prototype:
+ * getters on each object would cost 2 µs a call.
  */
-export function bindService<S extends DescService>(
-  service: S,
-  handlers: Handlers<S>,
+class LazyRequest implements UnaryRequest {
+  readonly stream = false;
+  readonly service: DescService;
+  readonly method: DescMethodUnary;
+  readonly message: Message;
+  readonly requestMethod: string;
+  readonly url: string;
+  readonly call: Call;
+
+  constructor(method: DescMethodUnary, message: Message, call: Call) {
+    this.service = method.parent;
+    this.method = method;
+    this.message = message;
+    this.requestMethod = call.requestMethod;
+    this.url = call.url;
+    this.call = call;
+  }
+
+  get header(): Headers {
+    return this.call.requestHeader;
+  }
+
+  get signal(): AbortSignal {
+    return this.call.signal;
+  }
+
+  get contextValues(): ContextValues {
+    return this.call.values;
+  }
+}
+
+/** Likewise a response. */
+class LazyResponse implements UnaryResponse {
+  readonly stream = false;
+  readonly service: DescService;
+  readonly method: DescMethodUnary;
+  readonly message: Message;
+  readonly #call: Call;
+
+  constructor(method: DescMethodUnary, message: Message, call: Call) {
+    this.service = method.parent;
+    this.method = method;
+    this.message = message;
+    this.#call = call;
+  }
+
+  get header(): Headers {
+    return this.#call.responseHeader;
+  }
+
+  get trailer(): Headers {
+    return this.#call.responseTrailer;
+  }
+}
+
+/** Folds interceptors; what they hand on may be a copy, which has own members alone. */
+function fold(innermost: AnyFn, interceptors: readonly Interceptor[]): AnyFn {
+  return interceptors.reduceRight<AnyFn>((next, interceptor) => {
+    const inner: AnyFn = (request) => next(request.stream ? request : revived(request));
+    return interceptor(inner);
+  }, innermost);
+}
+
+function revived(request: UnaryRequest): UnaryRequest {
+  if (request instanceof LazyRequest) return request;
+  return Object.create(LazyRequest.prototype, Object.getOwnPropertyDescriptors(request));
+}
+
+function bindUnary({ method, impl }: Spec<"unary">, interceptors: readonly Interceptor[]): Method {
+  const innermost = async (request: UnaryRequest): Promise<UnaryResponse> => {
+    const { call } = request as Requested<UnaryRequest>;
+    const reply = await impl(request.message, contextOf(request, call));
+    return new LazyResponse(method, whole(method, reply), call);
+  };
+  const next = fold(innermost as AnyFn, interceptors);
+  const invoke = (message: Message, call: Call): Promise<Message> => {
+    const request = new LazyRequest(method, message, call);
+    const reply = next(request).then((response) => response.message as Message);
+    return call.limited ? inTime(reply, call) : reply;
+  };
+  return { kind: "unary", desc: method, invoke };
+}
+
+function bindStream(
+  { method, impl }: Spec<"server_streaming">,
   interceptors: readonly Interceptor[],
-): Method[] {
-  return service.methods.map((desc) => {
-    const handler: unknown = handlers[desc.localName as keyof S["method"]];
-    if (desc.methodKind === "unary") {
-      const innermost = handler as UnaryInvoke;
-      const invoke = interceptors.reduceRight((next, it) => it.unary(next, desc), innermost);
-      return { kind: "unary", desc: desc as DescMethodUnary, invoke };
-    }
-    if (desc.methodKind === "server_streaming") {
-      const innermost = handler as StreamInvoke;
-      const invoke = interceptors.reduceRight((n, it) => it.serverStreaming(n, desc), innermost);
-      return { kind: "server_streaming", desc: desc as DescMethodServerStreaming, invoke };
-    }
-    throw new Error(`${desc.toString()}: client streams are not served`);
-  });
+): Method {
+  const innermost = async (request: StreamRequest): Promise<StreamResponse> => {
+    const { call } = request as Requested<StreamRequest>;
+    const replies = impl(await firstOf(request.message), contextOf(request, call));
+    return {
+      stream: true,
+      service: method.parent,
+      method,
+      message: wholeOnes(method, replies),
+      get header() {
+        return call.responseHeader;
+      },
+      get trailer() {
+        return call.responseTrailer;
+      },
+    };
+  };
+  const next = fold(innermost as AnyFn, interceptors);
+  const open = async (message: Message, call: Call) => {
+    const request: Requested<StreamRequest> = {
+      stream: true,
+      service: method.parent,
+      method,
+      message: only(message),
+      call,
+      requestMethod: call.requestMethod,
+      url: call.url,
+      header: call.requestHeader,
+      signal: call.signal,
+      contextValues: call.values,
+    };
+    const response = await next(request);
+    return (response.message as AsyncIterable<Message>)[Symbol.asyncIterator]();
+  };
+  return { kind: "server_streaming", desc: method, invoke: (m, c) => lazily(() => open(m, c)) };
+}
+
+/** What a handler sees of a request that an interceptor may have changed. */
+function contextOf(request: UnaryRequest | StreamRequest, call: Call): HandlerContext {
+  // Looked at only where an interceptor has replaced it: reading it makes it.
+  const own = Object.getOwnPropertyDescriptor(request, "header")?.value as Headers | undefined;
+  if (own === undefined || own === call.requestHeader) return call;
+  return Object.create(call, {
+    requestHeader: { value: own },
+    signal: { value: request.signal },
+    values: { value: request.contextValues },
+  }) as HandlerContext;
+}
+
+/** Handlers may answer with the members alone. */
+function whole({ output }: DescMethod, reply: MessageInitShape<DescMethod["output"]>): Message {
+  return isMessage(reply) ? reply : create(output, reply);
+}
+
+/** An iterator and not a generator: that would wait several times more for every message. */
+function wholeOnes(
+  method: DescMethod,
+  replies: AsyncIterable<MessageInitShape<DescMethod["output"]>>,
+): AsyncIterable<Message> {
+  const iterator = replies[Symbol.asyncIterator]();
+  const made = (result: IteratorResult<MessageInitShape<DescMethod["output"]>>) =>
+    result.done ? result : { done: false as const, value: whole(method, result.value) };
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => iterator.next().then(made) as Promise<IteratorResult<Message>>,
+      return: async () => {
+        await iterator.return?.();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+function lazily(open: () => Promise<AsyncIterator<Message>>): AsyncIterable<Message> {
+  let opened: Promise<AsyncIterator<Message>> | undefined;
+  let iterator: AsyncIterator<Message> | undefined;
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        if (iterator !== undefined) return iterator.next();
+        opened ??= open();
+        return opened.then((it) => {
+          iterator = it;
+          return it.next();
+        });
+      },
+      return: async () => {
+        const it = iterator ?? (await opened?.catch(() => undefined));
+        await it?.return?.();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+async function firstOf<T>(messages: AsyncIterable<T>): Promise<T> {
+  for await (const message of messages) return message;
+  throw new Error("an interceptor has taken the request away");
+}
+
+async function* only(message: Message): AsyncIterable<Message> {
+  yield message;
+}
+
+/** What a call gives, or the reason why it was ended when that comes first. */
+function inTime<T>(reply: Promise<T>, { signal }: Call): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const end = (): void => reject(signal.reason);
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end, { once: true });
+  reply.then(resolve, reject).finally(() => signal.removeEventListener("abort", end));
+  return promise;
 }

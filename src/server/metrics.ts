@@ -1,124 +1,263 @@
-import { createServer, type Server } from "node:http";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import {
   AggregatorRegistry,
-  type Counter,
-  Counter as CounterOf,
+  Counter,
   collectDefaultMetrics,
-  type Histogram,
-  Histogram as HistogramOf,
+  Gauge,
+  Histogram,
   Registry,
 } from "prom-client";
-import { type Address, formatAddress } from "../config/address.ts";
-import type { CallReport } from "../rpc/interceptor/report.ts";
-import type { Door } from "../rpc/method.ts";
-import { listen } from "./listen.ts";
+import type { Door } from "../rpc/call.ts";
+import type { CallObserver, CallReport } from "../rpc/report.ts";
 
-/** Upper bounds of the histogram, in seconds: from a read from memory to a slow download manager. */
+/** Upper bounds of the histograms, in seconds: from a read from memory to a slow download manager. */
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];
 
-/** Counts calls, for Prometheus. No label holds anything that a client sends. */
+/** Node's own that are named like counters and count nothing. */
+const MISNAMED = ["handles", "requests", "resources"].map((name) => `nodejs_active_${name}_total`);
+
+/** What is measured and not counted: asked whenever somebody reads the metrics. */
+export interface MeasuredState {
+  readonly revision: number;
+  /** Milliseconds since the database has answered, where it is away; 0: it is there. */
+  readonly databaseAwayFor: number;
+  readonly watchers: number;
+  readonly droppedWatchers: number;
+  readonly streamBytes: number;
+  readonly requestBytes: number;
+  readonly sites: readonly MeasuredSite[];
+  readonly endingTokens: number;
+  /** The number of the audit's newest row. */
+  readonly newestAudit: number;
+  /** The checkpoint of the audit that was published last, its hash in hexadecimal. */
+  readonly checkpoint: { readonly seq: number; readonly hash: string } | undefined;
+}
+
+/** A site: its name is an admin's word. */
+export interface MeasuredSite {
+  readonly name: string;
+  readonly up: boolean;
+  /** Revisions that it does not have yet. */
+  readonly lag: number;
+  /** Keys whose values differ there. */
+  readonly drift: number;
+  /** Keys whose values it refused. */
+  readonly refused: number;
+}
+
+/** Measures for Prometheus. No label holds anything that a client sends. */
 export interface Metrics {
-  readonly count: (report: CallReport) => void;
+  readonly observer: CallObserver;
+  /** How long a commit took, in milliseconds. */
+  readonly committed: (duration: number) => void;
+  /** Says where the state is, once there is one. */
+  readonly measure: (state: () => MeasuredState) => void;
   /** @returns the metrics in the Prometheus text format. */
   readonly text: () => Promise<string>;
 }
 
-/** Makes the metrics of this process. */
-export function createMetrics(): Metrics {
+/**
+ * Makes the metrics of this process. Names and labels of calls are those of the gRPC ecosystem, so
+ * that its dashboards and alerts fit, with the protocol that a call came in by as `door`.
+ */
+export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const calls = new CounterOf({
-    name: "mooring_calls_total",
-    help: "Calls that have ended, by protocol, rpc and canonical code.",
-    labelNames: ["door", "method", "code"],
-    registers: [registry],
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  const registers = [registry];
+  const info = new Gauge({
+    name: "mooring_build_info",
+    help: "Always 1; the labels say what runs.",
+    labelNames: ["version", "node"],
+    aggregator: "first",
+    registers,
   });
-  const seconds = new HistogramOf({
-    name: "mooring_call_duration_seconds",
-    help: "How long calls took, by protocol and rpc.",
-    labelNames: ["door", "method"],
+  info.set({ version, node: process.version }, 1);
+  const commits = new Histogram({
+    name: "mooring_store_commit_seconds",
+    help: "How long transactions of the database took, waiting for the lock included.",
     buckets: BUCKETS,
-    registers: [registry],
+    registers,
+  });
+  let state: (() => MeasuredState) | undefined;
+  const gauge = (
+    name: string,
+    help: string,
+    read: (now: MeasuredState) => number,
+    aggregator: "sum" | "max" | "min" = "sum",
+  ): void => {
+    const measured: Gauge = new Gauge({
+      ...{ name, help, aggregator, registers },
+      collect: () => {
+        if (state) measured.set(read(state()));
+      },
+    });
+  };
+  gauge("mooring_revision", "Newest revision of the settings.", (now) => now.revision, "max");
+  gauge(
+    "mooring_database_up",
+    "Whether the database answers; where it does not, reads are served from memory.",
+    (now) => Number(now.databaseAwayFor === 0),
+    "min",
+  );
+  gauge(
+    "mooring_database_last_contact_timestamp_seconds",
+    "When the database has last answered, in seconds since 1970 UTC.",
+    (now) => (Date.now() - now.databaseAwayFor) / 1000,
+    "min",
+  );
+  gauge("mooring_watchers", "Open streams.", (now) => now.watchers);
+  gauge(
+    "mooring_stream_buffered_bytes",
+    "Bytes that wait for watchers that read slowly.",
+    (now) => now.streamBytes,
+  );
+  gauge(
+    "mooring_request_buffered_bytes",
+    "Bytes of requests that are still arriving.",
+    (now) => now.requestBytes,
+  );
+  gauge(
+    "mooring_tokens_ending_soon",
+    "Tokens that hold, end soon, and have no successor.",
+    (now) => now.endingTokens,
+    "max",
+  );
+  gauge(
+    "mooring_audit_newest_row",
+    "Number of the audit's newest row.",
+    (now) => now.newestAudit,
+    "max",
+  );
+  const checkpoint: Gauge<"hash"> = new Gauge({
+    name: "mooring_audit_checkpoint",
+    help: "Number of the row that the last checkpoint of the audit is of; the label has its hash.",
+    ...{ aggregator: "max", registers, labelNames: ["hash"] as const },
+    collect: () => {
+      checkpoint.reset();
+      const published = state?.().checkpoint;
+      if (published !== undefined) checkpoint.set({ hash: published.hash }, published.seq);
+    },
+  });
+  const siteGauge = (
+    name: string,
+    help: string,
+    read: (site: MeasuredSite) => number,
+    aggregator: "min" | "max" = "max",
+  ): void => {
+    const measured: Gauge<"site"> = new Gauge({
+      ...{ name, help, aggregator, registers, labelNames: ["site"] as const },
+      collect: () => {
+        measured.reset();
+        for (const site of state?.().sites ?? []) measured.set({ site: site.name }, read(site));
+      },
+    });
+  };
+  siteGauge("mooring_site_up", "Whether a site answers.", ({ up }) => Number(up), "min");
+  siteGauge("mooring_site_lag_revisions", "Revisions not at a site yet.", ({ lag }) => lag);
+  siteGauge("mooring_site_drift_keys", "Settings that differ at a site.", ({ drift }) => drift);
+  siteGauge("mooring_site_refused_keys", "Settings that a site refused.", ({ refused }) => refused);
+  const dropped: Counter = new Counter({
+    name: "mooring_watchers_dropped_total",
+    help: "Streams that were ended because their clients read too slowly.",
+    registers,
+    collect: () => {
+      dropped.reset();
+      if (state) dropped.inc(state().droppedWatchers);
+    },
   });
   // A worker is asked for its metrics by the process that watches over it: making one listens.
   new AggregatorRegistry();
   AggregatorRegistry.setRegistries(registry);
-  return { count: createCount(calls, seconds), text: () => registry.metrics() };
-}
-
-/** What a call counts into is looked up once for each kind of call. */
-function createCount(
-  calls: Counter<"door" | "method" | "code">,
-  seconds: Histogram<"door" | "method">,
-): Metrics["count"] {
-  const kinds = new Map<DescMethod, Map<string, Kind>>();
-  return ({ desc, call, duration, error }) => {
-    // A success, which is what most calls are, is found without making a name for it.
-    const outcome = error === undefined ? call.door : `${call.door} ${error.code}`;
-    const known = kinds.get(desc)?.get(outcome);
-    const kind = known ?? kindOf(desc, call.door, error);
-    if (known === undefined)
-      kinds.set(desc, new Map([...(kinds.get(desc) ?? []), [outcome, kind]]));
-    kind.calls.inc();
-    kind.seconds.observe(duration / 1000);
+  return {
+    observer: createObserver(registry),
+    committed: (duration) => commits.observe(duration / 1000),
+    measure: (from) => {
+      state = from;
+    },
+    text: () => registry.metrics(),
   };
-
-  function kindOf(desc: DescMethod, door: Door, error: CallReport["error"]): Kind {
-    const labels = { door, method: `${desc.parent.typeName}/${desc.name}` };
-    const code = error === undefined ? "OK" : Code[error.code];
-    return { calls: calls.labels({ ...labels, code }), seconds: seconds.labels(labels) };
-  }
 }
 
-/** What a kind of call counts into. */
+const CALL = ["grpc_type", "grpc_service", "grpc_method", "door"] as const;
+
+/** What a kind of call counts into; looked up once for each kind. */
 interface Kind {
-  readonly calls: Counter.Internal;
-  readonly seconds: Histogram.Internal<never>;
+  readonly started: Counter.Internal;
+  /** Streams last as long as their clients like, which says nothing of the service. */
+  readonly seconds: Histogram.Internal<(typeof CALL)[number]> | undefined;
+  readonly refused: Counter.Internal;
+  /** By canonical code; undefined: OK. */
+  readonly handled: Map<Code | undefined, Counter.Internal>;
+  readonly handledAs: (code: Code | undefined) => Counter.Internal;
+}
+
+function createObserver(registry: Registry): CallObserver {
+  const registers = [registry];
+  const started = new Counter({
+    name: "grpc_server_started_total",
+    help: "Calls that have begun, on every protocol.",
+    labelNames: CALL,
+    registers,
+  });
+  const handled = new Counter({
+    name: "grpc_server_handled_total",
+    help: "Calls that have ended, on every protocol, by canonical code.",
+    labelNames: [...CALL, "grpc_code"],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: "grpc_server_handling_seconds",
+    help: "How long unary calls took, on every protocol.",
+    labelNames: CALL,
+    buckets: BUCKETS,
+    registers,
+  });
+  const refused = new Counter({
+    name: "mooring_refused_tokens_total",
+    help: "Calls that were refused because their token was missing or wrong.",
+    labelNames: ["door"],
+    registers,
+  });
+  const kinds = new Map<DescMethod, Map<Door, Kind>>();
+  const kindOf = (desc: DescMethod, door: Door): Kind => {
+    const known = kinds.get(desc)?.get(door);
+    if (known !== undefined) return known;
+    const unary = desc.methodKind === "unary";
+    const labels = {
+      grpc_type: desc.methodKind,
+      grpc_service: desc.parent.typeName,
+      grpc_method: desc.name,
+      door,
+    };
+    const kind: Kind = {
+      started: started.labels(labels),
+      seconds: unary ? seconds.labels(labels) : undefined,
+      refused: refused.labels({ door }),
+      handled: new Map(),
+      handledAs: (code) =>
+        handled.labels({ ...labels, grpc_code: code === undefined ? "OK" : Code[code] }),
+    };
+    kinds.set(desc, new Map([...(kinds.get(desc) ?? []), [door, kind]]));
+    return kind;
+  };
+  return {
+    started: (desc, { door }) => kindOf(desc, door).started.inc(),
+    ended: ({ desc, call, duration, error }: CallReport) => {
+      const kind = kindOf(desc, call.door);
+      const known = kind.handled.get(error?.code);
+      const count = known ?? kind.handledAs(error?.code);
+      if (known === undefined) kind.handled.set(error?.code, count);
+      count.inc();
+      kind.seconds?.observe(duration / 1000);
+      if (error?.code === Code.Unauthenticated) kind.refused.inc();
+    },
+  };
 }
 
 /** For the process that watches over workers: the sum of all their metrics. */
 export function workerMetrics(): () => Promise<string> {
   const registry = new AggregatorRegistry();
   return () => registry.clusterMetrics();
-}
-
-/** A listening endpoint of metrics. */
-export interface MetricsServer {
-  readonly address: string;
-  close(): void;
-}
-
-/**
- * Serves `GET /metrics`, without a token: it listens at an address of its own.
- *
- * @throws Error naming the address and what to do.
- */
-export async function serveMetrics(
-  at: Address,
-  text: () => Promise<string>,
-): Promise<MetricsServer> {
-  const server: Server = createServer((request, response) => {
-    if (request.url !== "/metrics" || request.method !== "GET") {
-      response
-        .writeHead(404, { "content-type": "text/plain" })
-        .end("metrics are at GET /metrics\n");
-      return;
-    }
-    text().then(
-      (body) =>
-        response.writeHead(200, { "content-type": Registry.PROMETHEUS_CONTENT_TYPE }).end(body),
-      () => response.writeHead(503, { "content-type": "text/plain" }).end("no metrics now\n"),
-    );
-  });
-  server.requestTimeout = 10_000;
-  const address = await listen(server, at, "MOORING_METRICS_LISTEN");
-  return {
-    address: formatAddress(address),
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
 }

@@ -1,11 +1,20 @@
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
+import { umaskFor } from "../http/listen.ts";
 
 /** A worker that ends sooner than this after its start is not replaced at once, in milliseconds. */
 const QUICK_END = 1_000;
 /** How long the replacement of such a worker waits, doubled each time, up to the longest. */
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 10_000;
+
+/**
+ * Set at all, the first keeps glibc from raising it with each large buffer that is freed, and what a
+ * flood of requests has taken goes back to the system (mallopt(3), M_TRIM_THRESHOLD). By the second the
+ * buffers that connections are read into stand apart, and leave no gaps behind (M_MMAP_THRESHOLD). In
+ * bytes.
+ */
+const MALLOC = { MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "32768" };
 
 /** What a worker and its supervisor tell each other. */
 type Message =
@@ -14,6 +23,8 @@ type Message =
 
 export interface SupervisorOptions {
   readonly workers: number;
+  /** Permission bits of Unix sockets, which this process makes for its workers. */
+  readonly socketMode: number;
   readonly onNotice: (event: string, facts: Record<string, unknown>) => void;
 }
 
@@ -26,19 +37,25 @@ export interface Supervisor {
 }
 
 /**
- * Starts worker processes that share the listening sockets: connections go to them in turn
- * (node:cluster, round robin). The first one starts alone, so that a new database is made once and
- * a mistake is said once. A worker that dies is replaced.
+ * Starts worker processes that share the listening sockets, from which each accepts for itself
+ * (decision 0011): a connection is known to nobody but its worker, and ends with it. The first one
+ * starts alone, so that a new database is made once and a mistake is said once. A worker that dies
+ * is replaced.
  *
  * @throws Error when the first worker ends before it serves; it has said why itself.
  */
-export async function startWorkers({ workers, onNotice }: SupervisorOptions): Promise<Supervisor> {
-  cluster.schedulingPolicy = cluster.SCHED_RR;
+export async function startWorkers(options: SupervisorOptions): Promise<Supervisor> {
+  const { workers, socketMode, onNotice } = options;
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   let stopping = false;
   let pause = FIRST_PAUSE;
+  const usual = process.umask(umaskFor(socketMode));
 
-  const start = (): Worker => {
-    const worker = cluster.fork();
+  /** @param speaks see speaksForAll. */
+  const start = (speaks: boolean): Worker => {
+    process.umask(usual);
+    const worker = cluster.fork({ ...MALLOC, [ROLE]: speaks ? SPEAKER : "" });
+    process.umask(umaskFor(socketMode));
     const started = performance.now();
     worker.on("exit", (code, signal) => {
       if (stopping) return;
@@ -52,14 +69,14 @@ export async function startWorkers({ workers, onNotice }: SupervisorOptions): Pr
         delay,
       });
       setTimeout(() => {
-        if (!stopping) start();
+        if (!stopping) start(speaks);
       }, delay);
     });
     return worker;
   };
 
-  const address = await firstReady(start());
-  const others = Array.from({ length: workers - 1 }, start);
+  const address = await firstReady(start(true));
+  const others = Array.from({ length: workers - 1 }, () => start(false));
   await Promise.all(others.map(firstReady));
   return {
     address,
@@ -84,6 +101,16 @@ async function firstReady(worker: Worker): Promise<string> {
 
 /** For a worker: whether this process is one. */
 export const isWorker = cluster.isWorker;
+
+/** Tells a worker whether it speaks for all. */
+const ROLE = "WORKER_ROLE";
+const SPEAKER = "speaker";
+
+/**
+ * Whether this process logs what every worker notices alike, such as a changed settings file: one of
+ * the workers does, or the only process.
+ */
+export const speaksForAll = !cluster.isWorker || process.env[ROLE] === SPEAKER;
 
 /** For a worker: tells the supervisor that it serves. */
 export function reportReady(address: string): void {

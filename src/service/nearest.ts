@@ -1,3 +1,5 @@
+import { distance } from "fastest-levenshtein";
+
 /** Longest part of an asked name that is compared; names have at most 64 code points. */
 const COMPARED = 64;
 
@@ -41,20 +43,6 @@ function distanceOf(asked: string, candidate: string): number | undefined {
   if (prefix && Math.min(asked.length, candidate.length) >= 2) return 0.5;
   const longest = Math.max(asked.length, candidate.length);
   const allowed = Math.max(1, Math.floor(longest / 3));
-  const distance = editDistance(asked, candidate);
-  return distance <= allowed && distance < longest ? distance : undefined;
-}
-
-/** Letters to insert, delete or replace (Levenshtein); one row of the table at a time. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 0; i < a.length; i += 1) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; j += 1) {
-      const replaced = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+  const edits = distance(asked, candidate);
+  return edits <= allowed && edits < longest ? edits : undefined;
 }

@@ -7,13 +7,46 @@ import { ServiceError, unavailable } from "./error.ts";
 export function writeFailure(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   const code = error.failure === "full" ? Code.ResourceExhausted : Code.Unavailable;
-  return new ServiceError(code, `nothing was saved: ${error.message}`, { cause: error });
+  const what =
+    error.failure === "unsure"
+      ? "whether this was saved is not known, read it before you try again"
+      : "nothing was saved";
+  return new ServiceError(code, `${what}: ${error.message}`, { cause: error });
 }
 
-/** A failed read of what is not in memory, likewise: UNAVAILABLE. */
-export function readFailure(error: unknown): unknown {
+/** It can't be known whether a right still holds: UNAVAILABLE. */
+export function freshFailure(error: StoreError): ServiceError {
+  return unavailable(
+    `whether this token still holds can't be known at the moment: ${error.message}`,
+    error,
+  );
+}
+
+/** A change is saved, and it can't be known whether every instance goes by it: UNAVAILABLE. */
+export function seenFailure(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
-  return unavailable(`the history cannot be read: ${error.message}`, error);
+  return unavailable(
+    `it was saved, but another instance may still accept the old token: ${error.message}`,
+    error,
+  );
+}
+
+/** What is not in memory. */
+type Kept = "history" | "audit";
+
+/** A failed read of it, likewise: UNAVAILABLE. */
+export function readFailure(error: unknown, what: Kept = "history"): unknown {
+  if (!(error instanceof StoreError)) return error;
+  return unavailable(`the ${what} cannot be read: ${error.message}`, error);
+}
+
+/** A read of the history or the audit, whose failure is told as {@link readFailure} tells it. */
+export async function told<T>(reading: Promise<T>, what?: Kept): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    throw readFailure(error, what);
+  }
 }
 
 /** What the history is read by. */
@@ -22,15 +55,8 @@ export type HistoryStore = Pick<
   "oldestRevision" | "listRevisions" | "commits" | "changesBetween"
 >;
 
-/** A store's history whose failures are told as {@link readFailure} tells them. */
+/** A store's history whose failures are told likewise. */
 export function explained(store: HistoryStore): HistoryStore {
-  const told = async <T>(reading: Promise<T>): Promise<T> => {
-    try {
-      return await reading;
-    } catch (error) {
-      throw readFailure(error);
-    }
-  };
   return {
     oldestRevision: () => told(store.oldestRevision()),
     listRevisions: (filter) => told(store.listRevisions(filter)),

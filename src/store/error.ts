@@ -3,9 +3,12 @@
  * - `unusable`: no database of ours can be had at this place (start only).
  * - `busy`: another program holds the lock longer than we wait.
  * - `full`: the disk is full.
- * - `failed`: reading or writing failed; the file or the disk needs a look.
+ * - `away`: there is no server at the moment, and it says so: nobody else has one either.
+ * - `unsure`: the server did not answer, or the connection to it was lost. Others may reach it, and
+ *   what was asked of it may have been done.
+ * - `failed`: reading or writing failed; the file, the disk or the server needs a look.
  */
-export type StoreFailure = "unusable" | "busy" | "full" | "failed";
+export type StoreFailure = "unusable" | "busy" | "full" | "away" | "unsure" | "failed";
 
 /** A failure of the store, with one sentence that says what to do. */
 export class StoreError extends Error {
@@ -16,45 +19,4 @@ export class StoreError extends Error {
     super(message, cause === undefined ? {} : { cause });
     this.failure = failure;
   }
-
-  /**
-   * Reads a result code of SQLite (https://sqlite.org/rescode.html) or of the file system.
-   *
-   * @param place the database's path, for the message.
-   */
-  static fromSqlite(error: unknown, place: string): StoreError {
-    const code = errorCode(error);
-    const [failure, text] = explain(code);
-    return new StoreError(failure, `the database ${place} ${text}`, error);
-  }
-}
-
-function errorCode(error: unknown): string {
-  if (error instanceof Error && "code" in error && typeof error.code === "string")
-    return error.code;
-  return "";
-}
-
-function explain(code: string): [StoreFailure, string] {
-  if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED"))
-    return [
-      "busy",
-      "is locked by another program: close it there (a backup, a database browser), then try again",
-    ];
-  if (code === "SQLITE_FULL" || code === "ENOSPC" || code === "SQLITE_IOERR_SHMSIZE")
-    return ["full", "cannot grow, because its disk is full: free some space, then try again"];
-  if (code.startsWith("SQLITE_READONLY") || code === "EROFS")
-    return ["failed", "is read-only: give this process the right to write the file and its folder"];
-  if (code.startsWith("SQLITE_CANTOPEN") || code === "EACCES" || code === "EPERM")
-    return [
-      "failed",
-      "cannot be opened: give this process the right to read and write the file and its folder",
-    ];
-  if (code === "SQLITE_NOTADB")
-    return ["failed", "is no SQLite database (or an encrypted one): restore it from a backup"];
-  if (code.startsWith("SQLITE_CORRUPT"))
-    return ["failed", "is damaged: stop the service and restore the file from a backup"];
-  if (code.startsWith("SQLITE_IOERR"))
-    return ["failed", `could not be read or written (${code}): check the disk it is on`];
-  return ["failed", `failed${code === "" ? "" : ` (${code})`}`];
 }

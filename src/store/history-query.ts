@@ -1,5 +1,4 @@
-import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
-import { SEGMENT } from "./migration.ts";
+import type { Expression, Kysely, Transaction } from "kysely";
 import { changeFromRow, revisionFromRow } from "./row.ts";
 import type { Database } from "./schema.ts";
 import type {
@@ -51,7 +50,14 @@ export async function readCommits(
   }));
 }
 
-export async function readRevisions(db: Db, filter: RevisionFilter): Promise<RevisionSummary[]> {
+/** The query for the revisions that changed a key: each dialect has its own index for it. */
+export type RevisionsOf = (db: Db, key: string) => Expression<number>;
+
+export async function readRevisions(
+  db: Db,
+  filter: RevisionFilter,
+  revisionsOf: RevisionsOf,
+): Promise<RevisionSummary[]> {
   const { before, key, actor, since, until, limit } = filter;
   let query = db.selectFrom("revision").selectAll();
   if (before !== undefined) query = query.where("revision", "<", before);
@@ -61,9 +67,9 @@ export async function readRevisions(db: Db, filter: RevisionFilter): Promise<Rev
   if (key !== undefined) query = query.where("revision", "in", revisionsOf(db, key));
   const rows = await query.orderBy("revision", "desc").limit(limit).execute();
   if (rows.length === 0) return [];
-  const keys = await db
+  const changes = await db
     .selectFrom("change")
-    .select(["revision", "key"])
+    .select(["revision", "key", "old_definition", "new_definition"])
     .where(
       "revision",
       "in",
@@ -71,43 +77,15 @@ export async function readRevisions(db: Db, filter: RevisionFilter): Promise<Rev
     )
     .orderBy("key")
     .execute();
-  const byRevision = Map.groupBy(keys, (row) => Number(row.revision));
+  const byRevision = Map.groupBy(changes, (row) => Number(row.revision));
   return rows.map((row) => ({
     ...revisionFromRow(row),
-    keys: (byRevision.get(Number(row.revision)) ?? []).map((change) => change.key),
+    changes: (byRevision.get(Number(row.revision)) ?? []).map((change) => ({
+      key: change.key,
+      oldDefinition: change.old_definition,
+      newDefinition: change.new_definition,
+    })),
   }));
-}
-
-/** The revisions that changed a key: one look into the index for each segment of the history. */
-function revisionsOf(db: Db, key: string) {
-  const segmentOf = (revision: RawBuilder<unknown>) =>
-    sql<number>`${revision} / ${sql.lit(SEGMENT)}`;
-  const ends = db
-    .selectFrom("revision as newest")
-    .select(segmentOf(sql`max(newest.revision)`).as("number"))
-    .select((eb) =>
-      eb
-        .selectFrom("revision as oldest")
-        .select(segmentOf(sql`min(oldest.revision)`).as("number"))
-        .as("last"),
-    );
-  return (
-    db
-      .withRecursive("segment(number, last)", (cte) =>
-        ends.unionAll(
-          cte
-            .selectFrom("segment")
-            .select((eb) => [eb("number", "-", 1).as("number"), "last"])
-            .whereRef("number", ">", "last"),
-        ),
-      )
-      // SQLite keeps the order of a cross join: the segments first, then the key in each of them.
-      .selectFrom("segment")
-      .crossJoin("change")
-      .select("change.revision")
-      .where((eb) => eb(segmentOf(sql.ref("change.revision")), "=", eb.ref("segment.number")))
-      .where("change.key", "=", key)
-  );
 }
 
 /** The first and the last change of each key in the range, put together. */

@@ -1,35 +1,44 @@
 import type { Kysely, Transaction } from "kysely";
-import { Migrator } from "kysely/migration";
+import { type Migration, Migrator } from "kysely/migration";
 import { StoreError } from "./error.ts";
-import { migrations } from "./migration.ts";
 import type { Database } from "./schema.ts";
 
+/** The schema's steps, in the order of their names. */
+export type Migrations = Readonly<Record<string, Migration>>;
+
 /**
- * Brings the schema up to date, inside a transaction that takes the write lock first, so that two
- * processes may start at once.
+ * Brings the schema up to date, inside one transaction, so that several processes may start at once.
  *
- * @throws StoreError when a newer program has written the database, or a step fails.
+ * @param lock takes what lets only one of them do so, where beginning the transaction does not.
+ * @throws StoreError when a newer program has written the database; else what the database throws.
  */
-export async function migrate(db: Kysely<Database>, place: string): Promise<void> {
-  const error = await db
-    .transaction()
-    .execute(run)
-    .catch((failure: unknown) => failure);
-  if (error === undefined) return;
-  if (error instanceof Error && error.message.includes("previously executed migration"))
+export async function migrate(
+  db: Kysely<Database>,
+  place: string,
+  migrations: Migrations,
+  lock?: (transaction: Transaction<Database>) => Promise<unknown>,
+): Promise<void> {
+  try {
+    await db.transaction().execute(async (transaction) => {
+      await lock?.(transaction);
+      await run(transaction, migrations);
+    });
+  } catch (error) {
+    if (!(error instanceof Error && error.message.includes("previously executed migration")))
+      throw error;
     throw new StoreError(
       "unusable",
       `the database ${place} was written by a newer Mooring than this one: update this program, or use another database`,
       error,
     );
-  throw StoreError.fromSqlite(error, place);
+  }
 }
 
 /** The migrator is handed the transaction: one of its own would begin after it has looked. */
-async function run(transaction: Transaction<Database>): Promise<void> {
+async function run(transaction: Transaction<Database>, migrations: Migrations): Promise<void> {
   const migrator = new Migrator({
     db: transaction,
-    provider: { getMigrations: async () => migrations },
+    provider: { getMigrations: async () => ({ ...migrations }) },
     migrationTableName: "migration",
     migrationLockTableName: "migration_lock",
   });

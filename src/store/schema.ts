@@ -1,4 +1,7 @@
 import type { Generated, Insertable, Selectable } from "kysely";
+import type { AccessDatabase } from "./access-schema.ts";
+import type { AuditDatabase } from "./audit-schema.ts";
+import type { SiteDatabase } from "./site-schema.ts";
 
 /** A stored setting. Known keys have a row only once somebody set them. */
 export interface SettingTable {
@@ -51,7 +54,7 @@ export interface MetaTable {
   value: string;
 }
 
-export interface Database {
+export interface Database extends SiteDatabase, AccessDatabase, AuditDatabase {
   setting: SettingTable;
   revision: RevisionTable;
   change: ChangeTable;

@@ -5,7 +5,7 @@ import type { Database } from "./schema.ts";
 import type { StoredDelta, StoredSetting, StoredState } from "./setting-store.ts";
 
 /** Revisions that a delta carries with all their changes at most. */
-const MAX_COMMITS = 1_000;
+export const MAX_COMMITS = 1_000;
 
 type Db = Kysely<Database> | Transaction<Database>;
 
@@ -56,13 +56,8 @@ export async function readDelta(db: Db, after: number): Promise<StoredDelta | un
   };
 }
 
-/** Writes values as they are; the revision stays. What has another revision now is left alone. */
+/** Writes values as they are; the revision stays. */
 export async function rewriteValues(db: Db, settings: readonly StoredSetting[]): Promise<void> {
-  for (const { key, value, revision } of settings)
-    await db
-      .updateTable("setting")
-      .set({ value })
-      .where("key", "=", key)
-      .where("revision", "=", revision)
-      .execute();
+  for (const { key, value } of settings)
+    await db.updateTable("setting").set({ value }).where("key", "=", key).execute();
 }

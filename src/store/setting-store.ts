@@ -1,3 +1,5 @@
+import type { AuditEntry } from "./audit-store.ts";
+
 /** A setting as the store keeps it. */
 export interface StoredSetting {
   readonly key: string;
@@ -82,9 +84,12 @@ export interface RevisionFilter {
   readonly limit: number;
 }
 
-/** A revision with the keys that it changed. */
+/** What was changed, without the values. */
+export type ChangedKey = Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">;
+
+/** A revision with what it changed, by key. */
 export interface RevisionSummary extends StoredRevision {
-  readonly keys: readonly string[];
+  readonly changes: readonly ChangedKey[];
 }
 
 /** How much of the history is kept. */
@@ -100,6 +105,8 @@ export interface StoredWrite {
   readonly revisions: readonly RevisionCommit[];
   readonly upserts: readonly StoredSetting[];
   readonly deletes: readonly string[];
+  /** What the audit says of it. */
+  readonly audit: readonly AuditEntry[];
 }
 
 /** A write transaction: it holds the write lock, so nobody else commits while it is open. */
@@ -117,15 +124,30 @@ export interface SettingTransaction {
  * Each implementation passes the contract suite in test/store.
  */
 export interface SettingStore {
-  /** A random id of this database: revisions of two databases are told apart by it. */
+  /**
+   * A random id of this database: revisions of two databases are told apart by it. Another one after
+   * a standby was promoted, which may use numbers again.
+   */
   readonly databaseId: string;
   /** A random key of this database, for the hashes that stand for secrets in its history. */
   readonly fingerprintKey: Buffer;
   /**
-   * Whether another connection has committed since the last call of load, delta or transact.
-   * Synchronous and cheap: it is asked at every call that carries a token.
+   * Whether another connection may have committed since the last call of load, delta or transact.
+   * Synchronous and cheap: it is asked at every call that carries a token. It is true soon after such
+   * a commit, and at the latest when seenEverywhere has resolved for it.
    */
   changedElsewhere(): boolean;
+  /**
+   * Has somebody told as soon as changedElsewhere turns true, where the database tells that; others
+   * ask now and then. There is one listener.
+   */
+  onNews(listener: () => void): void;
+  /**
+   * Resolves when no other process can go by an older revision without changedElsewhere being true
+   * there: what ends a right has ended it everywhere then. Waits for a second at most, unless another
+   * process is in trouble.
+   */
+  seenEverywhere(revision: number): Promise<void>;
   load(): Promise<StoredState>;
   /** What was committed after a revision, or undefined when only a full load can tell. */
   delta(after: number): Promise<StoredDelta | undefined>;
@@ -134,6 +156,13 @@ export interface SettingStore {
    * nothing is written. Waits up to a few seconds for another process's lock.
    */
   transact<T>(work: (transaction: SettingTransaction) => Promise<T>): Promise<T>;
+  /**
+   * Milliseconds since the database has last answered, where it does not answer at the moment, so that
+   * what is in memory may be older than what is stored; 0: it answers.
+   */
+  awayFor(): number;
+  /** What somebody who runs the site should know though all works; undefined: nothing. */
+  note(): string | undefined;
   /** The oldest revision that the history has; 0: none. */
   oldestRevision(): Promise<number>;
   /** A page of the history, newest first. */
@@ -146,10 +175,29 @@ export interface SettingStore {
    */
   changesBetween(after: number, upTo: number): Promise<readonly StoredChange[]>;
   /**
-   * Rewrites stored values as they are, without a revision: for sealing them anew. A setting that has
-   * changed since it was read is left alone.
+   * Rewrites values as they are stored, without a revision: for sealing them anew. The files have what
+   * stood there until eraseReplaced.
+   *
+   * @param change gets all settings, in a write transaction, and gives those whose value is another.
+   * @returns what is stored then.
    */
-  rewrite(settings: readonly StoredSetting[]): Promise<void>;
+  rewrite(
+    change: (settings: readonly StoredSetting[]) => readonly StoredSetting[],
+  ): Promise<StoredState>;
+  /**
+   * Takes out of the files what a rewrite, of any process at any time, has replaced.
+   *
+   * @returns why it may still be read there, as a sentence for a person; undefined: it is gone.
+   */
+  eraseReplaced(): Promise<string | undefined>;
+  /**
+   * Lets one process at a time do what is to be done now and then.
+   *
+   * @param interval milliseconds, of any process's clock, before the task's turn comes again.
+   * @param now milliseconds since 1970 UTC.
+   * @returns whether it is this caller's turn.
+   */
+  claimTurn(task: string, interval: number, now: number): Promise<boolean>;
   /**
    * Forgets the oldest revisions beyond the retention, at most `step` of them; the newest always
    * stays, and what stays has no gap.

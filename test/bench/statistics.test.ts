@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { median, quantile, ratioOf } from "../../bench/statistics.ts";
+import { differenceOf, median, quantile, ratioOf } from "../../bench/statistics.ts";
 
 describe("figures over several rounds", () => {
   it("takes the middle, or the mean of the two middle ones", () => {
@@ -19,6 +19,11 @@ describe("figures over several rounds", () => {
       median: 0.9,
       lowest: 0.9,
       highest: 0.91,
+    });
+    expect(differenceOf([12, 22, 33], [10, 20, 30])).toEqual({
+      median: 2,
+      lowest: 2,
+      highest: 3,
     });
   });
 });

@@ -200,15 +200,13 @@ describe("import", () => {
   });
 
   test("refuses what is too large, and says so", async () => {
-    const many = Array.from({ length: 80 }, (_, at) => ({
+    const many = Array.from({ length: 140 }, (_, at) => ({
       key: `k${at}`,
       value: "x".repeat(64_000),
     }));
     const { code, err } = await cli(["import", "-"], { stdin: backup(...many) });
     expect(code).toBe(1);
-    expect(err).toContain("the request is larger than 4194304 bytes");
-    const larger = await cli(["import", "-"], { stdin: backup(...many, ...many) });
-    expect(larger).toMatchObject({ code: 1, err: expect.stringContaining("8388608 bytes") });
+    expect(err).toContain("8388608 bytes");
   });
 
   test("ends with 3 when there is no such file", async () => {
@@ -235,7 +233,7 @@ describe("import", () => {
 });
 
 const backups = join(import.meta.dirname, "../../../shared/facts/backups");
-describe.skipIf(!existsSync(backups))("a backup file of the web page", () => {
+describe.skipIf(!existsSync(backups))("a backup file of the web page (needs ../shared)", () => {
   test.each([
     ["plain.json", undefined],
     ["encrypted.json", "correct horse"],

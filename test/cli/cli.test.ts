@@ -1,7 +1,6 @@
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { commandHelp, runCli } from "../../src/cli/cli.ts";
-import { commands } from "../../src/cli/command-list.ts";
+import { commandHelp, commands, runCli } from "../../src/cli/cli.ts";
 import { run, start } from "./world.ts";
 
 describe("help", () => {

@@ -1,14 +1,18 @@
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import { ServerCredentials, status } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { GetSettingResponseSchema } from "../../gen/mooring/v1/setting_service_pb.js";
-import { readServiceAddress } from "../../src/cli/service-address.ts";
+import { readServiceAddress } from "../../src/cli/connection.ts";
+import { needs } from "../downloader/program.ts";
 import { failure, startFake } from "./fake-service.ts";
 import { PROGRAM, startService } from "./service.ts";
 import { run } from "./world.ts";
@@ -23,21 +27,24 @@ describe("the address", () => {
   const read = (flag?: string, variable?: string) => readServiceAddress({ flag, variable }, "/srv");
 
   test.each([
-    ["files.example:5244", "dns:files.example:5244", false],
-    [":80", "dns:127.0.0.1:80", false],
-    ["[::1]:5244", "ipv6:[::1]:5244", false],
-    ["unix:run/mooring.sock", "unix:/srv/run/mooring.sock", false],
-    ["https://files.example", "dns:files.example:443", true],
-    ["http://[::1]:8443/", "ipv6:[::1]:8443", false],
-    ["http://files.example:8080", "dns:files.example:8080", false],
-  ])("%s is called as %s", (text, target, secure) => {
-    expect(read(text)).toMatchObject({ target, secure });
+    ["files.example:5244", "http://files.example:5244"],
+    [":80", "http://127.0.0.1:80"],
+    ["[::1]:5244", "http://[::1]:5244"],
+    ["https://files.example", "https://files.example"],
+    ["http://[::1]:8443/", "http://[::1]:8443"],
+    ["http://files.example:8080", "http://files.example:8080"],
+  ])("%s is called as %s", (text, url) => {
+    expect(read(text)).toMatchObject({ url });
+  });
+
+  test("may be a socket, whose path starts from the working folder", () => {
+    expect(read("unix:run/mooring.sock")).toMatchObject({ socket: "/srv/run/mooring.sock" });
   });
 
   test("comes from the flag, else the variable, else it is the one of a fresh service", () => {
-    expect(read("a:1", "b:2").target).toBe("dns:a:1");
-    expect(read(undefined, "b:2").target).toBe("dns:b:2");
-    expect(read(undefined, " ").target).toBe("dns:127.0.0.1:5244");
+    expect(read("a:1", "b:2").url).toBe("http://a:1");
+    expect(read(undefined, "b:2").url).toBe("http://b:2");
+    expect(read(undefined, " ").url).toBe("http://127.0.0.1:5244");
   });
 
   test.each([
@@ -127,6 +134,33 @@ describe("a service that does not answer", () => {
     expect({ code, err }).toEqual({ code: 6, err: "mooring get: the service is starting\n" });
   });
 
+  test.each([
+    ["", "speaks no HTTP/2"],
+    ["https://", "speaks no TLS"],
+  ])("is told from another server at %slocalhost", async (scheme, reason) => {
+    const server = createServer((_request, response) => response.end("hello"));
+    const address = `${scheme}localhost:${await listen(server)}`;
+    const ended = await ask({ MOORING_TOKEN: "t", MOORING_ADDRESS: address });
+    server.close();
+    expect(ended).toMatchObject({ code: 6, err: expect.stringContaining(reason) });
+  });
+
+  test.each(["", "https://"])("at %slocalhost does not keep the program", async (scheme) => {
+    const server = createTcpServer();
+    const address = `${scheme}localhost:${await listen(server)}`;
+    const env = { ...process.env, MOORING_TOKEN: "t", MOORING_ADDRESS: address };
+    const args = [PROGRAM, "get", "x", "--timeout", "500ms"];
+    const ended = promisify(execFile)(process.execPath, args, { env, timeout: 20_000 });
+    const failure: unknown = await ended.catch((error: unknown) => error);
+    server.close();
+    expect(failure).toMatchObject({ code: 6, killed: false });
+  });
+
+  async function listen(server: Server): Promise<number> {
+    await once(server.listen(0, "localhost"), "listening");
+    return (server.address() as AddressInfo).port;
+  }
+
   test("that is no Mooring is called so", async () => {
     const fake = await startFake({});
     const { code, err } = await ask(fake.env);
@@ -145,8 +179,9 @@ test("a service on a socket of the file system is called there", async () => {
   expect({ code, out }).toEqual({ code: 0, out: "OpenList\n" });
 });
 
-const openssl = spawnSync("openssl", ["version"]).error === undefined;
-describe.skipIf(!openssl)("over TLS (with the program openssl)", () => {
+describe("over TLS", () => {
+  beforeEach(needs("openssl"));
+
   test("a service is called when its certificate is trusted, and only then", async () => {
     const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
     const options = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${certificate}`;
@@ -171,7 +206,9 @@ describe.skipIf(!openssl)("over TLS (with the program openssl)", () => {
     expect(refused).toMatchObject({
       code: 6,
       stdout: "",
-      stderr: expect.stringContaining("certificate"),
+      stderr: expect.stringMatching(
+        /the certificate of https:\/\/localhost:\d+ is not trusted: self.signed certificate.*NODE_EXTRA_CA_CERTS/,
+      ),
     });
   });
 });
@@ -196,9 +233,9 @@ test("a value arrives as it is, however long", async () => {
 });
 
 test("every variable that the commands read is known to the service as theirs", async () => {
-  const { cliVariables } = await import("../../src/cli/variable.ts");
+  const { cliVariables } = await import("../../src/cli/world.ts");
   const folderOf = new URL("../../src/cli/", import.meta.url);
-  const text = ["connection.ts", "passphrase.ts"]
+  const text = ["connection.ts", "secret.ts"]
     .map((name) => readFileSync(new URL(name, folderOf), "utf8"))
     .join("");
   const read = text.matchAll(/const \{ ([A-Z_, ]+) \} = world\.env/g);

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { commands } from "../../src/cli/command-list.ts";
-import { exitMeanings } from "../../src/cli/exit-code.ts";
-import { flags, sharedFlags } from "../../src/cli/flag.ts";
-import { cliVariables } from "../../src/cli/variable.ts";
+import { flags, sharedFlags } from "../../src/cli/argument.ts";
+import { commands } from "../../src/cli/cli.ts";
+import { exitMeanings } from "../../src/cli/failure.ts";
+import { cliVariables } from "../../src/cli/world.ts";
 
 const doc = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
 

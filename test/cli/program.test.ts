@@ -1,7 +1,8 @@
-import { execFile, spawn, spawnSync } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { needs } from "../downloader/program.ts";
 import { PROGRAM, type Service, startService } from "./service.ts";
 
 let service: Service;
@@ -62,8 +63,9 @@ describe("the program", () => {
   });
 });
 
-const script = spawnSync("script", ["--version"]).error === undefined;
-describe.skipIf(!script)("on a real terminal (by the program script)", () => {
+describe("on a real terminal", () => {
+  beforeEach(needs("script"));
+
   /** Runs a command on a pseudo-terminal and types lines into it, each after a question. */
   async function onTerminal(command: string, answers: string[]): Promise<string> {
     const line = `stty cols 60 2>/dev/null; ${MOORING} ${command}; echo "exit $?"`;

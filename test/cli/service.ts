@@ -4,10 +4,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { builtProgram } from "../built.ts";
 import { type Ended, type Given, run } from "./world.ts";
 
 /** The program's own file. */
-export const PROGRAM = join(import.meta.dirname, "../../src/main.ts");
+export const PROGRAM = await builtProgram();
 
 export const TOKEN = "token-of-the-tests-0123456789abcdef";
 

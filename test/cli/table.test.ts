@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutToWidth, displayWidth } from "../../src/cli/display-width.ts";
 import { printableJson, printableLine, printableText } from "../../src/cli/printable.ts";
-import { renderTable } from "../../src/cli/table.ts";
+import { cutToWidth, displayWidth, renderTable } from "../../src/cli/table.ts";
 
 describe("the width of a line", () => {
   test.each([

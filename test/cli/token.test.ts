@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Service, startService, TOKEN } from "./service.ts";
@@ -42,6 +42,33 @@ describe("token", () => {
     expect(out).toMatch(/^mooring-[\w-]{43}\n$/);
     expect((await cli(["list"])).code).toBe(5);
     expect((await cli(["list"], { env: { MOORING_TOKEN: out.trim() } })).code).toBe(0);
+  });
+
+  test("reset writes the new token to the file that the old one is read from", async () => {
+    const file = join(service.folder, "token-file");
+    await writeFile(file, TOKEN);
+    const env = { MOORING_TOKEN: "", MOORING_TOKEN_FILE: file };
+    const ended = await cli(["token", "reset", "--output", "token-file"], { env });
+    expect(ended).toMatchObject({ code: 0, out: "" });
+    expect(await readFile(file, "utf8")).toMatch(/^mooring-[\w-]{43}\n$/);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await cli(["list"], { env })).code).toBe(0);
+  });
+
+  test("reset changes nothing when its file can't be made", async () => {
+    const ended = await cli(["token", "reset", "--output", "/nowhere/token"]);
+    expect(ended).toMatchObject({ code: 3, out: "" });
+    expect((await cli(["list"])).code).toBe(0);
+    expect((await cli(["token", "show", "--output", "x"])).code).toBe(2);
+  });
+
+  test("that a shell has taken out of its file is missed with an explanation", async () => {
+    const file = join(service.folder, "emptied");
+    await writeFile(file, "");
+    const env = { MOORING_TOKEN: "", MOORING_TOKEN_FILE: file };
+    const { code, err } = await cli(["token", "reset"], { env });
+    expect(code).toBe(2);
+    expect(err).toContain("a shell empties the file");
   });
 
   test("reset says on a terminal what it breaks, and asks", async () => {
@@ -126,7 +153,8 @@ describe("--database", () => {
 
   test.each([
     ["a file that does not exist", ["list", "--database", "nowhere.db"], 3],
-    ["another kind of database", ["list", "--database", "postgres://user:secret@host/x"], 2],
+    ["another kind of database", ["list", "--database", "mysql://user:secret@host/x"], 2],
+    ["a server that is not there", ["list", "--database", "postgres://u:secret@127.0.0.1:9/x"], 1],
     ["an address beside it", ["list", "--database", "mooring.db", "--address", "a:1"], 2],
     ["a watch", ["watch", "--database", "mooring.db"], 2],
   ])("ends in order for %s", async (_what, args, code) => {

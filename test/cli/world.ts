@@ -1,6 +1,7 @@
 import { PassThrough, Writable } from "node:stream";
 import { runCli } from "../../src/cli/cli.ts";
 import type { OutputStream, World } from "../../src/cli/world.ts";
+import { databases } from "../../src/database.ts";
 import { openOffline } from "../../src/offline.ts";
 
 /** How a command is run; the rest is an empty environment and no terminal. */
@@ -51,6 +52,7 @@ export function start(args: readonly string[], given: Given = {}) {
     stdout: collector(out, terminal),
     stderr: collector(err, terminal, onAsked),
     openOffline,
+    databases,
     now: Date.now,
     random: () => 0.5,
     pause: async () => undefined,

@@ -20,13 +20,33 @@ test("without flags and variables the defaults hold", () => {
     logLevel: "info",
     logFormat: "auto",
     shutdownGraceMs: 10_000,
+    family: "openlist",
     driversDir: undefined,
     driversEnabled: undefined,
     metricsListen: undefined,
     settingsFile: undefined,
     historyRevisions: 10_000,
+    auditRows: 500_000,
+    auditAgeMs: 400 * 86_400_000,
     historyAgeMs: 365 * 86_400_000,
     secretKeys: [],
+    bodyTimeoutMs: 30_000,
+    maxStreams: 256,
+    maxConnections: 10_000,
+    maxConnectionsPerPeer: 1_000,
+    maxBuffered: 64 * 1024 ** 2,
+    maxBody: 8 * 1024 ** 2,
+    maxValue: 1024 ** 2,
+    maxHeaders: 64 * 1024,
+    streamBuffer: 4 * 1024 ** 2,
+    streamBufferTotal: 64 * 1024 ** 2,
+    reflection: "on",
+    trustedProxies: [],
+    tls: undefined,
+    wrongTokens: 10,
+    socketMode: 0o600,
+    integrityCheck: "auto",
+    console: "on",
     workers: 1,
   });
 });
@@ -35,6 +55,7 @@ describe("each variable arrives in its parsed form", () => {
   const cases: [variable: string, text: string, part: Partial<Config>][] = [
     ["MOORING_LISTEN", ":80", { listen: { host: "", port: 80 } }],
     ["MOORING_GRPC_LISTEN", "[::1]:0", { grpcListen: { host: "::1", port: 0 } }],
+    ["MOORING_WRONG_TOKENS", "0", { wrongTokens: 0 }],
     [
       "MOORING_DATA_DIR",
       "/var/lib/mooring",
@@ -59,6 +80,26 @@ describe("each variable arrives in its parsed form", () => {
     ["MOORING_SETTINGS_FILE", "site.yaml", { settingsFile: "/srv/site.yaml" }],
     ["MOORING_HISTORY_REVISIONS", "50", { historyRevisions: 50 }],
     ["MOORING_HISTORY_AGE", "2d", { historyAgeMs: 172_800_000 }],
+    ["MOORING_AUDIT_ROWS", "50", { auditRows: 50 }],
+    ["MOORING_AUDIT_AGE", "2d", { auditAgeMs: 172_800_000 }],
+    ["MOORING_BODY_TIMEOUT", "5s", { bodyTimeoutMs: 5_000 }],
+    ["MOORING_MAX_STREAMS", "10", { maxStreams: 10 }],
+    ["MOORING_MAX_CONNECTIONS", "20", { maxConnections: 20 }],
+    ["MOORING_MAX_CONNECTIONS_PER_PEER", "5", { maxConnectionsPerPeer: 5 }],
+    ["MOORING_MAX_BUFFERED", "1GiB", { maxBuffered: 1024 ** 3 }],
+    ["MOORING_MAX_BODY", "1048577B", { maxBody: 1_048_577 }],
+    ["MOORING_MAX_VALUE", "64KiB", { maxValue: 65_536 }],
+    ["MOORING_MAX_HEADERS", "16KiB", { maxHeaders: 16_384 }],
+    ["MOORING_STREAM_BUFFER", "1MiB", { streamBuffer: 1024 ** 2 }],
+    ["MOORING_STREAM_BUFFER_TOTAL", "8MiB", { streamBufferTotal: 8 * 1024 ** 2 }],
+    ["MOORING_REFLECTION", "token", { reflection: "token" }],
+    ["MOORING_SOCKET_MODE", "660", { socketMode: 0o660 }],
+    [
+      "MOORING_TRUSTED_PROXIES",
+      "10.0.0.0/8, ::1,unix",
+      { trustedProxies: ["10.0.0.0/8", "::1", "unix"] },
+    ],
+    ["MOORING_INTEGRITY_CHECK", "always", { integrityCheck: "always" }],
     ["MOORING_WORKERS", "3", { workers: 3 }],
     ["MOORING_WORKERS", "auto", { workers: 4 }],
   ];
@@ -137,7 +178,8 @@ describe("secrets", () => {
     ["a token under a misspelt flag, joined", { args: [`--admin-tokn=${secret}`] }],
     ["a token under a misspelt variable", { env: { MOORING_ADMIN_TOKN: secret } }],
     ["a token without a flag", { args: ["--admin-token", "=", secret] }],
-    ["a password in a URL", { env: { MOORING_DATABASE_URL: `postgres://me:${secret}@h/db` } }],
+    ["a password in a URL", { env: { MOORING_DATABASE_URL: `postgres://me:${secret}@h` } }],
+    ["a password in no URL", { env: { MOORING_DATABASE_URL: `postgres://me:${secret}%@h:x/db` } }],
     ["a password in a DSN", { env: { MOORING_DATABASE_URL: `host=h password=${secret}` } }],
     ["a password in an origin", { env: { MOORING_CORS_ORIGINS: `https://me:${secret}@h` } }],
   ];
@@ -152,7 +194,7 @@ describe("problems", () => {
   const cases: [given: Given, problem: RegExp][] = [
     [{ env: { MOORING_LISTEN: "5244" } }, /^MOORING_LISTEN "5244" .*:5244/],
     [{ args: ["--listen=5244"] }, /^--listen "5244" /],
-    [{ env: { MOORING_DATABASE_URL: "postgresql://h/db" } }, /has only sqlite, sqlite:PATH/],
+    [{ env: { MOORING_DATABASE_URL: "mysql://h/db" } }, /knows sqlite:PATH and postgres:/],
     [{ env: { MOORING_ADMIN_TOKEN: "x".repeat(31) } }, /is shorter than 32 characters/],
     [{ env: { MOORING_ADMIN_TOKEN: "x".repeat(513) } }, /is longer than 512 characters/],
     [{ env: { MOORING_ADMIN_TOKEN: "ü".repeat(32) } }, /not ASCII/],
@@ -161,6 +203,23 @@ describe("problems", () => {
     [{ env: { MOORING_LOG_FORMAT: "xml" } }, /not one of auto, json, pretty/],
     [{ env: { MOORING_SHUTDOWN_GRACE: "10" } }, /units ms, s, m, h/],
     [{ env: { MOORING_SHUTDOWN_GRACE: "2h" } }, /longer than 1h/],
+    [{ env: { MOORING_BODY_TIMEOUT: "0s" } }, /shorter than 1ms/],
+    [{ env: { MOORING_MAX_STREAMS: "0" } }, /whole number from 1/],
+    [{ env: { MOORING_MAX_BODY: "8" } }, /units B, KiB, MiB, GiB/],
+    [{ env: { MOORING_MAX_BODY: "8mb" } }, /units B, KiB, MiB, GiB/],
+    [{ env: { MOORING_MAX_HEADERS: "2MiB" } }, /not within 8KiB and 1MiB/],
+    [
+      { env: { MOORING_MAX_VALUE: "9MiB" } },
+      /^MOORING_MAX_VALUE is larger than MOORING_MAX_BODY, which it has to fit into$/,
+    ],
+    [{ args: ["--max-body=65MiB"] }, /larger than MOORING_MAX_BUFFERED/],
+    [{ args: ["--stream-buffer=1GiB"] }, /larger than MOORING_STREAM_BUFFER_TOTAL/],
+    [{ env: { MOORING_REFLECTION: "yes" } }, /not one of on, token, off/],
+    [{ env: { MOORING_SOCKET_MODE: "rw" } }, /three octal digits/],
+    [{ env: { MOORING_TRUSTED_PROXIES: "10.0.0.0/33" } }, /"10.0.0.0\/33", which is no IP address/],
+    [{ env: { MOORING_TRUSTED_PROXIES: "proxy.example" } }, /no network such as 10.0.0.0\/8/],
+    [{ env: { MOORING_SOCKET_MODE: "0060" } }, /keeps the service's own user out/],
+    [{ env: { MOORING_INTEGRITY_CHECK: "on" } }, /not one of auto, always, off/],
     [{ env: { MOORING_WORKERS: "0" } }, /whole number from 1 to 128 nor auto/],
     [{ env: { MOORING_WORKERS: "1.5" } }, /whole number/],
     [{ env: { MOORING_WORKERS: "129" } }, /whole number/],
@@ -252,4 +311,27 @@ describe("whatever comes in", () => {
   function prefixed(name: string): string {
     return `MOORING_${name}`;
   }
+});
+
+describe("TLS", () => {
+  const pair = { MOORING_TLS_CERT_FILE: "tls.pem", MOORING_TLS_KEY_FILE: "/run/tls.key" };
+
+  test("has a certificate, its key, and authorities of clients where wanted", () => {
+    expect(configOf({ env: pair }).tls).toEqual({
+      certificate: "/srv/tls.pem",
+      key: "/run/tls.key",
+      clientAuthorities: undefined,
+    });
+    const env = { ...pair, MOORING_TLS_CLIENT_CA_FILE: "ca.pem" };
+    expect(configOf({ env }).tls?.clientAuthorities).toBe("/srv/ca.pem");
+  });
+
+  test.each<[Record<string, string>, string]>([
+    [{ MOORING_TLS_CERT_FILE: "tls.pem" }, "go together"],
+    [{ MOORING_TLS_KEY_FILE: "tls.key" }, "go together"],
+    [{ MOORING_TLS_CLIENT_CA_FILE: "ca.pem" }, "needs MOORING_TLS_CERT_FILE"],
+    [{ ...pair, MOORING_LISTEN: "unix:/run/mooring.sock" }, "a Unix socket has no TLS"],
+  ])("%j is refused", (env, problem) => {
+    expect(problemsOf({ env })).toEqual([expect.stringContaining(problem)]);
+  });
 });

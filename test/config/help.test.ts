@@ -1,12 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { definitionList, flagOf } from "../../src/config/definition.ts";
 import { configurationHelp } from "../../src/config/help.ts";
-import { configurationTable } from "../../src/config/table.ts";
 
-test.each(definitionList)("the help and the table explain $variable", (definition) => {
+test.each(definitionList)("the help explains $variable", (definition) => {
   const usage = `${flagOf(definition)} ${definition.placeholder}`;
   expect(configurationHelp().split("\n")).toContain(`  ${usage}`);
-  expect(configurationTable()).toContain(`| \`${definition.variable}\` | \`${usage}\` |`);
 });
 
 test.each(definitionList)("$variable has a sentence for its help", ({ help, placeholder }) => {

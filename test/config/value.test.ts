@@ -1,9 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { nearestName } from "../../src/config/complaint.ts";
 import { database } from "../../src/config/database.ts";
-import { durationMs } from "../../src/config/duration.ts";
-import { editDistance, nearestName } from "../../src/config/nearest.ts";
-import { origins } from "../../src/config/origin.ts";
+import { durationMs, origins } from "../../src/config/value.ts";
 
 const context = { cwd: "/srv", parallelism: 1 };
 
@@ -46,11 +44,19 @@ describe("a database URL", () => {
     ["sqlite:a\0b", /zero byte/],
     ["mooring.db", /not a database URL/],
     ["file:mooring.db", /not a database URL/],
-    ["postgres://h/db", /only sqlite/],
-    ["mysql://h/db", /only sqlite/],
+    ["postgres://h", /names no database/],
+    ["postgres://u:p@ss:w@h:port/db", /is no URL: .*of a password as %40/],
+    ["mysql://h/db", /does not know/],
   ])("%j is refused", (text, complaint) => {
     expect(database(text, context)).toEqual({ complaint: expect.stringMatching(complaint) });
   });
+});
+
+test.each([
+  ["postgres://h/db", "postgres://h/db"],
+  ["postgresql://u:secret@[::1]:5433/db?sslmode=verify-full", "postgres://u@[::1]:5433/db"],
+])("%s is shown without its password and options", (text, place) => {
+  expect(database(text, context)).toEqual({ value: { dialect: "postgres", url: text, place } });
 });
 
 describe("origins", () => {
@@ -98,25 +104,5 @@ describe("the nearest name", () => {
   });
   test("costs a bounded time for a name of any length", () => {
     expect(nearestName("x".repeat(10_000_000), ["a", "xx"])).toBe("xx");
-  });
-
-  const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 8 });
-  test("is measured by a distance that is zero for equals, symmetric and bounded", () => {
-    fc.assert(
-      fc.property(word, word, (a, b) => {
-        const distance = editDistance(a, b);
-        expect(distance === 0).toBe(a === b);
-        expect(editDistance(b, a)).toBe(distance);
-        expect(distance).toBeLessThanOrEqual(Math.max(a.length, b.length));
-        expect(distance).toBeGreaterThanOrEqual(Math.abs(a.length - b.length));
-      }),
-    );
-  });
-  test.each([
-    ["ab", "ba", 1],
-    ["kitten", "sitting", 3],
-    ["", "abc", 3],
-  ])("takes from %j to %j %d edits", (a, b, edits) => {
-    expect(editDistance(a, b)).toBe(edits);
   });
 });

@@ -40,8 +40,8 @@ describe.for(WAYS)("%s", (way) => {
     ["drips headers", answering((socket) => drip(socket, `${HEAD}x-header: `))],
   ] as const)("gives up when its time is over: the other side %s", async ([, listener]) => {
     const peer = await serveTcp(listener);
-    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, { timeoutMs: 300 }));
-    const words = /: time-out: 0.3 s were over while waiting for the reply\./;
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, { timeoutMs: 1_000 }));
+    const words = /: time-out: 1 s were over while waiting for the reply\./;
     expectFailure(error, Code.DeadlineExceeded, words, [SECRET]);
     await peer.idle();
   });
@@ -150,7 +150,7 @@ describe.for(["aria2 http", "qBittorrent"] as const)("%s, reading a body", (way)
         drip(socket, "1");
       }),
     );
-    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, { timeoutMs: 300 }));
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, { timeoutMs: 1_000 }));
     expectFailure(error, Code.DeadlineExceeded, /: time-out: .*the reply/, [SECRET]);
     await peer.idle();
   });

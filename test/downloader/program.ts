@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { TestContext } from "vitest";
+import { isRunning, killTree, processTree } from "../../bench/proc.ts";
 
 /** A real program that a test started. */
 export interface Program {
-  /** Ends it by its own process id, waits for its end and removes its folder. May be repeated. */
+  /** Ends it and what it has started, by their process ids, waits for their end and removes its folder. May be repeated. */
   stop(): Promise<void>;
 }
 
@@ -36,8 +37,11 @@ export function needs(...commands: readonly string[]): (context: TestContext) =>
 export async function startProgram(start: ProgramStart): Promise<Program & { port: number }> {
   const folder = await mkdtemp(join(tmpdir(), `${start.command}-`));
   const port = await freePort();
-  const child = spawn(start.command, await start.prepare(port, folder), { stdio: "ignore" });
-  const atExit = () => child.kill("SIGKILL");
+  const args = await start.prepare(port, folder);
+  // What it keeps for a user goes with its folder.
+  const env = { ...process.env, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder };
+  const child = spawn(start.command, args, { env, stdio: "ignore" });
+  const atExit = () => killTree(child.pid ?? 0);
   process.once("exit", atExit);
   const stop = async () => {
     await end(child);
@@ -83,8 +87,10 @@ async function untilReady(child: ChildProcess, isReady: () => Promise<boolean>):
 async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || hasEnded(child)) return;
   const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGKILL");
+  const members = processTree(child.pid);
+  killTree(child.pid);
   await ended;
+  while (members.some(isRunning)) await pause(POLL_MS);
 }
 
 function hasEnded(child: ChildProcess): boolean {

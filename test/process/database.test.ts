@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -154,6 +154,34 @@ describe("while it runs", () => {
     });
     release();
     expect((await send("/api/admin/setting/save", save)).json).toMatchObject({ code: 200 });
+  });
+
+  test("files that are deleted make saves UNAVAILABLE, and the log says so; reads are still served", async () => {
+    const folder = await testFolder();
+    const mooring = await startedMooring({ folder, env });
+    const send = http1Sender(mooring.port());
+    await rm(join(folder, "mooring.db"));
+    await mooring.logged(({ msg }) =>
+      String(msg).includes("was deleted while the service used it"),
+    );
+    expect((await send("/api/admin/setting/save", save)).json).toMatchObject({
+      code: 503,
+      message: expect.stringMatching(
+        /^nothing was saved: .* was deleted while the service used it/,
+      ),
+    });
+    expect((await send("/api/admin/setting/list", { headers })).json).toMatchObject({ code: 200 });
+    mooring.kill("SIGTERM");
+    expect(await mooring.ended).toBe(0);
+  });
+
+  test("it is killed: the next start says that it has checked the database", async () => {
+    const folder = await testFolder();
+    const mooring = await startedMooring({ folder, env });
+    mooring.kill("SIGKILL");
+    await mooring.ended;
+    const again = await startedMooring({ folder, env });
+    await again.logged(({ msg }) => String(msg).includes("was checked and is whole"));
   });
 
   test("a full disk is RESOURCE_EXHAUSTED, and reads are still served", async (context) => {

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -48,6 +48,18 @@ describe("a Unix socket", () => {
     await expect(pingAt(path)).rejects.toThrow("ENOENT");
   });
 
+  test.each([
+    [undefined, 0o600],
+    ["0660", 0o660],
+  ])("with MOORING_SOCKET_MODE=%s has the mode %o", async (mode, expected) => {
+    const folder = await testFolder();
+    const path = join(folder, "mooring.sock");
+    const socket = { MOORING_LISTEN: `unix:${path}`, ...(mode && { MOORING_SOCKET_MODE: mode }) };
+    const mooring = await startedMooring({ folder, env: { ...env, ...socket } });
+    expect((await stat(path)).mode & 0o777).toBe(expected);
+    await end(mooring);
+  });
+
   test("that a killed process has left is used again", async () => {
     const folder = await testFolder();
     const path = join(folder, "mooring.sock");
@@ -58,6 +70,33 @@ describe("a Unix socket", () => {
     const next = await startedMooring(options);
     expect(await pingAt(path)).toBe("pong");
     await end(next);
+  });
+
+  test.each([
+    { what: "the service's user alone", mode: 0o600 },
+    { what: "those it is opened for", asked: "0660", mode: 0o660 },
+    { what: "the service's user alone, with workers", mode: 0o600, workers: "2" },
+    { what: "those it is opened for, with workers", asked: "0660", mode: 0o660, workers: "2" },
+  ])("lets in $what, whatever the umask", async ({ mode, asked = "", workers = "1" }) => {
+    const folder = await testFolder();
+    const [shared, grpc] = ["mooring.sock", "grpc.sock"].map((name) => join(folder, name));
+    const before = process.umask(0);
+    const mooring = runMooring({
+      folder,
+      env: {
+        ...env,
+        MOORING_LISTEN: `unix:${shared}`,
+        MOORING_GRPC_LISTEN: `unix:${grpc}`,
+        MOORING_SOCKET_MODE: asked,
+        MOORING_WORKERS: workers,
+      },
+    });
+    process.umask(before);
+    const line = workers === "1" ? "serving" : "all workers serve";
+    await mooring.logged(({ msg }) => msg === line);
+    for (const path of [shared ?? "", grpc ?? ""])
+      expect((await stat(path)).mode & 0o777).toBe(mode);
+    await end(mooring);
   });
 
   test("of another program that runs is left alone", async () => {
@@ -107,6 +146,21 @@ describe("MOORING_WORKERS", () => {
     }
     await end(mooring);
     expect(mooring.stderr()).toBe("");
+  });
+
+  test("names the process in each line of a worker's log", async () => {
+    const folder = await testFolder();
+    const file = join(folder, "settings.yaml");
+    await writeFile(file, "settings:\n  site_title: Harbour\n");
+    const mooring = await startedMooring({
+      folder,
+      env: { ...workers, MOORING_SETTINGS_FILE: file },
+    });
+    await mooring.logged(({ msg }) => msg === "all workers serve");
+    await end(mooring);
+    const applied = mooring.log().filter(({ msg }) => msg === "settings file applied");
+    expect(applied).toHaveLength(1);
+    expect(applied.every(({ worker }) => Number.isInteger(worker))).toBe(true);
   });
 
   test("shows the token of a new database once", async () => {

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
@@ -89,6 +91,78 @@ describe("the log", () => {
     }
   });
 
+  test("has no control characters, whatever a client sends", async () => {
+    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const odd = "\u0007\u007f\u009b2J";
+    const path = `/api/admin/setting/get?key=${encodeURIComponent(odd)}`;
+    await http1Sender(mooring.port())(path, { headers });
+    mooring.kill("SIGTERM");
+    await mooring.ended;
+    const lines = mooring.stdout().split("\n");
+    for (const line of lines)
+      for (const char of line) expect(isControl(char), JSON.stringify(line)).toBe(false);
+    const reasons = mooring.log().map(({ reason }) => String(reason));
+    expect(reasons.filter((reason) => reason.includes(odd))).toHaveLength(1);
+  });
+
+  test("has one line for a client that tries one wrong token after the other", async () => {
+    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const send = http1Sender(mooring.port());
+    const list = "/api/admin/setting/list";
+    for (let call = 0; call < 50; call += 1)
+      await send(list, { headers: { authorization: `wrong-${call}` } });
+    // Whoever has the token is heard each time.
+    for (let call = 0; call < 3; call += 1) await send(`${list}?group=x`, { headers });
+    mooring.kill("SIGTERM");
+    await mooring.ended;
+    const codes = mooring.log().flatMap(({ code }) => code ?? []);
+    expect(codes).toEqual([
+      "Unauthenticated",
+      "ResourceExhausted",
+      ...Array(3).fill("InvalidArgument"),
+    ]);
+  });
+
+  test("of several workers says which one, and once what all of them notice", async () => {
+    const folder = await testFolder();
+    const file = join(folder, "settings.yaml");
+    await writeFile(file, "settings:\n  site_title: one\n");
+    const mooring = await startedMooring({
+      folder,
+      env: { ...env, MOORING_WORKERS: "2", MOORING_SETTINGS_FILE: file },
+    });
+    const said = (msg: string) => mooring.log().filter((line) => line["msg"] === msg);
+    await mooring.logged(() => said("serving").length === 2);
+    mooring.kill("SIGTERM");
+    await mooring.ended;
+    const [first, second] = said("serving").map(({ worker }) => worker);
+    expect(said("settings file applied")).toMatchObject([{ worker: first }]);
+    expect(said("stopped").map(({ worker }) => worker)).toEqual(
+      expect.arrayContaining([first, second]),
+    );
+    expect(first).not.toBe(second);
+  });
+
+  test("has lost its reader: the service goes on, and ends in order when it shall", async () => {
+    const mooring = await startedMooring({ folder: await testFolder(), env });
+    mooring.leaveOutput("gone");
+    expect((await http1Sender(mooring.port())("/ping", {})).status).toBe(200);
+    mooring.kill("SIGTERM");
+    expect(await mooring.ended).toBe(0);
+  });
+
+  test("is not read any more: the service goes on, and ends when it shall", async () => {
+    const folder = await testFolder();
+    const mooring = await startedMooring({ folder, env: { ...env, MOORING_LOG_LEVEL: "debug" } });
+    const port = mooring.port();
+    mooring.leaveOutput("stalled");
+    const send = http1Sender(port);
+    // More than a pipe holds.
+    for (let call = 0; call < 4_000; call += 1) await send("/ping", {});
+    mooring.kill("SIGTERM");
+    expect(["SIGKILL", 0]).toContain(await mooring.ended);
+  });
+
   test("is text for people where that is asked for", async () => {
     const folder = await testFolder();
     const mooring = runMooring({ folder, env: { ...env, MOORING_LOG_FORMAT: "pretty" } });
@@ -97,6 +171,12 @@ describe("the log", () => {
     expect(mooring.stdout()).not.toContain(TOKEN);
   });
 });
+
+/** C0, DEL and C1: what a terminal may take for a command. */
+function isControl(char: string): boolean {
+  const code = char.charCodeAt(0);
+  return code < 0x20 || (code >= 0x7f && code <= 0x9f);
+}
 
 /** Waits for something that is not announced, as long as the program runs. */
 async function until(holds: () => boolean, ended: Promise<unknown>): Promise<void> {

@@ -3,8 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { builtProgram } from "../built.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
+const PROGRAM = await builtProgram();
+/** The program as one works on it. */
+export const SOURCE = join(import.meta.dirname, "../../src/main.ts");
 
 /** The program as a user starts it: a process of its own. */
 export interface MooringProcess {
@@ -22,6 +25,8 @@ export interface MooringProcess {
   /** Resolves when it serves; rejects when it ends before. */
   readonly serving: Promise<void>;
   readonly kill: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => void;
+  /** Reads its output no longer, and is gone or just stands there. */
+  readonly leaveOutput: (how: "gone" | "stalled") => void;
   /** How it ended: an exit code, or the signal's name. */
   readonly ended: Promise<number | string>;
 }
@@ -30,13 +35,13 @@ export interface MooringOptions {
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** Another build of the program than the source. */
+  /** Something else than the program that a build makes. */
   readonly program?: string;
 }
 
 /** Starts the program on a free port; it is killed when the test ends, at the latest. */
 export function runMooring(options: MooringOptions): MooringProcess {
-  const { folder, env = {}, args = [], program = join(ROOT, "src/main.ts") } = options;
+  const { folder, env = {}, args = [], program = PROGRAM } = options;
   const child = spawn(process.execPath, [program, ...args], {
     cwd: folder,
     env: {
@@ -91,6 +96,7 @@ export function runMooring(options: MooringOptions): MooringProcess {
     logged,
     serving,
     kill: (signal) => void child.kill(signal),
+    leaveOutput: (how) => void (how === "gone" ? child.stdout.destroy() : child.stdout.pause()),
     ended,
   };
 }

@@ -1,51 +1,22 @@
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
 import { connect as connectHttp2, constants } from "node:http2";
 import { connect } from "node:net";
-import { text } from "node:stream/consumers";
 import { create, type DescMethodServerStreaming } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { serveHttp } from "../downloader/loopback.ts";
 import type { Door } from "../wire/door/door.ts";
 import { grpcDoor } from "../wire/door/grpc.ts";
 import { http1Sender } from "../wire/door/http.ts";
 import { restDoor } from "../wire/door/rest.ts";
 import { startedMooring, TOKEN, testFolder } from "./mooring.ts";
+import { patientAria2 } from "./patient-aria2.ts";
 
 const headers = { authorization: TOKEN };
 const { setAria2, getSetting } = SettingService.method;
 const { watchPublicSettings } = PublicService.method;
-
-/** An aria2 that answers when the test lets it. */
-async function patientAria2() {
-  const held: { readonly id: unknown; readonly response: ServerResponse }[] = [];
-  const arrivals = new Set<() => void>();
-  const server = await serveHttp(async (request, response) => {
-    const { id } = JSON.parse(await text(request)) as { id: unknown };
-    held.push({ id, response });
-    for (const look of arrivals) look();
-  });
-  return {
-    uri: `http://127.0.0.1:${server.port}/jsonrpc`,
-    /** Resolves when so many calls wait for their answer. */
-    asked: (count: number): Promise<void> =>
-      new Promise((resolve) => {
-        const look = (): void => {
-          if (held.length >= count) resolve();
-        };
-        arrivals.add(look);
-        look();
-      }),
-    answer: (): void => {
-      for (const { id, response } of held)
-        response.end(JSON.stringify({ id, jsonrpc: "2.0", result: { version: "1.99.0" } }));
-    },
-  };
-}
 
 function opened(door: Door): Door {
   onTestFinished(door.close);

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -6,6 +6,7 @@ import { freePort } from "../downloader/program.ts";
 import { http1Sender } from "../wire/door/http.ts";
 import { type MooringProcess, runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
 
+const TOKEN_LINE = /mooring-[\w-]{43}/;
 const LIST = "/api/admin/setting/list";
 
 async function codeFor({ port }: MooringProcess, authorization: string): Promise<unknown> {
@@ -33,7 +34,7 @@ describe("the first start", () => {
   test("makes a token and says it once, on stderr; the second shows and changes nothing", async () => {
     const folder = await testFolder();
     const first = await startedMooring({ folder });
-    const [token = ""] = /mooring-[\w-]{43}/.exec(first.stderr()) ?? [];
+    const [token = ""] = TOKEN_LINE.exec(first.stderr()) ?? [];
     expect(first.stderr().trim().split("\n")).toHaveLength(1);
     expect(await codeFor(first, token)).toBe(200);
     await end(first);
@@ -44,6 +45,32 @@ describe("the first start", () => {
     await end(second);
     expect(second.stderr()).toBe("");
     expect(second.stdout()).not.toContain(token);
+  });
+
+  test("that fails by a wrong settings file makes no token yet: the next one shows it", async () => {
+    const folder = await testFolder();
+    const file = join(folder, "settings.yaml");
+    await writeFile(file, "settings:\n  no_such_setting: 1\n");
+    const env = { MOORING_SETTINGS_FILE: file };
+    const first = runMooring({ folder, env });
+    expect(await first.ended).toBe(1);
+    expect(first.stderr()).not.toMatch(TOKEN_LINE);
+    await writeFile(file, "settings:\n  site_title: Declared\n");
+    const second = await startedMooring({ folder, env });
+    const [token = ""] = TOKEN_LINE.exec(second.stderr()) ?? [];
+    expect(await codeFor(second, token)).toBe(200);
+  });
+
+  test("that fails by a port that is taken makes no token yet: the next one shows it", async () => {
+    const folder = await testFolder();
+    const other = await startedMooring({ folder: await testFolder() });
+    const env = { MOORING_GRPC_LISTEN: `127.0.0.1:${other.port()}` };
+    const first = runMooring({ folder, env });
+    expect(await first.ended).toBe(1);
+    expect(first.stderr()).not.toMatch(TOKEN_LINE);
+    const second = await startedMooring({ folder });
+    const [token = ""] = TOKEN_LINE.exec(second.stderr()) ?? [];
+    expect(await codeFor(second, token)).toBe(200);
   });
 
   test("takes a configured token, which is never printed; later ones change nothing", async () => {

@@ -2,7 +2,7 @@
  * What every implementation of SettingStore keeps to. It is one file because it is one contract: a
  * second dialect runs it whole.
  */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { StoreError } from "../../src/store/error.ts";
 import type { SettingStore, StoredWrite } from "../../src/store/setting-store.ts";
 import { changed, commit, deleting, setting, stored } from "./sample.ts";
@@ -61,7 +61,12 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
           origin: "known",
           position: 3,
         });
-        await write({ revisions: [commit({ revision: 1 })], upserts: [one], deletes: [] });
+        await write({
+          revisions: [commit({ revision: 1 })],
+          upserts: [one],
+          deletes: [],
+          audit: [],
+        });
         expect(await store.load()).toEqual({ revision: 1, settings: [one] });
       });
 
@@ -76,13 +81,18 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       test("a second write of a key replaces all of its members", async () => {
         await write(setting(1, { a: "1" }));
         const replaced = stored({ key: "a", value: "2", type: "text", flag: 0, revision: 2 });
-        await write({ revisions: [commit({ revision: 2 })], upserts: [replaced], deletes: [] });
+        await write({
+          revisions: [commit({ revision: 2 })],
+          upserts: [replaced],
+          deletes: [],
+          audit: [],
+        });
         expect((await store.load()).settings).toEqual([replaced]);
       });
 
       test("custom settings come in the order of their positions", async () => {
         const upserts = ["c", "a", "b"].map((key, at) => stored({ key, position: at + 1 }));
-        await write({ revisions: [commit({ revision: 1 })], upserts, deletes: [] });
+        await write({ revisions: [commit({ revision: 1 })], upserts, deletes: [], audit: [] });
         expect((await store.load()).settings.map(({ key }) => key)).toEqual(["c", "a", "b"]);
       });
 
@@ -158,6 +168,36 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       });
     });
 
+    describe("a text with a NUL character", () => {
+      test.each([
+        ["value", setting(1, { a: "x\0y" })],
+        [
+          "reason",
+          {
+            revisions: [commit({ revision: 1, reason: "\0" })],
+            upserts: [],
+            deletes: [],
+            audit: [],
+          },
+        ],
+        [
+          "former value",
+          {
+            revisions: [commit({ revision: 1, changes: [changed({ key: "a", oldValue: "\0" })] })],
+            upserts: [],
+            deletes: [],
+            audit: [],
+          },
+        ],
+      ])("as a %s is refused as such, whole, and the next write works", async (_what, rows) => {
+        const refused = write(rows);
+        await expect(refused).rejects.toBeInstanceOf(StoreError);
+        await expect(refused).rejects.toThrow(/cannot store a text with a NUL character/);
+        expect(await store.load()).toEqual({ revision: 0, settings: [] });
+        await write(setting(1, { a: "xy" }));
+      });
+    });
+
     describe("the difference to a revision", () => {
       test("has what was set and deleted since, and each revision", async () => {
         await write(setting(1, { a: "1", b: "1", c: "1" }));
@@ -196,7 +236,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
           commit({ revision: at + 1, changes: [changed({ key: "a" })] }),
         );
         const upserts = [stored({ key: "a", revision: 1_200 })];
-        await write({ revisions, upserts, deletes: [] });
+        await write({ revisions, upserts, deletes: [], audit: [] });
         expect(await store.delta(0)).toMatchObject({ revision: 1_200, commits: undefined });
         expect((await store.delta(0))?.changed).toHaveLength(1);
         expect((await store.delta(1_000))?.commits).toHaveLength(200);
@@ -204,8 +244,9 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
     });
 
     describe("changedElsewhere", () => {
-      test("is false for one's own commits", async () => {
+      test("is false for one's own commits, and the database is not away", async () => {
         await store.load();
+        expect(store.awayFor()).toBe(0);
         await write(setting(1, { a: "1" }));
         expect(store.changedElsewhere()).toBe(false);
       });
@@ -221,7 +262,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         for (const [at, read] of reads.entries()) {
           expect(store.changedElsewhere()).toBe(false);
           await write(setting(at + 1, { a: "1" }), other);
-          expect(store.changedElsewhere()).toBe(true);
+          await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true));
           expect(store.changedElsewhere()).toBe(true);
           await read();
         }
@@ -232,6 +273,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         const other = await open();
         await store.load();
         await write(setting(1, { a: "1" }), other);
+        await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true));
         await expect(store.transact(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
         expect(store.changedElsewhere()).toBe(true);
       });
@@ -240,11 +282,38 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         const other = await open();
         await store.load();
         await write(setting(1, { a: "1" }), other);
+        await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true));
         await store.listRevisions({ limit: 1 });
         await store.commits(0, 1, 1);
         await store.compact({ count: 1, notBefore: 0 }, 10);
-        await store.rewrite([]);
+        await store.rewrite(() => []);
         expect(store.changedElsewhere()).toBe(true);
+      });
+    });
+
+    describe("seenEverywhere", () => {
+      test("resolves once every other store knows that there is something new", async () => {
+        const others = [await open(), await open()];
+        for (const one of [store, ...others]) await one.load();
+        await write(setting(1, { a: "1" }));
+        const reading = Promise.all(
+          others.map(async (other) => {
+            await vi.waitFor(() => expect(other.changedElsewhere()).toBe(true));
+            await other.load();
+          }),
+        );
+        await store.seenEverywhere(1);
+        for (const other of others)
+          expect(other.changedElsewhere() || (await other.load()).revision === 1).toBe(true);
+        await reading;
+      });
+
+      test("waits for nobody who knows it already, or has closed", async () => {
+        const other = await open();
+        await write(setting(1, { a: "1" }));
+        await other.close();
+        await store.seenEverywhere(1);
+        await store.seenEverywhere(0);
       });
     });
 
@@ -256,6 +325,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
           revisions: [commit({ revision: 3, actor: "other" })],
           upserts: [],
           deletes: [],
+          audit: [],
         });
         await write(deleting(4, ["b"]));
         await write(setting(5, { a: "5" }, { a: "2" }));
@@ -278,10 +348,18 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
             changed({ key: "b", newValue: "", newDefinition: "{}" }),
           ],
         });
-        await write({ revisions: [one], upserts: [], deletes: [] });
+        await write({ revisions: [one], upserts: [], deletes: [], audit: [] });
         expect(await store.commits(0, 1, 1)).toEqual([one]);
         const { changes, ...rest } = one;
-        expect(await store.listRevisions({ limit: 1 })).toEqual([{ ...rest, keys: ["a", "b"] }]);
+        expect(await store.listRevisions({ limit: 1 })).toEqual([
+          {
+            ...rest,
+            changes: [
+              { key: "a", oldDefinition: null, newDefinition: null },
+              { key: "b", oldDefinition: null, newDefinition: "{}" },
+            ],
+          },
+        ]);
         expect(await store.changesBetween(0, 1)).toEqual(changes);
       });
 
@@ -309,7 +387,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
             changes: ["often", ...(touched.get(at + 1) ?? [])].map((key) => changed({ key })),
           }),
         );
-        await write({ revisions, upserts: [], deletes: [] });
+        await write({ revisions, upserts: [], deletes: [], audit: [] });
         expect(await listed({ key: "rare" })).toEqual([...touched.keys()].reverse());
         expect(await listed({ key: "rare", before: 2_500, limit: 2 })).toEqual([1_024, 1_023]);
         expect(await listed({ key: "often", before: 2_049, limit: 2 })).toEqual([2_048, 2_047]);
@@ -387,6 +465,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
             revisions: [commit({ revision: at + 1, time })],
             upserts: [],
             deletes: [],
+            audit: [],
           });
         expect(await store.compact({ count: 100, notBefore: 4_000 }, 100)).toBe(0);
         expect(await kept()).toEqual([1, 2, 3, 4, 5]);
@@ -400,29 +479,71 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
     });
 
     describe("rewriting", () => {
-      test("replaces a value without a revision", async () => {
+      test("replaces a value without a revision, and gives back what is stored then", async () => {
         await write(setting(1, { a: "plain", b: "b" }));
-        await store.rewrite([stored({ key: "a", value: "sealed" })]);
-        expect(await store.load()).toMatchObject({
+        const state = await store.rewrite((settings) => {
+          expect(settings).toMatchObject([{ key: "a", value: "plain" }, { key: "b" }]);
+          return settings.slice(0, 1).map((one) => ({ ...one, value: "sealed" }));
+        });
+        expect(state).toMatchObject({
           revision: 1,
           settings: [
             { key: "a", value: "sealed", revision: 1 },
             { key: "b", value: "b" },
           ],
         });
+        expect(await store.load()).toEqual(state);
         expect(await store.changesBetween(0, 1)).toMatchObject([
           { key: "a", newValue: "plain" },
           { key: "b" },
         ]);
       });
 
-      test("leaves alone what has been changed or deleted since it was read", async () => {
-        await write(setting(1, { a: "old", b: "old" }));
-        const { settings } = await store.load();
-        await write(setting(2, { a: "new" }));
-        await write(deleting(3, ["b"]));
-        await store.rewrite(settings.map((one) => ({ ...one, value: `sealed ${one.value}` })));
-        expect((await store.load()).settings).toMatchObject([{ key: "a", value: "new" }]);
+      test("is done on what is stored at that moment, whoever saves meanwhile", async () => {
+        await write(setting(1, { a: "old" }));
+        const other = await open();
+        const writes = Array.from({ length: 10 }, (_, at) =>
+          write(setting(at + 2, { a: `new ${at}` }), other),
+        );
+        const seal = (value: string) => (value.startsWith("sealed") ? value : `sealed ${value}`);
+        const rewritten = await store.rewrite((settings) =>
+          settings.map((one) => ({ ...one, value: seal(one.value) })),
+        );
+        const { revision } = rewritten;
+        expect(rewritten.settings[0]?.value).toBe(
+          revision === 1 ? "sealed old" : `sealed new ${revision - 2}`,
+        );
+        await Promise.all(writes);
+      });
+
+      test("that throws changes nothing", async () => {
+        await write(setting(1, { a: "1" }));
+        const refused = new Error("no");
+        const rewriting = store.rewrite(() => {
+          throw refused;
+        });
+        await expect(rewriting).rejects.toBe(refused);
+        expect((await store.load()).settings).toMatchObject([{ value: "1" }]);
+      });
+    });
+
+    describe("a turn", () => {
+      test("is one caller's in each interval, whoever asks", async () => {
+        const other = await open();
+        const claims = [store, other, store, other].map((by) =>
+          by.claimTurn("sweep", 1_000, 5_000),
+        );
+        expect((await Promise.all(claims)).filter(Boolean)).toHaveLength(1);
+        expect(await other.claimTurn("sweep", 1_000, 5_999)).toBe(false);
+        expect(await other.claimTurn("sweep", 1_000, 6_000)).toBe(true);
+        expect(await store.claimTurn("another", 1_000, 6_000)).toBe(true);
+      });
+
+      test("comes once, and then by the new time, when the clock jumps either way", async () => {
+        for (const now of [5_000, 1e15, 3_000]) {
+          expect(await store.claimTurn("sweep", 1_000, now)).toBe(true);
+          expect(await store.claimTurn("sweep", 1_000, now + 999)).toBe(false);
+        }
       });
     });
 
@@ -465,8 +586,11 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         () => store.listRevisions({ limit: 1 }),
         () => store.commits(0, 1, 1),
         () => store.changesBetween(0, 1),
-        () => store.rewrite([]),
+        () => store.rewrite(() => []),
         () => store.compact({ count: 1, notBefore: 0 }, 1),
+        () => store.eraseReplaced(),
+        () => store.claimTurn("sweep", 1, 1),
+        () => store.seenEverywhere(1),
         async () => store.changedElsewhere(),
       ];
       for (const call of calls) await expect(call()).rejects.toBeInstanceOf(StoreError);

@@ -18,6 +18,9 @@ export interface TestProcess {
   readonly events: readonly unknown[];
   /** Resolves with the first event, also an earlier one, that fits. */
   event<T>(fits: (event: T) => boolean): Promise<T>;
+  /** Halts it, and lets it go on. */
+  pause(): void;
+  resume(): void;
   /** Ends it as nothing can be caught, by its pid. */
   kill(): Promise<void>;
 }
@@ -40,7 +43,9 @@ export function startProcess(program: URL, options: ForkOptions = {}): TestProce
     return ended;
   };
   onTestFinished(kill);
-  return { events, event, call, kill };
+  const pause = (): void => void child.kill("SIGSTOP");
+  const resume = (): void => void child.kill("SIGCONT");
+  return { events, event, call, pause, resume, kill };
 }
 
 function listen(child: ChildProcess, ended: Promise<void>) {

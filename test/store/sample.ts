@@ -62,11 +62,12 @@ export function setting(
     revisions: [commit({ revision, changes })],
     upserts: Object.entries(values).map(([key, value]) => stored({ key, value, revision })),
     deletes: [],
+    audit: [],
   };
 }
 
 /** A write that deletes keys as one revision. */
 export function deleting(revision: number, keys: readonly string[]): StoredWrite {
   const changes = keys.map((key) => changed({ key, oldValue: "" }));
-  return { revisions: [commit({ revision, changes })], upserts: [], deletes: keys };
+  return { revisions: [commit({ revision, changes })], upserts: [], deletes: keys, audit: [] };
 }

@@ -3,13 +3,14 @@ import {
   type DescMethod,
   type DescMethodServerStreaming,
   type DescMethodUnary,
+  type JsonObject,
 } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { publicMethods } from "../../src/rpc/interceptor/auth.ts";
+import { publicMethods } from "../../src/rpc/access.ts";
 import { doors, sharedPortDoors } from "./all-doors.ts";
 import { type CallOptions, type Door, type Outcome, WireFailure } from "./door/door.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
@@ -17,7 +18,8 @@ import { startService, type TestService, TOKEN } from "./service.ts";
 const methods = [PublicService, DriverService, SettingService].flatMap(({ methods }) => methods);
 const closed = methods.filter((method) => !publicMethods.has(method));
 const { listDriverNames } = DriverService.method;
-const { resetToken } = SettingService.method;
+const { resetToken, saveSettings, watchSettings } = SettingService.method;
+const { watchPublicSettings } = PublicService.method;
 
 /** What is no token, and what the refusal says. */
 const intruders: readonly (readonly [string, Record<string, string>, RegExp])[] = [
@@ -118,6 +120,43 @@ describe("a token that was reset", () => {
     }
   });
 
+  test("ends the streams that it opened on every door, in every process, and no others", async () => {
+    const opened = [first, second].flatMap((service) =>
+      sharedPortDoors
+        .map(({ open }) => open(service))
+        .filter(({ carries }) => carries(watchSettings)),
+    );
+    try {
+      const streams = opened.map((door) => ({
+        door,
+        settings: door
+          .watch(watchSettings, create(watchSettings.input), { headers: { authorization: token } })
+          [Symbol.asyncIterator](),
+        publicSettings: door
+          .watch(watchPublicSettings, create(watchPublicSettings.input), {})
+          [Symbol.asyncIterator](),
+      }));
+      for (const { settings, publicSettings } of streams) {
+        await settings.next();
+        await publicSettings.next();
+      }
+      token = await reset(opened[0], token);
+      for (const { door, settings } of streams) {
+        const failure = await endOf(settings);
+        expect(failure, door.name).toMatchObject({
+          code: door.codeOf(Code.Unauthenticated),
+          message: expect.stringMatching(/the token was reset or revoked/),
+        });
+      }
+      const save = create(saveSettings.input, { settings: [{ key: "site_title", value: "New" }] });
+      await opened[0]?.call(saveSettings, save, { headers: { authorization: token } });
+      for (const { door, publicSettings } of streams)
+        expect(await changeIn(publicSettings), door.name).toMatchObject({ site_title: "New" });
+    } finally {
+      for (const door of opened) door.close();
+    }
+  });
+
   test("is another one each time, whichever door resets it", async () => {
     const seen = new Set<string>();
     const opened = sharedPortDoors
@@ -131,6 +170,24 @@ describe("a token that was reset", () => {
     expect(seen.size).toBe(opened.length);
   });
 });
+
+/** The failure that a stream ends with. */
+async function endOf(stream: AsyncIterator<unknown>): Promise<unknown> {
+  try {
+    for (;;) if ((await stream.next()).done) return "an end without a reason";
+  } catch (error) {
+    return error instanceof WireFailure ? error.failure : error;
+  }
+}
+
+/** The next change of public settings. */
+async function changeIn(stream: AsyncIterator<JsonObject>): Promise<unknown> {
+  for (;;) {
+    const { done, value } = await stream.next();
+    if (done) return "an end";
+    if (value["change"]) return (value["change"] as JsonObject)["set"];
+  }
+}
 
 async function reset(door: Door | undefined, token: string): Promise<string> {
   const outcome = await door?.call(resetToken, create(resetToken.input), {

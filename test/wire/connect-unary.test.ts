@@ -85,7 +85,7 @@ describe.each([
   });
 
   test("a body over the limit", async () => {
-    const request = json(`"${"x".repeat(4 * 1024 * 1024)}"`, ADMIN);
+    const request = json(`"${"x".repeat(8 * 1024 * 1024)}"`, ADMIN);
     const { status, json: body } = await send(SAVE, request);
     const library = await send(`${SAVE}?`, request);
     expect(status).toBe(library.status);

@@ -75,8 +75,8 @@ describe.each(["HTTP/1.1", "HTTP/2"])("Connect on the wire over %s", (version) =
     );
   });
 
-  test("a message over 4 MiB is refused", async () => {
-    const body = `{"settings":[{"key":"a","value":"${"x".repeat(5 * 1024 * 1024)}"}]}`;
+  test("a message over 8 MiB is refused", async () => {
+    const body = `{"settings":[{"key":"a","value":"${"x".repeat(9 * 1024 * 1024)}"}]}`;
     const reply = await send(`${SETTINGS}/SaveSettings`, rpc(body)).catch(() => undefined);
     // Over HTTP/2 the service may reset the stream before the client has sent all of it.
     if (reply !== undefined) {
@@ -87,7 +87,7 @@ describe.each(["HTTP/1.1", "HTTP/2"])("Connect on the wire over %s", (version) =
   });
 
   test("so is one that unfolds to more", async () => {
-    const text = `{"settings":[{"key":"a","value":"${"x".repeat(5 * 1024 * 1024)}"}]}`;
+    const text = `{"settings":[{"key":"a","value":"${"x".repeat(9 * 1024 * 1024)}"}]}`;
     const request = { ...rpc("", { "content-encoding": "gzip" }), body: gzipSync(text) };
     const reply = await send(`${SETTINGS}/SaveSettings`, request);
     expect(reply).toMatchObject({ status: 429, json: { code: "resource_exhausted" } });

@@ -7,11 +7,42 @@ import { startService, type TestService, TOKEN } from "./service.ts";
 
 const SETTING = {
   contract: ["key", "value", "help", "type", "options", "group", "flag"],
-  more: ["index", "secret", "managed", "default", "format", "min", "max", "revision"],
+  more: [
+    "index",
+    "secret",
+    "managed",
+    "default",
+    "format",
+    "min",
+    "max",
+    "revision",
+    "description",
+    "label",
+    "option_labels",
+    "group_label",
+    "unit",
+    "fraction",
+    "families",
+  ],
 };
 const ITEM = {
   contract: ["name", "type", "default", "options", "required", "help"],
-  more: ["secret", "show_when", "min", "max"],
+  more: [
+    "secret",
+    "show_when",
+    "min",
+    "max",
+    "description",
+    "label",
+    "option_labels",
+    "unit",
+    "fraction",
+    "families",
+  ],
+};
+const DRIVER = {
+  contract: ["common", "additional", "config"],
+  more: ["label", "guide", "families"],
 };
 const CONFIG = {
   contract: [
@@ -79,7 +110,7 @@ interface Template {
 test("a driver has the contract's members, and additional is never null", async () => {
   const drivers = await dataOf<Record<string, Template>>("/api/admin/driver/list");
   for (const [name, driver] of Object.entries(drivers)) {
-    expect(Object.keys(driver), name).toEqual(["common", "additional", "config"]);
+    expectMembers(driver, DRIVER, name);
     expectMembers(driver.config, CONFIG, name);
     expect(driver.additional, name).toBeInstanceOf(Array);
     for (const item of [...driver.common, ...driver.additional]) expectMembers(item, ITEM, name);

@@ -17,8 +17,9 @@ test("the table has a case for every unary method, and REST a route for every me
     allCases.flatMap(({ steps }) => steps.map(({ method }) => method)),
   );
   for (const method of methods) {
-    expect(restRoutes.has(method), method.name).toBe(true);
-    if (method.methodKind === "unary") expect(tabled.has(method), method.name).toBe(true);
+    const { name, methodKind } = method;
+    expect(restRoutes.has(method), `test/wire/door/rest-route.ts has ${name}`).toBe(true);
+    if (methodKind === "unary") expect(tabled.has(method), `test/wire/case has ${name}`).toBe(true);
   }
 });
 

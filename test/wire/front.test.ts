@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { openFront, type TakeConnection } from "../../src/server/front.ts";
+import { openFront, type TakeConnection } from "../../src/http/front.ts";
 import { http1Sender } from "./door/http.ts";
 import { startService, type TestService } from "./service.ts";
 
@@ -82,7 +82,10 @@ describe("one port for all protocols", () => {
 
 describe("the port before the program is ready", () => {
   const open = async () => {
-    const { front, address } = await openFront({ host: "127.0.0.1", port: 0 });
+    const { front, address } = await openFront(
+      { host: "127.0.0.1", port: 0 },
+      { variable: "MOORING_LISTEN" },
+    );
     onTestFinished(() => void front.server.close());
     if (!("port" in address)) throw new Error("no port");
     return { front, port: address.port };

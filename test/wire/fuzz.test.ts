@@ -113,7 +113,8 @@ test("any path at all gets an envelope", async () => {
     fc.asyncProperty(path, async (one) => {
       const reply = await send(one, { headers: { authorization: TOKEN } });
       checkReply(reply);
-      if (one === "/ping") return;
+      // The first page and /ping are none, with a slash at the end as well.
+      if (/^\/(?:\/|ping\/?)?$/.test(one)) return;
       expect(reply.json, one).toMatchObject({ code: reply.status, data: null });
       expect([400, 404], one).toContain(reply.status);
     }),

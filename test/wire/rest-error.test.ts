@@ -139,7 +139,6 @@ const cases: readonly RestCase[] = [
     404,
     /nothing is served at \/api\/admin\/setting\/nope/,
   ),
-  rejects("the root", "/", {}, 404, /nothing is served/),
   rejects(
     "an unknown path, with POST and a body",
     "/api/nope",
@@ -148,14 +147,15 @@ const cases: readonly RestCase[] = [
     /nothing is served/,
   ),
   rejects("a path in other letters", "/API/public/settings", {}, 404, /nothing is served/),
-  rejects("a path with a slash too many", "/api/public/settings/", {}, 404, /nothing is served/),
+  succeeds("a slash at the end", "/api/public/settings/", {}, expect.anything()),
+  rejects("two slashes at the end", "/api/public/settings//", {}, 404, /nothing is served/),
   rejects("a path that climbs", "/api/public/../public/settings", {}, 404, /nothing is served/),
   rejects("GET where it is POST", SAVE, {}, 405, /use POST/, { allow: /^POST/ }),
-  rejects("POST where it is GET", "/api/public/settings", post({}), 405, /use GET/, {
+  rejects("POST where it is GET", "/api/admin/setting/list", post({}), 405, /use GET/, {
     allow: /^GET, HEAD/,
   }),
   rejects("PUT", SAVE, { method: "PUT", body: [] }, 405, /use POST/, { allow: /^POST/ }),
-  rejects("DELETE", "/ping", { method: "DELETE" }, 405, /use GET/, { allow: /^GET, HEAD/ }),
+  rejects("DELETE", "/ping", { method: "DELETE" }, 405, /use GET/, { allow: /^GET, POST, HEAD/ }),
   rejects("a method that nobody knows", "/ping", { method: "PROPFIND" }, 405, /use GET/, {
     allow: /^GET/,
   }),
@@ -179,23 +179,23 @@ const cases: readonly RestCase[] = [
 
   // Sizes.
   rejects(
-    "a body over 1 MiB",
+    "a body over 8 MiB",
     SAVE,
-    text(JSON.stringify([{ key: "a", value: "x".repeat(MIB) }])),
+    text(JSON.stringify([{ key: "a", value: "x".repeat(8 * MIB) }])),
     413,
-    /larger than 1048576 bytes/,
+    /larger than 8388608 bytes/,
   ),
   rejects(
     "a URL without end",
-    `/api/public/settings?${"x".repeat(20_000)}`,
+    `/api/public/settings?${"x".repeat(300_000)}`,
     {},
-    414,
-    /URL is too long/,
+    431,
+    /URL and headers are too large/,
   ),
   rejects(
     "a header without end",
     "/api/public/settings",
-    { headers: { "x-long": "x".repeat(20_000) } },
+    { headers: { "x-long": "x".repeat(70_000) } },
     431,
     /headers are too large/,
   ),
@@ -224,7 +224,13 @@ const cases: readonly RestCase[] = [
   ),
   refuses("a broken escape in a name", "/api/admin/driver/info?%zz=1", {}, 400, /broken % escape/),
   rejects("a broken escape in the path", "/api/%zz/settings", {}, 400, /check URL/),
-  refuses("a NUL", "/api/admin/driver/info?driver=%00", {}, 404, /driver/),
+  refuses(
+    "a NUL",
+    "/api/admin/driver/info?driver=%00",
+    {},
+    400,
+    /^driver: must not contain the NUL character$/,
+  ),
   refuses(
     "a script is written as text",
     "/api/admin/driver/info?driver=%3Cscript%3E",
@@ -272,9 +278,12 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
   });
 
   test("every documented path refuses every other method, and says which one it takes", async () => {
+    const both = ["/ping", "/api/public/settings"];
+    for (const path of both)
+      expect(await send(path, { method: "POST", body: {} })).toMatchObject({ status: 200 });
     for (const [path, verbs] of verbsByPath())
       for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter(
-        (one) => !verbs.has(one),
+        (one) => !verbs.has(one) && !(one === "POST" && both.includes(path)),
       )) {
         const reply = await send(path, { method, headers: { authorization: TOKEN } });
         const { allow } = reply.headers;

@@ -76,6 +76,8 @@ function configOf(folder: string, env: Readonly<Record<string, string>>): Config
       MOORING_DATA_DIR: folder,
       MOORING_ADMIN_TOKEN: TOKEN,
       MOORING_SHUTDOWN_GRACE: "2s",
+      // Wrong tokens by the thousand are what many tests are about.
+      MOORING_WRONG_TOKENS: "0",
       ...env,
     },
     cwd: folder,

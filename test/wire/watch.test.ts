@@ -57,6 +57,17 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
     await iterator.return?.();
   });
 
+  test("a NUL character in what is asked for is refused", async () => {
+    const request = create(watchSettings.input, { keys: ["site_title", "a\0"] });
+    const stream = door.watch(watchSettings, request, { headers: admin });
+    await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      failure: {
+        code: door.codeOf(Code.InvalidArgument),
+        message: "keys[1]: must not contain the NUL character",
+      },
+    });
+  });
+
   test("a stream resumes after a revision, secrets masked", async () => {
     await save("aria2_secret", "Secret-stream");
     const request = create(watchSettings.input, { afterRevision: 1n, keys: ["aria2_secret"] });

@@ -37,6 +37,30 @@ export declare type DriverInfo = Message<"mooring.v1.DriverInfo"> & {
    * @generated from field: mooring.v1.DriverConfig config = 3;
    */
   config?: DriverConfig | undefined;
+
+  /**
+   * The name that users of the service know, such as `Alibaba Cloud Drive`.
+   * Empty in the basic view.
+   *
+   * @generated from field: string label = 4;
+   */
+  label: string;
+
+  /**
+   * Address of a page that says where the values come from: the provider's own
+   * or the driver's public documentation. Empty: none, or the basic view.
+   *
+   * @generated from field: string guide = 5;
+   */
+  guide: string;
+
+  /**
+   * The families of sites that have this driver: openlist, alist. Empty: it is
+   * a deployment's own.
+   *
+   * @generated from field: repeated string families = 6;
+   */
+  families: string[];
 };
 
 /**
@@ -87,7 +111,8 @@ export declare type ConfigItem = Message<"mooring.v1.ConfigItem"> & {
   required: boolean;
 
   /**
-   * Help text. Empty when the name says it all.
+   * The description, where the pages of legacy sites have a hint of their own to
+   * show; empty elsewhere, since they take any text for a promise of one.
    *
    * @generated from field: string help = 6;
    */
@@ -121,6 +146,50 @@ export declare type ConfigItem = Message<"mooring.v1.ConfigItem"> & {
    * @generated from field: optional double max = 10;
    */
   max?: number | undefined;
+
+  /**
+   * What to put there, where it comes from, its form, and what empty means.
+   * Empty in the basic view.
+   *
+   * @generated from field: string description = 11;
+   */
+  description: string;
+
+  /**
+   * The name for people. Empty in the basic view.
+   *
+   * @generated from field: string label = 12;
+   */
+  label: string;
+
+  /**
+   * The options for people, in the order of `options`. Empty in the basic view.
+   *
+   * @generated from field: repeated string option_labels = 13;
+   */
+  optionLabels: string[];
+
+  /**
+   * What a number counts, such as `seconds` or `MiB`. Empty: nothing special.
+   *
+   * @generated from field: string unit = 14;
+   */
+  unit: string;
+
+  /**
+   * Whether a number may have a fraction.
+   *
+   * @generated from field: bool fraction = 15;
+   */
+  fraction: boolean;
+
+  /**
+   * The families of sites that have this item: openlist, alist. Empty: it is a
+   * deployment's own.
+   *
+   * @generated from field: repeated string families = 16;
+   */
+  families: string[];
 };
 
 /**

@@ -17,6 +17,21 @@ export declare const file_mooring_v1_driver_service: GenFile;
  * @generated from message mooring.v1.ListDriversRequest
  */
 export declare type ListDriversRequest = Message<"mooring.v1.ListDriversRequest"> & {
+  /**
+   * How much of each driver: `basic` leaves out what is for people to read
+   * (help, description, labels, guide). Empty or `full`: everything.
+   *
+   * @generated from field: string view = 1;
+   */
+  view: string;
+
+  /**
+   * The language of texts for people, as a BCP 47 tag. Empty: the call's
+   * `accept-language` decides. What is not spoken here comes in English.
+   *
+   * @generated from field: string language_code = 2;
+   */
+  languageCode: string;
 };
 
 /**
@@ -45,6 +60,14 @@ export declare type ListDriversResponse = Message<"mooring.v1.ListDriversRespons
    * @generated from field: string revision = 2;
    */
   revision: string;
+
+  /**
+   * The language of the texts, as a BCP 47 tag. Single texts that have no
+   * translation are English.
+   *
+   * @generated from field: string language_code = 3;
+   */
+  languageCode: string;
 };
 
 /**
@@ -107,6 +130,14 @@ export declare type GetDriverRequest = Message<"mooring.v1.GetDriverRequest"> & 
    * @generated from field: string driver = 1;
    */
   driver: string;
+
+  /**
+   * The language of texts for people, as a BCP 47 tag. Empty: the call's
+   * `accept-language` decides. What is not spoken here comes in English.
+   *
+   * @generated from field: string language_code = 2;
+   */
+  languageCode: string;
 };
 
 /**
@@ -135,6 +166,14 @@ export declare type GetDriverResponse = Message<"mooring.v1.GetDriverResponse"> 
    * @generated from field: string revision = 2;
    */
   revision: string;
+
+  /**
+   * The language of the texts, as a BCP 47 tag. Single texts that have no
+   * translation are English.
+   *
+   * @generated from field: string language_code = 3;
+   */
+  languageCode: string;
 };
 
 /**
@@ -254,6 +293,14 @@ export declare type GetDriverSchemaRequest = Message<"mooring.v1.GetDriverSchema
    * @generated from field: string driver = 1;
    */
   driver: string;
+
+  /**
+   * The language of texts for people, as a BCP 47 tag. Empty: the call's
+   * `accept-language` decides. What is not spoken here comes in English.
+   *
+   * @generated from field: string language_code = 2;
+   */
+  languageCode: string;
 };
 
 /**
@@ -282,6 +329,14 @@ export declare type GetDriverSchemaResponse = Message<"mooring.v1.GetDriverSchem
    * @generated from field: string revision = 2;
    */
   revision: string;
+
+  /**
+   * The language of the texts, as a BCP 47 tag. Single texts that have no
+   * translation are English.
+   *
+   * @generated from field: string language_code = 3;
+   */
+  languageCode: string;
 };
 
 /**
@@ -362,13 +417,15 @@ export declare type WatchDriversResponse = Message<"mooring.v1.WatchDriversRespo
 export declare const WatchDriversResponseSchema: GenMessage<WatchDriversResponse>;
 
 /**
- * The catalogue of drivers. Every method needs the admin token.
+ * The catalogue of drivers. Every method needs the admin token; for that, and for
+ * the codes that any method may end with, see SettingService.
  *
  * @generated from service mooring.v1.DriverService
  */
 export declare const DriverService: GenService<{
   /**
-   * ListDrivers reads the templates of all drivers.
+   * ListDrivers reads the templates of all drivers. INVALID_ARGUMENT for a view
+   * that is neither basic nor full.
    *
    * @generated from rpc mooring.v1.DriverService.ListDrivers
    */
@@ -414,7 +471,9 @@ export declare const DriverService: GenService<{
   /**
    * GetDriverSchema reads the JSON Schema (draft 2020-12) of a driver's
    * configuration. It accepts exactly what ValidateDriverConfig finds no
-   * violation in. NOT_FOUND names an unknown driver.
+   * violation in. What JSON Schema has no word for stands in x-unit (what a
+   * number counts), x-families and x-option-labels. NOT_FOUND names an unknown
+   * driver.
    *
    * @generated from rpc mooring.v1.DriverService.GetDriverSchema
    */

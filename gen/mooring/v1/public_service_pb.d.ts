@@ -106,8 +106,8 @@ export declare type WatchPublicSettingsRequest = Message<"mooring.v1.WatchPublic
 export declare const WatchPublicSettingsRequestSchema: GenMessage<WatchPublicSettingsRequest>;
 
 /**
- * One event of WatchPublicSettings. Neither `snapshot` nor `change` set: a
- * bookmark, which says that nothing up to `revision` was left out.
+ * One event of WatchPublicSettings. No `event`: a bookmark, which says that
+ * nothing up to `revision` was left out.
  *
  * @generated from message mooring.v1.WatchPublicSettingsResponse
  */
@@ -120,18 +120,27 @@ export declare type WatchPublicSettingsResponse = Message<"mooring.v1.WatchPubli
   revision: bigint;
 
   /**
-   * All public settings at this revision.
+   * What there is to tell.
    *
-   * @generated from field: mooring.v1.PublicSettingsSnapshot snapshot = 2;
+   * @generated from oneof mooring.v1.WatchPublicSettingsResponse.event
    */
-  snapshot?: PublicSettingsSnapshot | undefined;
-
-  /**
-   * What this revision changed.
-   *
-   * @generated from field: mooring.v1.PublicSettingsChange change = 3;
-   */
-  change?: PublicSettingsChange | undefined;
+  event: {
+    /**
+     * All public settings at this revision.
+     *
+     * @generated from field: mooring.v1.PublicSettingsSnapshot snapshot = 2;
+     */
+    value: PublicSettingsSnapshot;
+    case: "snapshot";
+  } | {
+    /**
+     * What this revision changed.
+     *
+     * @generated from field: mooring.v1.PublicSettingsChange change = 3;
+     */
+    value: PublicSettingsChange;
+    case: "change";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -188,7 +197,7 @@ export declare type PublicSettingsChange = Message<"mooring.v1.PublicSettingsCha
 export declare const PublicSettingsChangeSchema: GenMessage<PublicSettingsChange>;
 
 /**
- * What anybody may read without a token.
+ * What anybody may read without a token. A request has at most 4 KiB.
  *
  * @generated from service mooring.v1.PublicService
  */

@@ -32,7 +32,9 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
   value: string;
 
   /**
-   * Help text. May be empty.
+   * The description of a custom setting, and of those that the pages of legacy
+   * sites have a hint of their own for; empty elsewhere, since they take any
+   * text for a promise of one.
    *
    * @generated from field: string help = 3;
    */
@@ -55,7 +57,7 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
   /**
    * Group of the interface: 0 single, 1 site, 2 style, 3 preview, 4 global,
    * 5 offline download, 6 index, 7 single sign-on, 8 LDAP, 9 S3, 10 FTP,
-   * 11 traffic. Custom settings may use others.
+   * 11 traffic, 12 FRP. Custom settings may use others.
    *
    * @generated from field: int32 group = 6;
    */
@@ -125,6 +127,57 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
    * @generated from field: int64 revision = 15;
    */
   revision: bigint;
+
+  /**
+   * What to put there, its form, and what empty means. May be empty for a custom
+   * setting.
+   *
+   * @generated from field: string description = 16;
+   */
+  description: string;
+
+  /**
+   * The name for people.
+   *
+   * @generated from field: string label = 17;
+   */
+  label: string;
+
+  /**
+   * The options for people, in the order of `options`.
+   *
+   * @generated from field: repeated string option_labels = 18;
+   */
+  optionLabels: string[];
+
+  /**
+   * The group's name for people. Empty: a group of custom settings.
+   *
+   * @generated from field: string group_label = 19;
+   */
+  groupLabel: string;
+
+  /**
+   * What a number counts, such as `minutes` or `KiB/s`. Empty: nothing special.
+   *
+   * @generated from field: string unit = 20;
+   */
+  unit: string;
+
+  /**
+   * Whether a number may have a fraction.
+   *
+   * @generated from field: bool fraction = 21;
+   */
+  fraction: boolean;
+
+  /**
+   * The families of sites that have this setting: openlist, alist. Empty: it is
+   * a custom one.
+   *
+   * @generated from field: repeated string families = 22;
+   */
+  families: string[];
 };
 
 /**
@@ -196,6 +249,16 @@ export declare type SettingInput = Message<"mooring.v1.SettingInput"> & {
    * @generated from field: optional int64 expected_revision = 8;
    */
   expectedRevision?: bigint | undefined;
+
+  /**
+   * The revision that the setting had when it was read, as it was sent then. In
+   * a save of settings of one group, one whose value is still what it was at
+   * that revision is no change: a page that sends its whole group back reverts
+   * nothing that somebody else has saved since.
+   *
+   * @generated from field: optional int64 revision = 9;
+   */
+  revision?: bigint | undefined;
 };
 
 /**
@@ -293,7 +356,8 @@ export declare type Revision = Message<"mooring.v1.Revision"> & {
   time?: Timestamp | undefined;
 
   /**
-   * Name of the token that made it, or the part of the program that did.
+   * Who made it: `PRINCIPAL/TOKEN-ID`, `admin` for the permanent admin token, or
+   * the part of the program that did.
    *
    * @generated from field: string actor = 3;
    */
@@ -340,6 +404,14 @@ export declare type Revision = Message<"mooring.v1.Revision"> & {
    * @generated from field: repeated string keys = 9;
    */
   keys: string[];
+
+  /**
+   * Id of the token that made it, which `actor` ends with; empty: the permanent
+   * admin token, or a part of the program.
+   *
+   * @generated from field: string token_id = 10;
+   */
+  tokenId: string;
 };
 
 /**

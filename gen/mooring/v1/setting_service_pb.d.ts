@@ -31,6 +31,14 @@ export declare type ListSettingsRequest = Message<"mooring.v1.ListSettingsReques
    * @generated from field: bool mask_secrets = 2;
    */
   maskSecrets: boolean;
+
+  /**
+   * The language of texts for people, as a BCP 47 tag. Empty: the call's
+   * `accept-language` decides. What is not spoken here comes in English.
+   *
+   * @generated from field: string language_code = 3;
+   */
+  languageCode: string;
 };
 
 /**
@@ -58,6 +66,14 @@ export declare type ListSettingsResponse = Message<"mooring.v1.ListSettingsRespo
    * @generated from field: int64 revision = 2;
    */
   revision: bigint;
+
+  /**
+   * The language of the texts, as a BCP 47 tag. Single texts that have no
+   * translation are English.
+   *
+   * @generated from field: string language_code = 3;
+   */
+  languageCode: string;
 };
 
 /**
@@ -65,6 +81,62 @@ export declare type ListSettingsResponse = Message<"mooring.v1.ListSettingsRespo
  * Use `create(ListSettingsResponseSchema)` to create a new message.
  */
 export declare const ListSettingsResponseSchema: GenMessage<ListSettingsResponse>;
+
+/**
+ * Request of ListDefaultSettings.
+ *
+ * @generated from message mooring.v1.ListDefaultSettingsRequest
+ */
+export declare type ListDefaultSettingsRequest = Message<"mooring.v1.ListDefaultSettingsRequest"> & {
+  /**
+   * Only settings of these groups. Empty: all. Unknown groups are empty.
+   *
+   * @generated from field: repeated int32 groups = 1;
+   */
+  groups: number[];
+
+  /**
+   * The language of texts for people, as a BCP 47 tag. Empty: the call's
+   * `accept-language` decides. What is not spoken here comes in English.
+   *
+   * @generated from field: string language_code = 2;
+   */
+  languageCode: string;
+};
+
+/**
+ * Describes the message mooring.v1.ListDefaultSettingsRequest.
+ * Use `create(ListDefaultSettingsRequestSchema)` to create a new message.
+ */
+export declare const ListDefaultSettingsRequestSchema: GenMessage<ListDefaultSettingsRequest>;
+
+/**
+ * Reply of ListDefaultSettings.
+ *
+ * @generated from message mooring.v1.ListDefaultSettingsResponse
+ */
+export declare type ListDefaultSettingsResponse = Message<"mooring.v1.ListDefaultSettingsResponse"> & {
+  /**
+   * Settings in the order of their definitions; custom ones have no default.
+   *
+   * @generated from field: repeated mooring.v1.Setting settings = 1;
+   */
+  settings: Setting[];
+
+  /**
+   * The language of the texts, as a BCP 47 tag. Single texts that have no
+   * translation are English.
+   *
+   * @generated from field: string language_code = 2;
+   */
+  languageCode: string;
+};
+
+/**
+ * Describes the message mooring.v1.ListDefaultSettingsResponse.
+ * Use `create(ListDefaultSettingsResponseSchema)` to create a new message.
+ */
+export declare const ListDefaultSettingsResponseSchema: GenMessage<ListDefaultSettingsResponse>;
 
 /**
  * Request of GetSetting.
@@ -85,6 +157,14 @@ export declare type GetSettingRequest = Message<"mooring.v1.GetSettingRequest"> 
    * @generated from field: bool mask_secrets = 2;
    */
   maskSecrets: boolean;
+
+  /**
+   * The language of texts for people, as a BCP 47 tag. Empty: the call's
+   * `accept-language` decides. What is not spoken here comes in English.
+   *
+   * @generated from field: string language_code = 3;
+   */
+  languageCode: string;
 };
 
 /**
@@ -112,6 +192,14 @@ export declare type GetSettingResponse = Message<"mooring.v1.GetSettingResponse"
    * @generated from field: int64 revision = 2;
    */
   revision: bigint;
+
+  /**
+   * The language of the texts, as a BCP 47 tag. Single texts that have no
+   * translation are English.
+   *
+   * @generated from field: string language_code = 3;
+   */
+  languageCode: string;
 };
 
 /**
@@ -139,6 +227,14 @@ export declare type BatchGetSettingsRequest = Message<"mooring.v1.BatchGetSettin
    * @generated from field: bool mask_secrets = 2;
    */
   maskSecrets: boolean;
+
+  /**
+   * The language of texts for people, as a BCP 47 tag. Empty: the call's
+   * `accept-language` decides. What is not spoken here comes in English.
+   *
+   * @generated from field: string language_code = 3;
+   */
+  languageCode: string;
 };
 
 /**
@@ -166,6 +262,14 @@ export declare type BatchGetSettingsResponse = Message<"mooring.v1.BatchGetSetti
    * @generated from field: int64 revision = 2;
    */
   revision: bigint;
+
+  /**
+   * The language of the texts, as a BCP 47 tag. Single texts that have no
+   * translation are English.
+   *
+   * @generated from field: string language_code = 3;
+   */
+  languageCode: string;
 };
 
 /**
@@ -203,7 +307,7 @@ export declare type SaveSettingsRequest = Message<"mooring.v1.SaveSettingsReques
   dryRun: boolean;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Why, for the history; INVALID_ARGUMENT when it has more than 500 characters.
    *
    * @generated from field: string reason = 4;
    */
@@ -235,6 +339,13 @@ export declare type SaveSettingsResponse = Message<"mooring.v1.SaveSettingsRespo
    * @generated from field: mooring.v1.SettingChanges preview = 2;
    */
   preview?: SettingChanges | undefined;
+
+  /**
+   * Readonly settings that were sent with another value, and left as they are.
+   *
+   * @generated from field: repeated mooring.v1.SkippedSetting skipped = 3;
+   */
+  skipped: SkippedSetting[];
 };
 
 /**
@@ -265,7 +376,7 @@ export declare type DeleteSettingRequest = Message<"mooring.v1.DeleteSettingRequ
   expectedRevision?: bigint | undefined;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Why, for the history; INVALID_ARGUMENT when it has more than 500 characters.
    *
    * @generated from field: string reason = 3;
    */
@@ -408,7 +519,7 @@ export declare type SetQbittorrentRequest = Message<"mooring.v1.SetQbittorrentRe
   url?: string | undefined;
 
   /**
-   * Seeding time of finished downloads, in minutes. Required.
+   * Seeding time of finished downloads, in minutes. Absent: as it is stored.
    *
    * @generated from field: optional uint32 seedtime = 2;
    */
@@ -475,6 +586,14 @@ export declare type WatchSettingsRequest = Message<"mooring.v1.WatchSettingsRequ
    * @generated from field: repeated string keys = 2;
    */
   keys: string[];
+
+  /**
+   * The language of texts for people, as a BCP 47 tag. Empty: the call's
+   * `accept-language` decides. What is not spoken here comes in English.
+   *
+   * @generated from field: string language_code = 3;
+   */
+  languageCode: string;
 };
 
 /**
@@ -484,8 +603,8 @@ export declare type WatchSettingsRequest = Message<"mooring.v1.WatchSettingsRequ
 export declare const WatchSettingsRequestSchema: GenMessage<WatchSettingsRequest>;
 
 /**
- * One event of WatchSettings. Neither `snapshot` nor `change` set: a bookmark,
- * which says that nothing up to `revision` was left out.
+ * One event of WatchSettings. No `event`: a bookmark, which says that nothing up
+ * to `revision` was left out.
  *
  * @generated from message mooring.v1.WatchSettingsResponse
  */
@@ -498,18 +617,27 @@ export declare type WatchSettingsResponse = Message<"mooring.v1.WatchSettingsRes
   revision: bigint;
 
   /**
-   * All settings at this revision, secret values masked.
+   * What there is to tell.
    *
-   * @generated from field: mooring.v1.SettingsSnapshot snapshot = 2;
+   * @generated from oneof mooring.v1.WatchSettingsResponse.event
    */
-  snapshot?: SettingsSnapshot | undefined;
-
-  /**
-   * What this revision changed.
-   *
-   * @generated from field: mooring.v1.SettingsChange change = 3;
-   */
-  change?: SettingsChange | undefined;
+  event: {
+    /**
+     * All settings at this revision, secret values masked.
+     *
+     * @generated from field: mooring.v1.SettingsSnapshot snapshot = 2;
+     */
+    value: SettingsSnapshot;
+    case: "snapshot";
+  } | {
+    /**
+     * What this revision changed.
+     *
+     * @generated from field: mooring.v1.SettingsChange change = 3;
+     */
+    value: SettingsChange;
+    case: "change";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -552,7 +680,7 @@ export declare type SettingsChange = Message<"mooring.v1.SettingsChange"> & {
   time?: Timestamp | undefined;
 
   /**
-   * Name of the token that made it.
+   * Who made it, as in `Revision`.
    *
    * @generated from field: string actor = 2;
    */
@@ -564,6 +692,13 @@ export declare type SettingsChange = Message<"mooring.v1.SettingsChange"> & {
    * @generated from field: repeated mooring.v1.SettingChange changes = 3;
    */
   changes: SettingChange[];
+
+  /**
+   * Id of the token that made it, as in `Revision`.
+   *
+   * @generated from field: string token_id = 4;
+   */
+  tokenId: string;
 };
 
 /**
@@ -579,7 +714,7 @@ export declare const SettingsChangeSchema: GenMessage<SettingsChange>;
  */
 export declare type ListRevisionsRequest = Message<"mooring.v1.ListRevisionsRequest"> & {
   /**
-   * Revisions of one page, 1 to 1,000. 0: 50.
+   * Revisions of one page. 0: 50; more than 1,000 are 1,000.
    *
    * @generated from field: int32 page_size = 1;
    */
@@ -791,7 +926,7 @@ export declare type RollbackRequest = Message<"mooring.v1.RollbackRequest"> & {
   dryRun: boolean;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Why, for the history; INVALID_ARGUMENT when it has more than 500 characters.
    *
    * @generated from field: string reason = 5;
    */
@@ -947,7 +1082,7 @@ export declare type ImportSettingsRequest = Message<"mooring.v1.ImportSettingsRe
   skipInvalid: boolean;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Why, for the history; INVALID_ARGUMENT when it has more than 500 characters.
    *
    * @generated from field: string reason = 5;
    */
@@ -1109,7 +1244,15 @@ export enum ImportOutcome {
 export declare const ImportOutcomeSchema: GenEnum<ImportOutcome>;
 
 /**
- * The site's settings. Every method needs the admin token.
+ * The site's settings. Every method needs the admin token, in the header (or
+ * metadata) `authorization`, as it is or after `Bearer `: without it, or with a
+ * wrong one, UNAUTHENTICATED, before the request's body is read.
+ *
+ * Besides the codes at each method, any may end with INVALID_ARGUMENT (the
+ * request is no such message, or too deep or long), RESOURCE_EXHAUSTED (it is
+ * too large, or too much is under way), DEADLINE_EXCEEDED (the client's time
+ * limit, or the time for the body, is over) and UNAVAILABLE (the service starts
+ * or stops, or the database can't be reached).
  *
  * @generated from service mooring.v1.SettingService
  */
@@ -1126,6 +1269,18 @@ export declare const SettingService: GenService<{
     output: typeof ListSettingsResponseSchema;
   },
   /**
+   * ListDefaultSettings reads settings with the values that they have when nobody
+   * has set them: what a page offers to load. The token is not among them, because
+   * its first value is made at random; readonly settings have their value of now.
+   *
+   * @generated from rpc mooring.v1.SettingService.ListDefaultSettings
+   */
+  listDefaultSettings: {
+    methodKind: "unary";
+    input: typeof ListDefaultSettingsRequestSchema;
+    output: typeof ListDefaultSettingsResponseSchema;
+  },
+  /**
    * GetSetting reads one setting. NOT_FOUND names an unknown key.
    *
    * @generated from rpc mooring.v1.SettingService.GetSetting
@@ -1137,7 +1292,7 @@ export declare const SettingService: GenService<{
   },
   /**
    * BatchGetSettings reads several settings in the asked order, repeats kept.
-   * NOT_FOUND names the first unknown key.
+   * NOT_FOUND names the first unknown key. INVALID_ARGUMENT: no key, or too many.
    *
    * @generated from rpc mooring.v1.SettingService.BatchGetSettings
    */
@@ -1150,7 +1305,9 @@ export declare const SettingService: GenService<{
    * SaveSettings writes settings in one transaction: all or nothing.
    * INVALID_ARGUMENT lists every value that is refused. ABORTED: something has
    * changed since an expected revision; the message says what, when and by whom.
-   * FAILED_PRECONDITION: a file of the deployment manages the setting.
+   * FAILED_PRECONDITION: a file of the deployment manages the setting. A readonly
+   * setting with another value is left out and named in `skipped`, so that a
+   * whole list of another server can be saved.
    *
    * @generated from rpc mooring.v1.SettingService.SaveSettings
    */
@@ -1161,7 +1318,8 @@ export declare const SettingService: GenService<{
   },
   /**
    * DeleteSetting deletes a deprecated setting (flag 3). FAILED_PRECONDITION
-   * for any other, NOT_FOUND for an unknown key.
+   * for any other, NOT_FOUND for an unknown key, ABORTED when it has changed since
+   * the expected revision.
    *
    * @generated from rpc mooring.v1.SettingService.DeleteSetting
    */
@@ -1172,7 +1330,8 @@ export declare const SettingService: GenService<{
   },
   /**
    * ResetToken replaces the permanent admin token by a random one of 256 bits.
-   * The old one is refused from the moment of the commit.
+   * The old one is refused from the moment of the commit, and streams that were
+   * opened with it end. FAILED_PRECONDITION: a file of the deployment manages it.
    *
    * @generated from rpc mooring.v1.SettingService.ResetToken
    */
@@ -1183,7 +1342,10 @@ export declare const SettingService: GenService<{
   },
   /**
    * SetAria2 asks an aria2 for its version and stores its address and secret
-   * only when it answers. Failures say which step failed.
+   * only when it answers. INVALID_ARGUMENT: a member is missing, or the address is
+   * none. UNAVAILABLE: it does not answer, or is no aria2. FAILED_PRECONDITION: it
+   * refuses the secret, or a file of the deployment manages the settings. The
+   * message says which step failed.
    *
    * @generated from rpc mooring.v1.SettingService.SetAria2
    */
@@ -1194,7 +1356,7 @@ export declare const SettingService: GenService<{
   },
   /**
    * SetQbittorrent logs in to a qBittorrent, reads its version and stores its
-   * address and seeding time only then. Failures say which step failed.
+   * address and seeding time only then. Codes as for SetAria2.
    *
    * @generated from rpc mooring.v1.SettingService.SetQbittorrent
    */
@@ -1214,8 +1376,8 @@ export declare const SettingService: GenService<{
    * - bookmarked: progress is sent while nothing changes.
    * OUT_OF_RANGE: the asked revision is older than what is kept; the message
    * says which is the oldest. RESOURCE_EXHAUSTED: the client reads too slowly.
-   * UNAVAILABLE: the service stops; resume elsewhere. Values of secret settings
-   * are never sent.
+   * UNAVAILABLE: the service stops; resume elsewhere. UNAUTHENTICATED: the token
+   * is valid no more. Values of secret settings are never sent.
    *
    * @generated from rpc mooring.v1.SettingService.WatchSettings
    */
@@ -1225,7 +1387,8 @@ export declare const SettingService: GenService<{
     output: typeof WatchSettingsResponseSchema;
   },
   /**
-   * ListRevisions reads the history, newest first.
+   * ListRevisions reads the history, newest first. INVALID_ARGUMENT: a page token
+   * that is none, or a negative page size.
    *
    * @generated from rpc mooring.v1.SettingService.ListRevisions
    */
@@ -1247,7 +1410,8 @@ export declare const SettingService: GenService<{
   },
   /**
    * DiffRevisions reads what changed between two revisions, as if it had been
-   * one change. `from` may be the later one.
+   * one change. `from` may be the later one. NOT_FOUND for a revision that was
+   * never made; OUT_OF_RANGE for one that is not kept any more.
    *
    * @generated from rpc mooring.v1.SettingService.DiffRevisions
    */
@@ -1259,7 +1423,9 @@ export declare const SettingService: GenService<{
   /**
    * Rollback brings settings back to what they were at a revision, as a new
    * revision. Secret settings that have changed since can't be brought back,
-   * because the history does not keep them; they are listed as skipped.
+   * because the history does not keep them; they are listed as skipped. NOT_FOUND
+   * for an unknown revision or key; OUT_OF_RANGE for a revision that is not kept
+   * any more; ABORTED when something has changed since the expected revision.
    *
    * @generated from rpc mooring.v1.SettingService.Rollback
    */
@@ -1270,7 +1436,7 @@ export declare const SettingService: GenService<{
   },
   /**
    * ExportSettings writes a backup: one versioned JSON document that
-   * ImportSettings reads.
+   * ImportSettings reads. INVALID_ARGUMENT: the passphrase is too short.
    *
    * @generated from rpc mooring.v1.SettingService.ExportSettings
    */
@@ -1281,7 +1447,8 @@ export declare const SettingService: GenService<{
   },
   /**
    * ImportSettings reads a backup, Mooring's own or one that the AList or
-   * OpenList web page wrote, in one transaction.
+   * OpenList web page wrote, in one transaction. INVALID_ARGUMENT: it is no
+   * backup, the passphrase does not fit, or values are refused.
    *
    * @generated from rpc mooring.v1.SettingService.ImportSettings
    */

@@ -5,6 +5,7 @@
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_mooring_access_v1_access } from "../access/v1/access_pb.js";
 import { file_mooring_rest_v1_rest } from "../rest/v1/rest_pb.js";
 import { file_mooring_v1_setting } from "./setting_pb.js";
 
@@ -12,7 +13,7 @@ import { file_mooring_v1_setting } from "./setting_pb.js";
  * Describes the file mooring/v1/setting_service.proto.
  */
 export const file_mooring_v1_setting_service = /*@__PURE__*/
-  fileDesc("CiBtb29yaW5nL3YxL3NldHRpbmdfc2VydmljZS5wcm90bxIKbW9vcmluZy52MSI7ChNMaXN0U2V0dGluZ3NSZXF1ZXN0Eg4KBmdyb3VwcxgBIAMoBRIUCgxtYXNrX3NlY3JldHMYAiABKAgiTwoUTGlzdFNldHRpbmdzUmVzcG9uc2USJQoIc2V0dGluZ3MYASADKAsyEy5tb29yaW5nLnYxLlNldHRpbmcSEAoIcmV2aXNpb24YAiABKAMiNgoRR2V0U2V0dGluZ1JlcXVlc3QSCwoDa2V5GAEgASgJEhQKDG1hc2tfc2VjcmV0cxgCIAEoCCJMChJHZXRTZXR0aW5nUmVzcG9uc2USJAoHc2V0dGluZxgBIAEoCzITLm1vb3JpbmcudjEuU2V0dGluZxIQCghyZXZpc2lvbhgCIAEoAyI9ChdCYXRjaEdldFNldHRpbmdzUmVxdWVzdBIMCgRrZXlzGAEgAygJEhQKDG1hc2tfc2VjcmV0cxgCIAEoCCJTChhCYXRjaEdldFNldHRpbmdzUmVzcG9uc2USJQoIc2V0dGluZ3MYASADKAsyEy5tb29yaW5nLnYxLlNldHRpbmcSEAoIcmV2aXNpb24YAiABKAMimAEKE1NhdmVTZXR0aW5nc1JlcXVlc3QSKgoIc2V0dGluZ3MYASADKAsyGC5tb29yaW5nLnYxLlNldHRpbmdJbnB1dBIeChFleHBlY3RlZF9yZXZpc2lvbhgCIAEoA0gAiAEBEg8KB2RyeV9ydW4YAyABKAgSDgoGcmVhc29uGAQgASgJQhQKEl9leHBlY3RlZF9yZXZpc2lvbiJVChRTYXZlU2V0dGluZ3NSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAxIrCgdwcmV2aWV3GAIgASgLMhoubW9vcmluZy52MS5TZXR0aW5nQ2hhbmdlcyJpChREZWxldGVTZXR0aW5nUmVxdWVzdBILCgNrZXkYASABKAkSHgoRZXhwZWN0ZWRfcmV2aXNpb24YAiABKANIAIgBARIOCgZyZWFzb24YAyABKAlCFAoSX2V4cGVjdGVkX3JldmlzaW9uIikKFURlbGV0ZVNldHRpbmdSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAyITChFSZXNldFRva2VuUmVxdWVzdCI1ChJSZXNldFRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSEAoIcmV2aXNpb24YAiABKAMiSwoPU2V0QXJpYTJSZXF1ZXN0EhAKA3VyaRgBIAEoCUgAiAEBEhMKBnNlY3JldBgCIAEoCUgBiAEBQgYKBF91cmlCCQoHX3NlY3JldCI1ChBTZXRBcmlhMlJlc3BvbnNlEg8KB3ZlcnNpb24YASABKAkSEAoIcmV2aXNpb24YAiABKAMiVQoVU2V0UWJpdHRvcnJlbnRSZXF1ZXN0EhAKA3VybBgBIAEoCUgAiAEBEhUKCHNlZWR0aW1lGAIgASgNSAGIAQFCBgoEX3VybEILCglfc2VlZHRpbWUiSwoWU2V0UWJpdHRvcnJlbnRSZXNwb25zZRIOCgZzdGF0dXMYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIQCghyZXZpc2lvbhgDIAEoAyJUChRXYXRjaFNldHRpbmdzUmVxdWVzdBIbCg5hZnRlcl9yZXZpc2lvbhgBIAEoA0gAiAEBEgwKBGtleXMYAiADKAlCEQoPX2FmdGVyX3JldmlzaW9uIoUBChVXYXRjaFNldHRpbmdzUmVzcG9uc2USEAoIcmV2aXNpb24YASABKAMSLgoIc25hcHNob3QYAiABKAsyHC5tb29yaW5nLnYxLlNldHRpbmdzU25hcHNob3QSKgoGY2hhbmdlGAMgASgLMhoubW9vcmluZy52MS5TZXR0aW5nc0NoYW5nZSI5ChBTZXR0aW5nc1NuYXBzaG90EiUKCHNldHRpbmdzGAEgAygLMhMubW9vcmluZy52MS5TZXR0aW5nInUKDlNldHRpbmdzQ2hhbmdlEigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAIgASgJEioKB2NoYW5nZXMYAyADKAsyGS5tb29yaW5nLnYxLlNldHRpbmdDaGFuZ2UirwEKFExpc3RSZXZpc2lvbnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEgsKA2tleRgDIAEoCRINCgVhY3RvchgEIAEoCRIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wInIKFUxpc3RSZXZpc2lvbnNSZXNwb25zZRInCglyZXZpc2lvbnMYASADKAsyFC5tb29yaW5nLnYxLlJldmlzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIXCg9vbGRlc3RfcmV2aXNpb24YAyABKAMiJgoSR2V0UmV2aXNpb25SZXF1ZXN0EhAKCHJldmlzaW9uGAEgASgDImkKE0dldFJldmlzaW9uUmVzcG9uc2USJgoIcmV2aXNpb24YASABKAsyFC5tb29yaW5nLnYxLlJldmlzaW9uEioKB2NoYW5nZXMYAiADKAsyGS5tb29yaW5nLnYxLlNldHRpbmdDaGFuZ2UiMAoURGlmZlJldmlzaW9uc1JlcXVlc3QSDAoEZnJvbRgBIAEoAxIKCgJ0bxgCIAEoAyJDChVEaWZmUmV2aXNpb25zUmVzcG9uc2USKgoHY2hhbmdlcxgBIAMoCzIZLm1vb3JpbmcudjEuU2V0dGluZ0NoYW5nZSKCAQoPUm9sbGJhY2tSZXF1ZXN0EgoKAnRvGAEgASgDEgwKBGtleXMYAiADKAkSHgoRZXhwZWN0ZWRfcmV2aXNpb24YAyABKANIAIgBARIPCgdkcnlfcnVuGAQgASgIEg4KBnJlYXNvbhgFIAEoCUIUChJfZXhwZWN0ZWRfcmV2aXNpb24ifQoQUm9sbGJhY2tSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAxIqCgdjaGFuZ2VzGAIgAygLMhkubW9vcmluZy52MS5TZXR0aW5nQ2hhbmdlEisKB3NraXBwZWQYAyADKAsyGi5tb29yaW5nLnYxLlNraXBwZWRTZXR0aW5nIi0KDlNraXBwZWRTZXR0aW5nEgsKA2tleRgBIAEoCRIOCgZyZWFzb24YAiABKAkiVQoVRXhwb3J0U2V0dGluZ3NSZXF1ZXN0EigKB3NlY3JldHMYASABKA4yFy5tb29yaW5nLnYxLlNlY3JldHNNb2RlEhIKCnBhc3NwaHJhc2UYAiABKAkiQwoWRXhwb3J0U2V0dGluZ3NSZXNwb25zZRIpCghkb2N1bWVudBgBIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QijQEKFUltcG9ydFNldHRpbmdzUmVxdWVzdBIpCghkb2N1bWVudBgBIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKcGFzc3BocmFzZRgCIAEoCRIPCgdkcnlfcnVuGAMgASgIEhQKDHNraXBfaW52YWxpZBgEIAEoCBIOCgZyZWFzb24YBSABKAkiWQoWSW1wb3J0U2V0dGluZ3NSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAxItCghzZXR0aW5ncxgCIAMoCzIbLm1vb3JpbmcudjEuSW1wb3J0ZWRTZXR0aW5nIloKD0ltcG9ydGVkU2V0dGluZxILCgNrZXkYASABKAkSKgoHb3V0Y29tZRgCIAEoDjIZLm1vb3JpbmcudjEuSW1wb3J0T3V0Y29tZRIOCgZyZWFzb24YAyABKAkqcQoLU2VjcmV0c01vZGUSHAoYU0VDUkVUU19NT0RFX1VOU1BFQ0lGSUVEEAASFQoRU0VDUkVUU19NT0RFX09NSVQQARIVChFTRUNSRVRTX01PREVfU0VBTBACEhYKElNFQ1JFVFNfTU9ERV9DTEVBUhADKp8BCg1JbXBvcnRPdXRjb21lEh4KGklNUE9SVF9PVVRDT01FX1VOU1BFQ0lGSUVEEAASGAoUSU1QT1JUX09VVENPTUVfQURERUQQARIaChZJTVBPUlRfT1VUQ09NRV9DSEFOR0VEEAISHAoYSU1QT1JUX09VVENPTUVfVU5DSEFOR0VEEAMSGgoWSU1QT1JUX09VVENPTUVfU0tJUFBFRBAEMp0RCg5TZXR0aW5nU2VydmljZRK0AQoMTGlzdFNldHRpbmdzEh8ubW9vcmluZy52MS5MaXN0U2V0dGluZ3NSZXF1ZXN0GiAubW9vcmluZy52MS5MaXN0U2V0dGluZ3NSZXNwb25zZSJhkAIB4oIZMQgBGhIKBmdyb3VwcxIGZ3JvdXBzGAEaDwoFZ3JvdXASBmdyb3VwcyIIcmV2aXNpb26C0+STAiNiCHNldHRpbmdzEhcvYXBpL2FkbWluL3NldHRpbmcvbGlzdBKMAQoKR2V0U2V0dGluZxIdLm1vb3JpbmcudjEuR2V0U2V0dGluZ1JlcXVlc3QaHi5tb29yaW5nLnYxLkdldFNldHRpbmdSZXNwb25zZSI/kAIB4oIZEQgBEgNrZXkiCHJldmlzaW9ugtPkkwIhYgdzZXR0aW5nEhYvYXBpL2FkbWluL3NldHRpbmcvZ2V0ErABChBCYXRjaEdldFNldHRpbmdzEiMubW9vcmluZy52MS5CYXRjaEdldFNldHRpbmdzUmVxdWVzdBokLm1vb3JpbmcudjEuQmF0Y2hHZXRTZXR0aW5nc1Jlc3BvbnNlIlGQAgHighkiCAESBGtleXMaDgoEa2V5cxIEa2V5cxgBIghyZXZpc2lvboLT5JMCImIIc2V0dGluZ3MSFi9hcGkvYWRtaW4vc2V0dGluZy9nZXQSngEKDFNhdmVTZXR0aW5ncxIfLm1vb3JpbmcudjEuU2F2ZVNldHRpbmdzUmVxdWVzdBogLm1vb3JpbmcudjEuU2F2ZVNldHRpbmdzUmVzcG9uc2UiS+KCGRUIASoRZXhwZWN0ZWRfcmV2aXNpb26C0+STAiw6CHNldHRpbmdzYgdwcmV2aWV3IhcvYXBpL2FkbWluL3NldHRpbmcvc2F2ZRKQAQoNRGVsZXRlU2V0dGluZxIgLm1vb3JpbmcudjEuRGVsZXRlU2V0dGluZ1JlcXVlc3QaIS5tb29yaW5nLnYxLkRlbGV0ZVNldHRpbmdSZXNwb25zZSI64oIZFQgCKhFleHBlY3RlZF9yZXZpc2lvboLT5JMCGyIZL2FwaS9hZG1pbi9zZXR0aW5nL2RlbGV0ZRKAAQoKUmVzZXRUb2tlbhIdLm1vb3JpbmcudjEuUmVzZXRUb2tlblJlcXVlc3QaHi5tb29yaW5nLnYxLlJlc2V0VG9rZW5SZXNwb25zZSIz4oIZAggBgtPkkwInYgV0b2tlbiIeL2FwaS9hZG1pbi9zZXR0aW5nL3Jlc2V0X3Rva2VuEn0KCFNldEFyaWEyEhsubW9vcmluZy52MS5TZXRBcmlhMlJlcXVlc3QaHC5tb29yaW5nLnYxLlNldEFyaWEyUmVzcG9uc2UiNuKCGQIIAYLT5JMCKjoBKmIHdmVyc2lvbiIcL2FwaS9hZG1pbi9zZXR0aW5nL3NldF9hcmlhMhKNAQoOU2V0UWJpdHRvcnJlbnQSIS5tb29yaW5nLnYxLlNldFFiaXR0b3JyZW50UmVxdWVzdBoiLm1vb3JpbmcudjEuU2V0UWJpdHRvcnJlbnRSZXNwb25zZSI04oIZAggBgtPkkwIoOgEqYgZzdGF0dXMiGy9hcGkvYWRtaW4vc2V0dGluZy9zZXRfcWJpdBKbAQoNV2F0Y2hTZXR0aW5ncxIgLm1vb3JpbmcudjEuV2F0Y2hTZXR0aW5nc1JlcXVlc3QaIS5tb29yaW5nLnYxLldhdGNoU2V0dGluZ3NSZXNwb25zZSJDkAIB4oIZHAgEIghyZXZpc2lvbjIOYWZ0ZXJfcmV2aXNpb26C0+STAhoSGC9hcGkvYWRtaW4vc2V0dGluZy93YXRjaDABEoMBCg1MaXN0UmV2aXNpb25zEiAubW9vcmluZy52MS5MaXN0UmV2aXNpb25zUmVxdWVzdBohLm1vb3JpbmcudjEuTGlzdFJldmlzaW9uc1Jlc3BvbnNlIi2QAgHighkCCAGC0+STAh4SHC9hcGkvYWRtaW4vc2V0dGluZy9yZXZpc2lvbnMSfAoLR2V0UmV2aXNpb24SHi5tb29yaW5nLnYxLkdldFJldmlzaW9uUmVxdWVzdBofLm1vb3JpbmcudjEuR2V0UmV2aXNpb25SZXNwb25zZSIskAIB4oIZAggBgtPkkwIdEhsvYXBpL2FkbWluL3NldHRpbmcvcmV2aXNpb24ShwEKDURpZmZSZXZpc2lvbnMSIC5tb29yaW5nLnYxLkRpZmZSZXZpc2lvbnNSZXF1ZXN0GiEubW9vcmluZy52MS5EaWZmUmV2aXNpb25zUmVzcG9uc2UiMZACAeKCGQIIAYLT5JMCImIHY2hhbmdlcxIXL2FwaS9hZG1pbi9zZXR0aW5nL2RpZmYShgEKCFJvbGxiYWNrEhsubW9vcmluZy52MS5Sb2xsYmFja1JlcXVlc3QaHC5tb29yaW5nLnYxLlJvbGxiYWNrUmVzcG9uc2UiP+KCGRUIASoRZXhwZWN0ZWRfcmV2aXNpb26C0+STAiA6ASoiGy9hcGkvYWRtaW4vc2V0dGluZy9yb2xsYmFjaxKQAQoORXhwb3J0U2V0dGluZ3MSIS5tb29yaW5nLnYxLkV4cG9ydFNldHRpbmdzUmVxdWVzdBoiLm1vb3JpbmcudjEuRXhwb3J0U2V0dGluZ3NSZXNwb25zZSI3kAIC4oIZAggBgtPkkwIoOgEqYghkb2N1bWVudCIZL2FwaS9hZG1pbi9zZXR0aW5nL2V4cG9ydBKDAQoOSW1wb3J0U2V0dGluZ3MSIS5tb29yaW5nLnYxLkltcG9ydFNldHRpbmdzUmVxdWVzdBoiLm1vb3JpbmcudjEuSW1wb3J0U2V0dGluZ3NSZXNwb25zZSIq4oIZAggBgtPkkwIeOgEqIhkvYXBpL2FkbWluL3NldHRpbmcvaW1wb3J0YgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_mooring_rest_v1_rest, file_mooring_v1_setting]);
+  fileDesc("CiBtb29yaW5nL3YxL3NldHRpbmdfc2VydmljZS5wcm90bxIKbW9vcmluZy52MSJSChNMaXN0U2V0dGluZ3NSZXF1ZXN0Eg4KBmdyb3VwcxgBIAMoBRIUCgxtYXNrX3NlY3JldHMYAiABKAgSFQoNbGFuZ3VhZ2VfY29kZRgDIAEoCSJmChRMaXN0U2V0dGluZ3NSZXNwb25zZRIlCghzZXR0aW5ncxgBIAMoCzITLm1vb3JpbmcudjEuU2V0dGluZxIQCghyZXZpc2lvbhgCIAEoAxIVCg1sYW5ndWFnZV9jb2RlGAMgASgJIkMKGkxpc3REZWZhdWx0U2V0dGluZ3NSZXF1ZXN0Eg4KBmdyb3VwcxgBIAMoBRIVCg1sYW5ndWFnZV9jb2RlGAIgASgJIlsKG0xpc3REZWZhdWx0U2V0dGluZ3NSZXNwb25zZRIlCghzZXR0aW5ncxgBIAMoCzITLm1vb3JpbmcudjEuU2V0dGluZxIVCg1sYW5ndWFnZV9jb2RlGAIgASgJIk0KEUdldFNldHRpbmdSZXF1ZXN0EgsKA2tleRgBIAEoCRIUCgxtYXNrX3NlY3JldHMYAiABKAgSFQoNbGFuZ3VhZ2VfY29kZRgDIAEoCSJjChJHZXRTZXR0aW5nUmVzcG9uc2USJAoHc2V0dGluZxgBIAEoCzITLm1vb3JpbmcudjEuU2V0dGluZxIQCghyZXZpc2lvbhgCIAEoAxIVCg1sYW5ndWFnZV9jb2RlGAMgASgJIlQKF0JhdGNoR2V0U2V0dGluZ3NSZXF1ZXN0EgwKBGtleXMYASADKAkSFAoMbWFza19zZWNyZXRzGAIgASgIEhUKDWxhbmd1YWdlX2NvZGUYAyABKAkiagoYQmF0Y2hHZXRTZXR0aW5nc1Jlc3BvbnNlEiUKCHNldHRpbmdzGAEgAygLMhMubW9vcmluZy52MS5TZXR0aW5nEhAKCHJldmlzaW9uGAIgASgDEhUKDWxhbmd1YWdlX2NvZGUYAyABKAkimAEKE1NhdmVTZXR0aW5nc1JlcXVlc3QSKgoIc2V0dGluZ3MYASADKAsyGC5tb29yaW5nLnYxLlNldHRpbmdJbnB1dBIeChFleHBlY3RlZF9yZXZpc2lvbhgCIAEoA0gAiAEBEg8KB2RyeV9ydW4YAyABKAgSDgoGcmVhc29uGAQgASgJQhQKEl9leHBlY3RlZF9yZXZpc2lvbiKCAQoUU2F2ZVNldHRpbmdzUmVzcG9uc2USEAoIcmV2aXNpb24YASABKAMSKwoHcHJldmlldxgCIAEoCzIaLm1vb3JpbmcudjEuU2V0dGluZ0NoYW5nZXMSKwoHc2tpcHBlZBgDIAMoCzIaLm1vb3JpbmcudjEuU2tpcHBlZFNldHRpbmciaQoURGVsZXRlU2V0dGluZ1JlcXVlc3QSCwoDa2V5GAEgASgJEh4KEWV4cGVjdGVkX3JldmlzaW9uGAIgASgDSACIAQESDgoGcmVhc29uGAMgASgJQhQKEl9leHBlY3RlZF9yZXZpc2lvbiIpChVEZWxldGVTZXR0aW5nUmVzcG9uc2USEAoIcmV2aXNpb24YASABKAMiEwoRUmVzZXRUb2tlblJlcXVlc3QiNQoSUmVzZXRUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJEhAKCHJldmlzaW9uGAIgASgDIksKD1NldEFyaWEyUmVxdWVzdBIQCgN1cmkYASABKAlIAIgBARITCgZzZWNyZXQYAiABKAlIAYgBAUIGCgRfdXJpQgkKB19zZWNyZXQiNQoQU2V0QXJpYTJSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhAKCHJldmlzaW9uGAIgASgDIlUKFVNldFFiaXR0b3JyZW50UmVxdWVzdBIQCgN1cmwYASABKAlIAIgBARIVCghzZWVkdGltZRgCIAEoDUgBiAEBQgYKBF91cmxCCwoJX3NlZWR0aW1lIksKFlNldFFiaXR0b3JyZW50UmVzcG9uc2USDgoGc3RhdHVzGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSEAoIcmV2aXNpb24YAyABKAMiawoUV2F0Y2hTZXR0aW5nc1JlcXVlc3QSGwoOYWZ0ZXJfcmV2aXNpb24YASABKANIAIgBARIMCgRrZXlzGAIgAygJEhUKDWxhbmd1YWdlX2NvZGUYAyABKAlCEQoPX2FmdGVyX3JldmlzaW9uIpIBChVXYXRjaFNldHRpbmdzUmVzcG9uc2USEAoIcmV2aXNpb24YASABKAMSMAoIc25hcHNob3QYAiABKAsyHC5tb29yaW5nLnYxLlNldHRpbmdzU25hcHNob3RIABIsCgZjaGFuZ2UYAyABKAsyGi5tb29yaW5nLnYxLlNldHRpbmdzQ2hhbmdlSABCBwoFZXZlbnQiOQoQU2V0dGluZ3NTbmFwc2hvdBIlCghzZXR0aW5ncxgBIAMoCzITLm1vb3JpbmcudjEuU2V0dGluZyKHAQoOU2V0dGluZ3NDaGFuZ2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFYWN0b3IYAiABKAkSKgoHY2hhbmdlcxgDIAMoCzIZLm1vb3JpbmcudjEuU2V0dGluZ0NoYW5nZRIQCgh0b2tlbl9pZBgEIAEoCSKvAQoUTGlzdFJldmlzaW9uc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSCwoDa2V5GAMgASgJEg0KBWFjdG9yGAQgASgJEikKBXNpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAicgoVTGlzdFJldmlzaW9uc1Jlc3BvbnNlEicKCXJldmlzaW9ucxgBIAMoCzIULm1vb3JpbmcudjEuUmV2aXNpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhcKD29sZGVzdF9yZXZpc2lvbhgDIAEoAyImChJHZXRSZXZpc2lvblJlcXVlc3QSEAoIcmV2aXNpb24YASABKAMiaQoTR2V0UmV2aXNpb25SZXNwb25zZRImCghyZXZpc2lvbhgBIAEoCzIULm1vb3JpbmcudjEuUmV2aXNpb24SKgoHY2hhbmdlcxgCIAMoCzIZLm1vb3JpbmcudjEuU2V0dGluZ0NoYW5nZSIwChREaWZmUmV2aXNpb25zUmVxdWVzdBIMCgRmcm9tGAEgASgDEgoKAnRvGAIgASgDIkMKFURpZmZSZXZpc2lvbnNSZXNwb25zZRIqCgdjaGFuZ2VzGAEgAygLMhkubW9vcmluZy52MS5TZXR0aW5nQ2hhbmdlIoIBCg9Sb2xsYmFja1JlcXVlc3QSCgoCdG8YASABKAMSDAoEa2V5cxgCIAMoCRIeChFleHBlY3RlZF9yZXZpc2lvbhgDIAEoA0gAiAEBEg8KB2RyeV9ydW4YBCABKAgSDgoGcmVhc29uGAUgASgJQhQKEl9leHBlY3RlZF9yZXZpc2lvbiJ9ChBSb2xsYmFja1Jlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDEioKB2NoYW5nZXMYAiADKAsyGS5tb29yaW5nLnYxLlNldHRpbmdDaGFuZ2USKwoHc2tpcHBlZBgDIAMoCzIaLm1vb3JpbmcudjEuU2tpcHBlZFNldHRpbmciLQoOU2tpcHBlZFNldHRpbmcSCwoDa2V5GAEgASgJEg4KBnJlYXNvbhgCIAEoCSJVChVFeHBvcnRTZXR0aW5nc1JlcXVlc3QSKAoHc2VjcmV0cxgBIAEoDjIXLm1vb3JpbmcudjEuU2VjcmV0c01vZGUSEgoKcGFzc3BocmFzZRgCIAEoCSJDChZFeHBvcnRTZXR0aW5nc1Jlc3BvbnNlEikKCGRvY3VtZW50GAEgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCKNAQoVSW1wb3J0U2V0dGluZ3NSZXF1ZXN0EikKCGRvY3VtZW50GAEgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBISCgpwYXNzcGhyYXNlGAIgASgJEg8KB2RyeV9ydW4YAyABKAgSFAoMc2tpcF9pbnZhbGlkGAQgASgIEg4KBnJlYXNvbhgFIAEoCSJZChZJbXBvcnRTZXR0aW5nc1Jlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDEi0KCHNldHRpbmdzGAIgAygLMhsubW9vcmluZy52MS5JbXBvcnRlZFNldHRpbmciWgoPSW1wb3J0ZWRTZXR0aW5nEgsKA2tleRgBIAEoCRIqCgdvdXRjb21lGAIgASgOMhkubW9vcmluZy52MS5JbXBvcnRPdXRjb21lEg4KBnJlYXNvbhgDIAEoCSpxCgtTZWNyZXRzTW9kZRIcChhTRUNSRVRTX01PREVfVU5TUEVDSUZJRUQQABIVChFTRUNSRVRTX01PREVfT01JVBABEhUKEVNFQ1JFVFNfTU9ERV9TRUFMEAISFgoSU0VDUkVUU19NT0RFX0NMRUFSEAMqnwEKDUltcG9ydE91dGNvbWUSHgoaSU1QT1JUX09VVENPTUVfVU5TUEVDSUZJRUQQABIYChRJTVBPUlRfT1VUQ09NRV9BRERFRBABEhoKFklNUE9SVF9PVVRDT01FX0NIQU5HRUQQAhIcChhJTVBPUlRfT1VUQ09NRV9VTkNIQU5HRUQQAxIaChZJTVBPUlRfT1VUQ09NRV9TS0lQUEVEEAQy1hYKDlNldHRpbmdTZXJ2aWNlEu4BCgxMaXN0U2V0dGluZ3MSHy5tb29yaW5nLnYxLkxpc3RTZXR0aW5nc1JlcXVlc3QaIC5tb29yaW5nLnYxLkxpc3RTZXR0aW5nc1Jlc3BvbnNlIpoBkAIB4oIZVQgBGhIKBmdyb3VwcxIGZ3JvdXBzGAEaDwoFZ3JvdXASBmdyb3VwcxoTCgJobBINbGFuZ3VhZ2VfY29kZSIIcmV2aXNpb246DWxhbmd1YWdlX2NvZGXqghkRGg1zZXR0aW5nczpyZWFkIAGC0+STAiNiCHNldHRpbmdzEhcvYXBpL2FkbWluL3NldHRpbmcvbGlzdBL8AQoTTGlzdERlZmF1bHRTZXR0aW5ncxImLm1vb3JpbmcudjEuTGlzdERlZmF1bHRTZXR0aW5nc1JlcXVlc3QaJy5tb29yaW5nLnYxLkxpc3REZWZhdWx0U2V0dGluZ3NSZXNwb25zZSKTAZACAeKCGUsIARoSCgZncm91cHMSBmdyb3VwcxgBGg8KBWdyb3VwEgZncm91cHMaEwoCaGwSDWxhbmd1YWdlX2NvZGU6DWxhbmd1YWdlX2NvZGXqghkRGg1zZXR0aW5nczpyZWFkIAGC0+STAiZiCHNldHRpbmdzIhovYXBpL2FkbWluL3NldHRpbmcvZGVmYXVsdBLFAQoKR2V0U2V0dGluZxIdLm1vb3JpbmcudjEuR2V0U2V0dGluZ1JlcXVlc3QaHi5tb29yaW5nLnYxLkdldFNldHRpbmdSZXNwb25zZSJ4kAIB4oIZNQgBEgNrZXkaEwoCaGwSDWxhbmd1YWdlX2NvZGUiCHJldmlzaW9uOg1sYW5ndWFnZV9jb2Rl6oIZERoNc2V0dGluZ3M6cmVhZCABgtPkkwIhYgdzZXR0aW5nEhYvYXBpL2FkbWluL3NldHRpbmcvZ2V0EuoBChBCYXRjaEdldFNldHRpbmdzEiMubW9vcmluZy52MS5CYXRjaEdldFNldHRpbmdzUmVxdWVzdBokLm1vb3JpbmcudjEuQmF0Y2hHZXRTZXR0aW5nc1Jlc3BvbnNlIooBkAIB4oIZRggBEgRrZXlzGg4KBGtleXMSBGtleXMYARoTCgJobBINbGFuZ3VhZ2VfY29kZSIIcmV2aXNpb246DWxhbmd1YWdlX2NvZGXqghkRGg1zZXR0aW5nczpyZWFkIAGC0+STAiJiCHNldHRpbmdzEhYvYXBpL2FkbWluL3NldHRpbmcvZ2V0ErQBCgxTYXZlU2V0dGluZ3MSHy5tb29yaW5nLnYxLlNhdmVTZXR0aW5nc1JlcXVlc3QaIC5tb29yaW5nLnYxLlNhdmVTZXR0aW5nc1Jlc3BvbnNlImHighkVCAEqEWV4cGVjdGVkX3JldmlzaW9u6oIZEhoOc2V0dGluZ3M6d3JpdGUgAYLT5JMCLDoIc2V0dGluZ3NiB3ByZXZpZXciFy9hcGkvYWRtaW4vc2V0dGluZy9zYXZlEqcBCg1EZWxldGVTZXR0aW5nEiAubW9vcmluZy52MS5EZWxldGVTZXR0aW5nUmVxdWVzdBohLm1vb3JpbmcudjEuRGVsZXRlU2V0dGluZ1Jlc3BvbnNlIlHighkVCAIqEWV4cGVjdGVkX3JldmlzaW9u6oIZExoPc2V0dGluZ3M6ZGVsZXRlIAGC0+STAhsiGS9hcGkvYWRtaW4vc2V0dGluZy9kZWxldGUSigEKClJlc2V0VG9rZW4SHS5tb29yaW5nLnYxLlJlc2V0VG9rZW5SZXF1ZXN0Gh4ubW9vcmluZy52MS5SZXNldFRva2VuUmVzcG9uc2UiPeKCGQIIAeqCGQYaBHJvb3SC0+STAidiBXRva2VuIh4vYXBpL2FkbWluL3NldHRpbmcvcmVzZXRfdG9rZW4SkwEKCFNldEFyaWEyEhsubW9vcmluZy52MS5TZXRBcmlhMlJlcXVlc3QaHC5tb29yaW5nLnYxLlNldEFyaWEyUmVzcG9uc2UiTOKCGQIIAeqCGRIaDnNldHRpbmdzOndyaXRlIAGC0+STAio6ASpiB3ZlcnNpb24iHC9hcGkvYWRtaW4vc2V0dGluZy9zZXRfYXJpYTISowEKDlNldFFiaXR0b3JyZW50EiEubW9vcmluZy52MS5TZXRRYml0dG9ycmVudFJlcXVlc3QaIi5tb29yaW5nLnYxLlNldFFiaXR0b3JyZW50UmVzcG9uc2UiSuKCGQIIAeqCGRIaDnNldHRpbmdzOndyaXRlIAGC0+STAig6ASpiBnN0YXR1cyIbL2FwaS9hZG1pbi9zZXR0aW5nL3NldF9xYml0EsUBCg1XYXRjaFNldHRpbmdzEiAubW9vcmluZy52MS5XYXRjaFNldHRpbmdzUmVxdWVzdBohLm1vb3JpbmcudjEuV2F0Y2hTZXR0aW5nc1Jlc3BvbnNlIm2QAgHighkxCAQaEwoCaGwSDWxhbmd1YWdlX2NvZGUiCHJldmlzaW9uMg5hZnRlcl9yZXZpc2lvbuqCGREaDXNldHRpbmdzOnJlYWQgAYLT5JMCGhIYL2FwaS9hZG1pbi9zZXR0aW5nL3dhdGNoMAESlwEKDUxpc3RSZXZpc2lvbnMSIC5tb29yaW5nLnYxLkxpc3RSZXZpc2lvbnNSZXF1ZXN0GiEubW9vcmluZy52MS5MaXN0UmV2aXNpb25zUmVzcG9uc2UiQZACAeKCGQIIAeqCGRAaDGhpc3Rvcnk6cmVhZCABgtPkkwIeEhwvYXBpL2FkbWluL3NldHRpbmcvcmV2aXNpb25zEpABCgtHZXRSZXZpc2lvbhIeLm1vb3JpbmcudjEuR2V0UmV2aXNpb25SZXF1ZXN0Gh8ubW9vcmluZy52MS5HZXRSZXZpc2lvblJlc3BvbnNlIkCQAgHighkCCAHqghkQGgxoaXN0b3J5OnJlYWQgAYLT5JMCHRIbL2FwaS9hZG1pbi9zZXR0aW5nL3JldmlzaW9uEpsBCg1EaWZmUmV2aXNpb25zEiAubW9vcmluZy52MS5EaWZmUmV2aXNpb25zUmVxdWVzdBohLm1vb3JpbmcudjEuRGlmZlJldmlzaW9uc1Jlc3BvbnNlIkWQAgHighkCCAHqghkQGgxoaXN0b3J5OnJlYWQgAYLT5JMCImIHY2hhbmdlcxIXL2FwaS9hZG1pbi9zZXR0aW5nL2RpZmYSngEKCFJvbGxiYWNrEhsubW9vcmluZy52MS5Sb2xsYmFja1JlcXVlc3QaHC5tb29yaW5nLnYxLlJvbGxiYWNrUmVzcG9uc2UiV+KCGRUIASoRZXhwZWN0ZWRfcmV2aXNpb27qghkUGhBoaXN0b3J5OnJvbGxiYWNrIAGC0+STAiA6ASoiGy9hcGkvYWRtaW4vc2V0dGluZy9yb2xsYmFjaxKlAQoORXhwb3J0U2V0dGluZ3MSIS5tb29yaW5nLnYxLkV4cG9ydFNldHRpbmdzUmVxdWVzdBoiLm1vb3JpbmcudjEuRXhwb3J0U2V0dGluZ3NSZXNwb25zZSJMkAIC4oIZAggB6oIZERoNYmFja3VwOmV4cG9ydCABgtPkkwIoOgEqYghkb2N1bWVudCIZL2FwaS9hZG1pbi9zZXR0aW5nL2V4cG9ydBKYAQoOSW1wb3J0U2V0dGluZ3MSIS5tb29yaW5nLnYxLkltcG9ydFNldHRpbmdzUmVxdWVzdBoiLm1vb3JpbmcudjEuSW1wb3J0U2V0dGluZ3NSZXNwb25zZSI/4oIZAggB6oIZERoNYmFja3VwOmltcG9ydCABgtPkkwIeOgEqIhkvYXBpL2FkbWluL3NldHRpbmcvaW1wb3J0QipaKG1vb3JpbmcuZXhhbXBsZS9nZW4vbW9vcmluZy92MTttb29yaW5ndjFiBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_mooring_access_v1_access, file_mooring_rest_v1_rest, file_mooring_v1_setting]);
 
 /**
  * Describes the message mooring.v1.ListSettingsRequest.
@@ -29,228 +30,242 @@ export const ListSettingsResponseSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_setting_service, 1);
 
 /**
+ * Describes the message mooring.v1.ListDefaultSettingsRequest.
+ * Use `create(ListDefaultSettingsRequestSchema)` to create a new message.
+ */
+export const ListDefaultSettingsRequestSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_setting_service, 2);
+
+/**
+ * Describes the message mooring.v1.ListDefaultSettingsResponse.
+ * Use `create(ListDefaultSettingsResponseSchema)` to create a new message.
+ */
+export const ListDefaultSettingsResponseSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_setting_service, 3);
+
+/**
  * Describes the message mooring.v1.GetSettingRequest.
  * Use `create(GetSettingRequestSchema)` to create a new message.
  */
 export const GetSettingRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 2);
+  messageDesc(file_mooring_v1_setting_service, 4);
 
 /**
  * Describes the message mooring.v1.GetSettingResponse.
  * Use `create(GetSettingResponseSchema)` to create a new message.
  */
 export const GetSettingResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 3);
+  messageDesc(file_mooring_v1_setting_service, 5);
 
 /**
  * Describes the message mooring.v1.BatchGetSettingsRequest.
  * Use `create(BatchGetSettingsRequestSchema)` to create a new message.
  */
 export const BatchGetSettingsRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 4);
+  messageDesc(file_mooring_v1_setting_service, 6);
 
 /**
  * Describes the message mooring.v1.BatchGetSettingsResponse.
  * Use `create(BatchGetSettingsResponseSchema)` to create a new message.
  */
 export const BatchGetSettingsResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 5);
+  messageDesc(file_mooring_v1_setting_service, 7);
 
 /**
  * Describes the message mooring.v1.SaveSettingsRequest.
  * Use `create(SaveSettingsRequestSchema)` to create a new message.
  */
 export const SaveSettingsRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 6);
+  messageDesc(file_mooring_v1_setting_service, 8);
 
 /**
  * Describes the message mooring.v1.SaveSettingsResponse.
  * Use `create(SaveSettingsResponseSchema)` to create a new message.
  */
 export const SaveSettingsResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 7);
+  messageDesc(file_mooring_v1_setting_service, 9);
 
 /**
  * Describes the message mooring.v1.DeleteSettingRequest.
  * Use `create(DeleteSettingRequestSchema)` to create a new message.
  */
 export const DeleteSettingRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 8);
+  messageDesc(file_mooring_v1_setting_service, 10);
 
 /**
  * Describes the message mooring.v1.DeleteSettingResponse.
  * Use `create(DeleteSettingResponseSchema)` to create a new message.
  */
 export const DeleteSettingResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 9);
+  messageDesc(file_mooring_v1_setting_service, 11);
 
 /**
  * Describes the message mooring.v1.ResetTokenRequest.
  * Use `create(ResetTokenRequestSchema)` to create a new message.
  */
 export const ResetTokenRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 10);
+  messageDesc(file_mooring_v1_setting_service, 12);
 
 /**
  * Describes the message mooring.v1.ResetTokenResponse.
  * Use `create(ResetTokenResponseSchema)` to create a new message.
  */
 export const ResetTokenResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 11);
+  messageDesc(file_mooring_v1_setting_service, 13);
 
 /**
  * Describes the message mooring.v1.SetAria2Request.
  * Use `create(SetAria2RequestSchema)` to create a new message.
  */
 export const SetAria2RequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 12);
+  messageDesc(file_mooring_v1_setting_service, 14);
 
 /**
  * Describes the message mooring.v1.SetAria2Response.
  * Use `create(SetAria2ResponseSchema)` to create a new message.
  */
 export const SetAria2ResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 13);
+  messageDesc(file_mooring_v1_setting_service, 15);
 
 /**
  * Describes the message mooring.v1.SetQbittorrentRequest.
  * Use `create(SetQbittorrentRequestSchema)` to create a new message.
  */
 export const SetQbittorrentRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 14);
+  messageDesc(file_mooring_v1_setting_service, 16);
 
 /**
  * Describes the message mooring.v1.SetQbittorrentResponse.
  * Use `create(SetQbittorrentResponseSchema)` to create a new message.
  */
 export const SetQbittorrentResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 15);
+  messageDesc(file_mooring_v1_setting_service, 17);
 
 /**
  * Describes the message mooring.v1.WatchSettingsRequest.
  * Use `create(WatchSettingsRequestSchema)` to create a new message.
  */
 export const WatchSettingsRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 16);
+  messageDesc(file_mooring_v1_setting_service, 18);
 
 /**
  * Describes the message mooring.v1.WatchSettingsResponse.
  * Use `create(WatchSettingsResponseSchema)` to create a new message.
  */
 export const WatchSettingsResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 17);
+  messageDesc(file_mooring_v1_setting_service, 19);
 
 /**
  * Describes the message mooring.v1.SettingsSnapshot.
  * Use `create(SettingsSnapshotSchema)` to create a new message.
  */
 export const SettingsSnapshotSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 18);
+  messageDesc(file_mooring_v1_setting_service, 20);
 
 /**
  * Describes the message mooring.v1.SettingsChange.
  * Use `create(SettingsChangeSchema)` to create a new message.
  */
 export const SettingsChangeSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 19);
+  messageDesc(file_mooring_v1_setting_service, 21);
 
 /**
  * Describes the message mooring.v1.ListRevisionsRequest.
  * Use `create(ListRevisionsRequestSchema)` to create a new message.
  */
 export const ListRevisionsRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 20);
+  messageDesc(file_mooring_v1_setting_service, 22);
 
 /**
  * Describes the message mooring.v1.ListRevisionsResponse.
  * Use `create(ListRevisionsResponseSchema)` to create a new message.
  */
 export const ListRevisionsResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 21);
+  messageDesc(file_mooring_v1_setting_service, 23);
 
 /**
  * Describes the message mooring.v1.GetRevisionRequest.
  * Use `create(GetRevisionRequestSchema)` to create a new message.
  */
 export const GetRevisionRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 22);
+  messageDesc(file_mooring_v1_setting_service, 24);
 
 /**
  * Describes the message mooring.v1.GetRevisionResponse.
  * Use `create(GetRevisionResponseSchema)` to create a new message.
  */
 export const GetRevisionResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 23);
+  messageDesc(file_mooring_v1_setting_service, 25);
 
 /**
  * Describes the message mooring.v1.DiffRevisionsRequest.
  * Use `create(DiffRevisionsRequestSchema)` to create a new message.
  */
 export const DiffRevisionsRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 24);
+  messageDesc(file_mooring_v1_setting_service, 26);
 
 /**
  * Describes the message mooring.v1.DiffRevisionsResponse.
  * Use `create(DiffRevisionsResponseSchema)` to create a new message.
  */
 export const DiffRevisionsResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 25);
+  messageDesc(file_mooring_v1_setting_service, 27);
 
 /**
  * Describes the message mooring.v1.RollbackRequest.
  * Use `create(RollbackRequestSchema)` to create a new message.
  */
 export const RollbackRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 26);
+  messageDesc(file_mooring_v1_setting_service, 28);
 
 /**
  * Describes the message mooring.v1.RollbackResponse.
  * Use `create(RollbackResponseSchema)` to create a new message.
  */
 export const RollbackResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 27);
+  messageDesc(file_mooring_v1_setting_service, 29);
 
 /**
  * Describes the message mooring.v1.SkippedSetting.
  * Use `create(SkippedSettingSchema)` to create a new message.
  */
 export const SkippedSettingSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 28);
+  messageDesc(file_mooring_v1_setting_service, 30);
 
 /**
  * Describes the message mooring.v1.ExportSettingsRequest.
  * Use `create(ExportSettingsRequestSchema)` to create a new message.
  */
 export const ExportSettingsRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 29);
+  messageDesc(file_mooring_v1_setting_service, 31);
 
 /**
  * Describes the message mooring.v1.ExportSettingsResponse.
  * Use `create(ExportSettingsResponseSchema)` to create a new message.
  */
 export const ExportSettingsResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 30);
+  messageDesc(file_mooring_v1_setting_service, 32);
 
 /**
  * Describes the message mooring.v1.ImportSettingsRequest.
  * Use `create(ImportSettingsRequestSchema)` to create a new message.
  */
 export const ImportSettingsRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 31);
+  messageDesc(file_mooring_v1_setting_service, 33);
 
 /**
  * Describes the message mooring.v1.ImportSettingsResponse.
  * Use `create(ImportSettingsResponseSchema)` to create a new message.
  */
 export const ImportSettingsResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 32);
+  messageDesc(file_mooring_v1_setting_service, 34);
 
 /**
  * Describes the message mooring.v1.ImportedSetting.
  * Use `create(ImportedSettingSchema)` to create a new message.
  */
 export const ImportedSettingSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_setting_service, 33);
+  messageDesc(file_mooring_v1_setting_service, 35);
 
 /**
  * Describes the enum mooring.v1.SecretsMode.
@@ -281,7 +296,15 @@ export const ImportOutcome = /*@__PURE__*/
   tsEnum(ImportOutcomeSchema);
 
 /**
- * The site's settings. Every method needs the admin token.
+ * The site's settings. Every method needs the admin token, in the header (or
+ * metadata) `authorization`, as it is or after `Bearer `: without it, or with a
+ * wrong one, UNAUTHENTICATED, before the request's body is read.
+ *
+ * Besides the codes at each method, any may end with INVALID_ARGUMENT (the
+ * request is no such message, or too deep or long), RESOURCE_EXHAUSTED (it is
+ * too large, or too much is under way), DEADLINE_EXCEEDED (the client's time
+ * limit, or the time for the body, is over) and UNAVAILABLE (the service starts
+ * or stops, or the database can't be reached).
  *
  * @generated from service mooring.v1.SettingService
  */

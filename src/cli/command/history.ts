@@ -1,19 +1,21 @@
+// The commands history and diff.
+
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Revision } from "../../../gen/mooring/v1/setting_pb.js";
 import {
+  DiffRevisionsResponseSchema,
   GetRevisionResponseSchema,
   type ListRevisionsResponse,
   ListRevisionsResponseSchema,
-  SettingService,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
 import type { Arguments } from "../argument.ts";
-import type { Caller } from "../caller.ts";
-import { writeChanges } from "../change-table.ts";
 import type { Command, CommandRun } from "../command.ts";
+import type { SettingClient } from "../connection.ts";
 import { usage } from "../failure.ts";
 import { printableLine } from "../printable.ts";
 import { count, localTime, pointInTime, revisionNumber } from "../quantity.ts";
+import { writeChanges } from "../setting-table.ts";
 
 /** Revisions of one page of the service at most. */
 const PAGE = 1_000;
@@ -77,14 +79,14 @@ function readFilter(args: Arguments, now: number) {
 
 /** Reads page by page until there are enough. */
 async function readRevisions(
-  calls: Caller,
+  client: SettingClient,
   filter: ReturnType<typeof readFilter>,
   limit: number,
 ): Promise<ListRevisionsResponse> {
   const result = create(ListRevisionsResponseSchema);
   do {
     const pageSize = Math.min(limit - result.revisions.length, PAGE);
-    const page = await calls.unary(SettingService.method.listRevisions, {
+    const page = await client.listRevisions({
       ...filter,
       pageSize,
       pageToken: result.nextPageToken,
@@ -121,8 +123,8 @@ async function writeRevision({ args, output, connect }: CommandRun, text: string
   const given = filters.find((name) => args.text(name) !== undefined);
   if (given !== undefined) throw usage(`--${given} goes with a list, not with one revision`);
   const revision = revisionNumber(text, "the revision");
-  const calls = await connect();
-  const reply = await calls.unary(SettingService.method.getRevision, { revision });
+  const client = await connect();
+  const reply = await client.getRevision({ revision });
   if (args.is("json")) return output.json(GetRevisionResponseSchema, reply);
   if (reply.revision !== undefined) await output.write(describe(reply.revision));
   await writeChanges(output, reply.changes);
@@ -136,3 +138,26 @@ function describe(revision: Revision): string {
   const text = `revision ${revision.revision}, ${timeOf(revision)}, by ${actor} (${via(revision)}${from}${request})${why}`;
   return `${printableLine(text)}\n`;
 }
+
+export const diffCommand: Command = {
+  name: "diff",
+  usage: ["diff FROM [TO]"],
+  summary: "Print what differs between two revisions",
+  details: [
+    "FROM and TO are numbers of revisions; without TO it is the newest. FROM may be",
+    "the later one. The exit code is 0 whether or not something differs.",
+  ],
+  flags: [],
+  offline: true,
+  positionals: [1, 2],
+  run: async ({ args, output, connect, notice }) => {
+    const [first = "", second] = args.positionals;
+    const from = revisionNumber(first, "FROM");
+    const to = second === undefined ? 0n : revisionNumber(second, "TO");
+    const client = await connect();
+    const reply = await client.diffRevisions({ from, to });
+    if (args.is("json")) return output.json(DiffRevisionsResponseSchema, reply);
+    if (reply.changes.length === 0) return notice("nothing differs");
+    await writeChanges(output, reply.changes);
+  },
+};

@@ -1,16 +1,14 @@
 import {
   type RollbackResponse,
   RollbackResponseSchema,
-  SettingService,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { writeChanges } from "../change-table.ts";
 import type { Command, CommandRun } from "../command.ts";
-import { EXIT } from "../exit-code.ts";
-import { CliFailure } from "../failure.ts";
+import { CliFailure, EXIT } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import { counted, revisionNumber } from "../quantity.ts";
+import { writeChanges } from "../setting-table.ts";
 
 export const rollbackCommand: Command = {
   name: "rollback",
@@ -37,19 +35,16 @@ export const rollbackCommand: Command = {
         ? {}
         : { expectedRevision: revisionNumber(expected, "--expect-revision") }),
     };
-    const { rollback } = SettingService.method;
-    const calls = await run.connect();
+    const client = await run.connect();
     const asks = canAsk(world) && !args.is("yes");
     const preview =
-      asks || args.is("dry-run")
-        ? await calls.unary(rollback, { ...request, dryRun: true })
-        : undefined;
+      asks || args.is("dry-run") ? await client.rollback({ ...request, dryRun: true }) : undefined;
     if (preview !== undefined && (args.is("dry-run") || preview.changes.length === 0))
       return writeResult(run, preview, args.is("dry-run"));
     // What was shown is what is done: a change in between is a conflict.
     const shown =
       preview === undefined ? {} : { expectedRevision: await agreed(run, preview, request.to) };
-    const reply = await calls.unary(rollback, { ...request, ...shown });
+    const reply = await client.rollback({ ...request, ...shown });
     if (args.is("json") || preview === undefined) return writeResult(run, reply, false);
     await output.write(`${done(reply)}\n`);
   },

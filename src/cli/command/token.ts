@@ -1,68 +1,121 @@
+import { resolve } from "node:path";
 import {
   GetSettingResponseSchema,
   ResetTokenResponseSchema,
   SaveSettingsResponseSchema,
-  SettingService,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { nearestName } from "../../config/nearest.ts";
-import { quote } from "../../config/quote.ts";
-import { readValue } from "../assignment.ts";
+import { type Action, runAction } from "../action.ts";
 import type { Command, CommandRun } from "../command.ts";
-import { EXIT } from "../exit-code.ts";
-import { CliFailure, usage } from "../failure.ts";
+import type { SettingClient } from "../connection.ts";
+import { CliFailure, EXIT, usage } from "../failure.ts";
+import { readValue, writeNewFile } from "../file.ts";
 import { askHidden, canAsk, confirm } from "../prompt.ts";
+import { createToken, listTokens, revokeToken, rotateToken } from "./access.ts";
 
-/** Key of the setting that holds the permanent admin token (contract, section 5). */
+/** Key of the setting that holds the permanent admin token (docs/rest-contract.md, section 5). */
 const KEY = "token";
 
 const CONSEQUENCE =
   "Every program that uses the old token will be refused, and signed download links will break.";
 
-const actions: Readonly<Record<string, (run: CommandRun) => Promise<void>>> = {
-  show: showToken,
-  reset: resetToken,
-  set: setToken,
+const actions: Readonly<Record<string, Action>> = {
+  show: { count: 0, flags: [], act: showToken },
+  reset: { count: 0, flags: ["output", "yes", "reason"], act: resetToken },
+  set: { count: 0, flags: ["from-file", "yes", "reason"], act: setToken },
+  create: {
+    count: 1,
+    flags: ["scopes", "limits", "expires", "comment", "output"],
+    act: createToken,
+  },
+  list: { count: 0, flags: ["all"], act: listTokens },
+  rotate: { count: 1, flags: ["overlap", "output"], act: rotateToken },
+  revoke: { count: 1, flags: ["yes"], act: revokeToken },
 };
+
+/** What works on the permanent token, and so on a database without a service as well. */
+const PERMANENT = ["show", "reset", "set"];
 
 export const tokenCommand: Command = {
   name: "token",
-  usage: ["token show", "token reset [--yes]", "token set [--from-file PATH]"],
-  summary: "Show, replace or choose the admin token",
-  details: [
-    "reset makes a random one, prints it, and the old one is refused at once. set",
-    "reads the new one from a file, from standard input, or asks for it; never from",
-    "the command line, which a process list shows. Somebody who has lost the token",
-    "uses --database on the machine of the service, which may run meanwhile.",
+  usage: [
+    "token show",
+    "token reset [--yes] [--output PATH]",
+    "token set [--from-file PATH]",
+    "token create PRINCIPAL --scopes LIST [--limits LIST] [--expires WHEN] ...",
+    "token list [--all]",
+    "token rotate ID [--overlap DURATION] [--output PATH]",
+    "token revoke ID [--yes]",
   ],
-  flags: ["from-file", "reason", "yes"],
+  summary: "Show or replace the admin token; make and end tokens that may do less",
+  details: [
+    "show, reset and set are about the permanent admin token.",
+    "reset makes a random one, prints it, and the old one is refused at once. With",
+    "--output it goes to a file that may be the one of --token-file: a shell would",
+    "empty that before it is read. set reads the new one from a file, from standard",
+    "input, or asks for it; never from the command line, which a process list shows.",
+    "Somebody who has lost the token uses --database on the machine of the service,",
+    "which may run meanwhile.",
+    "create makes a token that may do no more than its scopes say, for a program or a",
+    "colleague; docs/access.md has examples. It is shown once. rotate makes a successor,",
+    "and the old one goes on for a while; revoke ends one at once.",
+  ],
+  flags: [
+    "all",
+    "comment",
+    "expires",
+    "from-file",
+    "limits",
+    "output",
+    "overlap",
+    "reason",
+    "scopes",
+    "yes",
+  ],
   offline: true,
-  positionals: [1, 1],
-  run: async (run) => {
-    const [name = ""] = run.args.positionals;
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action === undefined)
-      throw usage(
-        `there is no token ${quote(name)}: did you mean token ${nearestName(name, Object.keys(actions))}?`,
-      );
-    if (name !== "set" && run.args.text("from-file") !== undefined)
-      throw usage("--from-file goes with token set only");
-    await action(run);
-  },
+  positionals: [1, 2],
+  run: (run) =>
+    runAction("token", actions, {
+      run,
+      flags: tokenCommand.flags,
+      check: (name) => {
+        if (!PERMANENT.includes(name) && run.args.text("database") !== undefined)
+          throw usage(`token ${name} needs a service: --database is for ${PERMANENT.join(", ")}`);
+      },
+    }),
 };
 
 async function showToken({ args, output, connect }: CommandRun): Promise<void> {
-  const reply = await (await connect()).unary(SettingService.method.getSetting, { key: KEY });
+  const reply = await (await connect()).getSetting({ key: KEY });
   if (args.is("json")) return output.json(GetSettingResponseSchema, reply);
   await output.value(`${reply.setting?.value ?? ""}\n`);
 }
 
 async function resetToken(run: CommandRun): Promise<void> {
   const { args, output, connect } = run;
-  const calls = await connect();
+  const path = args.text("output");
+  if (path !== undefined && args.is("json")) throw usage("--output and --json exclude each other");
+  const client = await connect();
   await agree(run, "Make a new token?");
-  const reply = await calls.unary(SettingService.method.resetToken, {});
+  if (path !== undefined) return resetInto(path, client, run);
+  const reply = await client.resetToken({});
   if (args.is("json")) return output.json(ResetTokenResponseSchema, reply);
   await output.value(`${reply.token}\n`);
+}
+
+/** The old token stays in force unless the file can be made; the new one is never lost. */
+async function resetInto(path: string, client: SettingClient, run: CommandRun): Promise<void> {
+  let made: string | undefined;
+  const reset = async (): Promise<string> => {
+    made = `${(await client.resetToken({})).token}\n`;
+    return made;
+  };
+  try {
+    await writeNewFile(resolve(run.world.cwd, path), reset, { force: true });
+  } catch (error) {
+    if (made !== undefined) await run.output.value(made);
+    throw error;
+  }
+  run.notice(`the new token is in ${path}, which only its owner may read`);
 }
 
 async function setToken(run: CommandRun): Promise<void> {
@@ -71,9 +124,9 @@ async function setToken(run: CommandRun): Promise<void> {
   const typed = path === undefined && canAsk(world);
   const value = (typed ? await typedTwice(run) : await readValue(path ?? "-", world)).trim();
   if (value === "") throw usage("the new token is empty: token reset makes a random one");
-  const calls = await run.connect();
+  const client = await run.connect();
   await agree(run, "Replace the token?");
-  const reply = await calls.unary(SettingService.method.saveSettings, {
+  const reply = await client.saveSettings({
     settings: [{ key: KEY, value }],
     reason: args.text("reason") ?? "",
   });

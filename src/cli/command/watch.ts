@@ -1,28 +1,27 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { status } from "@grpc/grpc-js";
+import { Code, ConnectError } from "@connectrpc/connect";
 import {
-  SettingService,
   type WatchSettingsResponse,
   WatchSettingsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { CallFailure } from "../caller.ts";
-import { changeLine } from "../change-table.ts";
+import { isBroken } from "../call-failure.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { printableLine } from "../printable.ts";
 import { counted, localTime, revisionNumber } from "../quantity.ts";
+import { changeLine } from "../setting-table.ts";
 
 /** How long to wait before the first new attempt, and at most, in milliseconds. */
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 10_000;
 
 /** Failures that pass: the service restarts, the connection broke, or this reader was too slow. */
-const PASSING: ReadonlySet<status> = new Set([
-  status.UNAVAILABLE,
-  status.RESOURCE_EXHAUSTED,
-  status.DEADLINE_EXCEEDED,
-  status.CANCELLED,
-  status.INTERNAL,
-  status.UNKNOWN,
+const PASSING: ReadonlySet<Code> = new Set([
+  Code.Unavailable,
+  Code.ResourceExhausted,
+  Code.DeadlineExceeded,
+  Code.Canceled,
+  Code.Internal,
+  Code.Unknown,
 ]);
 
 export const watchCommand: Command = {
@@ -53,7 +52,7 @@ export const watchCommand: Command = {
 
 /** Reads until it is ended, over as many streams as that takes. */
 async function follow(run: CommandRun, from: bigint | undefined, end: AbortSignal): Promise<void> {
-  const calls = await run.connect();
+  const client = await run.connect();
   const keys = [...run.args.positionals];
   let after = from;
   let seen = false;
@@ -61,23 +60,24 @@ async function follow(run: CommandRun, from: bigint | undefined, end: AbortSigna
   while (!end.aborted) {
     const request = after === undefined ? { keys } : { keys, afterRevision: after };
     try {
-      for await (const event of calls.stream(SettingService.method.watchSettings, request, end)) {
+      for await (const event of client.watchSettings(request, { signal: end, timeoutMs: 0 })) {
         await writeEvent(run, event);
         after = event.revision;
         seen = true;
         pauses = 0;
       }
     } catch (error) {
+      if (end.aborted) return;
       // Before the first event nothing has broken: it never worked.
-      if (!(error instanceof CallFailure) || !seen) throw error;
-      if (error.code === status.OUT_OF_RANGE) {
-        run.notice(`${error.message}; beginning again with all settings`);
+      if (!(error instanceof ConnectError) || !seen) throw error;
+      if (error.code === Code.OutOfRange) {
+        run.notice(`${error.rawMessage}; beginning again with all settings`);
         after = undefined;
         seen = false;
         continue;
       }
-      if (!PASSING.has(error.code)) throw error;
-      run.notice(`the connection broke (${error.message}); trying again`);
+      if (!PASSING.has(error.code) && !isBroken(error)) throw error;
+      run.notice(`the connection broke (${error.rawMessage}); trying again`);
     }
     if (!end.aborted) await run.world.pause(pauseAfter(pauses++, run.world.random()), end);
   }
@@ -89,11 +89,12 @@ function pauseAfter(attempt: number, random: number): number {
   return full / 2 + (full / 2) * random;
 }
 
-async function writeEvent(run: CommandRun, event: WatchSettingsResponse): Promise<void> {
+async function writeEvent(run: CommandRun, message: WatchSettingsResponse): Promise<void> {
   const { args, output } = run;
-  if (args.is("json")) return output.jsonLine(WatchSettingsResponseSchema, event);
-  const { revision, snapshot, change } = event;
-  if (snapshot !== undefined) {
+  if (args.is("json")) return output.jsonLine(WatchSettingsResponseSchema, message);
+  const { revision, event } = message;
+  if (event.case === "snapshot") {
+    const snapshot = event.value;
     const values = args.positionals.length === 0 ? [] : snapshot.settings;
     await output.write(
       [
@@ -104,7 +105,8 @@ async function writeEvent(run: CommandRun, event: WatchSettingsResponse): Promis
         .join(""),
     );
   }
-  if (change === undefined) return;
+  if (event.case !== "change") return;
+  const change = event.value;
   const time = change.time === undefined ? "" : ` ${localTime(timestampMs(change.time))}`;
   const head = printableLine(`revision ${revision}:${time} by ${change.actor}`);
   const lines = change.changes.map((each) => `  ${changeLine(each)}\n`);

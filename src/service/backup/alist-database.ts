@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { openForeign } from "./foreign-database.ts";
+import { explained, openForeign } from "./foreign-database.ts";
 import { LIMITS } from "./limits.ts";
 import { type ReadBackup, readSettings } from "./setting.ts";
 import { unreadable } from "./unreadable.ts";
@@ -18,7 +18,7 @@ const MEMBERS = ["key", "value", "help", "type", "options", "group", "flag"];
 export function readAlistDatabase(path: string, table?: string): ReadBackup {
   const database = openForeign(path);
   try {
-    const rows = readRows(database, table ?? findTable(database, path));
+    const rows = explained(path, () => readRows(database, table ?? findTable(database, path)));
     return { source: "alist-database", settings: readSettings(rows, "rows"), skipped: [] };
   } finally {
     database.close();

@@ -1,11 +1,12 @@
-import type { RevisionOrigin } from "../../store/setting-store.ts";
+import type { Rights } from "../access/rights.ts";
 import { invalid, type Violation } from "../error.ts";
 import type { Draft } from "../setting/draft.ts";
 import type { Engine } from "../setting/engine.ts";
 import { isRetired } from "../setting/item.ts";
-import { decideItems, problemOf } from "../setting/save.ts";
+import { decideItems, problemOf, type SaveRules } from "../setting/save.ts";
+import { TOKEN_KEY } from "../setting/token.ts";
 import { normalizeStoredValue } from "../setting/value.ts";
-import type { Changed, ChangeOptions } from "../setting/writer.ts";
+import type { Changed, ChangeOptions, ChangeOrigin } from "../setting/writer.ts";
 import type { BackupDocument } from "./document.ts";
 import { type ImportInput, readImport } from "./import-source.ts";
 import type { PassphraseCipher } from "./passphrase.ts";
@@ -13,13 +14,12 @@ import { type ImportEntry, type ImportPlan, planImport } from "./plan.ts";
 import type { BackupSetting, ReadBackup } from "./setting.ts";
 import { createBackup, type SecretsMode } from "./write.ts";
 
-export interface BackupServiceDeps {
+export interface BackupServiceDeps extends SaveRules {
   readonly engine: Engine;
   readonly cipher: PassphraseCipher;
   readonly databaseId: string;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  readonly managedBy: (key: string) => string | undefined;
 }
 
 export interface ImportConditions extends ChangeOptions {
@@ -30,8 +30,11 @@ export interface ImportConditions extends ChangeOptions {
 
 /** Writes backups of the settings and reads them back. */
 export interface BackupService {
-  /** @throws INVALID_ARGUMENT when the passphrase is too short. */
-  export(secrets: SecretsMode): Promise<BackupDocument>;
+  /**
+   * @param rights of whoever gets it: only what they see, and the permanent token for root alone.
+   * @throws INVALID_ARGUMENT when the passphrase is too short.
+   */
+  export(secrets: SecretsMode, rights?: Rights): Promise<BackupDocument>;
   /**
    * Reads a backup of any known kind, in one transaction.
    *
@@ -40,18 +43,22 @@ export interface BackupService {
    */
   import(
     source: ImportInput,
-    origin: RevisionOrigin,
+    origin: ChangeOrigin,
     conditions: ImportConditions,
   ): Promise<Changed<readonly ImportEntry[]>>;
 }
 
 export function createBackupService(deps: BackupServiceDeps): BackupService {
-  const { engine, cipher, databaseId, now, managedBy } = deps;
+  const { engine, cipher, databaseId, now } = deps;
   return {
-    export: (secrets) => {
+    export: (secrets, rights) => {
       const snapshot = engine.snapshot();
       const content = {
-        settings: snapshot.items(),
+        settings: [...snapshot.items()].filter(
+          (item) =>
+            rights === undefined ||
+            (rights.seesItem(item) && (secrets.mode === "omit" || !rights.masks(item))),
+        ),
         revision: snapshot.revision,
         time: now(),
         databaseId,
@@ -64,9 +71,9 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
       return engine.change(
         origin,
         (draft) => {
-          const plan = planOn(draft, backup, managedBy);
+          const plan = planOn(draft, backup, { ...deps, rights: origin.rights });
           if (!skipInvalid) refuseInvalid(plan);
-          decideItems(draft, plan.changes, managedBy);
+          decideItems(draft, plan.changes, deps);
           return plan.entries;
         },
         options,
@@ -75,11 +82,11 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
   };
 }
 
-function planOn(
-  draft: Draft,
-  backup: ReadBackup,
-  managedBy: (key: string) => string | undefined,
-): ImportPlan {
+interface PlanRules extends SaveRules {
+  readonly rights: Rights | undefined;
+}
+
+function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): ImportPlan {
   return planImport(backup, {
     // Of what an earlier version defined, too, only the value counts.
     current: (key) => {
@@ -90,9 +97,24 @@ function planOn(
       const definition = draft.get(key)?.definition;
       return definition === undefined ? value : normalizeStoredValue(definition, value);
     },
-    check: (setting) => problemOf(draft, setting),
-    managedBy,
+    check: (setting) => problemOf(draft, setting, rules),
+    managedBy: rules.managedBy,
+    allowed: (setting) => isAllowed(draft, setting, rules.rights),
   });
+}
+
+/** A setting that is new has the group that the backup says. */
+function isAllowed(
+  draft: Draft,
+  { key, group }: BackupSetting,
+  rights: Rights | undefined,
+): boolean {
+  if (rights === undefined) return true;
+  const item = draft.get(key);
+  // Writing the permanent token takes what reading it takes.
+  if (rights.masks({ key, secret: item?.secret ?? false }) && key === TOKEN_KEY) return false;
+  if (item === undefined) return rights.seesItem({ key, group });
+  return rights.seesItem(item) && (item.origin === "known" || rights.seesItem({ key, group }));
 }
 
 function refuseInvalid({ entries }: ImportPlan): void {

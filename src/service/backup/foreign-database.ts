@@ -35,6 +35,19 @@ export function openForeign(path: string): SQLite.Database {
   }
 }
 
+/**
+ * Reads from such a database.
+ *
+ * @throws INVALID_ARGUMENT with what to do, when SQLite can't read what is asked for.
+ */
+export function explained<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof SQLite.SqliteError ? unreadable(explain(path, error)) : error;
+  }
+}
+
 /** @returns the whole file when there is nothing in a write-ahead log and it is not too large. */
 function copyOfClosed(path: string): Buffer | undefined {
   const before = statSync(path, { bigint: true });
@@ -71,6 +84,6 @@ function explain(path: string, error: unknown): string {
   if (code.startsWith("SQLITE_CANTOPEN") || code.startsWith("SQLITE_READONLY"))
     return `the database ${path} has changes in ${path}-wal that can't be read from here: copy both files to a folder that this user may write to, and import that copy`;
   if (code.startsWith("SQLITE_NOTADB") || code.startsWith("SQLITE_CORRUPT"))
-    return `the database ${path} is damaged or encrypted and can't be read`;
+    return `the database ${path} is damaged or encrypted and can't be read: take a backup of it, or repair it ("sqlite3 FILE .recover") and import that`;
   return `the database ${path} can't be read (${code === "" ? "unknown error" : code})`;
 }

@@ -23,22 +23,6 @@ export interface ReadOptions {
   readonly passphrase?: string | undefined;
 }
 
-/**
- * Reads Mooring's own backup document from its text.
- *
- * @throws what {@link readDocument} throws; INVALID_ARGUMENT when it is not JSON.
- */
-export async function readBackup(
-  text: string,
-  options: ReadOptions,
-  cipher: PassphraseCipher,
-): Promise<ReadDocument> {
-  const value = parseBackupJson(text);
-  if (!isDocument(value))
-    throw unreadable(`this is no backup of Mooring's: "format" is not "${FORMAT}"`);
-  return readDocument(value, options, cipher);
-}
-
 export function isDocument(value: unknown): value is Unchecked {
   if (!isObject(value)) return false;
   const { format } = value;

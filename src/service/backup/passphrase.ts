@@ -2,10 +2,10 @@ import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from "no
 import { unreadable } from "./unreadable.ts";
 
 /** Characters of a passphrase for sealing at least. */
-export const MIN_PASSPHRASE = 8;
+const MIN_PASSPHRASE = 8;
 
 /** Cost of scrypt (RFC 7914): 128 MiB of memory and about 0.4 s for each guess. */
-export const SCRYPT_COST = { n: 2 ** 17, r: 8, p: 1 } as const;
+const SCRYPT_COST = { n: 2 ** 17, r: 8, p: 1 } as const;
 /** What a document may ask for: no more than 256 MiB, and not so little that guessing is cheap. */
 const N_MIN = 2 ** 14;
 const N_MAX = 2 ** 18;

@@ -40,6 +40,8 @@ export interface PlanDeps {
   readonly check: (setting: BackupSetting) => string | undefined;
   /** What manages a key in the place of clients, such as a file; undefined when nothing does. */
   readonly managedBy?: (key: string) => string | undefined;
+  /** Whether whoever imports may write the setting; default: all. */
+  readonly allowed?: (setting: BackupSetting) => boolean;
 }
 
 /** Written by each server about itself (`version`), or about an index that a backup has not. */
@@ -78,9 +80,12 @@ export function planImport(
 }
 
 function skipReason(
-  { key, value }: BackupSetting,
-  { current, managedBy }: PlanDeps,
+  setting: BackupSetting,
+  { current, managedBy, allowed }: PlanDeps,
 ): string | undefined {
+  const { key, value } = setting;
+  // First: what follows says something of the setting as it is.
+  if (allowed?.(setting) === false) return "is none that this token may write";
   if (NEVER_IMPORTED.has(key)) return "is written by each server itself";
   const now = current(key);
   if (now?.flag === FLAG.readonly && now.value !== value) return "is readonly";

@@ -2,7 +2,7 @@ import { invalid, type Violation } from "../error.ts";
 import { LIMITS } from "./limits.ts";
 import { unreadable } from "./unreadable.ts";
 
-/** A setting as backups carry it: the members of the contract, section 2.4. */
+/** A setting as backups carry it: the members of docs/rest-contract.md, section 2.4. */
 export interface BackupSetting {
   readonly key: string;
   readonly value: string;

@@ -26,20 +26,6 @@ export interface BackupContent {
 }
 
 /**
- * Writes Mooring's own backup document as a file has it.
- *
- * @returns JSON text that ends with a line break.
- * @throws what {@link createBackup} throws.
- */
-export async function writeBackup(
-  content: BackupContent,
-  secrets: SecretsMode,
-  cipher: PassphraseCipher,
-): Promise<string> {
-  return `${JSON.stringify(await createBackup(content, secrets, cipher), null, 2)}\n`;
-}
-
-/**
  * Makes Mooring's own backup document.
  *
  * @throws INVALID_ARGUMENT when the passphrase is too short.

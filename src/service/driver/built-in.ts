@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import type { Offer } from "../family.ts";
+import { readLabels } from "../label.ts";
 import { createDriverReader, type DriverReader } from "./definition.ts";
 import type { DriverInfo } from "./driver-info.ts";
 import { DriverFileError, type Problem, wholeFile } from "./problem.ts";
@@ -17,25 +19,31 @@ const DATA = join(import.meta.dirname, "../../data");
  * Reads the program's own data files. Synchronous: nothing can start without them.
  *
  * @param options.directory - has `drivers/*.json`, `shared-items.json` and `common-items.json`.
+ * @param options.offer - whose drivers are read; default: openlist.
  * @param options.trusted - see SourceText; the tests say false.
  * @throws DriverFileError with the problems of all files at once.
  */
 export function readBuiltIn({
   directory = DATA,
   trusted = true,
+  offer = "openlist",
 }: {
   directory?: string;
   trusted?: boolean;
+  offer?: Offer;
 } = {}): BuiltIn {
   const shown = relative(process.cwd(), directory) || ".";
   const source = (path: string): SourceText => ({
     file: `${shown}/${path}`,
     text: readFileSync(`${directory}/${path}`, "utf8"),
     trusted,
+    checked: trusted,
   });
   const reader = createDriverReader({
     shared: source("shared-items.json"),
     common: source("common-items.json"),
+    labels: readLabels(),
+    offer,
   });
   const files = readdirSync(join(directory, "drivers")).filter((file) => file.endsWith(".json"));
   const sources = files.sort().map((file) => source(`drivers/${file}`));
@@ -54,6 +62,7 @@ export function readAll(sources: readonly SourceText[], reader: DriverReader): D
   for (const source of sources) {
     try {
       const driver = reader(source);
+      if (driver === undefined) continue;
       const { name } = driver.config;
       const other = files.get(name);
       if (other !== undefined) {

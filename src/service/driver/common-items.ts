@@ -1,3 +1,5 @@
+import { isOffered, type Offer } from "../family.ts";
+import type { Labels } from "../label.ts";
 import type { ConfigItem, DriverConfig } from "./driver-info.ts";
 
 /** What a driver's common items hang on: its flags and two members that only shape them. */
@@ -6,6 +8,7 @@ export interface CommonTraits extends DriverConfig {
   readonly noLinkUrl: boolean;
   /** Default of the item `proxy_range`; undefined: the item is not offered. */
   readonly proxyRange: boolean | undefined;
+  readonly offer: Offer;
 }
 
 /** Names of all common items; a driver's own items can't use them when it has the common one. */
@@ -20,6 +23,7 @@ export const COMMON_NAMES = [
   "proxy_range",
   "down_proxy_url",
   "disable_proxy_sign",
+  "down_proxy_sign",
   "order_by",
   "order_direction",
   "extract_folder",
@@ -36,7 +40,10 @@ type Variant = Partial<Pick<ConfigItem, "default" | "options">>;
 export type CommonItems = (traits: CommonTraits) => readonly ConfigItem[];
 
 /** @param items - the common items by name, as the data file has them. */
-export function createCommonItems(items: ReadonlyMap<string, ConfigItem>): CommonItems {
+export function createCommonItems(
+  items: ReadonlyMap<string, ConfigItem>,
+  labels: Labels,
+): CommonItems {
   const lists = new Map<string, readonly ConfigItem[]>();
   const variants = new Map<string, ConfigItem>();
 
@@ -44,13 +51,16 @@ export function createCommonItems(items: ReadonlyMap<string, ConfigItem>): Commo
     const key = JSON.stringify([name, variant]);
     const base = items.get(name);
     if (base === undefined) throw new Error(`the common item ${name} has no definition`);
-    const item = variants.get(key) ?? Object.freeze({ ...base, ...variant });
+    const optionLabels = labels.optionsOf(name, variant.options ?? base.options);
+    const item = variants.get(key) ?? Object.freeze({ ...base, ...variant, optionLabels });
     variants.set(key, item);
     return item;
   }
 
   return (traits) => {
-    const choice = choose(traits);
+    const choice = choose(traits).filter(([name]) =>
+      isOffered(items.get(name)?.families, traits.offer),
+    );
     const key = JSON.stringify(choice);
     const list =
       lists.get(key) ?? Object.freeze(choice.map(([name, variant]) => variantOf(name, variant)));
@@ -66,7 +76,7 @@ function choose(traits: CommonTraits): [CommonName, Variant][] {
     ...plain("mount_path", "order", "remark"),
     ...(traits.noCache ? [] : plain("cache_expiration", "custom_cache_policies")),
     ...chooseProxy(traits),
-    ...plain("down_proxy_url", "disable_proxy_sign"),
+    ...plain("down_proxy_url", "disable_proxy_sign", "down_proxy_sign"),
     ...(traits.localSort ? plain("order_by", "order_direction") : []),
     ...plain("extract_folder", "disable_index", "enable_sign"),
   ];
@@ -74,7 +84,9 @@ function choose(traits: CommonTraits): [CommonName, Variant][] {
 
 /** Where the site always passes files on there is no link of the storage to redirect to. */
 function chooseProxy(traits: CommonTraits): [CommonName, Variant][] {
-  if (traits.onlyProxy || traits.noLinkUrl) {
+  // AList says of drivers without links of their own that they are local.
+  const local = traits.offer === "alist" ? traits.onlyLocal : traits.noLinkUrl;
+  if (traits.onlyProxy || local) {
     const policy = { options: "use_proxy_url,native_proxy", default: "native_proxy" };
     return [["webdav_policy", policy]];
   }

@@ -1,8 +1,10 @@
+import { FAMILIES, type Family } from "../family.ts";
 import type { JsonPath } from "../json-source.ts";
 import { ITEM_TYPES, type ItemType } from "./driver-info.ts";
 import { LIMITS } from "./limits.ts";
 import type { Finding } from "./problem.ts";
 import {
+  type Check,
   checkShape,
   finiteNumber,
   flag,
@@ -22,12 +24,22 @@ export interface ItemText {
   readonly default?: string;
   readonly options?: string;
   readonly required?: boolean;
+  readonly label?: string;
   readonly help?: string;
+  readonly legacy_help?: boolean;
   readonly secret?: boolean;
   readonly show_when?: string;
   readonly min?: number;
   readonly max?: number;
+  readonly unit?: string;
+  readonly families?: readonly Family[];
+  readonly variants?: Variants<ItemVariant>;
 }
+
+/** What a family of sites has in another form than the one that stands beside it. */
+export type Variants<T> = Readonly<Partial<Record<Family, T>>>;
+
+export type ItemVariant = Pick<ItemText, "type" | "default" | "options" | "required">;
 
 /** A shared item; `from_default_root`: default and required follow the driver's default_root. */
 export interface SharedItemText extends Omit<ItemText, "use" | "name" | "type"> {
@@ -35,21 +47,29 @@ export interface SharedItemText extends Omit<ItemText, "use" | "name" | "type"> 
   readonly from_default_root?: boolean;
 }
 
+export interface ConfigText {
+  readonly local_sort?: boolean;
+  readonly only_local?: boolean;
+  readonly only_proxy?: boolean;
+  readonly no_cache?: boolean;
+  readonly no_upload?: boolean;
+  readonly need_ms?: boolean;
+  readonly default_root?: string;
+  readonly alert?: string;
+  readonly only_indices?: boolean;
+  readonly prefer_proxy?: boolean;
+}
+
 /** A driver file. `src/data/driver.schema.json` says the same for editors. */
 export interface DriverText {
   readonly name: string;
-  readonly config?: {
-    readonly local_sort?: boolean;
-    readonly only_local?: boolean;
-    readonly only_proxy?: boolean;
-    readonly no_cache?: boolean;
-    readonly no_upload?: boolean;
-    readonly need_ms?: boolean;
-    readonly default_root?: string;
-    readonly alert?: string;
-    readonly only_indices?: boolean;
-    readonly prefer_proxy?: boolean;
-  };
+  readonly label?: string;
+  readonly guide?: string;
+  readonly families?: readonly Family[];
+  /** Offered whatever the family: the contract was written from a version that has it. */
+  readonly in_contract?: boolean;
+  readonly config?: ConfigText;
+  readonly variants?: Variants<{ readonly config?: ConfigText }>;
   readonly no_link_url?: boolean;
   readonly proxy_range?: boolean;
   readonly additional?: readonly ItemText[];
@@ -78,16 +98,34 @@ const freeName = (value: unknown) =>
   itemName(value) ??
   (RESERVED.has(value as string) ? "is a name that programs reserve: choose another" : undefined);
 
+const families: Check = (value) =>
+  Array.isArray(value) && value.length > 0 && value.every((name) => FAMILIES.includes(name))
+    ? undefined
+    : `must be a list of ${FAMILIES.join(", ")}`;
+
 const ITEM_FACTS: Shape = {
   type: oneOf(ITEM_TYPES),
   default: textUpTo(LIMITS.defaultText),
   options: textUpTo(LIMITS.options),
   required: flag,
+  label: textUpTo(LIMITS.name),
   help: textUpTo(LIMITS.help),
+  legacy_help: flag,
   secret: flag,
   show_when: textLike(/^[A-Za-z]\w*=/, LIMITS.condition, "must have the form item=value|value"),
   min: finiteNumber,
   max: finiteNumber,
+  unit: textUpTo(LIMITS.name),
+  families,
+  // Checked family by family below.
+  variants: () => undefined,
+};
+
+const VARIANT: Shape = {
+  type: oneOf(ITEM_TYPES),
+  default: textUpTo(LIMITS.defaultText),
+  options: textUpTo(LIMITS.options),
+  required: flag,
 };
 
 const OWN_ITEM: Shape = { name: freeName, ...ITEM_FACTS };
@@ -103,7 +141,7 @@ const CONFIG: Shape = {
   need_ms: flag,
   default_root: textUpTo(LIMITS.defaultText),
   alert: textLike(
-    /^(?:info|success|warning|danger)\|.*\S/s,
+    /^$|^(?:info|success|warning|danger)\|.*\S/s,
     LIMITS.help,
     "must have the form level|text, with level info, success, warning or danger",
   ),
@@ -114,8 +152,13 @@ const CONFIG: Shape = {
 const DRIVER: Shape = {
   $schema: textUpTo(LIMITS.help),
   name: driverName,
-  // These two are checked member by member below.
+  label: textUpTo(LIMITS.name),
+  guide: textLike(/^https:\/\/[^\s<>"]+$/, LIMITS.help, "must be an address with https://"),
+  families,
+  in_contract: flag,
+  // These are checked member by member below.
   config: () => undefined,
+  variants: () => undefined,
   additional: (value) =>
     Array.isArray(value) ? undefined : `must be an array, not ${kindOf(value)}`,
   no_link_url: flag,
@@ -129,6 +172,14 @@ export function checkDriverText(value: unknown): Finding[] {
   const { config, additional } = value;
   findings.push(...missing(value, [], ["name"]));
   if (config !== undefined) findings.push(...checkShape(config, ["config"], CONFIG));
+  findings.push(
+    ...checkVariants(value, [], (variant, path) => [
+      ...checkShape(variant, path, { config: () => undefined }),
+      ...(isObject(variant)
+        ? checkShape(variant["config"] ?? {}, [...path, "config"], CONFIG)
+        : []),
+    ]),
+  );
   const items = Array.isArray(additional) ? additional : [];
   if (items.length > LIMITS.items) {
     const reason = `has ${items.length} items; ${LIMITS.items} is the most`;
@@ -141,9 +192,25 @@ export function checkDriverText(value: unknown): Finding[] {
 }
 
 function checkItemText(item: unknown, path: JsonPath): Finding[] {
-  if (isObject(item) && Object.hasOwn(item, "use")) return checkShape(item, path, USED_ITEM);
-  const findings = checkShape(item, path, OWN_ITEM);
-  return isObject(item) ? [...findings, ...missing(item, path, ["name", "type"])] : findings;
+  if (!isObject(item)) return checkShape(item, path, OWN_ITEM);
+  const used = Object.hasOwn(item, "use");
+  const findings = checkShape(item, path, used ? USED_ITEM : OWN_ITEM);
+  if (!used) findings.push(...missing(item, path, ["name", "type"]));
+  findings.push(...checkVariants(item, path, (variant, at) => checkShape(variant, at, VARIANT)));
+  return findings;
+}
+
+function checkVariants(
+  { variants }: Record<string, unknown>,
+  path: JsonPath,
+  check: (variant: unknown, path: JsonPath) => Finding[],
+): Finding[] {
+  if (variants === undefined) return [];
+  const at = [...path, "variants"];
+  const known = Object.fromEntries(FAMILIES.map((family) => [family, () => undefined]));
+  const findings = checkShape(variants, at, known);
+  if (findings.length > 0 || !isObject(variants)) return findings;
+  return Object.entries(variants).flatMap(([family, variant]) => check(variant, [...at, family]));
 }
 
 /** Findings about the form of the shared or the common items: an object, name to item. */

@@ -1,3 +1,5 @@
+import { FAMILIES, type Family } from "../family.ts";
+import type { Labels } from "../label.ts";
 import { COMMON_NAMES } from "./common-items.ts";
 import type { ConfigItem } from "./driver-info.ts";
 import { checkItemsByName, type ItemText, type SharedItemText } from "./file-format.ts";
@@ -13,10 +15,12 @@ export function readSharedItems(source: SourceText): Map<string, SharedItemText>
 }
 
 /** The common items: all of them, each right by itself. */
-export function readCommonItems(source: SourceText): Map<string, ConfigItem> {
+export function readCommonItems(source: SourceText, labels: Labels): Map<string, ConfigItem> {
   const texts = readSharedItems(source);
   const items = new Map<string, ConfigItem>();
-  for (const [name, text] of texts) items.set(name, expand({ use: name }, text, ""));
+  const place = { labels, root: "", families: FAMILIES };
+  for (const [name, text] of texts)
+    items.set(name, expand({ use: name, legacy_help: text.legacy_help ?? false }, text, place));
   const json = parseSource(source);
   const unknown = [...items.keys()].filter((name) => !COMMON_NAMES.some((known) => known === name));
   const absent = COMMON_NAMES.filter((name) => !items.has(name));
@@ -31,22 +35,39 @@ export function readCommonItems(source: SourceText): Map<string, ConfigItem> {
   return items;
 }
 
+/** What an item takes over from where it stands. */
+export interface ItemPlace {
+  readonly labels: Labels;
+  /** The driver's default_root. */
+  readonly root: string;
+  /** The families that know the driver. */
+  readonly families: readonly Family[];
+}
+
 /** An item with every member: its own, else the shared item's, else the empty one. */
 export function expand(
   own: ItemText,
   shared: SharedItemText | undefined,
-  root: string,
+  { labels, root, families }: ItemPlace,
 ): ConfigItem {
   const facts = { ...shared, ...own };
   const fromRoot = shared?.from_default_root === true;
   const initial = own.default ?? (fromRoot ? root : shared?.default) ?? "";
+  const name = own.use ?? own.name ?? "";
+  const { type = "string", options = "", help = "" } = facts;
   return Object.freeze({
-    name: own.use ?? own.name ?? "",
-    type: facts.type ?? "string",
+    name,
+    type,
     default: initial,
-    options: facts.options ?? "",
+    options,
     required: own.required ?? (fromRoot ? initial !== "" : shared?.required) ?? false,
-    help: facts.help ?? "",
+    help: own.legacy_help ? help : "",
+    description: help,
+    label: facts.label ?? labels.nameOf(name),
+    optionLabels: labels.optionsOf(name, options),
+    unit: facts.unit ?? "",
+    fraction: type === "float",
+    families: facts.families ?? families,
     secret: facts.secret ?? false,
     showWhen: facts.show_when ?? "",
     ...(facts.min === undefined ? {} : { min: facts.min }),

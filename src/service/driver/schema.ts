@@ -1,3 +1,4 @@
+import type { Translate } from "../language/translation.ts";
 import { type ConfigItem, type DriverInfo, itemsOf } from "./driver-info.ts";
 import { boundsOf, choicesOf, defaultOf, holdsText, type Scalar } from "./item-value.ts";
 import { absentValueOf, type Step, stepsOf } from "./show-when.ts";
@@ -14,19 +15,23 @@ export type JsonObject = Record<string, Json>;
  * additional items. It accepts exactly what `validateDriverConfig` finds no violation in.
  *
  * Every item stands in `properties`, so that form libraries which don't follow conditions draw it
- * too; what hangs on another item's value (being required) is said with `if` and `then`. Only
- * keywords of the standard are used, and only one type for each property.
+ * too; what hangs on another item's value (being required) is said with `if` and `then`. Beside the
+ * standard's keywords there are `x-unit`, `x-option-labels` and `x-families`, and every property has
+ * one type.
  */
-export function driverJsonSchema(driver: DriverInfo): JsonObject {
+export function driverJsonSchema(
+  driver: DriverInfo,
+  translate: Translate = (text) => text,
+): JsonObject {
   const items = itemsOf(driver);
   const byName = new Map(items.map((item) => [item.name, item]));
-  const properties = items.map((item) => [item.name, propertyOf(item)] as const);
+  const properties = items.map((item) => [item.name, propertyOf(item, translate)] as const);
   const always = items.filter((item) => item.showWhen === "" && mustBeGiven(item));
   const rules = conditionalRules(items, byName);
   const alert = driver.config.alert.replace(/^[a-z]+\|/, "");
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
-    title: driver.config.name,
+    title: driver.label,
     ...(alert === "" ? {} : { description: alert }),
     type: "object",
     properties: Object.fromEntries(properties),
@@ -36,17 +41,20 @@ export function driverJsonSchema(driver: DriverInfo): JsonObject {
   };
 }
 
-function propertyOf(item: ConfigItem): JsonObject {
+function propertyOf(item: ConfigItem, translate: Translate): JsonObject {
   const choices = choicesOf(item);
   const initial = defaultOf(item);
-  const description = descriptionOf(item);
+  const description = descriptionOf(item, translate);
   return {
-    title: item.name,
+    title: item.label,
     ...(description === "" ? {} : { description }),
     ...typeOf(item),
     ...(choices === undefined ? {} : { enum: choices }),
     ...(initial === undefined ? {} : { default: initial }),
     ...(item.secret ? { writeOnly: true } : {}),
+    ...(item.unit === "" ? {} : { "x-unit": item.unit }),
+    ...(item.optionLabels.length === 0 ? {} : { "x-option-labels": item.optionLabels }),
+    ...(item.families.length === 0 ? {} : { "x-families": item.families }),
   };
 }
 
@@ -70,12 +78,20 @@ function typeOf(item: ConfigItem): JsonObject {
 }
 
 /** The help, and in words when the item matters, for forms that always draw it. */
-function descriptionOf(item: ConfigItem): string {
-  const [other, values = ""] = item.showWhen.split(/=(.*)/s);
-  if (item.showWhen === "") return item.help;
-  const named = values.split("|").map((value) => (value === "" ? "empty" : value));
-  return `${item.help} Matters only while ${other} is ${named.join(" or ")}.`.trimStart();
+function descriptionOf(item: ConfigItem, translate: Translate): string {
+  const [other = "", values = ""] = item.showWhen.split(/=(.*)/s);
+  if (item.showWhen === "") return item.description;
+  const named = values.split("|").map((value) => (value === "" ? translate("empty") : value));
+  const condition = translate(MATTERS)
+    .replace("{item}", other)
+    .replace("{values}", named.join(translate(" or ")));
+  return `${item.description}${condition}`.trimStart();
 }
+
+const MATTERS = " Matters only while {item} is {values}.";
+
+/** Words of a schema's own, which translations have to have too. */
+export const SCHEMA_TEXTS = [MATTERS, "empty", " or "];
 
 /** Required and without a default that would fill it in. */
 function mustBeGiven(item: ConfigItem): boolean {

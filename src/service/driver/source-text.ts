@@ -17,6 +17,8 @@ export interface SourceText {
    * but a member that stands twice goes unnoticed. Default: false.
    */
   readonly trusted?: boolean;
+  /** The tests have checked it: it has only to be JSON. Default: false. */
+  readonly checked?: boolean;
 }
 
 /**

@@ -16,6 +16,8 @@ const ESCAPE = "plain:v1:";
 
 /** Turns the values of secret settings into what the database keeps, and back. */
 export interface Sealer {
+  /** Whether there is a key to seal with. */
+  readonly seals: boolean;
   /** @returns the text to keep: sealed with the first key, or the value itself without keys. */
   seal(key: string, plaintext: string): string;
   /**
@@ -46,6 +48,7 @@ export function createSealer(
   const isSealed = (stored: string): boolean => stored.startsWith(SEALED);
 
   return {
+    seals: first !== undefined,
     isSealed,
     needsReseal: (stored) => first !== undefined && SEALED_V1.exec(stored)?.[1] !== first.id,
     seal: (key, plaintext) =>

@@ -9,6 +9,7 @@ import { createSnapshot, type Snapshot } from "./snapshot.ts";
 /** Between rows, whose secrets are sealed, and items. */
 export interface Codec extends ItemCodec {
   fromStored(row: StoredSetting): SettingItem;
+  isSecret(row: StoredSetting): boolean;
   /** What is there when nothing is stored for a key: a known setting's default. */
   absent(key: string): SettingItem | undefined;
   snapshotOf(state: StoredState): Snapshot;
@@ -40,6 +41,9 @@ export function createCodec({
   return {
     fromStored,
     absent,
+    isSecret: (row) => itemFromStored(row, definitionOf.get(row.key)).secret,
+    seals: sealer.seals,
+    isSealed: (row) => sealer.isSealed(row.value),
     hash: fingerprint,
     toStored: (item) => {
       const row = itemToStored(item);

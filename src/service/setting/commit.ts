@@ -5,6 +5,7 @@ import type {
   StoredSetting,
   StoredWrite,
 } from "../../store/setting-store.ts";
+import { revisionEntry } from "../audit/entry.ts";
 import { isDescribedAs, type SettingItem } from "./item.ts";
 
 /** One change of a draft with what it replaces. */
@@ -16,6 +17,9 @@ export interface ItemReplacement {
 
 /** How an item becomes what is stored, secrets sealed or as hashes. */
 export interface ItemCodec {
+  /** Whether there is a key to seal secrets with. */
+  readonly seals: boolean;
+  isSealed(row: StoredSetting): boolean;
   toStored(item: SettingItem): StoredSetting;
   /** Stands for a secret value in the history. */
   hash(value: string): string;
@@ -94,5 +98,6 @@ export function toWrite(
   for (const [key, item] of last)
     if (item === undefined) deletes.push(key);
     else upserts.push(codec.toStored(item));
-  return { revisions: commits.map(({ commit }) => commit), upserts, deletes };
+  const revisions = commits.map(({ commit }) => commit);
+  return { revisions, upserts, deletes, audit: revisions.map(revisionEntry) };
 }

@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import type { RevisionSummary, SettingStore } from "../../store/setting-store.ts";
+import type { Rights } from "../access/rights.ts";
 import { ServiceError } from "../error.ts";
 import type { Draft } from "./draft.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -25,10 +26,15 @@ export class RevisionConflict extends Error {
   }
 }
 
-/** ABORTED, saying what has changed since, when and by whom. */
+/**
+ * ABORTED, saying what has changed since, when and by whom.
+ *
+ * @param rights of whoever is told; undefined: nothing is kept from them.
+ */
 export async function explainConflict(
   { expected, key }: RevisionConflict,
   store: Pick<SettingStore, "listRevisions">,
+  rights?: Rights,
 ): Promise<ServiceError> {
   const newer = await store.listRevisions({ key, limit: NAMED });
   const since = newer.filter(({ revision }) => revision > expected);
@@ -36,14 +42,19 @@ export async function explainConflict(
   const told =
     since.length === 0
       ? `revision ${expected} is none that this database has come to`
-      : `${what} changed since revision ${expected}: ${since.map(tell).join("; ")}`;
+      : `${what} changed since revision ${expected}: ${since.map((summary) => tell(summary, rights)).join("; ")}`;
   return new ServiceError(
     Code.Aborted,
     `nothing was changed: ${told}. Read again, then decide anew`,
   );
 }
 
-function tell({ revision, time, actor, door, keys }: RevisionSummary): string {
+function tell(
+  { revision, time, actor, door, changes }: RevisionSummary,
+  rights: Rights | undefined,
+): string {
+  const told = rights === undefined ? changes : changes.filter(rights.seesChange);
+  const keys = told.map(({ key }) => key);
   const listed = keys.length > NAMED ? `${keys.slice(0, NAMED).join(", ")} …` : keys.join(", ");
   return `revision ${revision} by ${actor} (${door}) at ${new Date(time).toISOString()}: ${listed}`;
 }
@@ -73,12 +84,13 @@ export async function refuseDeleted(
   inputs: readonly Expectation[],
   base: Snapshot,
   store: Pick<SettingStore, "listRevisions">,
+  rights?: Rights,
 ): Promise<void> {
   for (const input of inputs.filter((one) => isAbsent(one, base))) {
     const { key, expectedRevision = 0 } = input;
     const [last] = await store.listRevisions({ key, limit: 1 });
     if (last !== undefined && last.revision > expectedRevision)
-      throw await explainConflict(new RevisionConflict(expectedRevision, key), store);
+      throw await explainConflict(new RevisionConflict(expectedRevision, key), store, rights);
   }
 }
 

@@ -1,3 +1,7 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { FAMILIES, isOffered, type Offer, unionOf } from "../family.ts";
+import { type Labels, readLabels } from "../label.ts";
 import type { SettingDefinition } from "./definition.ts";
 import { formatOf, formats } from "./format/registry.ts";
 import { checkKey } from "./key.ts";
@@ -13,7 +17,7 @@ interface Json {
 type Report = (member: string, problem: string) => void;
 
 /** The highest group of the contract and of today's servers. */
-const MAX_GROUP = 11;
+const MAX_GROUP = 12;
 
 interface Member {
   readonly required: boolean;
@@ -29,6 +33,10 @@ const MEMBERS: Readonly<Record<string, Member>> = {
   flag: required(wholeUpTo(2), "0 (public), 1 (private) or 2 (readonly)"),
   default: required(isText, "text"),
   help: required((value) => isText(value) && value.trim() !== "", "text that is not empty"),
+  label: optional((value) => isText(value) && value !== "", "text that is not empty"),
+  legacy_help: optional((value) => value === true, "true, or left out"),
+  families: optional(isFamilies, `a list of ${FAMILIES.join(", ")}`),
+  variants: optional(isVariants, "an object of families, each with default or options"),
   secret: optional((value) => value === true, "true, or left out"),
   decimal: optional((value) => value === true, "true, or left out"),
   min: optional(Number.isFinite, "a number"),
@@ -37,26 +45,89 @@ const MEMBERS: Readonly<Record<string, Member>> = {
   format: optional((value) => isText(value) && Object.hasOwn(formats, value), "a known format"),
 };
 
+export interface DefinitionPlace {
+  /** The file's name, for messages. */
+  readonly file: string;
+  /** Whose settings are wanted, and in whose form. */
+  readonly offer: Offer;
+  readonly labels: Labels;
+}
+
+const DATA_FILE = new URL("../../data/settings.json", import.meta.url);
+
+/**
+ * Reads and checks the definitions, in the order of lists.
+ *
+ * @param file - by default the one that belongs to the program.
+ * @param offer - whose settings are known, and with whose defaults; default: openlist.
+ * @throws Error that names the file and, for each wrong member, the setting's key and the member.
+ */
+export function loadSettingDefinitions(
+  file: string | URL = DATA_FILE,
+  offer: Offer = "openlist",
+): readonly SettingDefinition[] {
+  const path = typeof file === "string" ? file : fileURLToPath(file);
+  return readDefinitions(readFileSync(path, "utf8"), { file: path, offer, labels: readLabels() });
+}
+
 /**
  * Reads the definitions from the text of their file.
  *
- * @param file - its name, for messages.
  * @throws Error with every problem, one a line: the setting's key and the member.
  */
-export function readDefinitions(text: string, file: string): readonly SettingDefinition[] {
+function readDefinitions(text: string, place: DefinitionPlace): readonly SettingDefinition[] {
+  const { file, offer } = place;
   const problems: string[] = [];
   const keys = new Set<unknown>();
+  let position = 0;
   const definitions = entriesOf(text, file).map((entry, index) => {
     const name = `settings[${index}] ${JSON.stringify(entry.key) ?? "without a key"}`;
     const report: Report = (member, problem) =>
       problems.push(`${file}: ${name}, member ${JSON.stringify(member)} ${problem}`);
     if (keys.has(entry.key)) report("key", "stands in the file twice");
     keys.add(entry.key);
-    return readDefinition(entry, index, report);
+    if (!hasRightMembers(entry, report)) return undefined;
+    // The members have been checked one by one.
+    const members = entry as unknown as Members;
+    if (!isOffered(members.families, offer)) return undefined;
+    const definition = define(members, position, place);
+    position += 1;
+    checkTogether(definition, report);
+    return definition;
   });
   if (problems.length > 0) throw new Error(problems.join("\n"));
-  // Without a problem there is a definition for each entry.
-  return Object.freeze(definitions as SettingDefinition[]);
+  return Object.freeze(definitions.filter((definition) => definition !== undefined));
+}
+
+type Variant = Partial<Pick<SettingDefinition, "default" | "options">>;
+
+/** A setting as the file writes it. */
+interface Members
+  extends Omit<SettingDefinition, "description" | "optionLabels" | "groupLabel" | "index"> {
+  readonly legacy_help?: true;
+  readonly variants?: Readonly<Partial<Record<Offer, Variant>>>;
+}
+
+function define(members: Members, index: number, { offer, labels }: DefinitionPlace) {
+  const { legacy_help, variants = {}, ...facts } = members;
+  const form = variants[offer] ?? {};
+  const all = offer === "all" ? Object.values(variants).map(({ options }) => options) : [];
+  const options = form.options ?? unionOf(facts.options, ...all);
+  const { key, group, help, label = labels.nameOf(key) } = facts;
+  return Object.freeze({
+    ...facts,
+    ...form,
+    options,
+    help: legacy_help === true ? help : "",
+    description: help,
+    label,
+    optionLabels: labels.optionsOf(key, options),
+    groupLabel: labels.groupOf(group),
+    families: facts.families ?? FAMILIES,
+    secret: facts.secret ?? false,
+    decimal: facts.decimal ?? false,
+    index,
+  });
 }
 
 function entriesOf(text: string, file: string): readonly Json[] {
@@ -77,15 +148,6 @@ function parse(text: string, file: string): unknown {
       cause,
     });
   }
-}
-
-function readDefinition(entry: Json, index: number, report: Report): SettingDefinition | undefined {
-  if (!hasRightMembers(entry, report)) return undefined;
-  // The members have been checked one by one.
-  const members = entry as unknown as Omit<SettingDefinition, "secret" | "decimal" | "index">;
-  const definition = { secret: false, decimal: false, ...members, index };
-  checkTogether(definition, report);
-  return Object.freeze(definition);
 }
 
 function hasRightMembers(entry: Json, report: Report): boolean {
@@ -136,6 +198,22 @@ function optional(accepts: Member["accepts"], form: string): Member {
 
 function wholeUpTo(max: number): Member["accepts"] {
   return (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max;
+}
+
+function isFamilies(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((name) => FAMILIES.includes(name));
+}
+
+function isVariants(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return Object.entries(value).every(
+    ([family, variant]) =>
+      isFamilies([family]) &&
+      isObject(variant) &&
+      Object.entries(variant).every(
+        ([member, text]) => (member === "default" || member === "options") && isText(text),
+      ),
+  );
 }
 
 function isText(value: unknown): value is string {

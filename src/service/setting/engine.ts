@@ -1,21 +1,25 @@
 import { StoreError } from "../../store/error.ts";
 import type {
   RevisionCommit,
-  RevisionOrigin,
   SettingStore,
+  StoredChange,
   StoredDelta,
   StoredState,
 } from "../../store/setting-store.ts";
+import { invalid } from "../error.ts";
 import type { Fingerprint } from "../secret/fingerprint.ts";
+import { loadSealed } from "../secret/reseal.ts";
 import type { Sealer } from "../secret/sealer.ts";
-import { writeFailure } from "../store-failure.ts";
+import { freshFailure, seenFailure, writeFailure } from "../store-failure.ts";
 import { createCodec } from "./codec.ts";
 import type { SettingDefinition } from "./definition.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { TOKEN_KEY } from "./token.ts";
 import {
   type Changed,
   type ChangeOptions,
+  type ChangeOrigin,
   type Committed,
   createWriter,
   type Decide,
@@ -33,6 +37,9 @@ export interface EngineDeps {
   /** Told when the database cannot be read; reads go on from memory. */
   readonly onReadFailure: (error: unknown) => void;
 }
+
+/** Longest reason that a client may give for a change, in characters. */
+const MAX_REASON = 500;
 
 /** Hears of every commit of any process on the database, in order, once it is visible. */
 export interface CommitListener {
@@ -52,16 +59,15 @@ export interface Engine {
    * so that a token reset elsewhere is refused at once. Synchronous while nothing has changed.
    */
   fresh(): Snapshot | Promise<Snapshot>;
+  /** Reads what others have committed, whether it is known of or not. @throws as fresh does. */
+  refresh(): Promise<Snapshot>;
   /**
-   * Changes settings in one transaction.
+   * Changes settings in one transaction. One that ends a right, as of an old token, resolves when no
+   * process goes by the old one.
    *
-   * @throws what decide throws; UNAVAILABLE or RESOURCE_EXHAUSTED when the database does not take it.
+   * @throws what decide throws; INVALID_ARGUMENT for a reason that is too long; UNAVAILABLE or RESOURCE_EXHAUSTED when the database does not take it.
    */
-  change<T>(
-    origin: RevisionOrigin,
-    decide: Decide<T>,
-    options?: ChangeOptions,
-  ): Promise<Changed<T>>;
+  change<T>(origin: ChangeOrigin, decide: Decide<T>, options?: ChangeOptions): Promise<Changed<T>>;
   /** There is one listener: the feed. */
   listen(listener: CommitListener): void;
   /** Makes replies be made anew, because something besides the values shows in them. */
@@ -77,16 +83,16 @@ export interface Engine {
 export async function createEngine(deps: EngineDeps): Promise<Engine> {
   const { store, sealer } = deps;
   const codec = createCodec(deps);
-  const state = await store.load();
-  let snapshot = codec.snapshotOf(state);
-  await reseal(store, sealer, snapshot, state);
+  let snapshot = codec.snapshotOf(await loadSealed({ store, sealer, isSecret: codec.isSecret }));
   let listener: CommitListener | undefined;
+  let { databaseId } = store;
 
   const catchUp = (news: StoredDelta | StoredState): Snapshot => {
     if (!("changed" in news)) {
-      const isOlder = news.revision < snapshot.revision;
+      const isOther = news.revision < snapshot.revision || store.databaseId !== databaseId;
+      databaseId = store.databaseId;
       snapshot = codec.snapshotOf(news);
-      if (isOlder) listener?.reset(news.revision);
+      if (isOther) listener?.reset(news.revision);
       else listener?.skipTo(news.revision);
       return snapshot;
     }
@@ -122,6 +128,8 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     } catch (error) {
       // A secret that does not open may be a new token: going on with the old one would let it in.
       if (!(error instanceof StoreError)) throw error;
+      // So may be what others save on a database that only this process does not reach.
+      if (error.failure === "unsure") throw freshFailure(error);
       // Reads are served from memory while the database is out of reach.
       deps.onReadFailure(error);
     }
@@ -151,10 +159,18 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     snapshot: () => snapshot,
     // What is being read may be what this call asks for, though the store has seen it by now.
     fresh: () => (isBehind || refresh.isRunning() || isStale() ? refresh.run() : snapshot),
-    change: (origin, decide, options) =>
-      writer.change(origin, decide, options).catch((error: unknown) => {
+    refresh: () => refresh.run(),
+    change: async (origin, decide, options) => {
+      checkReason(origin.reason);
+      const changed = await writer.change(origin, decide, options).catch((error: unknown) => {
         throw writeFailure(error);
-      }),
+      });
+      if (options?.dryRun !== true && changed.commit?.changes.some(endsRight))
+        await store.seenEverywhere(changed.revision).catch((error: unknown) => {
+          throw seenFailure(error);
+        });
+      return changed;
+    },
     listen: (to) => {
       listener = to;
     },
@@ -164,20 +180,20 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
   };
 }
 
-async function reseal(
-  store: SettingStore,
-  sealer: Sealer,
-  snapshot: Snapshot,
-  state: StoredState,
-): Promise<void> {
-  const stale = state.settings.filter(
-    (row) => snapshot.get(row.key)?.secret === true && sealer.needsReseal(row.value),
-  );
-  if (stale.length === 0) return;
-  await store.rewrite(
-    stale.map((row) => ({
-      ...row,
-      value: sealer.seal(row.key, snapshot.get(row.key)?.value ?? ""),
-    })),
-  );
+/** Who had the old token has no right any more. */
+function endsRight({ key }: StoredChange): boolean {
+  return key === TOKEN_KEY;
+}
+
+function checkReason(reason: string): void {
+  // Code units are at least as many as characters.
+  if (reason.length <= MAX_REASON) return;
+  const { length } = [...reason];
+  if (length > MAX_REASON)
+    throw invalid([
+      {
+        field: "reason",
+        description: `the reason has ${length} characters, and at most ${MAX_REASON} are kept: shorten it`,
+      },
+    ]);
 }

@@ -3,12 +3,8 @@ import type { RevisionCommit, SettingStore } from "../../store/setting-store.ts"
 import { ServiceError, unavailable } from "../error.ts";
 import { readFailure } from "../store-failure.ts";
 
-/** How far a reader may fall behind before it is dropped, in bytes of commits. */
+/** How far a reader may fall behind before it is dropped, where nothing else is said, in bytes. */
 const MAX_LAG = 4 * 1024 * 1024;
-/** How much is kept in memory; more than MAX_LAG, so that only dropped readers miss it. */
-const MAX_KEPT = 6 * 1024 * 1024;
-/** What trimming leaves; still more than MAX_LAG. */
-const TRIMMED_TO = 5 * 1024 * 1024;
 /** How much is kept for nobody: enough for those who lose a connection and come back at once. */
 const KEPT_UNREAD = 256 * 1024;
 /** Revisions that are read from the history at once. */
@@ -57,13 +53,18 @@ export interface Feed {
 
 /**
  * @param deps.idle after so many milliseconds without a commit a reader gets an empty batch.
+ * @param deps.maxLag how far a reader may fall behind before it is dropped, in bytes of commits.
+ *   Default 4 MiB.
  */
 export function createFeed(deps: {
   readonly store: Pick<SettingStore, "commits" | "oldestRevision">;
   readonly revision: number;
   readonly idle: number;
+  readonly maxLag?: number;
 }): Feed {
-  const { store } = deps;
+  const { store, maxLag = MAX_LAG } = deps;
+  // More than a reader may lag, so that only dropped ones miss it; and what trimming leaves.
+  const [maxKept, trimmedTo] = [maxLag * 1.5, maxLag * 1.25];
   let entries: Entry[] = [];
   let head = deps.revision;
   let bytes = 0;
@@ -80,7 +81,7 @@ export function createFeed(deps: {
     resumeInTurns(woken);
   };
   const trim = (): void => {
-    const [most, left] = readers > 0 ? [MAX_KEPT, TRIMMED_TO] : [KEPT_UNREAD, KEPT_UNREAD / 2];
+    const [most, left] = readers > 0 ? [maxKept, trimmedTo] : [KEPT_UNREAD, KEPT_UNREAD / 2];
     if (bytes - (entries[0]?.offset ?? bytes) <= most) return;
     // Some more than must go: dropping copies what stays, and is not to be done at every commit.
     const keep = entries.findIndex(({ offset }) => bytes - offset <= left);
@@ -128,7 +129,7 @@ export function createFeed(deps: {
           if (!signal.aborted && !closed && after === head && epoch === began) yield [];
           continue;
         }
-        if (offset !== undefined && beforeHead - offset > MAX_LAG) throw tooSlow(after);
+        if (offset !== undefined && beforeHead - offset > maxLag) throw tooSlow(after, maxLag);
         const batch = fromMemory(after) ?? (await fromHistory(store, after, head).catch(tell));
         // What was read may be the other database's.
         if (epoch !== began) throw replaced();
@@ -223,10 +224,10 @@ function outOfRange(message: string): ServiceError {
   return new ServiceError(Code.OutOfRange, message);
 }
 
-function tooSlow(after: number): ServiceError {
+function tooSlow(after: number, maxLag: number): ServiceError {
   return new ServiceError(
     Code.ResourceExhausted,
-    `this reader fell more than ${MAX_LAG / 2 ** 20} MiB behind and was dropped: resume after revision ${after}`,
+    `this reader fell more than ${Math.round(maxLag / 2 ** 10)} KiB behind and was dropped: resume after revision ${after}`,
   );
 }
 

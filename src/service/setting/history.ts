@@ -15,7 +15,7 @@ const MAX_PAGE = 1_000;
 
 /** A request for a page of the history. */
 export interface HistoryQuery extends Omit<RevisionFilter, "limit"> {
-  /** 0: 50. At most 1,000. */
+  /** 0: 50. More than 1,000 is 1,000 (AIP-158). */
   readonly pageSize: number;
 }
 
@@ -29,7 +29,7 @@ export interface HistoryPage {
 
 /** What was changed, when and by whom. Secret values are not in it. */
 export interface History {
-  /** @throws INVALID_ARGUMENT for a page size out of bounds. */
+  /** @throws INVALID_ARGUMENT for a negative page size. */
   list(query: HistoryQuery): Promise<HistoryPage>;
   /** @throws NOT_FOUND for a revision that was never made; OUT_OF_RANGE for one not kept any more. */
   get(revision: number): Promise<RevisionCommit>;
@@ -64,14 +64,14 @@ export function createHistory(deps: {
   };
   return {
     list: async ({ pageSize, ...filter }) => {
-      if (pageSize < 0 || pageSize > MAX_PAGE)
+      if (pageSize < 0)
         throw invalid([
           {
             field: "page_size",
             description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
           },
         ]);
-      const limit = pageSize === 0 ? DEFAULT_PAGE : pageSize;
+      const limit = pageSize === 0 ? DEFAULT_PAGE : Math.min(pageSize, MAX_PAGE);
       const found = await store.listRevisions({ ...filter, limit: limit + 1 });
       const revisions = found.slice(0, limit);
       const next = found.length > limit ? revisions.at(-1)?.revision : undefined;

@@ -1,13 +1,14 @@
 import type { StoredSetting } from "../../store/setting-store.ts";
 import type { SettingDefinition } from "./definition.ts";
 
-/** Flags of a setting (contract, section 2.4). */
+/** Flags of a setting (docs/rest-contract.md, section 2.4). */
 export const FLAG = { public: 0, private: 1, readonly: 2, deprecated: 3 } as const;
 
 /** A setting as it stands at one revision. Frozen. */
 export interface SettingItem {
   readonly key: string;
   readonly value: string;
+  /** The description, of known settings too. */
   readonly help: string;
   readonly type: string;
   readonly options: string;
@@ -47,7 +48,7 @@ export function knownItem(
   return Object.freeze({
     key: definition.key,
     value,
-    help: definition.help,
+    help: definition.description,
     type: definition.type,
     options: definition.options,
     group: definition.group,
@@ -111,7 +112,14 @@ function retiredFlag({ secret }: SettingItem): number {
   return secret ? FLAG.private : FLAG.deprecated;
 }
 
-/** Whether anybody may read it without a token (contract, section 2.5). */
+/** Whether anybody may read it without a token (docs/rest-contract.md, section 2.5). */
 export function isPublic(item: SettingItem): boolean {
   return item.flag === FLAG.public || item.flag === FLAG.readonly;
+}
+
+/** A setting that a change left as it is. */
+export interface Skipped {
+  readonly key: string;
+  /** Why, for a person. */
+  readonly reason: string;
 }

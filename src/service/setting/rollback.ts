@@ -2,14 +2,8 @@ import type { StoredChange } from "../../store/setting-store.ts";
 import type { Fingerprint } from "../secret/fingerprint.ts";
 import { parseDefinition, toChange } from "./commit.ts";
 import type { Draft } from "./draft.ts";
-import { FLAG } from "./item.ts";
+import { FLAG, type Skipped } from "./item.ts";
 import type { Snapshot } from "./snapshot.ts";
-
-/** A setting that was left as it is. */
-export interface Skipped {
-  readonly key: string;
-  readonly reason: string;
-}
 
 export interface RollbackRules {
   readonly fingerprint: Fingerprint;

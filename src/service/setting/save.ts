@@ -3,7 +3,7 @@ import { failedPrecondition, invalid, ServiceError, type Violation } from "../er
 import { RevisionConflict } from "./conflict.ts";
 import { checkCustomDefinition, customDefinition } from "./custom.ts";
 import { createDraft, type Draft } from "./draft.ts";
-import { FLAG, isDescribedAs, type SettingItem } from "./item.ts";
+import { FLAG, isDescribedAs, type SettingItem, type Skipped } from "./item.ts";
 import { checkToken, TOKEN_KEY } from "./token.ts";
 import { checkValue, MASK, normalizeValue } from "./value.ts";
 
@@ -18,39 +18,46 @@ export interface SettingInput {
   readonly flag?: number | undefined;
   /** Only if the setting has not changed since this revision. */
   readonly expectedRevision?: number | undefined;
+  /** The revision that the setting had when the client read it. */
+  readonly seenRevision?: number | undefined;
 }
 
 /** What a save has to know besides the draft. */
 export interface SaveRules {
   /** Which file manages a key in the place of clients; undefined: none does. */
   readonly managedBy: (key: string) => string | undefined;
+  /** UTF-8 bytes of one value at most. */
+  readonly maxValueBytes: number;
 }
 
 /** Items of one save at most. */
 export const MAX_SAVE_ITEMS = 1_000;
 
 /**
- * Decides a save on a draft: all or nothing.
+ * Decides a save on a draft: all or nothing, but for readonly settings. Those are left as they are,
+ * because whole lists of other servers hold them.
  *
+ * @returns the readonly settings that were sent with another value.
  * @throws INVALID_ARGUMENT with every violation at once; FAILED_PRECONDITION for a managed setting;
  * RevisionConflict when a setting has changed since an expected revision.
  */
 export function decideSave(
   draft: Draft,
   inputs: readonly SettingInput[],
-  { managedBy }: SaveRules,
-): void {
+  rules: SaveRules,
+): readonly Skipped[] {
   checkCount(inputs.length);
-  decideItems(draft, inputs, managedBy);
+  return decideItems(draft, inputs, rules);
 }
 
 /** As decideSave, for lists of any length that the program itself has checked. */
 export function decideItems(
   draft: Draft,
   inputs: readonly SettingInput[],
-  managedBy: SaveRules["managedBy"],
-): void {
+  { managedBy, maxValueBytes }: SaveRules,
+): readonly Skipped[] {
   const violations: Violation[] = [];
+  const skipped: Skipped[] = [];
   const seen = new Set<string>();
   inputs.forEach((input, at) => {
     const path = `settings[${at}]`;
@@ -62,7 +69,11 @@ export function decideItems(
     seen.add(input.key);
     checkExpected(draft, input);
     const before = draft.get(input.key);
-    violations.push(...decideItem(draft, input, path));
+    if (isReadonlyChange(before, input)) {
+      skipped.push({ key: input.key, reason: "is readonly: the program sets it" });
+      return;
+    }
+    violations.push(...decideItem(draft, input, path, maxValueBytes));
     const manager = managedBy(input.key);
     if (manager !== undefined && draft.get(input.key)?.value !== before?.value)
       throw failedPrecondition(
@@ -71,11 +82,22 @@ export function decideItems(
   });
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
+  return skipped;
+}
+
+function isReadonlyChange(current: SettingItem | undefined, { value }: SettingInput): boolean {
+  if (current?.flag !== FLAG.readonly || value === undefined || value === current.value)
+    return false;
+  return !(current.secret && value === MASK);
 }
 
 /** What is wrong with an input, without writing it; undefined when nothing is. */
-export function problemOf(draft: Draft, input: SettingInput): string | undefined {
-  return decideItem(createDraft(draft), input, "")[0]?.description;
+export function problemOf(
+  draft: Draft,
+  input: SettingInput,
+  { maxValueBytes }: Pick<SaveRules, "maxValueBytes">,
+): string | undefined {
+  return decideItem(createDraft(draft), input, "", maxValueBytes)[0]?.description;
 }
 
 function checkCount(count: number): void {
@@ -92,7 +114,12 @@ function checkExpected(draft: Draft, { key, expectedRevision }: SettingInput): v
     throw new RevisionConflict(expectedRevision, key);
 }
 
-function decideItem(draft: Draft, input: SettingInput, path: string): Violation[] {
+function decideItem(
+  draft: Draft,
+  input: SettingInput,
+  path: string,
+  maxBytes: number,
+): Violation[] {
   const current = draft.get(input.key);
   if (input.value === undefined)
     return [
@@ -104,16 +131,22 @@ function decideItem(draft: Draft, input: SettingInput, path: string): Violation[
   // What was masked when it was read is unchanged.
   if (current?.secret === true && input.value === MASK) return [];
   return current?.origin === "known"
-    ? decideKnown(draft, current, input.value, path)
-    : decideCustom(draft, input, input.value, current, path);
+    ? decideKnown(draft, current, input.value, path, maxBytes)
+    : decideCustom(draft, { input, value: input.value, current, path, maxBytes });
 }
 
 /** Only the value counts: a client cannot make a private setting public. */
-function decideKnown(draft: Draft, current: SettingItem, sent: string, path: string): Violation[] {
+function decideKnown(
+  draft: Draft,
+  current: SettingItem,
+  sent: string,
+  path: string,
+  maxBytes?: number,
+): Violation[] {
   const value = current.definition === undefined ? sent : normalizeValue(current.definition, sent);
   // Whole lists come back as they were read, values of an earlier version's rules among them.
   if (sent === current.value || value === current.value) return [];
-  const problem = checkKnown(current, value);
+  const problem = checkKnown(current, value, maxBytes);
   if (problem !== undefined)
     return [{ field: `${path}.value`, description: `${current.key}: ${problem}` }];
   draft.put({ ...current, value });
@@ -132,19 +165,24 @@ export function decideValue(draft: Draft, key: string, value: string): void {
   if (violation !== undefined) throw invalid([violation]);
 }
 
-function checkKnown(current: SettingItem, value: string): string | undefined {
+function checkKnown(current: SettingItem, value: string, maxBytes?: number): string | undefined {
   if (current.flag === FLAG.readonly)
     return "is readonly: the program sets it; leave it out or send it back unchanged";
   if (current.key === TOKEN_KEY) return checkToken(value);
-  return checkValue(current.definition ?? customDefinition(current), value);
+  return checkValue(current.definition ?? customDefinition(current), value, maxBytes);
+}
+
+interface CustomInput {
+  readonly input: SettingInput;
+  readonly value: string;
+  readonly current: SettingItem | undefined;
+  readonly path: string;
+  readonly maxBytes: number;
 }
 
 function decideCustom(
   draft: Draft,
-  input: SettingInput,
-  value: string,
-  current: SettingItem | undefined,
-  path: string,
+  { input, value, current, path, maxBytes }: CustomInput,
 ): Violation[] {
   const item: SettingItem = {
     key: input.key,
@@ -177,7 +215,7 @@ function decideCustom(
   const problem =
     value === current?.value && item.type === current.type && item.options === current.options
       ? undefined
-      : checkValue(customDefinition(item), value);
+      : checkValue(customDefinition(item), value, maxBytes);
   if (problem !== undefined)
     return [{ field: `${path}.value`, description: `${item.key}: ${problem}` }];
   draft.put(item);

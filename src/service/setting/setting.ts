@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import type { Aria2Client } from "../../downloader/aria2.ts";
 import type { QbittorrentClient } from "../../downloader/qbittorrent.ts";
-import type { RevisionOrigin } from "../../store/setting-store.ts";
+import type { Rights } from "../access/rights.ts";
 import { failedPrecondition, invalid, notFound, ServiceError, type Violation } from "../error.ts";
 import type { Fingerprint } from "../secret/fingerprint.ts";
 import { explained, type HistoryStore } from "../store-failure.ts";
@@ -15,14 +15,21 @@ import {
 import type { Draft } from "./draft.ts";
 import type { Engine } from "./engine.ts";
 import type { History } from "./history.ts";
-import { FLAG, type SettingItem } from "./item.ts";
-import { changesAfter, decideRollback, type Skipped } from "./rollback.ts";
-import { decideSave, decideValue, MAX_SAVE_ITEMS, type SettingInput } from "./save.ts";
+import { FLAG, type SettingItem, type Skipped } from "./item.ts";
+import { changesAfter, decideRollback } from "./rollback.ts";
+import {
+  decideSave,
+  decideValue,
+  MAX_SAVE_ITEMS,
+  type SaveRules,
+  type SettingInput,
+} from "./save.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { Moved, refuseMoved, withoutStale } from "./stale.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
-import type { Changed, ChangeOptions } from "./writer.ts";
+import type { Changed, ChangeOptions, ChangeOrigin } from "./writer.ts";
 
-export interface SettingServiceDeps {
+export interface SettingServiceDeps extends SaveRules {
   readonly engine: Engine;
   readonly store: HistoryStore;
   readonly history: History;
@@ -30,8 +37,8 @@ export interface SettingServiceDeps {
   readonly aria2: Aria2Client;
   readonly qbittorrent: QbittorrentClient;
   readonly randomBytes: (size: number) => Buffer;
-  /** Which file manages a key in the place of clients; undefined: none does. */
-  readonly managedBy: (key: string) => string | undefined;
+  /** Told of readonly settings that a save left as they are. */
+  readonly onSkipped: (skipped: readonly Skipped[], origin: ChangeOrigin) => void;
 }
 
 /** Conditions and modes of a change. */
@@ -51,24 +58,32 @@ export interface SettingService {
    * @param groups only these groups; none: all. Unknown groups are empty.
    */
   list(groups: readonly number[]): readonly SettingItem[];
+  /**
+   * Settings that have a default, with it as their value; readonly ones with their value of now.
+   * Those whose first value is made at random are left out.
+   *
+   * @param groups as for list.
+   */
+  defaults(groups: readonly number[]): readonly SettingItem[];
   /** @throws NOT_FOUND naming the key. */
   get(key: string): SettingItem;
   /** @throws NOT_FOUND naming the first unknown key; INVALID_ARGUMENT for none or too many keys. */
   batchGet(keys: readonly string[]): readonly SettingItem[];
   /**
-   * All or nothing.
+   * All or nothing, but for readonly settings.
    *
+   * @returns the readonly settings that were sent with another value, with the change.
    * @throws INVALID_ARGUMENT with every violation; FAILED_PRECONDITION; ABORTED.
    */
   save(
     inputs: readonly SettingInput[],
-    origin: RevisionOrigin,
+    origin: ChangeOrigin,
     conditions?: ChangeConditions,
-  ): Promise<Changed<void>>;
+  ): Promise<Changed<readonly Skipped[]>>;
   /** @throws NOT_FOUND; FAILED_PRECONDITION unless the setting is deprecated; ABORTED. */
   delete(
     key: string,
-    origin: RevisionOrigin,
+    origin: ChangeOrigin,
     conditions?: Pick<ChangeConditions, "expectedRevision">,
   ): Promise<Changed<void>>;
   /**
@@ -80,26 +95,27 @@ export interface SettingService {
    */
   rollback(
     to: { readonly revision: number; readonly keys: readonly string[] },
-    origin: RevisionOrigin,
+    origin: ChangeOrigin,
     conditions?: ChangeConditions,
   ): Promise<Changed<readonly Skipped[]>>;
-  resetToken(origin: RevisionOrigin): Promise<{ token: string; revision: number }>;
+  resetToken(origin: ChangeOrigin): Promise<{ token: string; revision: number }>;
   /** Asks first, stores then. @throws what src/downloader/aria2.ts says; nothing is stored then. */
   setAria2(
     input: { readonly uri: string | undefined; readonly secret: string | undefined },
-    origin: RevisionOrigin,
+    origin: ChangeOrigin,
     signal: AbortSignal,
   ): Promise<{ version: string; revision: number }>;
   /** Asks first, stores then. @throws what src/downloader/qbittorrent.ts says, likewise. */
   setQbittorrent(
     input: { readonly url: string | undefined; readonly seedtime: number | undefined },
-    origin: RevisionOrigin,
+    origin: ChangeOrigin,
     signal: AbortSignal,
   ): Promise<{ version: string; revision: number }>;
 }
 
 export function createSettingService(deps: SettingServiceDeps): SettingService {
-  const { engine, history, fingerprint, managedBy } = deps;
+  const { engine, history, fingerprint, managedBy, maxValueBytes } = deps;
+  const rules = { managedBy, maxValueBytes };
   const { snapshot } = engine;
   const store = explained(deps.store);
   const get = (key: string): SettingItem => {
@@ -107,8 +123,17 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     if (item === undefined) throw unknownSetting(key);
     return item;
   };
+  /** @throws ABORTED when it can't be told what the client has changed. */
+  const fresh = async (sent: readonly SettingInput[], base: Snapshot, rights?: Rights) =>
+    withoutStale(sent.slice(0, MAX_SAVE_ITEMS + 1), base, { store, fingerprint }).catch(
+      async (error: unknown) => {
+        throw error instanceof RevisionConflict
+          ? await explainConflict(error, store, rights)
+          : error;
+      },
+    );
   const change = <T>(
-    origin: RevisionOrigin,
+    origin: ChangeOrigin,
     { expectedRevision, ...options }: ChangeConditions,
     decide: (draft: Draft) => T,
   ): Promise<Changed<T>> =>
@@ -123,10 +148,15 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
         options,
       )
       .catch(async (error: unknown) => {
-        throw error instanceof RevisionConflict ? await explainConflict(error, store) : error;
+        throw error instanceof RevisionConflict
+          ? await explainConflict(error, store, origin.rights)
+          : error;
       });
   /** Sets known settings for a client, as a save would. */
-  const set = (origin: RevisionOrigin, values: Record<string, string>): Promise<Changed<void>> =>
+  const set = async (
+    origin: ChangeOrigin,
+    values: Record<string, string>,
+  ): Promise<Changed<void>> =>
     change(origin, {}, (draft) => {
       for (const [key, value] of Object.entries(values)) {
         refuseManaged(draft, key, value, managedBy(key));
@@ -138,22 +168,36 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     managedBy,
     get,
     list: (groups) => listOf(snapshot(), groups),
+    defaults: (groups) => listOf(snapshot(), groups).flatMap(defaultOf),
     batchGet: (keys) => {
       checkBatch(keys);
       return keys.map(get);
     },
-    save: async (inputs, origin, conditions = {}) => {
-      const base = snapshot();
-      if (expectsAbsent(inputs, base))
-        await refuseDeleted(inputs.slice(0, MAX_SAVE_ITEMS), base, store);
-      return change(origin, conditions, (draft) => {
-        refuseDeletedSince(draft, inputs, base);
-        decideSave(draft, inputs, { managedBy });
-      });
+    save: async (sent, origin, conditions = {}) => {
+      const { rights } = origin;
+      rights?.need(sent.slice(0, MAX_SAVE_ITEMS + 1).map(({ key }) => key));
+      const attempt = async (): Promise<Changed<readonly Skipped[]>> => {
+        const base = snapshot();
+        const inputs = await fresh(sent, base, rights);
+        if (expectsAbsent(inputs, base))
+          await refuseDeleted(inputs.slice(0, MAX_SAVE_ITEMS), base, store, rights);
+        return change(origin, conditions, (draft) => {
+          refuseDeletedSince(draft, inputs, base);
+          refuseMoved(draft, inputs, base);
+          return decideSave(draft, inputs, rules);
+        });
+      };
+      const changed = await whileMoved(attempt);
+      if (changed.result.length > 0) deps.onSkipped(changed.result, origin);
+      return changed;
     },
-    delete: (key, origin, conditions = {}) =>
-      change(origin, {}, (draft) => decideDelete(draft, key, conditions.expectedRevision)),
+    delete: async (key, origin, conditions = {}) => {
+      origin.rights?.need([key]);
+      return change(origin, {}, (draft) => decideDelete(draft, key, conditions.expectedRevision));
+    },
     rollback: async ({ revision, keys }, origin, conditions = {}) => {
+      const { rights } = origin;
+      rights?.need(keys);
       for (const key of keys) if (snapshot().get(key) === undefined) await knownOnce(key, store);
       const wanted = (key: string): boolean => keys.length === 0 || keys.includes(key);
       const base = snapshot();
@@ -163,7 +207,9 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
         // An older database has taken the place of the one that the history was read from.
         if (draft.revision < base.revision) throw new RevisionConflict(base.revision);
         const later = changesAfter(base, draft, fingerprint).filter(({ key }) => !known.has(key));
-        const undone = [...before, ...later].filter(({ key }) => wanted(key));
+        const undone = [...before, ...later].filter(
+          (one) => wanted(one.key) && (rights?.seesChange(one) ?? true),
+        );
         return decideRollback(draft, undone, { fingerprint, managedBy });
       });
     },
@@ -173,21 +219,40 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       return { token, revision };
     },
     setAria2: async (input, origin, signal) => {
+      origin.rights?.need(["aria2_uri", "aria2_secret"]);
       const { uri, secret } = required({ uri: input.uri, secret: input.secret });
       const { version } = await deps.aria2.getVersion({ uri, secret, signal });
       const { revision } = await set(origin, { aria2_uri: uri, aria2_secret: secret });
       return { version, revision };
     },
     setQbittorrent: async (input, origin, signal) => {
-      const { url, seedtime } = required({ url: input.url, seedtime: input.seedtime });
+      origin.rights?.need(["qbittorrent_url", "qbittorrent_seedtime"]);
+      const { url } = required({ url: input.url });
+      const { seedtime } = input;
       const { version } = await deps.qbittorrent.checkLogin({ url, signal });
       const { revision } = await set(origin, {
         qbittorrent_url: url,
-        qbittorrent_seedtime: String(seedtime),
+        ...(seedtime === undefined ? {} : { qbittorrent_seedtime: String(seedtime) }),
       });
       return { version, revision };
     },
   };
+}
+
+/** Others may save the same settings at the same time: then it is looked at anew. */
+async function whileMoved<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof Moved)) throw error;
+      if (tries >= 10)
+        throw new ServiceError(
+          Code.Aborted,
+          "nothing was changed: others save the same settings all the time. Read again, then decide anew",
+        );
+    }
+  }
 }
 
 function unknownSetting(key: string): ServiceError {
@@ -232,6 +297,12 @@ function required<T extends Record<string, unknown>>(
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
   return members as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+function defaultOf(item: SettingItem): SettingItem[] {
+  const { definition, key, flag } = item;
+  if (definition === undefined || key === TOKEN_KEY) return [];
+  return [flag === FLAG.readonly ? item : { ...item, value: definition.default }];
 }
 
 function listOf(snapshot: Snapshot, groups: readonly number[]): readonly SettingItem[] {

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from "node:crypto";
 
-/** Key of the setting that holds the permanent admin token (contract, section 5). */
+/** Key of the setting that holds the permanent admin token (docs/rest-contract.md, section 5). */
 export const TOKEN_KEY = "token";
 /** Fewest and most characters of a token that somebody sets. */
-export const TOKEN_MIN_LENGTH = 32;
-export const TOKEN_MAX_LENGTH = 512;
+const TOKEN_MIN_LENGTH = 32;
+const TOKEN_MAX_LENGTH = 512;
 
 /** Random bytes of a token that the program makes: 256 bits. */
 const TOKEN_BYTES = 32;

@@ -1,5 +1,5 @@
-/** Input types of a setting (contract, section 2.4). */
-export const SETTING_TYPES = ["string", "text", "number", "bool", "select"] as const;
+/** Input types of a setting (docs/rest-contract.md, section 2.4). */
+const SETTING_TYPES = ["string", "text", "number", "bool", "select"] as const;
 
 export type SettingType = (typeof SETTING_TYPES)[number];
 

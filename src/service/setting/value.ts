@@ -2,8 +2,8 @@ import type { SettingDefinition } from "./definition.ts";
 import { quoted } from "./format/format.ts";
 import { formatOf } from "./format/registry.ts";
 
-/** UTF-8 bytes of one value at most. */
-export const MAX_VALUE_BYTES = 65_536;
+/** UTF-8 bytes of one value at most, where nothing else is configured. */
+const MAX_VALUE_BYTES = 1_048_576;
 /** Characters of a number at most: no number that is meant has more. */
 const MAX_NUMBER_LENGTH = 32;
 
@@ -20,11 +20,19 @@ export type ValueDefinition = Pick<
  * Checks a value against its setting's definition: size and characters, type, options, bounds,
  * format. It expects what {@link normalizeValue} returns.
  *
+ * @param maxBytes UTF-8 bytes at most.
+ *
  * @returns what is wrong and what would be right, as the end of a sentence that begins with the key;
  *   undefined when the value is fine. It never quotes the value of a secret.
  */
-export function checkValue(definition: ValueDefinition, value: string): string | undefined {
-  return checkText(value) ?? checkType(definition, value) ?? checkFormat(definition, value);
+export function checkValue(
+  definition: ValueDefinition,
+  value: string,
+  maxBytes = MAX_VALUE_BYTES,
+): string | undefined {
+  return (
+    checkText(value, maxBytes) ?? checkType(definition, value) ?? checkFormat(definition, value)
+  );
 }
 
 /**
@@ -33,7 +41,6 @@ export function checkValue(definition: ValueDefinition, value: string): string |
  * as it is.
  */
 export function normalizeValue(definition: ValueDefinition, value: string): string {
-  if (value.length > MAX_VALUE_BYTES) return value;
   if (definition.type === "number") return value.trim();
   const normalize = definition.format && formatOf(definition.format).normalize;
   return normalize === undefined ? value : normalize(value);
@@ -49,11 +56,6 @@ export function normalizeStoredValue(definition: ValueDefinition, value: string)
   if (definition.type === "number" && normal === "") return definition.default;
   if (definition.type !== "bool") return normal;
   return { "1": "true", "0": "false", "": "false" }[normal] ?? normal;
-}
-
-/** The value as it is shown where secrets are not: empty stays empty. */
-export function maskValue(definition: Pick<SettingDefinition, "secret">, value: string): string {
-  return definition.secret && value !== "" ? MASK : value;
 }
 
 /**

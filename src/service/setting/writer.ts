@@ -7,6 +7,8 @@ import type {
   StoredDelta,
   StoredState,
 } from "../../store/setting-store.ts";
+import type { Rights } from "../access/rights.ts";
+import { failedPrecondition, invalid } from "../error.ts";
 import { type ItemCodec, type ItemReplacement, toCommit, toWrite } from "./commit.ts";
 import { type Base, createDraft, type Draft } from "./draft.ts";
 import type { SettingItem } from "./item.ts";
@@ -33,6 +35,12 @@ export interface Committed {
   readonly items: readonly ItemReplacement[];
 }
 
+/** Who makes a change, and what they may change. */
+export interface ChangeOrigin extends RevisionOrigin {
+  /** Undefined: everything, as the program itself. */
+  readonly rights?: Rights;
+}
+
 export interface ChangeOptions {
   /** Do everything but commit. */
   readonly dryRun?: boolean;
@@ -56,15 +64,11 @@ export interface Writer {
    *
    * @throws what decide throws, or a StoreError.
    */
-  change<T>(
-    origin: RevisionOrigin,
-    decide: Decide<T>,
-    options?: ChangeOptions,
-  ): Promise<Changed<T>>;
+  change<T>(origin: ChangeOrigin, decide: Decide<T>, options?: ChangeOptions): Promise<Changed<T>>;
 }
 
 interface Job {
-  readonly origin: RevisionOrigin;
+  readonly origin: ChangeOrigin;
   readonly decide: Decide<unknown>;
   readonly dryRun: boolean;
   readonly resolve: (changed: Changed<unknown>) => void;
@@ -109,7 +113,7 @@ export function createWriter(deps: WriterDeps): Writer {
     let settled = new Map<Job, Settle>();
     try {
       const committed = await deps.store.transact(async (transaction) => {
-        const decisions = decideAll(await latest(deps, transaction), jobs, deps);
+        const decisions = await decide(transaction, jobs, deps);
         settled = decisions.settled;
         if (decisions.committed.length > 0)
           await transaction.write(toWrite(decisions.committed, deps.codec));
@@ -124,11 +128,7 @@ export function createWriter(deps: WriterDeps): Writer {
   };
 
   return {
-    change: <T>(
-      origin: RevisionOrigin,
-      decide: Decide<T>,
-      { dryRun = false }: ChangeOptions = {},
-    ) =>
+    change: <T>(origin: ChangeOrigin, decide: Decide<T>, { dryRun = false }: ChangeOptions = {}) =>
       new Promise<Changed<T>>((resolve, reject) => {
         waiting.push({
           origin,
@@ -149,11 +149,59 @@ async function latest(deps: WriterDeps, transaction: SettingTransaction): Promis
   return deps.catchUp((await transaction.delta(ours.revision)) ?? (await transaction.load()));
 }
 
+interface Decisions {
+  readonly settled: Map<Job, Settle>;
+  readonly committed: Committed[];
+}
+
+async function decide(
+  transaction: SettingTransaction,
+  jobs: readonly Job[],
+  deps: WriterDeps,
+): Promise<Decisions> {
+  const { codec } = deps;
+  const snapshot = await latest(deps, transaction);
+  const decisions = decideAll(snapshot, jobs, deps, allowed);
+  if (codec.seals || !decisions.committed.some(({ items }) => items.some(hasSecret)))
+    return decisions;
+  // A process with a key may have begun to seal since this one started.
+  const { settings } = await transaction.load();
+  return settings.some(codec.isSealed) ? decideAll(snapshot, jobs, deps, refuseSecrets) : decisions;
+}
+
+function hasSecret({ after }: ItemReplacement): boolean {
+  return after?.secret === true;
+}
+
+function allowed(): void {}
+
+/** What is sealed by others is not to stand in the clear beside it. */
+function refuseSecrets(items: readonly ItemReplacement[]): void {
+  const secret = items.find(hasSecret);
+  if (secret !== undefined)
+    throw failedPrecondition(
+      `the secrets of this database are sealed, and this process has no key to seal "${secret.key}" with: start it with the MOORING_SECRET_KEY of the others; nothing was saved`,
+    );
+}
+
+/** One text that PostgreSQL cannot store would take all of the commit along. @throws INVALID_ARGUMENT. */
+function refuseNul(origin: RevisionOrigin, items: readonly ItemReplacement[]): void {
+  const texts: [string, unknown][] = Object.entries(origin);
+  for (const { key, after } of items)
+    for (const [member, text] of Object.entries(after ?? {}))
+      texts.push([`${key}.${member}`, text]);
+  const field = texts.find(([, text]) => typeof text === "string" && text.includes("\0"))?.[0];
+  if (field === undefined) return;
+  throw invalid([{ field, description: `${field}: must not contain the NUL character` }]);
+}
+
+/** @param check refuses what a job would commit by throwing. */
 function decideAll(
   snapshot: Snapshot,
   jobs: readonly Job[],
   { codec, now }: WriterDeps,
-): { settled: Map<Job, Settle>; committed: Committed[] } {
+  check: (items: readonly ItemReplacement[]) => void,
+): Decisions {
   const settled = new Map<Job, Settle>();
   const committed: Committed[] = [];
   const decided = new Map<string, SettingItem | undefined>();
@@ -169,7 +217,12 @@ function decideAll(
     try {
       const result = job.decide(draft);
       const items = replacements(draft, get, revision + 1);
-      const header = { revision: revision + 1, time: now(), origin: job.origin };
+      check(items);
+      const { rights, ...origin } = job.origin;
+      // The one place that every change passes, whatever call it comes from.
+      for (const { before, after } of items) rights?.needWrite(before, after);
+      if (items.length > 0) refuseNul(origin, items);
+      const header = { revision: revision + 1, time: now(), origin };
       const commit = items.length === 0 ? undefined : toCommit(header, items, codec);
       if (commit !== undefined && !job.dryRun) {
         committed.push({ commit, items });

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import SQLite from "better-sqlite3";
@@ -130,5 +130,21 @@ describe("the database of an existing server", () => {
     const path = join(root, "damaged.db");
     writeFileSync(path, Buffer.concat([Buffer.from("SQLite format 3\0"), Buffer.alloc(200, 0xee)]));
     expect((await failureOf(() => read(path))).message).toMatch(/damaged or encrypted/);
+  });
+
+  test("says so when a page of the table is damaged", async () => {
+    const made = make({ mode: "delete" });
+    const insert = made.handle.prepare(
+      "insert into x_setting_items values (?,?,'','string','',1,0,0)",
+    );
+    for (let at = 0; at < 200; at += 1) insert.run(`key${at}`, "v".repeat(100));
+    made.handle.close();
+    const bytes = readFileSync(made.path);
+    for (let page = 2; page * 4_096 < bytes.length; page += 1)
+      bytes.fill(0xee, page * 4_096, page * 4_096 + 100);
+    writeFileSync(made.path, bytes);
+    expect((await failureOf(() => read(made.path))).message).toMatch(
+      /^the database .*data\.db is damaged or encrypted and can't be read: take a backup of it/,
+    );
   });
 });

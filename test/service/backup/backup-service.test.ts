@@ -3,7 +3,6 @@ import { join, resolve } from "node:path";
 import { Code } from "@connectrpc/connect";
 import SQLite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { readBackup } from "../../../src/service/backup/mooring.ts";
 import { createPassphraseCipher } from "../../../src/service/backup/passphrase.ts";
 import type { SecretsMode } from "../../../src/service/backup/write.ts";
 import { FLAG } from "../../../src/service/setting/item.ts";
@@ -18,6 +17,7 @@ import {
   testParts,
 } from "../setting/parts.ts";
 import { failureOf } from "./setting.ts";
+import { readBackup } from "./text.ts";
 
 const newPath = temporaryPaths();
 const real = resolve(import.meta.dirname, "../../../../shared/facts/backups");
@@ -29,8 +29,8 @@ async function site(options?: PartsOptions): Promise<Parts> {
   const parts = await testParts(newPath(), options);
   await parts.settings.resetToken(tester);
   await save(parts, {
-    ...{ site_title: "Harbour ⚓", default_page_size: "7", aria2_secret: "hidden-secret" },
-    ...{ qbittorrent_url: "http://u:hidden-password@h/", announcement: "two\nlines" },
+    ...{ site_title: "Harbour ⚓", default_page_size: "7", aria2_secret: "unseen-secret" },
+    ...{ qbittorrent_url: "http://u:unseen-password@h/", announcement: "two\nlines" },
   });
   const described = { type: "select", options: "a,b", help: "why", group: 42, flag: FLAG.public };
   await parts.settings.save([{ key: "mine", value: "b", ...described }], tester);
@@ -58,7 +58,7 @@ describe("a backup that is imported into a new database", () => {
   test("gives the same settings, when the secrets are sealed in it", async () => {
     const from = await site();
     const backup = await exported(from, { mode: "seal", passphrase });
-    expect(JSON.stringify(backup)).not.toMatch(/hidden/);
+    expect(JSON.stringify(backup)).not.toMatch(/unseen/);
     const to = await testParts(newPath());
     const { result, revision } = await imported(to, backup, { passphrase });
     expect(shown(to)).toEqual(shown(from));
@@ -80,7 +80,7 @@ describe("a backup that is imported into a new database", () => {
   test("leaves the secrets as they are, when they were left out", async () => {
     const from = await site();
     const backup = await exported(from, { mode: "omit" });
-    expect(JSON.stringify(backup)).not.toMatch(/hidden/);
+    expect(JSON.stringify(backup)).not.toMatch(/unseen/);
     const to = await testParts(newPath());
     const { token } = await to.settings.resetToken(tester);
     const { result } = await imported(to, backup);
@@ -110,7 +110,7 @@ describe("a backup that is imported into a new database", () => {
   test("is one revision, of which the history does not keep the secrets", async () => {
     const to = await testParts(newPath());
     await imported(to, await exported(await site(), { mode: "clear" }));
-    expect(JSON.stringify(await to.store.commits(0, 9, 9))).not.toMatch(/hidden/);
+    expect(JSON.stringify(await to.store.commits(0, 9, 9))).not.toMatch(/unseen/);
     expect((await to.history.get(1)).changes.map(({ key }) => key)).toContain("aria2_secret");
   });
 

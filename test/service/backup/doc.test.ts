@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { readBackup } from "../../../src/service/backup/mooring.ts";
 import { createPassphraseCipher } from "../../../src/service/backup/passphrase.ts";
-import { writeBackup } from "../../../src/service/backup/write.ts";
+import { readBackup, writeBackup } from "./text.ts";
 
 const doc = readFileSync(new URL("../../../docs/backup.md", import.meta.url), "utf8");
 const [, example = ""] = /```json\n([\s\S]*?)```/.exec(doc) ?? [];

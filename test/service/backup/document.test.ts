@@ -2,10 +2,11 @@ import { randomBytes } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type ReadOptions, readBackup } from "../../../src/service/backup/mooring.ts";
+import type { ReadOptions } from "../../../src/service/backup/mooring.ts";
 import { createPassphraseCipher } from "../../../src/service/backup/passphrase.ts";
-import { type SecretsMode, writeBackup } from "../../../src/service/backup/write.ts";
+import type { SecretsMode } from "../../../src/service/backup/write.ts";
 import { failureOf, setting } from "./setting.ts";
+import { readBackup, writeBackup } from "./text.ts";
 
 const cipher = createPassphraseCipher(randomBytes);
 const passphrase = "a long passphrase";
@@ -173,8 +174,8 @@ describe("a document of another form", () => {
     [{ ...base, omitted: "token" }, /"omitted"/],
     [{ ...base, secrets: [] }, /"secrets"/],
     [{ ...base, secrets: { keys: [] } }, /needs the texts/],
-    [{ ...base, format: "other" }, /no backup of Mooring's/],
-    [[], /no backup of Mooring's/],
+    [{ ...base, format: "other" }, /no backup that is known/],
+    ["mooring-settings", /no backup that is known/],
   ])("%j is refused with what is wrong", async (document, message) => {
     expect((await failureOf(() => read(JSON.stringify(document)))).message).toMatch(message);
   });

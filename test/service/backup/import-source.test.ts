@@ -7,8 +7,8 @@ import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { type ImportOptions, readImport } from "../../../src/service/backup/import-source.ts";
 import { createPassphraseCipher } from "../../../src/service/backup/passphrase.ts";
-import { writeBackup } from "../../../src/service/backup/write.ts";
 import { failureOf, setting } from "./setting.ts";
+import { writeBackup } from "./text.ts";
 
 const cipher = createPassphraseCipher(randomBytes);
 const readText = (text: string, options: ImportOptions = {}) =>

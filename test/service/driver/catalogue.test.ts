@@ -66,7 +66,7 @@ describe("names near an unknown one", () => {
     ["one drive", "Onedrive"],
     ["Locl", "Local"],
     ["google drive", "GoogleDrive"],
-    ["alist", "AList V3"],
+    ["alist v", "AList V2"],
     ["azure", "Azure Blob Storage"],
     ["115", "115 Cloud"],
     ["s3", "S3"],

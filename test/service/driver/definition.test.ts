@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createDriverReader } from "../../../src/service/driver/definition.ts";
 import { DriverFileError } from "../../../src/service/driver/problem.ts";
+import { readLabels } from "../../../src/service/label.ts";
 import { builtIn, driverOf } from "./sample.ts";
 
 const schema = JSON.parse(readFileSync("src/data/driver.schema.json", "utf8")) as object;
@@ -286,6 +287,12 @@ describe("reading a driver file", () => {
         options: "",
         required: false,
         help: "",
+        description: "",
+        label: "A",
+        optionLabels: [],
+        unit: "",
+        fraction: false,
+        families: [],
         secret: false,
         showWhen: "",
       },
@@ -302,7 +309,46 @@ describe("reading a driver file", () => {
       secret: true,
       required: false,
     });
-    expect(changed).toMatchObject({ secret: true, required: true, help: "From the page." });
+    expect(changed).toMatchObject({
+      secret: true,
+      required: true,
+      description: "From the page.",
+      help: "",
+    });
+  });
+
+  it("shows help, as legacy pages understand it, only where the file says so", () => {
+    const [plain, hinted] = driverOf(
+      items(
+        { name: "a", type: "string", help: "What it is." },
+        { name: "b", type: "string", help: "What it is.", legacy_help: true },
+      ),
+    ).additional;
+    expect(plain).toMatchObject({ description: "What it is.", help: "" });
+    expect(hinted).toMatchObject({ description: "What it is.", help: "What it is." });
+  });
+
+  it.each([
+    ["a family that nobody knows", { families: ["flist"] }, "families", "openlist, alist"],
+    ["no family at all", { families: [] }, "families", "openlist, alist"],
+    ["a guide without https", { guide: "http://example.com" }, "guide", "https://"],
+    ["a variant of no family", { variants: { flist: {} } }, "variants.flist", "not a member"],
+    [
+      "a variant's wrong flag",
+      { variants: { alist: { config: { local_sort: 1 } } } },
+      "variants.alist.config.local_sort",
+      "true or false",
+    ],
+    [
+      "an item's wrong variant",
+      item({ variants: { alist: { secret: true } } }),
+      "additional[0].variants.alist.secret",
+      "not a member",
+    ],
+  ])("refuses %s", (_, file, member, reason) => {
+    const [problem] = problemsOf(JSON.stringify({ name: "X", ...file }));
+    expect(problem).toMatchObject({ member, reason: expect.stringContaining(reason) });
+    expect(fitsSchema({ name: "X", ...file })).toBe(false);
   });
 
   it("gives the root folder the driver's default root, and requires it when there is one", () => {
@@ -327,6 +373,8 @@ describe("reading a driver file", () => {
     const right = {
       shared: { file: "shared.json", text: "{}" },
       common: { file: "common.json", text: readFileSync("src/data/common-items.json", "utf8") },
+      labels: readLabels(),
+      offer: "openlist" as const,
     };
     const read = (file: "shared" | "common", text: string) => () =>
       createDriverReader({ ...right, [file]: { file: `${file}.json`, text } });

@@ -18,7 +18,7 @@ describe("docs/drivers.md", () => {
   it("has an example that the program and the JSON Schema accept", () => {
     const [, example = ""] = /```json\n(.*?)```/s.exec(doc) ?? [];
     const driver = builtIn.reader({ file: "docs/drivers.md", text: example });
-    expect(driver.config.name).toBe("House NAS");
+    expect(driver?.config.name).toBe("House NAS");
     expect(new Ajv2020({ strict: true }).validate(schema, JSON.parse(example))).toBe(true);
   });
 
@@ -40,6 +40,5 @@ describe("docs/drivers.md", () => {
     expect(doc).toContain(`at most ${LIMITS.items} `);
     expect(doc).toContain(`at most ${LIMITS.value.toLocaleString("en")} characters`);
     expect(doc).toContain(`a \`text\` ${LIMITS.longValue.toLocaleString("en")}`);
-    expect(doc).toContain(`The ${builtIn.drivers.length} built-in drivers`);
   });
 });

@@ -6,7 +6,10 @@ export const builtIn = readBuiltIn({ trusted: false });
 
 /** A driver made by the real reader from what its file would say. */
 export function driverOf(file: object): DriverInfo {
-  return builtIn.reader({ file: "sample.json", text: JSON.stringify({ name: "Sample", ...file }) });
+  const text = JSON.stringify({ name: "Sample", ...file });
+  const driver = builtIn.reader({ file: "sample.json", text });
+  if (driver === undefined) throw new Error("the sample is not offered");
+  return driver;
 }
 
 /** A built-in driver by name. */

@@ -1,12 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parseProvision } from "../../../src/service/provision/provision.ts";
 import { deps, folder, parse, readValue } from "./parse.ts";
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("a reference", () => {
   mkdirSync(join(folder, "run"));

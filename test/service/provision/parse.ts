@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readBoundedFile } from "../../../src/service/provision/bounded-file.ts";
@@ -10,8 +10,9 @@ import {
 } from "../../../src/service/provision/provision.ts";
 import type { ValueShape } from "../../../src/service/provision/value-shape.ts";
 
-/** A folder of the importing file's own, which that file removes. */
+/** A folder of this process, which goes with it. */
 export const folder = mkdtempSync(join(tmpdir(), "mooring-provision-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 export const path = join(folder, "settings.yaml");
 
 const accepts = (shape: ValueShape = "text"): ProvisionSetting => ({

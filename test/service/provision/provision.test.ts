@@ -1,13 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file
 import { randomBytes } from "node:crypto";
-import { rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { loadProvision } from "../../../src/service/provision/provision.ts";
 import { deps, folder, parse, path, problemsOf, readValue } from "./parse.ts";
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("a settings file", () => {
   test("declares settings by key, with the place of each", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv } from "ajv";
 import { afterAll, describe, expect, it } from "vitest";
-import { loadSettingDefinitions } from "../../../src/service/setting/definition.ts";
+import { loadSettingDefinitions } from "../../../src/service/setting/definition-file.ts";
 import { formats } from "../../../src/service/setting/format/registry.ts";
 import { settingsTable } from "./settings-table.ts";
 
@@ -93,7 +93,7 @@ describe("docs/settings.md", () => {
   const text = readFileSync(file, "utf8");
 
   it("has the table that the definitions give; vitest run FILE --update writes it", async () => {
-    const table = `<!-- table: begin -->\n${settingsTable(definitions)}\n<!-- table: end -->`;
+    const table = `<!-- table: begin -->\n${settingsTable(loadSettingDefinitions(undefined, "all"))}\n<!-- table: end -->`;
     const expected = text.replace(/<!-- table: begin -->.*<!-- table: end -->/s, () => table);
     await expect(expected).toMatchFileSnapshot(file);
   });
@@ -106,7 +106,7 @@ describe("docs/settings.md", () => {
 });
 
 describe.skipIf(!existsSync(FACTS))(
-  "the definitions beside the facts of the reference server",
+  "the definitions beside the facts of the reference server (needs ../shared)",
   () => {
     const facts = existsSync(FACTS)
       ? (json(FACTS) as Fact[]).filter(({ note }) => note !== "dev mode only")
@@ -126,6 +126,65 @@ describe.skipIf(!existsSync(FACTS))(
     });
   },
 );
+
+const ALIST_FACTS = "../shared/facts/settings-alist.json";
+
+interface AlistFacts {
+  readonly settings: Fact[];
+  readonly openlist_only_keys: string[];
+  readonly common_differences: { key: string; member: "default" | "options"; alist: string }[];
+}
+
+describe.skipIf(!existsSync(ALIST_FACTS))(
+  "the definitions for alist beside its facts (needs ../shared)",
+  () => {
+    const facts = existsSync(ALIST_FACTS)
+      ? (json(ALIST_FACTS) as AlistFacts)
+      : { settings: [], openlist_only_keys: [], common_differences: [] };
+    const own = loadSettingDefinitions(undefined, "alist");
+    const ownByKey = new Map(own.map((definition) => [definition.key, definition]));
+
+    it("are the common settings and its own", () => {
+      const gone = new Set(facts.openlist_only_keys);
+      const common = definitions.filter(({ key }) => !gone.has(key)).map(({ key }) => key);
+      const keys = [...common, ...facts.settings.map(({ key }) => key)];
+      expect(own.map(({ key }) => key).toSorted()).toEqual(keys.toSorted());
+      expect(own.map(({ index }) => index)).toEqual(own.map((_, at) => at));
+    });
+
+    it.each(facts.settings)("agree in type, options, group, flag and default: $key", (fact) => {
+      const { key, options, group, flag } = fact;
+      const definition = ownByKey.get(key);
+      expect(definition).toMatchObject({ key, options, group, flag, families: ["alist"] });
+      // Roles are the site's own: there is nothing to choose from here.
+      expect(definition?.type).toBe(key === "default_role" ? "string" : fact.type);
+      // The text of another browser, not ours to hand on: left empty.
+      expect(definition?.default).toBe(key === "ftp_proxy_user_agent" ? "" : fact.default);
+    });
+
+    it("differ from the common ones as its server does", () => {
+      for (const { key, member, alist } of facts.common_differences)
+        if (!(key in OWN_DEFAULTS)) expect(ownByKey.get(key)?.[member], key).toBe(alist);
+    });
+  },
+);
+
+describe("all definitions together", () => {
+  const all = loadSettingDefinitions(undefined, "all");
+
+  it("name the families that have each", () => {
+    expect(all.length).toBeGreaterThan(byKey.size);
+    for (const family of ["openlist", "alist"] as const)
+      expect(all.filter(({ families }) => families.includes(family)).map(({ key }) => key)).toEqual(
+        loadSettingDefinitions(undefined, family).map(({ key }) => key),
+      );
+  });
+
+  it("have the options of both", () => {
+    const search = all.find(({ key }) => key === "search_index");
+    expect(search?.options.split(",")).toEqual(expect.arrayContaining(["no_index", "none"]));
+  });
+});
 
 describe("the default of privacy_regs", () => {
   const patterns = (byKey.get("privacy_regs")?.default ?? "")
@@ -170,7 +229,9 @@ describe("a wrong definition file", () => {
     new RegExp(`settings\\.json: settings\\[\\d\\] "${key}", member "${member}"`);
 
   it("is told from a right one", () => {
-    expect(load(good)).toMatchObject([{ ...good, secret: false, decimal: false, index: 0 }]);
+    expect(load(good)).toMatchObject([
+      { ...good, help: "", description: "What it is.", secret: false, decimal: false, index: 0 },
+    ]);
   });
 
   it.each([
@@ -188,7 +249,9 @@ describe("a wrong definition file", () => {
     ["default", { ...good, format: "list", default: "a, b" }],
     ["default", { ...good, format: "url", default: "localhost" }],
     ["default", { ...good, default: "a\0" }],
-    ["group", { ...good, group: 12 }],
+    ["group", { ...good, group: 13 }],
+    ["families", { ...good, families: ["flist"] }],
+    ["variants", { ...good, variants: { alist: { type: "text" } } }],
     ["flag", { ...good, flag: 3 }],
     ["secret", { ...good, secret: "yes" }],
     ["min", { ...good, min: 1 }],

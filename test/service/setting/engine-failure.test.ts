@@ -3,7 +3,7 @@ import SQLite from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryPaths } from "../../store/folder.ts";
 import { startProcess } from "../../store/process.ts";
-import { canMount, mountSmallDisk } from "../../store/small-disk.ts";
+import { canMount, mountSmallDisk } from "../../store/sqlite/small-disk.ts";
 import { failureOf } from "../backup/setting.ts";
 import { save, tester, testParts } from "./parts.ts";
 
@@ -69,7 +69,7 @@ test("while another program holds the lock, a save is UNAVAILABLE and reads go o
   const path = newPath();
   const parts = await testParts(path);
   await save(parts, { site_title: "kept" });
-  const other = startProcess(new URL("../../store/store-program.ts", import.meta.url));
+  const other = startProcess(new URL("../../store/sqlite/store-program.ts", import.meta.url));
   await other.call("lock", path, "begin immediate");
   const failed = failureOf(() => save(parts, { site_title: "never" }));
   expect((await parts.engine.fresh()).get("site_title")?.value).toBe("kept");

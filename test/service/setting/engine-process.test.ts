@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { expectAudited } from "../../store/audit-contract.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { startProcess } from "../../store/process.ts";
 import { openParts } from "./parts.ts";
@@ -33,5 +35,11 @@ test("what was acknowledged to 64 clients is there after the process is killed a
     for (const [key, { newValue }] of last)
       expect(engine.snapshot().get(key)?.value).toBe(newValue);
     await close();
+    const again = await openSqliteSettingStore(path);
+    await expectAudited(
+      again.audit,
+      Array.from({ length: newest }, (_, at) => at + 1),
+    );
+    await again.close();
   }
 });

@@ -89,6 +89,7 @@ describe("a sealing key", () => {
     const parts = await testParts(path, { keys: [newKey()] });
     expect(parts.settings.get("aria2_secret")).toMatchObject({ value: text, revision: 1 });
     expect(parts.engine.snapshot().revision).toBe(1);
+    expect(await parts.store.eraseReplaced()).toBeUndefined();
     expect(isOnDisk(path, text)).toBe(false);
     await parts.close();
     expect(isOnDisk(path, text)).toBe(false);
@@ -141,25 +142,40 @@ describe("a sealing key", () => {
     const a = await testParts(path);
     const first = await a.settings.resetToken(tester);
     let second = "";
-    await testParts(path, {
+    const b = await testParts(path, {
       keys: [newKey()],
       wrap: (store) => ({
         ...store,
-        rewrite: async (rows) => {
+        rewrite: async (change) => {
           second = (await a.settings.resetToken(tester)).token;
-          await store.rewrite(rows);
+          return store.rewrite(change);
         },
       }),
     });
     expect(second).not.toBe(first.token);
-    const { settings } = await (await store(path)).load();
-    expect(settings).toMatchObject([{ key: "token", value: second }]);
+    expect(b.settings.get("token").value).toBe(second);
+    expect(await b.store.eraseReplaced()).toBeUndefined();
+    for (const token of [first.token, second]) expect(isOnDisk(path, token)).toBe(false);
+  });
+
+  test("that another process begins to seal with is not undone by one without a key", async () => {
+    const path = newPath();
+    const a = await testParts(path);
+    await a.settings.resetToken(tester);
+    const b = await testParts(path, { keys: [newKey()] });
+    const clear = hidden("new");
+    const refused = failureOf(() => save(a, { aria2_secret: clear }));
+    // What is saved at the same moment is none of its business.
+    await save(a, { site_title: "Harbour" });
+    expect(await refused).toMatchObject({ code: Code.FailedPrecondition });
+    expect((await refused).message).toMatch(
+      /this process has no key to seal "aria2_secret" with: start it with the MOORING_SECRET_KEY/,
+    );
+    expect(isOnDisk(path, clear)).toBe(false);
+    await save(b, { aria2_secret: clear });
+    expect(isOnDisk(path, clear)).toBe(false);
   });
 });
-
-async function store(path: string) {
-  return (await testParts(path)).store;
-}
 
 test("a public setting is never sealed, so that it can be read with other tools", async () => {
   const path = newPath();

@@ -72,6 +72,44 @@ describe("a change", () => {
   });
 });
 
+describe("another process's changes", () => {
+  test("that are read late do not undo what came after them", async () => {
+    const path = newPath();
+    const [held, reading] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isHeld = false;
+    const parts = await testParts(path, {
+      wrap: (store) => ({
+        ...store,
+        changedElsewhere: () => store.changedElsewhere(),
+        delta: async (revision) => {
+          const delta = await store.delta(revision);
+          if (!isHeld) return delta;
+          reading.resolve();
+          await held.promise;
+          return delta;
+        },
+      }),
+    });
+    const events: number[] = [];
+    parts.engine.listen({
+      append: (commits) => events.push(...commits.map(({ revision }) => revision)),
+      skipTo: () => undefined,
+      reset: () => undefined,
+    });
+    await save(await testParts(path), { site_title: "Elsewhere" });
+    isHeld = true;
+    const late = parts.engine.fresh();
+    await reading.promise;
+    isHeld = false;
+    await save(parts, { site_title: "Here" });
+    held.resolve();
+    await late;
+    expect(parts.engine.snapshot().revision).toBe(2);
+    expect(parts.engine.snapshot().get("site_title")?.value).toBe("Here");
+    expect(events).toEqual([1, 2]);
+  });
+});
+
 describe("settings that the program does not know", () => {
   test("are custom ones when a client made them, in the order of their making", async () => {
     const path = newPath();

@@ -11,7 +11,7 @@ afterEach(() => vi.useRealTimers());
 const MiB = 1024 * 1024;
 
 /** A history in memory, and the feed on it. */
-function feedOn(length: number, { idle = 60_000 } = {}) {
+function feedOn(length: number, { idle = 60_000, maxLag = 4 * MiB } = {}) {
   const history: RevisionCommit[] = [];
   const make = (count: number, bytes = 10): RevisionCommit[] => {
     const first = history.length + 1;
@@ -35,7 +35,7 @@ function feedOn(length: number, { idle = 60_000 } = {}) {
       return range.filter(({ revision }) => revision >= kept).slice(0, limit);
     },
   };
-  const feed = createFeed({ store, revision: length, idle });
+  const feed = createFeed({ store, revision: length, idle, maxLag });
   const forget = (oldest: number): void => {
     kept = oldest;
   };
@@ -190,6 +190,16 @@ describe("a reader", () => {
 });
 
 describe("a reader that is slow", () => {
+  test("is dropped where its bound is", async () => {
+    const { feed, append } = feedOn(1, { maxLag: 64 * 1024 });
+    const { next } = reader(feed, 1);
+    append(1);
+    await next();
+    append(3, 40 * 1024);
+    const { message } = await failureOf(() => next());
+    expect(message).toMatch(/64 KiB behind and was dropped: resume after revision 2$/);
+  });
+
   test("is dropped once it is more than 4 MiB behind, and told where to resume", async () => {
     const { feed, append } = feedOn(0);
     const slow = reader(feed, 0);
@@ -202,7 +212,7 @@ describe("a reader that is slow", () => {
     }
     const { code, message } = await failureOf(slow.next);
     expect(code).toBe(Code.ResourceExhausted);
-    expect(message).toMatch(/4 MiB behind and was dropped: resume after revision 1$/);
+    expect(message).toMatch(/4096 KiB behind and was dropped: resume after revision 1$/);
     append(1);
     expect(await quick.until(14)).toEqual(range(1, 14));
     expect(await reader(feed, 1).until(14)).toEqual(range(2, 14));

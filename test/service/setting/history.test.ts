@@ -4,14 +4,14 @@ import { describeChange } from "../../../src/service/setting/change.ts";
 import { MASK } from "../../../src/service/setting/value.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../backup/setting.ts";
-import { type Parts, save, tester, testParts } from "./parts.ts";
+import { type Parts, type PartsOptions, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 
 /** A site with this many revisions, a second apart, by two people in turn. */
-async function written(count: number): Promise<Parts> {
+async function written(count: number, wrap?: PartsOptions["wrap"]): Promise<Parts> {
   let time = 0;
-  const parts = await testParts(newPath(), { now: () => time });
+  const parts = await testParts(newPath(), { now: () => time, ...(wrap && { wrap }) });
   for (let at = 1; at <= count; at += 1) {
     time = at * 1_000;
     const actor = at % 2 === 0 ? "even" : "odd";
@@ -30,7 +30,11 @@ describe("the list of revisions", () => {
     const { revisions, next, oldest } = await history.list({ pageSize: 0 });
     expect(revisions[0]).toEqual({
       ...{ ...tester, actor: "odd", reason: "no 3" },
-      ...{ revision: 3, time: 3_000, keys: ["logo"] },
+      ...{
+        revision: 3,
+        time: 3_000,
+        changes: [{ key: "logo", oldDefinition: null, newDefinition: null }],
+      },
     });
     expect({ next, oldest }).toEqual({ next: undefined, oldest: 1 });
   });
@@ -53,13 +57,37 @@ describe("the list of revisions", () => {
   });
 
   test("has 50 on a page when nobody says how many, and 1,000 at most", async () => {
-    const { history } = await written(51);
+    const asked: number[] = [];
+    const { history } = await written(51, (store) => ({
+      ...store,
+      listRevisions: (filter) => {
+        asked.push(filter.limit);
+        return store.listRevisions(filter);
+      },
+    }));
     expect((await history.list({ pageSize: 0 })).revisions).toHaveLength(50);
     expect((await history.list({ pageSize: 1_000 })).revisions).toHaveLength(51);
-    for (const pageSize of [-1, 1_001]) {
-      const failure = await failureOf(() => history.list({ pageSize }));
-      expect(failure.violations).toMatchObject([{ field: "page_size" }]);
-    }
+    expect((await history.list({ pageSize: 2_000_000_000 })).revisions).toHaveLength(51);
+    expect(asked).toEqual([51, 1_001, 1_001]);
+    const failure = await failureOf(() => history.list({ pageSize: -1 }));
+    expect(failure.violations).toMatchObject([{ field: "page_size" }]);
+  });
+
+  test("keeps a reason of 500 characters, and a longer one is refused whole", async () => {
+    const { history, settings } = await written(0);
+    const save = (reason: string) =>
+      settings.save([{ key: "site_title", value: reason }], { ...tester, reason });
+    await save("🚢".repeat(500));
+    const failure = await failureOf(() => save("🚢".repeat(501)));
+    expect(failure.violations).toMatchObject([
+      {
+        field: "reason",
+        description: expect.stringMatching(/has 501 characters, and at most 500/),
+      },
+    ]);
+    expect((await history.list({ pageSize: 0 })).revisions).toMatchObject([
+      { revision: 1, reason: "🚢".repeat(500) },
+    ]);
   });
 
   test("is filtered by key, actor and time", async () => {

@@ -7,16 +7,14 @@ import { createPassphraseCipher } from "../../../src/service/backup/passphrase.t
 import { createPublicService, type PublicService } from "../../../src/service/public.ts";
 import { createFingerprint, type Fingerprint } from "../../../src/service/secret/fingerprint.ts";
 import { createSealer } from "../../../src/service/secret/sealer.ts";
-import {
-  loadSettingDefinitions,
-  type SettingDefinition,
-} from "../../../src/service/setting/definition.ts";
+import type { SettingDefinition } from "../../../src/service/setting/definition.ts";
+import { loadSettingDefinitions } from "../../../src/service/setting/definition-file.ts";
 import { createEngine, type Engine } from "../../../src/service/setting/engine.ts";
 import { createFeed, type Feed } from "../../../src/service/setting/feed.ts";
 import { createHistory, type History } from "../../../src/service/setting/history.ts";
 import { createSettingService, type SettingService } from "../../../src/service/setting/setting.ts";
 import type { RevisionOrigin, SettingStore } from "../../../src/store/setting-store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite-setting-store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
 
 export const definitions = loadSettingDefinitions();
 
@@ -87,6 +85,8 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
       history,
       fingerprint,
       settings: createSettingService({
+        maxValueBytes: 65_536,
+        onSkipped: () => undefined,
         engine,
         store,
         history,
@@ -98,6 +98,7 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
       }),
       publicReads: createPublicService({ engine }),
       backup: createBackupService({
+        maxValueBytes: 65_536,
         engine,
         cipher: createPassphraseCipher(randomBytes),
         databaseId: store.databaseId,
@@ -136,6 +137,11 @@ export function defined(
     flag: 1,
     default: "",
     help: "",
+    description: "",
+    label: "",
+    optionLabels: [],
+    groupLabel: "",
+    families: [],
     secret: false,
     decimal: false,
     index: 0,

@@ -44,13 +44,18 @@ describe("a setting that the program knows", () => {
     );
   });
 
-  test("that is readonly is accepted unchanged and refused changed, by name", async () => {
+  test("that is readonly is accepted unchanged, and left out and named where it is changed", async () => {
     const parts = await testParts(newPath());
     const { value } = parts.settings.get("version");
     expect(await save(parts, { version: value })).toMatchObject({ revision: 0 });
-    expect(await violations(parts, [{ key: "version", value: "v9.9.9" }])).toEqual([
-      ["settings[0].value", expect.stringMatching(/^version: is readonly/)],
-    ]);
+    const inputs = [
+      { key: "version", value: "v9.9.9" },
+      { key: "site_title", value: "Harbour" },
+    ];
+    const { result, commit } = await parts.settings.save(inputs, tester);
+    expect(result).toEqual([{ key: "version", reason: expect.stringContaining("readonly") }]);
+    expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
+    expect(parts.settings.get("version").value).toBe(value);
   });
 
   test("that is secret stays as it is when its mask is sent back", async () => {
@@ -245,9 +250,10 @@ describe("a custom setting", () => {
   test("that is readonly keeps its value until the flag is taken off", async () => {
     const parts = await testParts(newPath());
     await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.readonly }], tester);
-    expect(await violations(parts, [{ key: "mine", value: "2", flag: FLAG.private }])).toEqual([
-      ["settings[0].value", expect.stringMatching(/^mine: is readonly/)],
-    ]);
+    const changed = [{ key: "mine", value: "2", flag: FLAG.private }];
+    const { result, commit } = await parts.settings.save(changed, tester);
+    expect(result).toMatchObject([{ key: "mine" }]);
+    expect(commit).toBeUndefined();
     await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.private }], tester);
     await save(parts, { mine: "2" });
   });

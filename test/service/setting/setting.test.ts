@@ -112,9 +112,7 @@ describe("connecting a download manager", () => {
       return failure.violations.map(({ field }) => field);
     };
     expect(await fields(settings.setAria2(nothing, tester, signal))).toEqual(["uri", "secret"]);
-    expect(await fields(settings.setQbittorrent(nothing, tester, signal))).toEqual([
-      ...["url", "seedtime"],
-    ]);
+    expect(await fields(settings.setQbittorrent(nothing, tester, signal))).toEqual(["url"]);
     expect(
       await fields(settings.setAria2({ ...address, secret: undefined }, tester, signal)),
     ).toEqual(["secret"]);

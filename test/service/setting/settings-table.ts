@@ -1,7 +1,5 @@
 import type { SettingDefinition } from "../../../src/service/setting/definition.ts";
 
-const GROUPS =
-  "Single,Site,Style,Preview,Global,Offline download,Index,Single sign-on,LDAP,S3,FTP,Traffic";
 const FLAGS = ["public", "private", "readonly"];
 /** Characters of a default that the table shows. */
 const SHOWN = 48;
@@ -14,7 +12,7 @@ export function settingsTable(definitions: readonly SettingDefinition[]): string
 
 function section(group: number, members: readonly SettingDefinition[]): string {
   return [
-    `### ${GROUPS.split(",")[group]} (${group})`,
+    `### ${members[0]?.groupLabel} (${group})`,
     "",
     "| key | value | default | flag | what it is |",
     "|---|---|---|---|---|",
@@ -23,13 +21,14 @@ function section(group: number, members: readonly SettingDefinition[]): string {
 }
 
 function row(definition: SettingDefinition): string {
-  const { key, flag, help, secret } = definition;
+  const { key, flag, description, secret, families } = definition;
+  const [only] = families.length === 1 ? families : [];
   const cells = [
     `\`${key}\``,
     formOf(definition),
     shown(definition.default),
-    secret ? `${FLAGS[flag]}, secret` : String(FLAGS[flag]),
-    escaped(help),
+    [FLAGS[flag], secret && "secret", only && `${only} only`].filter(Boolean).join(", "),
+    escaped(description),
   ];
   return `| ${cells.join(" | ")} |`;
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { customDefinition } from "../../../src/service/setting/custom.ts";
-import { loadSettingDefinitions } from "../../../src/service/setting/definition.ts";
+import { loadSettingDefinitions } from "../../../src/service/setting/definition-file.ts";
 import { checkRe2 } from "../../../src/service/setting/format/re2-syntax.ts";
 import {
   type FormatName,

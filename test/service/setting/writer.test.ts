@@ -46,7 +46,7 @@ describe("changes that wait at the same time", () => {
     const parts = await testParts(newPath(), { wrap });
     // All of them are due in the same turn of the event loop.
     const saves = Array.from({ length: 8 }, (_, at) =>
-      new Promise((resolve) => setTimeout(resolve, 1)).then(() => save(parts, { [`k${at}`]: "1" })),
+      new Promise((resolve) => setImmediate(resolve)).then(() => save(parts, { [`k${at}`]: "1" })),
     );
     await Promise.all(saves);
     expect(parts.engine.snapshot().revision).toBe(8);
@@ -109,16 +109,43 @@ describe("changes that wait at the same time", () => {
       save(parts, { default_page_size: "many", site_title: "never" }),
       parts.settings.save([{ key: "logo", value: "l" }], tester, { expectedRevision: 0 }),
       save(parts, { version: "v9" }),
+      save(parts, { allow_indexed: "perhaps" }),
       parts.engine.change(tester, () => {
         throw new TypeError("a slip");
       }),
       save(parts, { site_title: "two" }),
     ]);
     expect(results.map(({ status }) => status)).toEqual([
-      ...["fulfilled", "rejected", "rejected", "rejected", "rejected", "fulfilled"],
+      ...["fulfilled", "rejected", "rejected", "fulfilled", "rejected", "rejected", "fulfilled"],
     ]);
     expect(seen.transactions).toBe(1);
     expect(parts.engine.snapshot().revision).toBe(2);
+    expect(parts.settings.get("site_title")).toMatchObject({ value: "two", revision: 2 });
+  });
+
+  test("a text that PostgreSQL cannot store is refused with its save alone, whoever makes it", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    const inDraft = (value: string) =>
+      parts.engine.change(tester, (draft) => {
+        const item = draft.get("site_title");
+        if (item !== undefined) draft.put({ ...item, value });
+      });
+    const results = await Promise.allSettled([
+      save(parts, { site_title: "one" }),
+      parts.settings.save([{ key: "logo", value: "l" }], { ...tester, reason: "be\0cause" }),
+      parts.settings.save([{ key: "logo", value: "l" }], { ...tester, actor: "\0" }),
+      inDraft("a\0b"),
+      save(parts, { site_title: "two" }),
+    ]);
+    expect(results.map((result) => result.status === "rejected" && result.reason)).toMatchObject([
+      false,
+      { code: Code.InvalidArgument, violations: [{ field: "reason" }] },
+      { code: Code.InvalidArgument, violations: [{ field: "actor" }] },
+      { code: Code.InvalidArgument, violations: [{ field: "site_title.value" }] },
+      false,
+    ]);
+    expect(seen.transactions).toBe(1);
     expect(parts.settings.get("site_title")).toMatchObject({ value: "two", revision: 2 });
   });
 

@@ -1,14 +1,15 @@
 import { create } from "@bufbuild/protobuf";
+import { createHandlerContext } from "@connectrpc/connect";
 import {
   WatchPublicSettingsRequestSchema,
   type WatchPublicSettingsResponse,
 } from "../../../gen/mooring/v1/public_service_pb.js";
 import {
+  SettingService,
   WatchSettingsRequestSchema,
   type WatchSettingsResponse,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { watchHandlers } from "../../../src/rpc/handler/watch.ts";
-import type { Call } from "../../../src/rpc/method.ts";
+import { watchImpl } from "../../../src/rpc/watch.ts";
 import type { SettingStore } from "../../../src/store/setting-store.ts";
 import { definitions, type Parts } from "../setting/parts.ts";
 import type { Recorded, Truth, Values } from "./guarantee.ts";
@@ -24,18 +25,24 @@ const definitionOf = new Map(definitions.map((definition) => [definition.key, de
 /** The streams of one process, as its handlers give them to every door. */
 export function streamsOf(parts: Parts) {
   const source = { ...parts, definitionOf: (key: string) => definitionOf.get(key) };
-  const { watchSettings, watchPublicSettings } = watchHandlers(() => source);
+  const { watchSettings, watchPublicSettings } = watchImpl(() => source);
   return {
     settings: ({ after, keys = [] }: Asked, signal: AbortSignal) =>
       watchSettings(
         create(WatchSettingsRequestSchema, { keys: [...keys], ...afterRevision(after) }),
-        callWith(signal),
+        createHandlerContext({
+          service: SettingService,
+          method: SettingService.method.watchSettings,
+          protocolName: "grpc",
+          requestMethod: "POST",
+          url: "http://localhost/",
+          requestSignal: signal,
+        }),
       ),
     publicSettings: ({ after }: Asked, signal: AbortSignal) =>
-      watchPublicSettings(
-        create(WatchPublicSettingsRequestSchema, afterRevision(after)),
-        callWith(signal),
-      ),
+      watchPublicSettings(create(WatchPublicSettingsRequestSchema, afterRevision(after)), {
+        signal,
+      }),
   };
 }
 
@@ -43,29 +50,26 @@ function afterRevision(after: number | undefined) {
   return after === undefined ? {} : { afterRevision: BigInt(after) };
 }
 
-function callWith(signal: AbortSignal): Call {
-  const header = { get: () => undefined };
-  return { door: "grpc", header, signal, requestId: "watch", peer: "127.0.0.1" };
-}
-
 /** An event of WatchSettings as a client records it. */
-export function recorded({ revision, snapshot, change }: WatchSettingsResponse): Recorded {
+export function recorded({ revision, event }: WatchSettingsResponse): Recorded {
   const at = Number(revision);
-  if (snapshot !== undefined) {
-    const values = snapshot.settings.map(({ key, value }) => [key, value]);
+  if (event.case === "snapshot") {
+    const values = event.value.settings.map(({ key, value }) => [key, value]);
     return { kind: "snapshot", revision: at, values: Object.fromEntries(values) };
   }
-  if (change === undefined) return { kind: "bookmark", revision: at, values: {} };
-  const values = change.changes.map(({ key, newValue }) => [key, newValue ?? null]);
+  if (event.case === undefined) return { kind: "bookmark", revision: at, values: {} };
+  const values = event.value.changes.map(({ key, newValue }) => [key, newValue ?? null]);
   return { kind: "change", revision: at, values: Object.fromEntries(values) };
 }
 
 /** An event of WatchPublicSettings, likewise. */
-export function publicRecorded(event: WatchPublicSettingsResponse): Recorded {
-  const { snapshot, change } = event;
-  const revision = Number(event.revision);
-  if (snapshot !== undefined) return { kind: "snapshot", revision, values: snapshot.settings };
-  if (change === undefined) return { kind: "bookmark", revision, values: {} };
+export function publicRecorded(message: WatchPublicSettingsResponse): Recorded {
+  const { event } = message;
+  const revision = Number(message.revision);
+  if (event.case === "snapshot")
+    return { kind: "snapshot", revision, values: event.value.settings };
+  if (event.case === undefined) return { kind: "bookmark", revision, values: {} };
+  const change = event.value;
   const gone = change.removed.map((key) => [key, null]);
   return { kind: "change", revision, values: { ...change.set, ...Object.fromEntries(gone) } };
 }

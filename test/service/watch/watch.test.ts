@@ -46,12 +46,15 @@ describe("a stream of the settings", () => {
     const stream = openStreams(parts).settings();
     const first = (await stream.next()).value;
     expect(first.revision).toBe(2n);
-    expect(first.change).toBeUndefined();
-    expect(first.snapshot.settings).toHaveLength(parts.engine.snapshot().size);
+    expect(first.event.case).toBe("snapshot");
+    expect(first.event.value.settings).toHaveLength(parts.engine.snapshot().size);
     await parts.settings.save([{ key: "k1", value: "new" }], { ...tester, actor: "ann" });
     expect((await stream.next()).value).toMatchObject({
       revision: 3n,
-      change: { actor: "ann", changes: [{ key: "k1", oldValue: "2", newValue: "new" }] },
+      event: {
+        case: "change",
+        value: { actor: "ann", changes: [{ key: "k1", oldValue: "2", newValue: "new" }] },
+      },
     });
   });
 

@@ -64,8 +64,8 @@ globalThis.mooring = {
     const { signal } = leaving;
     const events = [];
     try {
-      for await (const event of client(PublicService, at).watchPublicSettings({}, { signal })) {
-        events.push(event.snapshot?.settings ?? event.change?.set);
+      for await (const { event } of client(PublicService, at).watchPublicSettings({}, { signal })) {
+        events.push(event.case === "snapshot" ? event.value.settings : event.value?.set);
         if (events.length === 2) break;
         const settings = [{ key: "site_title", value: `Seen by ${at.protocol}` }];
         await client(SettingService, at).saveSettings({ settings }, asAdmin(token));

@@ -32,8 +32,8 @@ export const downloaderCases: readonly WireCase[] = [
     fails(setAria2, { uri: "http://", secret: "" }, wrong(/./, "uri")),
   ),
   wireCase(
-    "qBittorrent needs an address and a seeding time",
-    fails(setQbittorrent, {}, wrong(/"url" is missing \(and 1 more\)/, "url", "seedtime")),
+    "qBittorrent needs an address",
+    fails(setQbittorrent, {}, wrong(/"url" is missing/, "url")),
     fails(setQbittorrent, { url: "ws://x/", seedtime: 1 }, wrong(/http/, "url")),
     fails(
       setQbittorrent,

@@ -6,7 +6,7 @@ import { fails, replies, type WireCase, wireCase } from "./case.ts";
 const { listDrivers, listDriverNames, getDriver, getDriverSchema, validateDriverConfig } =
   DriverService.method;
 
-/** Members that every config item has (contract, section 2.3). */
+/** Members that every config item has (docs/rest-contract.md, section 2.3). */
 const ITEM = {
   name: expect.any(String),
   type: expect.stringMatching(/^(string|number|float|text|select|bool)$/),

@@ -1,3 +1,4 @@
+import type { DescMessage } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { expect } from "vitest";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
@@ -71,6 +72,35 @@ export const historyCases: readonly WireCase[] = [
       getSetting,
       { key: "favicon" },
       { setting: { value: expect.not.stringMatching("one") } },
+    ),
+  ),
+  wireCase(
+    "a NUL character is refused wherever it stands, with the name of its field",
+    ...(
+      [
+        [saveSettings, { settings: [{ key: "logo", value: "a\0b" }] }, "settings[0].value"],
+        [saveSettings, { settings: [{ key: "a\0", value: "" }] }, "settings[0].key"],
+        [saveSettings, { settings: [{ key: "logo", value: "" }], reason: "\0" }, "reason"],
+        [listRevisions, { key: "\0" }, "key"],
+        [listRevisions, { actor: "adm\0in" }, "actor"],
+        [rollback, { to: 1n, keys: ["logo", "\0"] }, "keys[1]"],
+        [rollback, { to: 1n, reason: "\0" }, "reason"],
+      ] as const
+    ).map(([method, request, field]) =>
+      fails<DescMessage>(method, request, {
+        code: Code.InvalidArgument,
+        message: /: must not contain the NUL character$/,
+        fields: [field],
+      }),
+    ),
+    fails(
+      importSettings,
+      { document: { settings: [{ key: "logo", value: "a\0b", type: "text", group: 1 }] } },
+      {
+        code: Code.InvalidArgument,
+        message: /^logo: must not contain the NUL character$/,
+        fields: ["logo"],
+      },
     ),
   ),
   wireCase(

@@ -4,9 +4,9 @@ import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { TOKEN } from "../service.ts";
 import { fails, replies, type WireCase, wireCase } from "./case.ts";
 
-const { listSettings, getSetting, batchGetSettings } = SettingService.method;
+const { listSettings, listDefaultSettings, getSetting, batchGetSettings } = SettingService.method;
 
-/** Members that every setting has (contract, section 2.4). */
+/** Members that every setting has (docs/rest-contract.md, section 2.4). */
 const SETTING = {
   key: expect.any(String),
   value: expect.any(String),
@@ -45,6 +45,24 @@ export const settingReadCases: readonly WireCase[] = [
         settings: settingsAmongOthers("version", "site_title", "logo", "hide_files", "token"),
       },
     ),
+  ),
+  wireCase(
+    "the defaults of a group are what its settings are when nobody has set them",
+    replies(
+      listDefaultSettings,
+      { groups: [1] },
+      {
+        settings: expect.arrayContaining([
+          expect.objectContaining({ ...SETTING, key: "site_title", value: "OpenList" }),
+        ]),
+      },
+    ),
+    replies(
+      listDefaultSettings,
+      { groups: [0] },
+      { settings: expect.not.arrayContaining([expect.objectContaining({ key: "token" })]) },
+    ),
+    fails(listDefaultSettings, {}, { code: Code.Unauthenticated, message: /missing/ }, {}),
   ),
   wireCase(
     "the list has the token in the clear, because the pages show it",

@@ -116,10 +116,16 @@ export const settingSaveCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "a readonly setting is accepted unchanged and refused changed",
+    "a readonly setting is accepted unchanged, and left as it is where it is changed",
     replies(saveSettings, { settings: [{ key: "version", value: VERSION, flag: 2 }] }),
-    refused([{ key: "version", value: "v0.0.1" }], /version.*readonly/, "settings[0].value"),
+    replies(saveSettings, {
+      settings: [
+        { key: "version", value: "v0.0.1" },
+        { key: "robots_txt", value: "beside a readonly one" },
+      ],
+    }),
     value("version", VERSION),
+    value("robots_txt", "beside a readonly one"),
   ),
   wireCase(
     "an unknown key becomes a custom setting, private when no flag is sent",

@@ -55,7 +55,7 @@ export function http2Sender(port: number): { send: SendHttp; close: () => void }
       const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
       const stream = session.request(
         { ...Object.fromEntries(lower), ":method": sent.method ?? "GET", ":path": path },
-        { endStream: body === undefined },
+        { endStream: body === undefined, ...(sent.signal && { signal: sent.signal }) },
       );
       let status = 0;
       let received: HttpReply["headers"] = {};

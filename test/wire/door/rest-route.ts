@@ -1,4 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
+import { AuditService } from "../../../gen/mooring/v1/audit_service_pb.js";
 import { DriverService } from "../../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
@@ -20,9 +21,11 @@ export interface RestRoute {
 const { method: open } = PublicService;
 const { method: driver } = DriverService;
 const { method: setting } = SettingService;
+const { method: audit } = AuditService;
 
 const DRIVER = "/api/admin/driver";
 const SETTING = "/api/admin/setting";
+const AUDIT = "/api/admin/audit";
 
 /** Every method that REST has. */
 export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod, RestRoute>([
@@ -38,6 +41,10 @@ export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod
   [
     setting.listSettings,
     { verb: "GET", path: `${SETTING}/list`, data: "settings", lists: ["groups"] },
+  ],
+  [
+    setting.listDefaultSettings,
+    { verb: "POST", path: `${SETTING}/default`, data: "settings", lists: ["groups"] },
   ],
   [setting.getSetting, { verb: "GET", path: `${SETTING}/get`, data: "setting" }],
   [
@@ -64,5 +71,8 @@ export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod
     setting.exportSettings,
     { verb: "POST", path: `${SETTING}/export`, body: "*", data: "document" },
   ],
+  [audit.listAuditEvents, { verb: "GET", path: `${AUDIT}/events`, data: "*" }],
+  [audit.watchAudit, { verb: "GET", path: `${AUDIT}/watch`, data: "*" }],
+  [audit.getCheckpoint, { verb: "GET", path: `${AUDIT}/checkpoint`, data: "*" }],
   [setting.importSettings, { verb: "POST", path: `${SETTING}/import`, body: "*", data: "*" }],
 ]);

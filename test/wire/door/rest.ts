@@ -46,10 +46,11 @@ function senderDoor(name: string, port: number, send: SendHttp, close: () => voi
     carries: (method) => restRoutes.has(method),
     codeOf: (code) => ENVELOPE_OF[code] ?? 500,
     close,
-    call: async (method, request, { headers = {} }) => {
+    call: async (method, request, { headers = {}, signal }) => {
       const route = routeOf(method);
       const { path, body } = requestOf(route, jsonOf(method, request));
-      const reply = await send(path, { method: route.verb, headers, body });
+      const ending = signal === undefined ? {} : { signal };
+      const reply = await send(path, { method: route.verb, headers, body, ...ending });
       const requestId = String(reply.headers["x-request-id"] ?? "");
       const failure = failureOf(reply, requestId);
       return failure === undefined

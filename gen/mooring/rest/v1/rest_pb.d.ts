@@ -64,6 +64,15 @@ export declare type Rest = Message<"mooring.rest.v1.Rest"> & {
    * @generated from field: string last_event_id = 6;
    */
   lastEventId: string;
+
+  /**
+   * The response field that names the language of the reply's texts, as a BCP 47
+   * tag. Sent as Content-Language, with Vary: Accept-Language; the entity tags of
+   * all languages but English name it.
+   *
+   * @generated from field: string language = 7;
+   */
+  language: string;
 };
 
 /**

@@ -24,7 +24,7 @@ export const stringMap: Format = jsonFormat((value) => {
 
 /**
  * Viewers for files: a JSON object of extensions (separated by commas, or `/pattern/flags`), each
- * with an object of viewer name and address (contract, section 2.5). Empty text: none.
+ * with an object of viewer name and address (docs/rest-contract.md, section 2.5). Empty text: none.
  */
 export const previews: Format = jsonFormat(checkPreviews, { empty: true });
 

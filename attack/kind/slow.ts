@@ -1,0 +1,154 @@
+// Clients that say little, or read nothing.
+import { connect as connectHttp2 } from "node:http2";
+import type { Socket } from "node:net";
+import { END_HEADERS, END_STREAM, FRAME, fields, frame, openRaw, request } from "../frame.ts";
+import { type Attack, add, dial, pause, type Tally, type Target, writeAll } from "../target.ts";
+
+const SLOW = 600;
+
+/** Opens connections, and writes a byte of each one's text every so often. */
+function byteByByte(text: (index: number) => string): Attack {
+  return async (target, signal) => {
+    const tally: Tally = { connections: 0, closed: 0 };
+    const sockets: { readonly socket: Socket; readonly text: string }[] = [];
+    for (let index = 0; index < SLOW && !signal.aborted; index += 1) {
+      const socket = await dial(target);
+      socket.resume().once("close", () => {
+        add(tally, "closed");
+      });
+      sockets.push({ socket, text: text(index) });
+      add(tally, "connections");
+    }
+    for (let at = 0; !signal.aborted; at += 1) {
+      for (const { socket, text } of sockets)
+        if (!socket.destroyed) socket.write(text[at % text.length] ?? "");
+      await pause(100, signal);
+    }
+    return tally;
+  };
+}
+
+/** Headers that come byte by byte, and connections that say nothing or nearly nothing. */
+export const slowHeaders = byteByByte((index) => {
+  if (index % 3 === 0) return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  const path = index % 3 === 1 ? "/ping" : "/api/public/settings";
+  return `GET ${path} HTTP/1.1\r\nHost: x\r\n${"X-Slow: very\r\n".repeat(1_000)}`;
+});
+
+/** Bodies that come byte by byte, with and without their length. */
+export const slowBodies: Attack = async (target, signal) => {
+  const { token } = target;
+  const authorization = token === undefined ? "" : `Authorization: ${token}\r\n`;
+  const head = (index: number): string => {
+    const length = index % 2 === 0 ? "Content-Length: 100000" : "Transfer-Encoding: chunked";
+    return `POST /api/admin/setting/save HTTP/1.1\r\nHost: x\r\n${authorization}Content-Type: application/json\r\n${length}\r\n\r\n`;
+  };
+  const tally: Tally = { connections: 0, closed: 0 };
+  const sockets: Socket[] = [];
+  for (let index = 0; index < SLOW && !signal.aborted; index += 1) {
+    const socket = await dial(target);
+    socket.resume().once("close", () => {
+      add(tally, "closed");
+    });
+    socket.write(head(index));
+    sockets.push(socket);
+    add(tally, "connections");
+  }
+  while (!signal.aborted) {
+    sockets.forEach((socket, index) => {
+      if (!socket.destroyed) socket.write(index % 2 === 0 ? "[" : "1\r\n[\r\n");
+    });
+    await pause(100, signal);
+  }
+  return tally;
+};
+
+const WATCHERS = 1_300;
+/** Streams of one HTTP/2 connection. */
+const PER_CONNECTION = 200;
+const WATCH = "/mooring.v1.PublicService/WatchPublicSettings";
+
+/** Watchers of the public settings over every door, who read nothing. */
+export const stalledWatchers: Attack = async (target, signal) => {
+  const tally: Tally = { watchers: 0, closed: 0 };
+  const closed = (count: number) => () => {
+    add(tally, "closed", count);
+  };
+  for (let opened = 0; opened < WATCHERS && !signal.aborted; ) {
+    // One connection in eight is HTTP/1.1, as a browser's would be.
+    const http1 = opened % (PER_CONNECTION + 60) >= PER_CONNECTION;
+    const count = http1 ? 60 : PER_CONNECTION;
+    if (http1)
+      for (let each = 0; each < count; each += 1) {
+        const socket = await dial(target);
+        socket.pause().once("close", closed(1));
+        socket.write("GET /api/public/settings/watch HTTP/1.1\r\nHost: x\r\n\r\n");
+      }
+    else (await openWatchers(target, count, signal)).once("close", closed(count));
+    opened += count;
+    tally["watchers"] = opened;
+  }
+  await pause(120_000, signal);
+  return tally;
+};
+
+async function openWatchers(target: Target, count: number, signal: AbortSignal): Promise<Socket> {
+  const socket = await openRaw(target);
+  socket.pause();
+  for (let index = 0; index < count; index += 1) {
+    const stream = 1 + 2 * index;
+    await writeAll(socket, watchRequest(stream, KINDS[index % KINDS.length] ?? "grpc"), signal);
+  }
+  return socket;
+}
+
+const KINDS = ["grpc", "connect", "rest"] as const;
+
+function watchRequest(stream: number, kind: (typeof KINDS)[number]): Buffer {
+  if (kind === "rest") {
+    const block = fields(request("/api/public/settings/watch", {}, "GET"));
+    return frame(FRAME.headers, END_HEADERS | END_STREAM, stream, block);
+  }
+  const type = kind === "grpc" ? "application/grpc" : "application/connect+proto";
+  return Buffer.concat([
+    frame(
+      FRAME.headers,
+      END_HEADERS,
+      stream,
+      fields(request(WATCH, { "content-type": type, te: "trailers" })),
+    ),
+    frame(FRAME.data, END_STREAM, stream, Buffer.alloc(5)),
+  ]);
+}
+
+/** Half a megabyte of questions about the contract, on streams whose answers nobody reads. */
+export const stalledReflection: Attack = async (target, signal) => {
+  const tally: Tally = { streams: 0, questions: 0 };
+  // Without a window the server may send nothing.
+  const session = connectHttp2(`http://127.0.0.1:${target.port}`, {
+    settings: { initialWindowSize: 0 },
+  });
+  session.on("error", () => undefined);
+  const name = "mooring.v1.SettingService";
+  // ServerReflectionRequest.file_containing_symbol, in an envelope of gRPC.
+  const question = Buffer.concat([Buffer.of(0x22, name.length), Buffer.from(name)]);
+  const message = Buffer.concat([Buffer.of(0, 0, 0, 0, question.length), question]);
+  const asking = async (): Promise<void> => {
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    stream.on("error", () => undefined);
+    add(tally, "streams");
+    for (let sent = 0; sent < 513_000 && !signal.aborted && !stream.destroyed; ) {
+      sent += message.length;
+      add(tally, "questions");
+      if (!(await writeAll(stream, message, signal))) return;
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, asking));
+  await pause(60_000, signal);
+  return tally;
+};

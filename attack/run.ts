@@ -1,0 +1,180 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fullPlan, type Lab } from "../bench/lab.ts";
+import { type Mooring, startMooring } from "../bench/mooring.ts";
+import { accepts, freePort, until } from "../bench/port.ts";
+import { residentBytes } from "../bench/proc.ts";
+import { SERVER_CORE, type Stage } from "../bench/stage.ts";
+import type { AttackCase } from "./attacks.ts";
+import type { Tally, Target } from "./target.ts";
+import { type Experience, startWitness } from "./witness.ts";
+
+/** How a run is made. */
+export interface Plan {
+  readonly stage: Stage;
+  /** The program: its file. */
+  readonly server: string;
+  readonly quick: boolean;
+  readonly seed: number;
+}
+
+/** What was measured; memory in MB. */
+export interface Outcome {
+  readonly before: Experience;
+  readonly during: Experience;
+  readonly memory: { readonly before: number; readonly peak: number; readonly after: number };
+  /** Seconds until memory was back, or as long as was waited. */
+  readonly recovery: number;
+  readonly tally: Tally;
+  /** Bounds that did not hold, a sentence each. */
+  readonly broken: readonly string[];
+}
+
+/** `/ping`, 99 of 100, as a multiple of what it was before, or of what the machine takes by now. */
+const PING_FACTOR = 5;
+/** What is never held against a server, in milliseconds: one turn of its event loop. */
+const FLOOR = 25;
+/** Memory when the attacker has gone, as a multiple of what it was when nothing had happened yet. */
+const MEMORY_FACTOR = 1.3;
+/** And what code takes that has run for the first time, in MB. */
+const FIRST_RUN = 10;
+/** For how long memory may take to go back, in seconds. */
+const PATIENCE = 30;
+/** Milliseconds of ordinary life before an attack. */
+const CALM = { warmUp: 1_000, measured: 1_500 };
+
+const attacker = join(import.meta.dirname, "attacker.ts");
+const control = join(import.meta.dirname, "control.ts");
+
+/** A server with its well-behaved client, to be attacked more than once. */
+export interface Scene {
+  attack(attack: AttackCase): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+/** Starts a server and lets it live for a while. @param publicBytes of its public settings. */
+export async function openScene(
+  { stage, server, quick, seed }: Plan,
+  publicBytes = 0,
+): Promise<Scene> {
+  const options = { plan: fullPlan, nodeFlags: [], everything: false, etcd: false };
+  const lab: Lab = { ...options, stage, server, quick };
+  // As the units and the supervisor set it: glibc would keep what a flood has taken.
+  const environment = { MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "32768" };
+  const mooring = await startMooring(lab, { environment });
+  const { port, token } = mooring;
+  if (publicBytes > 0) await saveSetting(mooring, "customize_head", publicBytes);
+  const controlPort = await freePort();
+  const command = { program: process.execPath, args: [control, `${controlPort}`] };
+  const beside = stage.start({ ...command, cores: SERVER_CORE });
+  await until(
+    () => accepts(controlPort),
+    () => `the control does not start: ${beside.tail()}`,
+  );
+  const witness = startWitness({ port, token, save: saveOf("site_title", 20), controlPort });
+  await sleep(CALM.warmUp);
+  await witness.look();
+  await sleep(CALM.measured);
+  const before = await witness.look();
+  const resident = (): number => residentBytes(mooring.server.pid) / 1e6;
+  const goal = resident() * MEMORY_FACTOR + FIRST_RUN;
+  return {
+    attack: async (attack) => {
+      const memory = watchMemory(resident);
+      const began = resident();
+      await witness.look();
+      const target = { port, seed, ...(attack.token ? { token } : {}) };
+      const tally = await attackFor(attack, target, attack.seconds[quick ? 0 : 1]);
+      // What was left unfinished is dealt with now.
+      await sleep(500);
+      const during = await witness.look();
+      const recovery = await recovered(resident, goal);
+      memory.stop();
+      mooring.server.assertAlive();
+      const after = resident();
+      const measured = {
+        before,
+        during,
+        memory: { before: began, peak: memory.peak(), after },
+        recovery,
+        tally,
+      };
+      const stays = after > goal ? [`memory stays at ${after.toFixed(0)} MB`] : [];
+      return { ...measured, broken: [...brokenBounds(attack, measured), ...stays] };
+    },
+    close: async () => {
+      witness.close();
+      await Promise.all([mooring.server.stop(), beside.stop()]);
+    },
+  };
+}
+
+/** The bounds that did not hold, a sentence each. */
+export function brokenBounds(
+  { bounds }: Pick<AttackCase, "bounds">,
+  { before, during, memory }: Pick<Outcome, "before" | "during" | "memory">,
+): string[] {
+  const broken: string[] = [];
+  const grown = memory.peak - memory.before;
+  if (grown > bounds.memory) broken.push(`memory grew by ${grown.toFixed(0)} MB`);
+  // A machine with other work to do is slow to everybody.
+  const slow = Math.max(before.ping.p99, during.control.p99);
+  const ping = Math.max(slow * PING_FACTOR, bounds.ping ?? FLOOR);
+  if (!(during.ping.p99 <= ping))
+    broken.push(`/ping took ${during.ping.p99.toFixed(0)} ms, more than ${ping.toFixed(0)}`);
+  const delay = during.control.p50 - before.control.p50;
+  const save = Math.max(before.save.p50 * (bounds.save ?? Number.POSITIVE_INFINITY), FLOOR) + delay;
+  if (bounds.save !== undefined && !(during.save.p50 <= save))
+    broken.push(`a save took ${during.save.p50.toFixed(0)} ms, more than ${save.toFixed(0)}`);
+  if (during.failed > 0) broken.push(`${during.failed} calls of others failed`);
+  return broken;
+}
+
+/** Runs the attack in a process of its own. @returns what it says that it did. */
+async function attackFor({ name }: AttackCase, target: Target, seconds: number): Promise<Tally> {
+  const child = spawn(process.execPath, [attacker, name, JSON.stringify(target)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = once(child, "close");
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  await lines.next();
+  const tally = lines.next().then(({ value }) => JSON.parse(value ?? "{}") as Tally);
+  await Promise.race([sleep(seconds * 1_000), ended]);
+  child.stdin.on("error", () => undefined).end();
+  const force = setTimeout(() => child.kill("SIGKILL"), 5_000);
+  await ended;
+  clearTimeout(force);
+  return tally;
+}
+
+async function recovered(now: () => number, goal: number): Promise<number> {
+  const begun = performance.now();
+  const seconds = (): number => (performance.now() - begun) / 1_000;
+  while (now() > goal && seconds() < PATIENCE) await sleep(100);
+  return seconds();
+}
+
+function watchMemory(now: () => number) {
+  let peak = now();
+  const timer = setInterval(() => {
+    peak = Math.max(peak, now());
+  }, 50);
+  return { peak: () => peak, stop: () => clearInterval(timer) };
+}
+
+function saveOf(key: string, bytes: number): string {
+  return JSON.stringify([{ key, value: "v".repeat(bytes) }]);
+}
+
+async function saveSetting({ port, token }: Mooring, key: string, bytes: number): Promise<void> {
+  const reply = await fetch(`http://127.0.0.1:${port}/api/admin/setting/save`, {
+    method: "POST",
+    headers: { authorization: token, "content-type": "application/json" },
+    body: saveOf(key, bytes),
+  });
+  const { code, message } = (await reply.json()) as { code: number; message: string };
+  if (code !== 200) throw new Error(`cannot save ${key}: ${message}`);
+}

@@ -1,0 +1,30 @@
+import { createInterface } from "node:readline";
+import { type StandIn, startStandIn } from "../../test/site/stand-in.ts";
+
+/** A site as the service is told of it. */
+export interface CrowdSite {
+  readonly url: string;
+  readonly token: string;
+}
+
+/**
+ * Stand-ins of servers in a process of their own, so that what they do counts as nobody else's. The
+ * first line has their addresses; to each title that is asked for, the time when the last of them had
+ * it is answered, in milliseconds since 1970.
+ */
+async function main(count: number): Promise<void> {
+  const sites = await Promise.all(Array.from({ length: count }, () => startStandIn()));
+  process.stdout.write(
+    `${JSON.stringify(sites.map((site) => ({ url: site.url, token: site.token() })))}\n`,
+  );
+  for await (const title of createInterface({ input: process.stdin }))
+    process.stdout.write(`${await whenAllHave(sites, title)}\n`);
+}
+
+async function whenAllHave(sites: readonly StandIn[], title: string): Promise<number> {
+  while (!sites.every((site) => site.value("site_title") === title))
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  return Date.now();
+}
+
+await main(Number(process.argv[2]));

@@ -1,0 +1,51 @@
+// Reads the public settings, saves one if nobody else has, and shows what is wrong with another.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
+
+	mooring "harbour/gen/mooring/v1"
+	"harbour/gen/mooring/v1/mooringv1connect"
+)
+
+func main() {
+	url, ctx := os.Getenv("MOORING_URL"), context.Background()
+	seen, err := mooringv1connect.NewPublicServiceClient(http.DefaultClient, url).
+		GetPublicSettings(ctx, connect.NewRequest(&mooring.GetPublicSettingsRequest{}))
+	check(err)
+	fmt.Println("title:", seen.Msg.Settings["site_title"])
+
+	save := func(message *mooring.SaveSettingsRequest) (*connect.Response[mooring.SaveSettingsResponse], error) {
+		request := connect.NewRequest(message)
+		request.Header().Set("Authorization", os.Getenv("MOORING_TOKEN"))
+		return mooringv1connect.NewSettingServiceClient(http.DefaultClient, url).SaveSettings(ctx, request)
+	}
+	title := &mooring.SettingInput{Key: "site_title", Value: proto.String(fmt.Sprint("Harbour ", os.Getpid()))}
+	saved, err := save(&mooring.SaveSettingsRequest{
+		Settings: []*mooring.SettingInput{title}, ExpectedRevision: &seen.Msg.Revision})
+	check(err)
+	fmt.Println("saved at revision:", saved.Msg.Revision)
+
+	wrong := &mooring.SettingInput{Key: "default_page_size", Value: proto.String("many")}
+	_, err = save(&mooring.SaveSettingsRequest{Settings: []*mooring.SettingInput{wrong}})
+	if refused := new(connect.Error); errors.As(err, &refused) {
+		detail, err := refused.Details()[0].Value()
+		check(err)
+		fmt.Println("refused:", detail.(*errdetails.BadRequest).FieldViolations[0].Field)
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,40 @@
+// Watches the settings; after a broken stream it goes on where that ended, and misses nothing.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	"connectrpc.com/connect"
+
+	mooring "harbour/gen/mooring/v1"
+	"harbour/gen/mooring/v1/mooringv1connect"
+)
+
+func main() {
+	settings := mooringv1connect.NewSettingServiceClient(http.DefaultClient, os.Getenv("MOORING_URL"))
+	for after := (*int64)(nil); ; time.Sleep(time.Second) {
+		request := connect.NewRequest(&mooring.WatchSettingsRequest{AfterRevision: after})
+		request.Header().Set("Authorization", os.Getenv("MOORING_TOKEN"))
+		stream, err := settings.WatchSettings(context.Background(), request)
+		for err == nil && stream.Receive() {
+			after = &stream.Msg().Revision
+			for _, change := range stream.Msg().GetChange().GetChanges() {
+				fmt.Println("changed at revision:", *after, change.Key)
+			}
+		}
+		if err == nil {
+			err = stream.Err()
+		}
+		switch connect.CodeOf(err) {
+		case connect.CodeOutOfRange:
+			after = nil // The history does not reach back so far: begin with everything.
+		case connect.CodeUnauthenticated, connect.CodePermissionDenied:
+			log.Fatal(err)
+		}
+	}
+}

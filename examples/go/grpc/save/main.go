@@ -1,0 +1,46 @@
+// Reads the public settings, saves one if nobody else has, and shows what is wrong with another.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	mooring "harbour/gen/mooring/v1"
+)
+
+func main() {
+	conn, err := grpc.NewClient(os.Getenv("MOORING_ADDRESS"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	check(err)
+	ctx := metadata.AppendToOutgoingContext(context.Background(), "authorization", os.Getenv("MOORING_TOKEN"))
+	seen, err := mooring.NewPublicServiceClient(conn).GetPublicSettings(ctx, &mooring.GetPublicSettingsRequest{})
+	check(err)
+	fmt.Println("title:", seen.Settings["site_title"])
+
+	settings := mooring.NewSettingServiceClient(conn)
+	title := &mooring.SettingInput{Key: "site_title", Value: proto.String(fmt.Sprint("Harbour ", os.Getpid()))}
+	saved, err := settings.SaveSettings(ctx, &mooring.SaveSettingsRequest{
+		Settings: []*mooring.SettingInput{title}, ExpectedRevision: &seen.Revision})
+	check(err)
+	fmt.Println("saved at revision:", saved.Revision)
+
+	wrong := &mooring.SettingInput{Key: "default_page_size", Value: proto.String("many")}
+	_, err = settings.SaveSettings(ctx, &mooring.SaveSettingsRequest{Settings: []*mooring.SettingInput{wrong}})
+	for _, detail := range status.Convert(err).Details() {
+		fmt.Println("refused:", detail.(*errdetails.BadRequest).FieldViolations[0].Field)
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,11 @@
+// Watches the settings; after a broken stream it goes on where that ended, and misses nothing.
+// In a program of your own the imports are "mooring-client" and "mooring-client/node".
+import { createMooring, watchSettings } from "../../client/mooring.ts";
+import { createNodeTransport } from "../../client/node.ts";
+
+const { MOORING_URL = "", MOORING_TOKEN } = process.env;
+const mooring = createMooring(createNodeTransport(MOORING_URL, MOORING_TOKEN));
+for await (const { revision, event } of watchSettings(mooring))
+  if (event.case === "change")
+    for (const { key } of event.value.changes)
+      console.log("changed at revision:", String(revision), key);

@@ -1,0 +1,133 @@
+import { randomBytes } from "node:crypto";
+import type { Access, Authenticate } from "./rpc/access.ts";
+import { authenticateBy } from "./rpc/authenticate.ts";
+import type { AccessManager } from "./rpc/principal.ts";
+import type { Logger } from "./server/log.ts";
+import { createAccessService } from "./service/access/access.ts";
+import { actorOf } from "./service/access/actor.ts";
+import { openBook } from "./service/access/book.ts";
+import { startEndingNotice } from "./service/access/ending.ts";
+import { createLastUse } from "./service/access/last-use.ts";
+import type { Engine } from "./service/setting/engine.ts";
+import { TOKEN_KEY } from "./service/setting/token.ts";
+import type { Upstream } from "./service/site/upstream.ts";
+import type { AccessStore } from "./store/access-store.ts";
+import { StoreError } from "./store/error.ts";
+import type { SettingStore } from "./store/setting-store.ts";
+
+/** How often open streams of the upstream's admins are looked at again, in milliseconds. */
+const SESSION_INTERVAL = 3_000;
+/** How often rights of open streams are looked at for their end, in milliseconds. */
+const EXPIRY_INTERVAL = 500;
+/** How often it is written when tokens were used last, in milliseconds. */
+const LAST_USE_INTERVAL = 60_000;
+/** How often another process's changes are looked for when no call asks, in milliseconds. */
+const REFRESH_INTERVAL = 100;
+
+export interface AccessParts {
+  readonly engine: Engine;
+  readonly store: {
+    readonly access: AccessStore;
+    readonly claimTurn: SettingStore["claimTurn"];
+    onNews(listener: () => void): void;
+  };
+  /** The server that this one stands in front of: its admins are let in, too. */
+  readonly upstream: Upstream | undefined;
+  /** Open streams, which end with the right to them. */
+  readonly streams: Pick<Access, "recheck" | "expire">;
+  readonly log: Logger;
+}
+
+/** Who may call, as it is in the database and at the upstream. */
+export interface OpenAccess {
+  readonly authenticate: Authenticate;
+  readonly manager: AccessManager;
+  /** Ends what runs in the background. */
+  close(): Promise<void>;
+}
+
+/** Reads principals and tokens, and looks again and again for rights that have ended. */
+export async function openAccess({
+  engine,
+  store,
+  upstream,
+  streams,
+  log,
+}: AccessParts): Promise<OpenAccess> {
+  const lastUse = createLastUse(store.access, {
+    interval: LAST_USE_INTERVAL,
+    onError: (error) => log.warn({ err: error }, "when tokens were used last is not written"),
+  });
+  const book = await openBook({
+    store: store.access,
+    now: Date.now,
+    // Whoever asks has made the engine fresh just before.
+    isStale: store.access.changedAtLastLook,
+    used: lastUse.note,
+  });
+  const rightsNow = (): string =>
+    `${book.readings()} ${engine.snapshot().get(TOKEN_KEY)?.value ?? ""}`;
+  let rights = rightsNow();
+  const look = async (): Promise<void> => {
+    await refresh(engine, log);
+    await book.fresh();
+    const now = rightsNow();
+    if (now === rights) return;
+    await streams.recheck();
+    rights = now;
+  };
+  // A right that can't be looked at is looked at again the next time.
+  const lookSoon = (): Promise<void> => look().catch(() => undefined);
+  store.onNews(lookSoon);
+  const timers = [
+    setInterval(lookSoon, REFRESH_INTERVAL),
+    // Rights end by themselves, too.
+    setInterval(() => streams.expire(book.now()), EXPIRY_INTERVAL),
+  ];
+  // A login of the upstream ends there, and says so only when it is asked.
+  if (upstream !== undefined)
+    timers.push(setInterval(() => streams.recheck().catch(() => undefined), SESSION_INTERVAL));
+  for (const timer of timers) timer.unref();
+  const manager = createAccessService({
+    store: store.access,
+    book,
+    randomBytes,
+    changed: lookSoon,
+  });
+  const endNotice = startEndingNotice({
+    store,
+    ending: manager.endingTokens,
+    now: book.now,
+    notice: (tokens, count) =>
+      log.warn(
+        {
+          count,
+          tokens: tokens.map(
+            ({ principal, tokenId, until }) =>
+              `${actorOf(principal, tokenId)} until ${new Date(until).toISOString()}`,
+          ),
+        },
+        "tokens end soon: mooring token rotate makes a successor",
+      ),
+    onError: (error) => log.warn({ err: error }, "tokens that end soon are not named"),
+  });
+  return {
+    authenticate: authenticateBy(engine, book, upstream),
+    manager: { ...manager, endOf: book.endOf },
+    close: () => {
+      for (const timer of timers) clearInterval(timer);
+      endNotice();
+      return lastUse.close();
+    },
+  };
+}
+
+async function refresh(engine: Engine, log: Logger): Promise<void> {
+  try {
+    await engine.fresh();
+  } catch (error) {
+    // The store itself tells that there is no database.
+    if (error instanceof Error && error.cause instanceof StoreError) return;
+    log.error({ err: error }, "the database's changes cannot be read");
+  }
+}

@@ -1,0 +1,57 @@
+import { nearestName, quote } from "../config/complaint.ts";
+import type { FlagName } from "./argument.ts";
+import type { CommandRun } from "./command.ts";
+import { usage } from "./failure.ts";
+
+/** What stands after a command's name, such as `revoke` after `token`. */
+export interface Action {
+  /** How many arguments it takes. */
+  readonly count: number;
+  /** The flags of its command that are its own. */
+  readonly flags: readonly FlagName[];
+  readonly act: (run: CommandRun, rest: readonly string[]) => Promise<void>;
+}
+
+/**
+ * Does what the first argument names.
+ *
+ * @param flags of the command, of which each action has some.
+ * @param check looks at what is about to be done.
+ * @throws CliFailure (usage).
+ */
+export async function runAction(
+  command: string,
+  actions: Readonly<Record<string, Action>>,
+  {
+    run,
+    flags,
+    check,
+  }: {
+    readonly run: CommandRun;
+    readonly flags: readonly FlagName[];
+    readonly check?: (name: string) => void;
+  },
+): Promise<void> {
+  const [name = "", ...rest] = run.args.positionals;
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  const names = Object.keys(actions);
+  if (action === undefined)
+    throw usage(
+      `there is no ${command} ${quote(name)}: did you mean ${command} ${nearestName(name, names)}?`,
+    );
+  if (rest.length !== action.count)
+    throw usage(
+      action.count === 0
+        ? `${command} ${name} takes nothing after it`
+        : `${command} ${name} takes one argument`,
+    );
+  for (const flag of flags)
+    if (!action.flags.includes(flag) && run.args.has(flag))
+      throw usage(
+        `--${flag} goes with ${command} ${names
+          .filter((other) => actions[other]?.flags.includes(flag))
+          .join(`, ${command} `)} only`,
+      );
+  check?.(name);
+  await action.act(run, rest);
+}

@@ -1,0 +1,172 @@
+// Tokens of principals (the actions of `token` that make and end them), and the command whoami.
+
+import { resolve } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { DurationSchema, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { Token } from "../../../gen/mooring/v1/access_pb.js";
+import {
+  AccessService,
+  CreateTokenResponseSchema,
+  ListTokensResponseSchema,
+  RevokeTokenResponseSchema,
+  RotateTokenResponseSchema,
+  WhoAmIResponseSchema,
+} from "../../../gen/mooring/v1/access_service_pb.js";
+import type { Command, CommandRun } from "../command.ts";
+import { CliFailure, EXIT, usage } from "../failure.ts";
+import { writeNewFile } from "../file.ts";
+import { canAsk, confirm } from "../prompt.ts";
+import { localTime, pointInTime, untilText } from "../quantity.ts";
+
+export async function createToken(run: CommandRun, [principal = ""]: readonly string[]) {
+  const { args, output, connectTo, world } = run;
+  const scopes = listOf(args.text("scopes"));
+  if (scopes.length === 0)
+    throw usage("--scopes says what the token is for, such as --scopes settings:read,history:read");
+  const expires = args.text("expires");
+  const request = {
+    principal,
+    scopes,
+    limits: listOf(args.text("limits")),
+    comment: args.text("comment") ?? "",
+    neverExpires: expires === "never",
+    ...(expires === undefined || expires === "never"
+      ? {}
+      : { expireTime: timestampFromMs(endTime(expires, world.now())) }),
+  };
+  const client = await connectTo(AccessService);
+  await handOver(run, async () => {
+    const reply = await client.createToken(request);
+    if (args.is("json")) await output.json(CreateTokenResponseSchema, reply);
+    return reply;
+  });
+}
+
+export async function rotateToken(run: CommandRun, [id = ""]: readonly string[]) {
+  const { args, output, connectTo, world } = run;
+  const overlap = args.text("overlap");
+  const now = world.now();
+  const ms = overlap === undefined ? undefined : overlap === "0" ? 0 : endTime(overlap, now) - now;
+  const client = await connectTo(AccessService);
+  await handOver(run, async () => {
+    const reply = await client.rotateToken({
+      id,
+      ...(ms === undefined
+        ? {}
+        : { overlap: create(DurationSchema, { seconds: BigInt(Math.round(ms / 1_000)) }) }),
+    });
+    if (args.is("json")) await output.json(RotateTokenResponseSchema, reply);
+    return reply;
+  });
+}
+
+/** Prints a new token, or writes it to a file of its own; it is never lost when that fails. */
+async function handOver(
+  run: CommandRun,
+  make: () => Promise<{ readonly secret: string; readonly token?: Token | undefined }>,
+): Promise<void> {
+  const { args, output, notice, world } = run;
+  const path = args.text("output");
+  if (path !== undefined && args.is("json")) throw usage("--output and --json exclude each other");
+  let secret: string | undefined;
+  let about = "";
+  const made = async (): Promise<string> => {
+    const reply = await make();
+    secret = `${reply.secret}\n`;
+    about = `token ${reply.token?.id ?? ""} of ${reply.token?.principal ?? ""}, ${untilOf(reply.token)}`;
+    return secret;
+  };
+  if (path === undefined) {
+    const text = await made();
+    if (args.is("json")) return;
+    await output.value(text);
+    return notice(`${about}; it is shown only this once`);
+  }
+  try {
+    await writeNewFile(resolve(world.cwd, path), made, { force: true });
+  } catch (error) {
+    if (secret !== undefined) await output.value(secret);
+    throw error;
+  }
+  notice(`${about}; it is in ${path}, which only its owner may read`);
+}
+
+export async function listTokens({ args, output, connectTo }: CommandRun): Promise<void> {
+  const client = await connectTo(AccessService);
+  const reply = await client.listTokens({ active: !args.is("all") });
+  if (args.is("json")) return output.json(ListTokensResponseSchema, reply);
+  await output.table(
+    [
+      { title: "ID" },
+      { title: "PRINCIPAL" },
+      { title: "SCOPES", flexible: true },
+      { title: "LIMITS", flexible: true },
+      { title: "UNTIL" },
+      { title: "LAST USE" },
+      { title: "COMMENT", flexible: true },
+    ],
+    reply.tokens.map((token) => [
+      token.id,
+      token.principal,
+      token.scopes.join(","),
+      token.limits.join(","),
+      untilOf(token),
+      token.lastUseTime === undefined
+        ? "never"
+        : `${localTime(timestampMs(token.lastUseTime))} ${token.lastUsePeer}`,
+      token.comment,
+    ]),
+  );
+}
+
+export async function revokeToken(run: CommandRun, [id = ""]: readonly string[]): Promise<void> {
+  const { args, output, connectTo, world } = run;
+  const client = await connectTo(AccessService);
+  if (!args.is("yes") && canAsk(world) && !(await confirm(world, `End the token ${id}?`)))
+    throw new CliFailure(EXIT.failed, "nothing was changed");
+  const reply = await client.revokeToken({ id });
+  if (args.is("json")) return output.json(RevokeTokenResponseSchema, reply);
+  await output.write(`revoked: ${id} of ${reply.token?.principal ?? ""} is refused from now on\n`);
+}
+
+export const whoamiCommand: Command = {
+  name: "whoami",
+  usage: ["whoami"],
+  summary: "Print whose the token is, and what it may do",
+  details: [],
+  flags: [],
+  offline: false,
+  positionals: [0, 0],
+  run: async ({ args, output, connectTo }) => {
+    const reply = await (await connectTo(AccessService)).whoAmI({});
+    if (args.is("json")) return output.json(WhoAmIResponseSchema, reply);
+    const end = reply.expireTime;
+    const rows = [
+      ["principal", reply.principal],
+      ["token", reply.tokenId || "the permanent admin token"],
+      ["scopes", reply.scopes.join(", ")],
+      ["limits", reply.limits.join(", ") || "none"],
+      ["until", end === undefined ? "for ever" : localTime(timestampMs(end))],
+      ["from", reply.peer || "a Unix socket"],
+    ];
+    await output.value(rows.map(([name = "", text]) => `${name.padEnd(9)}  ${text}\n`).join(""));
+  },
+};
+
+function untilOf(token: Token | undefined): string {
+  if (token?.revokeTime !== undefined) return "revoked";
+  return `${untilText(token?.expireTime)}${token?.endsSoon ? " (ends soon)" : ""}`;
+}
+
+function listOf(text = ""): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+/** `30d` is in thirty days; a date is that date. */
+function endTime(text: string, now: number): number {
+  const time = pointInTime(text, "the end", now);
+  return /^\d+[a-z]+$/.test(text) ? 2 * now - time : time;
+}

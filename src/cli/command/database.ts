@@ -1,0 +1,68 @@
+import { nearestName, quote } from "../../config/complaint.ts";
+import { type Database, databaseName } from "../../config/database.ts";
+import type { Command, CommandRun } from "../command.ts";
+import { checkIsThere, readDatabaseConfig } from "../connection.ts";
+import { CliFailure, EXIT, usage } from "../failure.ts";
+import { counted } from "../quantity.ts";
+
+/** How often the progress of a table is told, in rows. */
+const PROGRESS = 10_000;
+
+const actions: Readonly<Record<string, (run: CommandRun) => Promise<void>>> = { copy, check };
+
+export const databaseCommand: Command = {
+  name: "database",
+  usage: ["database copy --from DB --to DB [--dry-run]", "database check --database DB"],
+  summary: "Copy a database to another one, or check one",
+  details: [
+    "copy takes everything from SQLite to PostgreSQL or back, into a database that",
+    "has nothing in it: settings, history, and secrets as they are sealed. Stop the",
+    "service before: what it saves meanwhile is refused or not copied. check looks",
+    "at every page, and whether settings and history agree; it ends with 1 when",
+    "something is wrong. DB is a PATH, sqlite:PATH or postgres://USER@HOST/NAME; a",
+    "password is better given in PGPASSWORD or ~/.pgpass than on the command line.",
+  ],
+  flags: ["from", "to", "dry-run"],
+  offline: true,
+  positionals: [1, 1],
+  run: async (run) => {
+    const [name = ""] = run.args.positionals;
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+    if (action === undefined)
+      throw usage(
+        `there is no database ${quote(name)}: did you mean database ${nearestName(name, Object.keys(actions))}?`,
+      );
+    await action(run);
+  },
+};
+
+async function copy({ args, world, output, notice }: CommandRun): Promise<void> {
+  const [fromText, toText] = [args.text("from"), args.text("to")];
+  if (fromText === undefined || toText === undefined)
+    throw usage("database copy takes --from and --to");
+  const from = readDatabaseConfig(fromText, world, "--from").database;
+  const to = readDatabaseConfig(toText, world, "--to").database;
+  checkIsThere(from);
+  if (databaseName(from) === databaseName(to)) throw usage("--from and --to are the same database");
+  const isDry = args.is("dry-run");
+  const onProgress = ({ table, copied }: { table: string; copied: number }): void => {
+    if (copied % PROGRESS === 0) notice(`${table}: ${copied} rows so far`);
+  };
+  const copied = await world.databases.copy(from, to, { isDry, onProgress });
+  await output.table(
+    [{ title: "TABLE" }, { title: isDry ? "TO COPY" : "COPIED" }],
+    copied.map((of) => [of.table, counted(of.copied, "row")]),
+  );
+}
+
+async function check({ args, world, output }: CommandRun): Promise<void> {
+  const text = args.text("database");
+  if (text === undefined) throw usage("database check takes --database");
+  if (args.text("from") ?? args.text("to")) throw usage("--from and --to go with database copy");
+  const { database }: { readonly database: Database } = readDatabaseConfig(text, world);
+  checkIsThere(database);
+  const problems = await world.databases.check(database);
+  if (problems.length > 0)
+    throw new CliFailure(EXIT.failed, `${databaseName(database)} is not whole`, problems);
+  await output.write(`${databaseName(database)} is whole\n`);
+}

@@ -1,0 +1,87 @@
+// Who has tokens: the command principal.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { PrincipalKind } from "../../../gen/mooring/v1/access_pb.js";
+import {
+  AccessService,
+  CreatePrincipalResponseSchema,
+  DisablePrincipalResponseSchema,
+  ListPrincipalsResponseSchema,
+} from "../../../gen/mooring/v1/access_service_pb.js";
+import { quote } from "../../config/complaint.ts";
+import { type Action, runAction } from "../action.ts";
+import type { Command, CommandRun } from "../command.ts";
+import { CliFailure, EXIT, usage } from "../failure.ts";
+import { canAsk, confirm } from "../prompt.ts";
+import { localTime } from "../quantity.ts";
+
+const actions: Readonly<Record<string, Action>> = {
+  list: { count: 0, flags: [], act: listPrincipals },
+  create: { count: 1, flags: ["kind"], act: createPrincipal },
+  disable: { count: 1, flags: ["yes"], act: disablePrincipal },
+};
+
+const KINDS: Readonly<Record<string, PrincipalKind>> = {
+  program: PrincipalKind.PROGRAM,
+  person: PrincipalKind.PERSON,
+};
+
+export const principalCommand: Command = {
+  name: "principal",
+  usage: [
+    "principal list",
+    "principal create NAME [--kind KIND]",
+    "principal disable NAME [--yes]",
+  ],
+  summary: "Print, make and end those who have tokens",
+  details: [
+    "A principal is a program or a person; token create makes one that is missing, as a",
+    "program. disable ends all of its tokens at once and for good: it gets no others.",
+  ],
+  flags: ["kind", "yes"],
+  offline: false,
+  positionals: [1, 2],
+  run: (run) => runAction("principal", actions, { run, flags: principalCommand.flags }),
+};
+
+async function listPrincipals({ args, output, connectTo }: CommandRun): Promise<void> {
+  const reply = await (await connectTo(AccessService)).listPrincipals({});
+  if (args.is("json")) return output.json(ListPrincipalsResponseSchema, reply);
+  await output.table(
+    [
+      { title: "NAME" },
+      { title: "KIND" },
+      { title: "SINCE" },
+      { title: "BY", flexible: true },
+      { title: "DISABLED" },
+    ],
+    reply.principals.map(({ name, kind, createTime, createdBy, disableTime }) => [
+      name,
+      kind === PrincipalKind.PERSON ? "person" : "program",
+      createTime === undefined ? "" : localTime(timestampMs(createTime)),
+      createdBy,
+      disableTime === undefined ? "no" : localTime(timestampMs(disableTime)),
+    ]),
+  );
+}
+
+async function createPrincipal(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
+  const { args, output, connectTo } = run;
+  const kindName = args.text("kind") ?? "program";
+  const kind = Object.hasOwn(KINDS, kindName) ? KINDS[kindName] : undefined;
+  if (kind === undefined)
+    throw usage(`--kind is ${Object.keys(KINDS).join(" or ")}, not ${quote(kindName)}`);
+  const reply = await (await connectTo(AccessService)).createPrincipal({ name, kind });
+  if (args.is("json")) return output.json(CreatePrincipalResponseSchema, reply);
+  await output.write(`made: ${name}, a ${kindName} without a token\n`);
+}
+
+async function disablePrincipal(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
+  const { args, output, connectTo, world } = run;
+  const client = await connectTo(AccessService);
+  if (!args.is("yes") && canAsk(world) && !(await confirm(world, `End all tokens of ${name}?`)))
+    throw new CliFailure(EXIT.failed, "nothing was changed");
+  const reply = await client.disablePrincipal({ name });
+  if (args.is("json")) return output.json(DisablePrincipalResponseSchema, reply);
+  await output.write(`disabled: every token of ${name} is refused from now on\n`);
+}

@@ -1,0 +1,209 @@
+// The commands set and unset.
+
+import { create } from "@bufbuild/protobuf";
+import {
+  ChangeKind,
+  type Setting,
+  type SettingChange,
+  SettingChangeSchema,
+} from "../../../gen/mooring/v1/setting_pb.js";
+import { SaveSettingsResponseSchema } from "../../../gen/mooring/v1/setting_service_pb.js";
+import type { Arguments } from "../argument.ts";
+import { isNotFound, withNearestKey } from "../call-failure.ts";
+import type { Command } from "../command.ts";
+import type { SettingClient } from "../connection.ts";
+import { usage } from "../failure.ts";
+import { readValue } from "../file.ts";
+import { revisionNumber } from "../quantity.ts";
+import { writeSaved } from "../setting-table.ts";
+import type { World } from "../world.ts";
+
+export const setCommand: Command = {
+  name: "set",
+  usage: ["set KEY=VALUE...", "set KEY VALUE", "set KEY --from-file PATH", "set KEY -"],
+  summary: "Save settings, all or none",
+  details: [
+    "All values of one command are saved as one revision, or none is. KEY - reads",
+    "the value from standard input: the way for secrets, because a process list shows",
+    "arguments. One line break at the end of a file or input is not part of the value.",
+    "A value that is empty clears the setting; unset brings the default back. A key",
+    "that does not exist is refused unless --new makes a custom setting of it.",
+  ],
+  flags: ["from-file", "new", "dry-run", "expect-revision", "reason"],
+  offline: true,
+  positionals: [1, 1_000],
+  run: async (run) => {
+    const { args, output } = run;
+    const expected = args.text("expect-revision");
+    const expectedRevision =
+      expected === undefined
+        ? {}
+        : { expectedRevision: revisionNumber(expected, "--expect-revision") };
+    const settings = await readAssignments(args, run.world, run.notice);
+    const client = await run.connect();
+    const before = await currentRevision(client, settings, args.is("new"));
+    const dryRun = args.is("dry-run");
+    const reply = await client.saveSettings({
+      settings,
+      dryRun,
+      reason: args.text("reason") ?? "",
+      ...expectedRevision,
+    });
+    if (args.is("json")) return output.json(SaveSettingsResponseSchema, reply);
+    await writeSaved(output, { ...reply, dryRun, before });
+  },
+};
+
+/** Fails for a key that does not exist: a slip of the hand would make a custom setting otherwise. */
+async function currentRevision(
+  client: SettingClient,
+  settings: readonly Assignment[],
+  isNew: boolean,
+): Promise<bigint | undefined> {
+  const keys = settings.map(({ key }) => key);
+  const read = () => client.batchGetSettings({ keys, maskSecrets: true });
+  try {
+    const hint = " (--new makes a custom setting)";
+    return (await (isNew ? read() : withNearestKey(client, keys, read, hint))).revision;
+  } catch (error) {
+    if (isNew && isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** A key and the value that it is to have. */
+interface Assignment {
+  readonly key: string;
+  readonly value: string;
+}
+
+/**
+ * Reads what is to be set: `KEY=VALUE…`, `KEY VALUE`, `KEY -` or `KEY --from-file PATH`.
+ *
+ * @throws CliFailure for anything else, or a file that can't be read.
+ */
+async function readAssignments(
+  args: Arguments,
+  world: World,
+  notice: (text: string) => void,
+): Promise<Assignment[]> {
+  const [key = "", value, ...others] = args.positionals;
+  const path = args.text("from-file");
+  if (path !== undefined) {
+    if (value !== undefined) throw usage("--from-file goes with one KEY and no value");
+    return [{ key, value: await readValue(path, world) }];
+  }
+  // A key that has = in it itself is set with --from-file.
+  if (value === undefined || others.length > 0 || key.includes("="))
+    return args.positionals.map(splitAssignment);
+  if (value !== "-") return [{ key, value }];
+  if (world.stdin.isTTY) notice("type the value; Ctrl-D on an empty line ends it");
+  return [{ key, value: await readValue("-", world) }];
+}
+
+function splitAssignment(argument: string): Assignment {
+  const at = argument.indexOf("=");
+  if (at > 0) return { key: argument.slice(0, at), value: argument.slice(at + 1) };
+  // What stands there may be a secret whose key was forgotten: it is not repeated.
+  throw usage(
+    "an argument is no KEY=VALUE: write KEY=VALUE for each setting, or KEY VALUE for one",
+  );
+}
+
+/** Flag of a setting that can be deleted (docs/rest-contract.md, section 2.4). */
+const DEPRECATED = 3;
+
+export const unsetCommand: Command = {
+  name: "unset",
+  usage: ["unset KEY..."],
+  summary: "Bring settings back to their defaults, or delete those that have none",
+  details: [
+    "A setting that the service knows gets its default value, all keys in one",
+    "revision. A custom or deprecated setting is deleted; a custom one takes two",
+    "revisions, because only deprecated settings can be deleted. If that is",
+    "interrupted in between, the same command finishes it.",
+  ],
+  flags: ["dry-run", "reason"],
+  offline: true,
+  positionals: [1, 1_000],
+  run: async ({ args, output, connect }) => {
+    const keys = [...new Set(args.positionals)];
+    const reason = args.text("reason") ?? "";
+    const client = await connect();
+    const { settings, revision: before } = await withNearestKey(client, keys, () =>
+      client.batchGetSettings({ keys, maskSecrets: true }),
+    );
+    const plan = await planUnset(client, settings);
+    const dryRun = args.is("dry-run");
+    const reply = dryRun ? await previewUnset(client, plan) : await unset(client, plan, reason);
+    if (args.is("json")) return output.json(SaveSettingsResponseSchema, reply);
+    await writeSaved(output, { ...reply, dryRun, before });
+  },
+};
+
+interface Plan {
+  /** Get their default. */
+  readonly known: readonly Setting[];
+  /** Become deprecated, so that they can be deleted. */
+  readonly custom: readonly Setting[];
+  readonly deprecated: readonly Setting[];
+}
+
+/**
+ * Tells custom settings from those that the service knows by the contract's own rule: of the latter
+ * a save changes nothing but the value.
+ */
+async function planUnset(client: SettingClient, settings: readonly Setting[]): Promise<Plan> {
+  const deprecated = settings.filter(({ flag }) => flag === DEPRECATED);
+  const rest = settings.filter(({ flag }) => flag !== DEPRECATED);
+  const { preview } = await client.saveSettings({
+    settings: rest.map(deprecate),
+    dryRun: true,
+  });
+  const changed = new Set(preview?.changes.map(({ key }) => key));
+  return {
+    known: rest.filter(({ key }) => !changed.has(key)),
+    custom: rest.filter(({ key }) => changed.has(key)),
+    deprecated,
+  };
+}
+
+function deprecate({ key, value, revision }: Setting) {
+  return { key, value, flag: DEPRECATED, expectedRevision: revision };
+}
+
+function toDefault({ key, default: value, revision }: Setting) {
+  return { key, value, expectedRevision: revision };
+}
+
+async function previewUnset(client: SettingClient, { known, custom, deprecated }: Plan) {
+  const reply = await client.saveSettings({
+    settings: known.map(toDefault),
+    dryRun: true,
+  });
+  const changes = [...(reply.preview?.changes ?? []), ...[...custom, ...deprecated].map(deletion)];
+  return create(SaveSettingsResponseSchema, { revision: reply.revision, preview: { changes } });
+}
+
+function deletion({ key, value, secret }: Setting): SettingChange {
+  return create(SettingChangeSchema, { key, kind: ChangeKind.DELETED, oldValue: value, secret });
+}
+
+async function unset(client: SettingClient, { known, custom, deprecated }: Plan, reason: string) {
+  const saved = await client.saveSettings({
+    settings: [...known.map(toDefault), ...custom.map(deprecate)],
+    reason,
+  });
+  let { revision } = saved;
+  const doomed = [
+    ...custom.map(({ key }) => ({ key, expectedRevision: saved.revision })),
+    ...deprecated.map(({ key, revision: last }) => ({ key, expectedRevision: last })),
+  ];
+  for (const { key, expectedRevision } of doomed)
+    ({ revision } = await client.deleteSetting({
+      key,
+      expectedRevision,
+      reason,
+    }));
+  return create(SaveSettingsResponseSchema, { revision });
+}

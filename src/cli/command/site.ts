@@ -1,0 +1,327 @@
+import { create } from "@bufbuild/protobuf";
+import { type SiteInput, SiteInputSchema, SiteMode } from "../../../gen/mooring/v1/site_pb.js";
+import {
+  AdoptSiteResponseSchema,
+  CheckSiteResponseSchema,
+  CompareSiteResponseSchema,
+  CreateSiteResponseSchema,
+  ListSiteLogResponseSchema,
+  ListSitesResponseSchema,
+  SiteService,
+  SyncSiteResponseSchema,
+  UpdateSiteResponseSchema,
+  WatchSitesResponseSchema,
+} from "../../../gen/mooring/v1/site_service_pb.js";
+import { nearestName, quote } from "../../config/complaint.ts";
+import { nameList } from "../../config/value.ts";
+import type { Command, CommandRun } from "../command.ts";
+import { CliFailure, EXIT, usage } from "../failure.ts";
+import { readText, readValue } from "../file.ts";
+import { askHidden, canAsk, confirm } from "../prompt.ts";
+import { count, counted } from "../quantity.ts";
+import {
+  differenceCount,
+  noteOf,
+  writeDifferences,
+  writeLog,
+  writeResults,
+  writeSites,
+} from "../site-text.ts";
+
+type Action = (run: CommandRun, rest: readonly string[]) => Promise<void>;
+
+/** Each with the fewest and most arguments after its own name. */
+const actions: Readonly<Record<string, readonly [min: number, max: number, Action]>> = {
+  add: [2, 2, add],
+  list: [0, 0, list],
+  check: [1, 1, check],
+  compare: [1, 1, compare],
+  adopt: [1, 1_000, adopt],
+  sync: [1, 1_000, sync],
+  set: [1, 100, set],
+  log: [1, 1, log],
+  watch: [0, 0, watch],
+  remove: [1, 1, remove],
+};
+
+export const siteCommand: Command = {
+  name: "site",
+  usage: [
+    "site add NAME URL [--site-token-file PATH] [--ca-file PATH]",
+    "site list",
+    "site check NAME",
+    "site compare NAME [--all]",
+    "site adopt NAME [KEY...] [--dry-run] [--yes]",
+    "site sync NAME [KEY...] [--dry-run] [--connect-downloaders] [--yes]",
+    "site set NAME MEMBER=VALUE... [--site-token-file PATH] [--ca-file PATH]",
+    "site log NAME [-n N]",
+    "site watch",
+    "site remove NAME [--yes]",
+  ],
+  summary: "Guide running OpenList and AList servers by these settings",
+  details: [
+    "add asks a server for its settings and writes nothing there. compare shows what",
+    "differs; adopt takes the server's values as Mooring's, sync brings Mooring's",
+    "there. After one of these two, set NAME mode=follow lets it get every change.",
+    "Members of set: mode (follow, observe), paused (true, false), name, url, include",
+    "and exclude (keys, patterns with *, group:N; separated by commas),",
+    "certificate_sha256, override:KEY=VALUE for a value of its own, and override:KEY",
+    "to end that. The server's token is read from a file, from standard input (-), or",
+    "asked for; never from the command line, which a process list shows.",
+  ],
+  flags: [
+    "all",
+    "ca-file",
+    "connect-downloaders",
+    "dry-run",
+    "limit",
+    "reason",
+    "site-token-file",
+    "yes",
+  ],
+  offline: false,
+  positionals: [1, 1_001],
+  run: async (run) => {
+    const [name = "", ...rest] = run.args.positionals;
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+    if (action === undefined)
+      throw usage(
+        `there is no site ${quote(name)}: did you mean site ${nearestName(name, Object.keys(actions))}?`,
+      );
+    const [min, max, act] = action;
+    if (rest.length < min) throw usage(`site ${name}: an argument is missing`);
+    if (rest.length > max) throw usage(`site ${name}: more than ${counted(max, "argument")}`);
+    await act(run, rest);
+  },
+};
+
+/** A site may take its time; the flag says otherwise. */
+function patience({ args }: CommandRun): { readonly timeoutMs?: number } {
+  return args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
+}
+
+const PATIENCE = 180_000;
+
+async function add(run: CommandRun, [name = "", url = ""]: readonly string[]): Promise<void> {
+  const { args, output, connectTo, notice } = run;
+  const token = await siteToken(run, true);
+  const site = create(SiteInputSchema, { name, url, ...token, ...(await authority(run)) });
+  const reply = await (await connectTo(SiteService)).createSite({ site }, patience(run));
+  if (args.is("json")) return output.json(CreateSiteResponseSchema, reply);
+  const { status } = reply.site ?? {};
+  const number = status?.drift.length ?? 0;
+  const differing = `${counted(number, "setting")} ${number === 1 ? "differs" : "differ"}`;
+  await output.write(`${name}: ${status?.kind} ${status?.version} answers; ${differing} there\n`);
+  notice(`nothing was written there: "mooring site compare ${name}" shows what differs`);
+}
+
+async function list({ args, output, connectTo, notice }: CommandRun): Promise<void> {
+  const reply = await (await connectTo(SiteService)).listSites({});
+  if (args.is("json")) return output.json(ListSitesResponseSchema, reply);
+  if (reply.sites.length === 0) return notice("there are no sites: mooring site add NAME URL");
+  await writeSites(output, reply.sites, reply.revision);
+}
+
+async function check(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
+  const { args, output, connectTo } = run;
+  const reply = await (await connectTo(SiteService)).checkSite({ name }, patience(run));
+  if (args.is("json")) return output.json(CheckSiteResponseSchema, reply);
+  const { site } = reply;
+  if (site === undefined) return;
+  const note = noteOf(site);
+  await output.write(
+    `${name}: ${site.status?.kind} ${site.status?.version}, ${site.status?.health}${note === "" ? "" : ` (${note})`}\n`,
+  );
+}
+
+async function compare(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
+  const { args, output, connectTo } = run;
+  const reply = await (await connectTo(SiteService)).compareSite(
+    { name, all: args.is("all") },
+    patience(run),
+  );
+  if (args.is("json")) return output.json(CompareSiteResponseSchema, reply);
+  await writeDifferences(output, reply.differences);
+  await output.write(`${differenceCount(reply.differences)}\n`);
+}
+
+async function adopt(run: CommandRun, [name = "", ...keys]: readonly string[]): Promise<void> {
+  const { args, output, connectTo, errors, world } = run;
+  const client = await connectTo(SiteService);
+  const request = { name, keys, reason: args.text("reason") ?? "" };
+  if (canAsk(world) && !args.is("yes") && !args.is("dry-run")) {
+    const preview = await client.adoptSite({ ...request, dryRun: true }, patience(run));
+    await writeResults(errors, preview.results);
+    if (preview.results.length > 0) await agree(run, `Take these values from ${name}?`);
+  }
+  const dryRun = args.is("dry-run");
+  const reply = await client.adoptSite({ ...request, dryRun }, patience(run));
+  if (args.is("json")) return output.json(AdoptSiteResponseSchema, reply);
+  await writeResults(output, reply.results);
+  const taken = reply.results.filter(({ outcome }) => outcome === "changed" || outcome === "added");
+  await output.write(
+    dryRun
+      ? `dry run: ${counted(taken.length, "setting")} would be taken from ${name}\n`
+      : `taken from ${name}: ${counted(taken.length, "setting")}, revision ${reply.revision}\n`,
+  );
+}
+
+async function sync(run: CommandRun, [name = "", ...keys]: readonly string[]): Promise<void> {
+  const { args, output, connectTo, errors, world } = run;
+  const client = await connectTo(SiteService);
+  const request = { name, keys, connectDownloaders: args.is("connect-downloaders") };
+  if (canAsk(world) && !args.is("yes") && !args.is("dry-run")) {
+    const { differences } = await client.syncSite({ ...request, dryRun: true }, patience(run));
+    await writeDifferences(errors, differences);
+    if (differences.length > 0) await agree(run, `Write these values to ${name}?`);
+  }
+  const dryRun = args.is("dry-run");
+  const reply = await client.syncSite({ ...request, dryRun }, patience(run));
+  if (args.is("json")) return output.json(SyncSiteResponseSchema, reply);
+  if (dryRun) {
+    await writeDifferences(output, reply.differences);
+    return output.write(`dry run: ${differenceCount(reply.differences)} at ${name}\n`);
+  }
+  await writeResults(output, reply.results);
+  if (reply.connected.length > 0) await output.write(`connected: ${reply.connected.join(", ")}\n`);
+  const there = reply.results.filter(({ outcome }) => outcome === "applied").length;
+  await output.write(`${name}: ${counted(there, "setting")} written, revision ${reply.revision}\n`);
+  if (reply.differences.length > 0)
+    throw new CliFailure(
+      EXIT.refused,
+      `${counted(reply.differences.length, "setting")} still differ at ${name}`,
+      reply.differences.map(({ key, note }) => (note === "" ? key : `${key}: ${note}`)),
+    );
+}
+
+async function set(run: CommandRun, [name = "", ...members]: readonly string[]): Promise<void> {
+  const { args, output, connectTo } = run;
+  const client = await connectTo(SiteService);
+  const { site: before } = await client.getSite({ name });
+  const input = create(SiteInputSchema, {
+    ...(await siteToken(run, false)),
+    ...(await authority(run)),
+  });
+  const overrides = { ...before?.overrides };
+  for (const member of members) readMember(member, input, overrides);
+  if (members.some((member) => member.startsWith("override:")))
+    input.overrides = create(SiteInputSchema, { overrides: { values: overrides } })
+      .overrides as NonNullable<SiteInput["overrides"]>;
+  const reply = await client.updateSite({ name, site: input }, patience(run));
+  if (args.is("json")) return output.json(UpdateSiteResponseSchema, reply);
+  const { revision } = await client.listSites({});
+  if (reply.site !== undefined) await writeSites(output, [reply.site], revision);
+}
+
+function readMember(text: string, input: SiteInput, overrides: Record<string, string>): void {
+  const at = text.indexOf("=");
+  const [name, value] = at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+  const key = /^override:(.+)$/s.exec(name)?.[1];
+  if (key !== undefined) {
+    if (value === undefined) delete overrides[key];
+    else overrides[key] = value;
+    return;
+  }
+  if (value === undefined) throw usage("an argument is no MEMBER=VALUE, such as mode=follow");
+  switch (name) {
+    case "mode":
+      if (value !== "follow" && value !== "observe") throw usage("mode is follow or observe");
+      input.mode = value === "follow" ? SiteMode.FOLLOW : SiteMode.OBSERVE;
+      return;
+    case "paused":
+      if (value !== "true" && value !== "false") throw usage("paused is true or false");
+      input.paused = value === "true";
+      return;
+    case "name":
+      input.name = value;
+      return;
+    case "url":
+      input.url = value;
+      return;
+    case "certificate_sha256":
+      input.certificateSha256 = value;
+      return;
+    case "include":
+    case "exclude":
+      input[name] = create(SiteInputSchema, { [name]: { patterns: patternsOf(value, name) } })[
+        name
+      ] as NonNullable<SiteInput["include"]>;
+      return;
+    default:
+      throw usage(
+        `a site has no ${quote(name)}: did you mean ${nearestName(name, ["mode", "paused", "name", "url", "include", "exclude", "certificate_sha256", "override:KEY"])}?`,
+      );
+  }
+}
+
+function patternsOf(text: string, name: string): string[] {
+  if (text === "") return [];
+  const parsed = nameList(text, { cwd: "/", parallelism: 1 });
+  if ("complaint" in parsed) throw usage(`${name} ${parsed.complaint}`);
+  return [...parsed.value];
+}
+
+async function log(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
+  const { args, output, connectTo, notice } = run;
+  const pageSize = count(args.text("limit") ?? "20", "--limit", 1_000);
+  const reply = await (await connectTo(SiteService)).listSiteLog({ name, pageSize });
+  if (args.is("json")) return output.json(ListSiteLogResponseSchema, reply);
+  if (reply.entries.length === 0) return notice(`nothing was done at ${name} yet`);
+  await writeLog(output, reply.entries);
+}
+
+async function watch({ args, output, connectTo, world }: CommandRun): Promise<void> {
+  const ended = new AbortController();
+  const forget = world.onInterrupt(() => ended.abort());
+  try {
+    const client = await connectTo(SiteService);
+    const options = { signal: ended.signal, timeoutMs: 0 };
+    for await (const event of client.watchSites({}, options)) {
+      if (args.is("json")) {
+        await output.jsonLine(WatchSitesResponseSchema, event);
+        continue;
+      }
+      if (event.sites.length > 0) await writeSites(output, event.sites, event.revision);
+      for (const name of event.removed) await output.write(`${name}: removed\n`);
+    }
+  } catch (error) {
+    if (!ended.signal.aborted) throw error;
+  } finally {
+    forget();
+    ended.abort();
+  }
+}
+
+async function remove(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
+  const client = await run.connectTo(SiteService);
+  await agree(run, `Forget ${name}? Nothing changes there.`);
+  await client.deleteSite({ name }, patience(run));
+  await run.output.write(`${name}: removed; its settings stay as they are\n`);
+}
+
+async function agree({ args, world }: CommandRun, question: string): Promise<void> {
+  if (args.is("yes") || !canAsk(world)) return;
+  if (!(await confirm(world, question))) throw new CliFailure(EXIT.failed, "nothing was changed");
+}
+
+/** The token of the site, from a file or typed; never an argument. */
+async function siteToken(
+  { args, world }: CommandRun,
+  needed: boolean,
+): Promise<{ readonly token?: string }> {
+  const path = args.text("site-token-file");
+  if (path === undefined && !needed) return {};
+  if (path === undefined && !canAsk(world))
+    throw usage(
+      "the site's token is missing: name a file with --site-token-file (- is standard input)",
+    );
+  const token =
+    path === undefined ? await askHidden(world, "Token of the site") : await readValue(path, world);
+  if (token.trim() === "") throw usage("the site's token is empty");
+  return { token: token.trim() };
+}
+
+async function authority({ args, world }: CommandRun): Promise<{ readonly ca?: string }> {
+  const path = args.text("ca-file");
+  return path === undefined ? {} : { ca: await readText({ path, limit: 65_536 }, world) };
+}

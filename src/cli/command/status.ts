@@ -1,0 +1,105 @@
+// The commands status and health.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Serving,
+} from "../../../gen/health/v1/health_pb.js";
+import {
+  type GetStatusResponse,
+  GetStatusResponseSchema,
+  StatusService,
+} from "../../../gen/mooring/v1/status_service_pb.js";
+import type { Command } from "../command.ts";
+import { CliFailure, EXIT } from "../failure.ts";
+import { counted, localTime, untilText } from "../quantity.ts";
+
+export const statusCommand: Command = {
+  name: "status",
+  usage: ["status"],
+  summary: "Print how the service is",
+  details: [
+    "Version, since when it runs, database, revision, open streams, and whether it is",
+    "ready. Where there are several workers, one of them answers.",
+  ],
+  flags: [],
+  offline: false,
+  positionals: [0, 0],
+  run: async ({ args, output, world, connectTo }) => {
+    const reply = await (await connectTo(StatusService)).getStatus({});
+    if (args.is("json")) return output.json(GetStatusResponseSchema, reply);
+    const rows = rowsOf(reply, world.now());
+    const width = Math.max(...rows.map(([name]) => name.length));
+    const lines = rows.map(([name, text]) => `${name.padEnd(width)}  ${text}\n`);
+    await output.value(lines.join(""));
+  },
+};
+
+function rowsOf(reply: GetStatusResponse, now: number): (readonly [string, string])[] {
+  const { startTime, checks } = reply;
+  const wrong = checks.filter(({ problem }) => problem !== "");
+  const started = startTime === undefined ? now : timestampMs(startTime);
+  return [
+    ["version", reply.version],
+    [
+      "running",
+      `since ${localTime(started)} (${uptime(now - started)}), process ${reply.processId}`,
+    ],
+    ["ready", wrong.length === 0 ? "yes" : "no"],
+    ...wrong.map(({ name, problem }) => [`  ${name}`, problem] as const),
+    ["database", `${reply.database} (${reply.databaseId})`],
+    ["revision", String(reply.revision)],
+    ["settings", String(reply.settings)],
+    ["drivers", String(reply.drivers)],
+    ["watchers", String(reply.watchers)],
+    ...endingRows(reply),
+  ];
+}
+
+/** Tokens that somebody should see to; nothing, most of the time. */
+function endingRows({ endingTokenCount, endingTokens }: GetStatusResponse) {
+  if (endingTokenCount === 0) return [];
+  const named = endingTokens.map(
+    ({ principal, tokenId, expireTime }) =>
+      [`  ${principal}`, `${tokenId}, ${untilText(expireTime)}`] as const,
+  );
+  return [["tokens", `${counted(endingTokenCount, "token")} to rotate soon`] as const, ...named];
+}
+
+/** As `3d 4h`, `4h 5m`, `5m 6s` or `6s`. */
+function uptime(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  const parts = [
+    [Math.floor(seconds / 86_400), "d"],
+    [Math.floor(seconds / 3_600) % 24, "h"],
+    [Math.floor(seconds / 60) % 60, "m"],
+    [seconds % 60, "s"],
+  ] as const;
+  const first = Math.max(
+    0,
+    parts.findIndex(([count]) => count > 0),
+  );
+  const shown = seconds === 0 ? parts.slice(-1) : parts.slice(first, first + 2);
+  return shown.map(([count, unit]) => `${count}${unit}`).join(" ");
+}
+
+export const healthCommand: Command = {
+  name: "health",
+  usage: ["health"],
+  summary: "Tell whether the service serves, for probes: no token, exit code 6 when not",
+  details: [
+    "Asks the standard health service of gRPC. It needs no token, so that a container",
+    "or a supervisor can ask it.",
+  ],
+  flags: [],
+  offline: false,
+  anonymous: true,
+  positionals: [0, 0],
+  run: async ({ args, output, connectTo }) => {
+    const { status } = await (await connectTo(Health)).check({});
+    const serves = status === Serving.SERVING;
+    if (args.is("json")) await output.write(`{"serving":${serves}}\n`);
+    if (!serves) throw new CliFailure(EXIT.unavailable, "the service is starting or stopping");
+    if (!args.is("json")) await output.write("serving\n");
+  },
+};

@@ -1,0 +1,144 @@
+// Files that commands read and write.
+
+import { randomUUID } from "node:crypto";
+import { link, open, rename, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { quote, systemCode } from "../config/complaint.ts";
+import { CliFailure, EXIT, fileFailure } from "./failure.ts";
+import type { World } from "./world.ts";
+
+/** Where bytes are read from: a path, or `-` for standard input. */
+export interface Source {
+  readonly path: string;
+  /** Bytes at most. */
+  readonly limit: number;
+}
+
+/**
+ * Reads a file, or standard input, whole.
+ *
+ * @throws CliFailure when it can't be read or is larger than the limit.
+ */
+async function readBytes(source: Source, world: World): Promise<Buffer> {
+  const { path, limit } = source;
+  const name = nameOf(path);
+  try {
+    if (path === "-") return await collect(world.stdin, name, limit);
+    const file = await open(resolve(world.cwd, path), "r");
+    return await collect(file.createReadStream(), name, limit);
+  } catch (error) {
+    throw error instanceof CliFailure ? error : fileFailure(`${name} can't be read`, error);
+  }
+}
+
+/**
+ * Reads text in UTF-8.
+ *
+ * @throws CliFailure when it is no UTF-8, and as `readBytes` does.
+ */
+export async function readText(source: Source, world: World): Promise<string> {
+  const bytes = await readBytes(source, world);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new CliFailure(EXIT.failed, `${nameOf(source.path)} is no text in UTF-8`);
+  }
+}
+
+/** How a source is called in messages. */
+export function nameOf(path: string): string {
+  return path === "-" ? "standard input" : `the file ${quote(path)}`;
+}
+
+async function collect(
+  stream: AsyncIterable<unknown>,
+  name: string,
+  limit: number,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk as string | Uint8Array);
+    size += bytes.length;
+    if (size > limit)
+      throw new CliFailure(EXIT.failed, `${name} has more than the ${limit} bytes that are read`);
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Bytes of a value that comes from a file: the most that a setting holds, and its line break. */
+const VALUE_LIMIT = 16 * 1024 ** 2 + 2;
+
+/** A value from a file or standard input, without the line break that editors put at the end. */
+export async function readValue(path: string, world: World): Promise<string> {
+  const text = await readText({ path, limit: VALUE_LIMIT }, world);
+  return text.replace(/\r?\n$/, "");
+}
+
+/** Only its owner may read what has settings in it. */
+const MODE = 0o600;
+
+/**
+ * Writes a file whole or not at all: it stands under its name only once it is on disk.
+ *
+ * @param text is asked for once a file can be made there.
+ * @param force replaces a file that exists; without it that is refused.
+ * @throws CliFailure, and what `text` rejects with.
+ */
+export async function writeNewFile(
+  path: string,
+  text: () => Promise<string>,
+  { force }: { readonly force: boolean },
+): Promise<void> {
+  const draft = join(dirname(path), `.mooring-${randomUUID()}.tmp`);
+  const explain = (error: unknown): unknown =>
+    error instanceof CliFailure
+      ? error
+      : fileFailure(`the file ${quote(path)} can't be written`, error);
+  const file = await open(draft, "wx", MODE).catch((error: unknown) => {
+    throw explain(error);
+  });
+  try {
+    const content = await text();
+    try {
+      await file.writeFile(content);
+      await file.sync();
+      await (force ? rename(draft, path) : place(draft, path));
+    } catch (error) {
+      throw explain(error);
+    }
+  } finally {
+    await file.close();
+    await rm(draft, { force: true });
+  }
+}
+
+/** A file of that name exists and is not to be replaced. */
+export function existsAlready(path: string): CliFailure {
+  return new CliFailure(
+    EXIT.refused,
+    `the file ${quote(path)} exists: choose another name, or replace it with --force`,
+  );
+}
+
+/** Gives the draft its name unless that is taken: a link, unlike a rename, replaces nothing. */
+async function place(draft: string, path: string): Promise<void> {
+  try {
+    await link(draft, path);
+  } catch (error) {
+    if (systemCode(error) === "EEXIST") throw existsAlready(path);
+    // File systems without links, such as FAT.
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(systemCode(error))) throw error;
+    await claim(path);
+    await rename(draft, path);
+  }
+}
+
+async function claim(path: string): Promise<void> {
+  try {
+    await (await open(path, "wx", MODE)).close();
+  } catch (error) {
+    throw systemCode(error) === "EEXIST" ? existsAlready(path) : error;
+  }
+}

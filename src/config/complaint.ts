@@ -1,0 +1,56 @@
+// What complaints are put together from: texts from outside, names that were meant, system errors.
+
+import { closest, distance } from "fastest-levenshtein";
+
+const MAX_QUOTED = 100;
+
+/** A text from outside in quotes: cut to a bounded length, control characters escaped. */
+export function quote(text: string): string {
+  const cut = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+  // JSON escapes the control characters below space; terminals obey those above 7e as well.
+  return JSON.stringify(cut).replace(
+    /[\x7f-\x9f]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Longer names are cut for the comparison, so that its cost is bounded whatever comes in. */
+const MAX_COMPARED = 100;
+
+/**
+ * The known name that takes the fewest edits to make of `name`; capitals don't count. Undefined when
+ * it would take more than `most`, or nothing is known.
+ */
+export function nearestName(
+  name: string,
+  known: readonly string[],
+  most = Number.POSITIVE_INFINITY,
+): string | undefined {
+  const fold = (text: string): string => text.slice(0, MAX_COMPARED).toLowerCase();
+  const folded = known.map(fold);
+  const nearest = closest(fold(name), folded);
+  return distance(fold(name), nearest ?? "") <= most ? known[folded.indexOf(nearest)] : undefined;
+}
+
+/** System errors that people meet with files, in words. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file or folder",
+  ENOTDIR: "a part of the path is no folder",
+  EACCES: "this user may not",
+  EPERM: "this user may not",
+  EROFS: "the file system is read-only",
+  EISDIR: "it is a folder",
+  ENOSPC: "the disk is full",
+  EDQUOT: "the quota of this user is used up",
+};
+
+/** The code of a system error, such as `ENOENT`; `unknown error` for any other error. */
+export function systemCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+}
+
+/** Why a file can't be used, as the end of a sentence. */
+export function reasonOf(error: unknown): string {
+  const code = systemCode(error);
+  return REASONS[code] ?? code;
+}

@@ -1,0 +1,110 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { createClient } from "@connectrpc/connect";
+import type { Signal } from "@preact/signals";
+import type { AuditCheckpoint, AuditEvent } from "../../../gen/mooring/v1/audit_pb.js";
+import {
+  AuditService,
+  type ListAuditEventsRequestSchema,
+} from "../../../gen/mooring/v1/audit_service_pb.js";
+import { transport } from "./client.ts";
+import { type Failure, failureOf } from "./failure.ts";
+import { pause } from "./wait.ts";
+
+export const auditService = createClient(AuditService, transport);
+
+/** What is wanted of the audit, as the service takes it. */
+export type AuditFilter = Pick<
+  MessageInitShape<typeof ListAuditEventsRequestSchema>,
+  "actor" | "tokenId" | "methods" | "outcomes" | "subject" | "since" | "until"
+>;
+
+/** Rows as far as they were read, newest first. */
+export interface AuditRows {
+  readonly events: readonly AuditEvent[];
+  /** For what is older; empty: there is nothing. */
+  readonly next: string;
+  readonly oldest: bigint;
+  /** Where the audit stands; undefined: there is no row yet. */
+  readonly checkpoint: AuditCheckpoint | undefined;
+}
+
+/** Rows that are kept in the page; older ones are read again when asked for. */
+const MOST = 5_000;
+/** Between two tries to reach the service, in milliseconds. */
+const RETRY = 2_000;
+
+/**
+ * Reads the newest rows, and then each one as it is written.
+ *
+ * @param into undefined: nothing was read yet.
+ * @param signal ends it.
+ */
+export async function followAudit(
+  filter: AuditFilter,
+  into: Signal<AuditRows | undefined>,
+  failure: Signal<Failure | undefined>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      into.value ??= await readNewest(filter, signal);
+      failure.value = undefined;
+      // Nothing new comes before a time that has passed.
+      if (filter.until !== undefined) return;
+      await watch(filter, into, signal);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      failure.value = failureOf(thrown);
+      const { kind } = failure.value;
+      if (kind === "denied" || kind === "invalid") return;
+      // What came after the last row is not kept any more: begin anew.
+      if (kind === "gone") into.value = undefined;
+    }
+    await pause(RETRY, signal);
+  }
+}
+
+/** Reads the rows after the oldest that is known, and adds them. @throws ConnectError */
+export async function readOlder(
+  filter: AuditFilter,
+  into: Signal<AuditRows | undefined>,
+): Promise<void> {
+  const known = into.peek();
+  if (known === undefined) return;
+  const page = await auditService.listAuditEvents({ ...filter, pageToken: known.next });
+  const events = [...(into.peek()?.events ?? []), ...page.events];
+  into.value = { ...known, ...into.peek(), events, next: page.nextPageToken };
+}
+
+async function readNewest(filter: AuditFilter, signal: AbortSignal): Promise<AuditRows> {
+  // First, so that no row falls between the list and the watch.
+  const { checkpoint } = await auditService.getCheckpoint({}, { signal });
+  const page = await auditService.listAuditEvents(filter, { signal });
+  return {
+    events: page.events,
+    next: page.nextPageToken,
+    oldest: page.oldestSequence,
+    checkpoint,
+  };
+}
+
+async function watch(
+  { since, until: _, ...filter }: AuditFilter,
+  into: Signal<AuditRows | undefined>,
+  signal: AbortSignal,
+): Promise<void> {
+  const known = into.peek();
+  const first = known?.events[0]?.sequence ?? 0n;
+  const stood = known?.checkpoint?.sequence ?? 0n;
+  const request = { ...filter, afterSequence: first > stood ? first : stood };
+  for await (const { events } of auditService.watchAudit(request, { signal })) {
+    const now = into.peek();
+    if (events.length === 0 || now === undefined) continue;
+    const from = since === undefined ? 0 : Number(since.seconds) * 1_000;
+    const wanted = events.filter(({ time }) => time !== undefined && timestampMs(time) >= from);
+    const { checkpoint } = await auditService.getCheckpoint({}, { signal });
+    const all = [...wanted.toReversed(), ...now.events];
+    into.value = { ...now, checkpoint, events: all.slice(0, MOST) };
+  }
+}

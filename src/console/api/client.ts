@@ -1,0 +1,36 @@
+import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { language } from "../i18n/language.ts";
+import { folder } from "../shell/location.ts";
+import { session, signOut } from "./session.ts";
+
+/** Calls carry the token and the language; whose token is refused is signed out. */
+const asUser: Interceptor = (next) => async (request) => {
+  const sent = session.peek()?.token;
+  // A token that is being tried stands in the header already.
+  const own = !request.header.has("authorization");
+  if (own) request.header.set("authorization", `Bearer ${sent ?? ""}`);
+  request.header.set("accept-language", language.peek());
+  try {
+    return await next(request);
+  } catch (error) {
+    throw refused(error, own ? sent : undefined);
+  }
+};
+
+/** Signs out where the token itself was refused. Streams pass here what ends them. */
+export function refused(error: unknown, sent: string | undefined): unknown {
+  const unknown = error instanceof ConnectError && error.code === Code.Unauthenticated;
+  if (unknown && sent !== undefined && sent === session.peek()?.token) signOut("tokenEnded");
+  return error;
+}
+
+/** The way to the service. Clients of services that only some pages need are made there. */
+export const transport = createConnectTransport({
+  baseUrl: new URL(document.documentElement.dataset["services"] ?? "../", folder).href,
+  useBinaryFormat: true,
+  interceptors: [asUser],
+});
+
+export const settingService = createClient(SettingService, transport);

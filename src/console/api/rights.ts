@@ -1,0 +1,100 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { createClient } from "@connectrpc/connect";
+import { effect, signal } from "@preact/signals";
+import { AccessService, type WhoAmIResponse } from "../../../gen/mooring/v1/access_service_pb.js";
+import { transport } from "./client.ts";
+import { type Failure, failureOf } from "./failure.ts";
+import { session, signIn } from "./session.ts";
+import { pause } from "./wait.ts";
+
+/** What a call may need: a scope, or the permanent admin token itself. */
+export type Need =
+  | `settings:${"read" | "reveal" | "write" | "delete"}`
+  | `history:${"read" | "rollback"}`
+  | `backup:${"export" | "import"}`
+  | `sites:${"read" | "manage"}`
+  | "drivers:read"
+  | "tokens:manage"
+  | "audit:read"
+  | "root";
+
+/** Whose the token is, and what it may do. */
+export interface Rights {
+  readonly principal: string;
+  /** Empty: it has none. */
+  readonly tokenId: string;
+  readonly needs: ReadonlySet<string>;
+  /** The settings that it is limited to, such as `key:s3_*`; empty: all. */
+  readonly limits: readonly string[];
+  /** When it ends, in milliseconds since 1970 UTC; undefined: never. */
+  readonly end: number | undefined;
+  /** An admin of the server behind Mooring, who never gets Mooring's own token. */
+  readonly isVisitor: boolean;
+}
+
+export const accessService = createClient(AccessService, transport);
+
+/** Undefined: nobody is signed in, or the service has not said it yet. */
+export const rights = signal<Rights | undefined>(undefined);
+/** Why it has not. */
+export const rightsFailure = signal<Failure | undefined>(undefined);
+
+/** Between two tries to reach the service, in milliseconds. */
+const RETRY = 1_000;
+
+/** Whether the token may do what needs all of these. Nothing, while nobody knows. */
+export function may(...needs: readonly Need[]): boolean {
+  return needs.every((need) => rights.value?.needs.has(need) === true);
+}
+
+/** Signs in with a token. @throws ConnectError as the service says it, where it does not take it. */
+export async function enter(token: string, options: { readonly keep: boolean }): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  rights.value = rightsOf(await accessService.whoAmI({}, { headers }));
+  signIn(token, options);
+}
+
+/** Asks what the token of this page may do, where nobody has asked yet. Call it once. */
+export function followRights(): void {
+  effect(() => {
+    if (session.value === undefined) {
+      rights.value = undefined;
+      return;
+    }
+    if (rights.peek() !== undefined) return;
+    const leaving = new AbortController();
+    void learn(leaving.signal);
+    return () => leaving.abort();
+  });
+}
+
+async function learn(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && rights.peek() === undefined) {
+    try {
+      rights.value = rightsOf(await accessService.whoAmI({}, { signal }));
+      rightsFailure.value = undefined;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      rightsFailure.value = failureOf(thrown);
+      await pause(RETRY, signal);
+    }
+  }
+}
+
+/** What the name of such an admin begins with, and what is kept from them whatever their scopes. */
+const VISITOR = "upstream:";
+const KEPT: readonly string[] = ["tokens:manage", "backup:import"] satisfies Need[];
+
+function rightsOf({ principal, tokenId, scopes, limits, expireTime }: WhoAmIResponse): Rights {
+  const isVisitor = principal.startsWith(VISITOR);
+  const held = isVisitor ? scopes.filter((scope) => !KEPT.includes(scope)) : scopes;
+  const isRoot = principal === "root" && tokenId === "";
+  return {
+    principal,
+    tokenId,
+    needs: new Set(isRoot ? [...held, "root"] : held),
+    limits,
+    end: expireTime && timestampMs(expireTime),
+    isVisitor,
+  };
+}

@@ -1,0 +1,72 @@
+import { signal } from "@preact/signals";
+
+/** Whom the service knows this page as. */
+export interface Session {
+  readonly token: string;
+}
+
+/** Why one has been signed out, to be said at the next sign-in. */
+export type Ended = "byUser" | "tokenEnded";
+
+const KEPT = "mooring.token";
+const words = new BroadcastChannel("mooring");
+
+/** Undefined: nobody has signed in. The token is in memory, and nowhere else unless it was asked for. */
+export const session = signal<Session | undefined>(kept());
+export const ended = signal<Ended | undefined>(undefined);
+
+/** @param keep also in this tab's storage, so that a reload does not ask again. */
+export function signIn(token: string, { keep }: { readonly keep: boolean }): void {
+  if (keep) sessionStorage.setItem(KEPT, token);
+  else sessionStorage.removeItem(KEPT);
+  ended.value = undefined;
+  session.value = { token };
+}
+
+/** Goes on with another token, as after a reset. */
+export function changeToken(token: string): void {
+  signIn(token, { keep: sessionStorage.getItem(KEPT) !== null });
+}
+
+/** While the token is being replaced, that the old one is refused says nothing. */
+let held = 0;
+
+/** @returns lets the session end again. */
+export function holdSession(): () => void {
+  held += 1;
+  return () => {
+    held -= 1;
+  };
+}
+
+/** Signs out here, and in every other tab that has the same token. */
+export function signOut(why: Ended): void {
+  const token = session.peek()?.token;
+  if (token === undefined || (held > 0 && why === "tokenEnded")) return;
+  leave(why);
+  words.postMessage({ token: fingerprint(token), why });
+}
+
+words.onmessage = ({ data }: MessageEvent<{ token: number; why: Ended }>) => {
+  const token = session.peek()?.token;
+  if (held > 0) return;
+  if (token !== undefined && fingerprint(token) === data.token) leave(data.why);
+};
+
+function leave(why: Ended): void {
+  sessionStorage.removeItem(KEPT);
+  ended.value = why;
+  session.value = undefined;
+}
+
+function kept(): Session | undefined {
+  const token = sessionStorage.getItem(KEPT);
+  return token === null ? undefined : { token };
+}
+
+/** Tells tokens apart without carrying them: 32 bits, FNV-1a. */
+function fingerprint(token: string): number {
+  let sum = 0x811c9dc5;
+  for (const char of token) sum = Math.imul(sum ^ (char.codePointAt(0) ?? 0), 0x01000193);
+  return sum >>> 0;
+}

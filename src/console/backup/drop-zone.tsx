@@ -1,0 +1,46 @@
+import { useSignal } from "@preact/signals";
+import { t } from "../i18n/language.ts";
+import { Icon } from "../part/icon.tsx";
+
+/** Takes one file: dropped, or chosen. */
+export function DropZone(props: {
+  /** Of the file that was taken. */
+  readonly name: string | undefined;
+  readonly onFile: (file: File) => void;
+}) {
+  const over = useSignal(false);
+  const take = (files: FileList | null | undefined): void => {
+    const file = files?.[0];
+    if (file !== undefined) props.onFile(file);
+  };
+  return (
+    <label
+      class={over.value ? "drop over" : "drop"}
+      onDragOver={(event) => {
+        event.preventDefault();
+        over.value = true;
+      }}
+      onDragLeave={() => {
+        over.value = false;
+      }}
+      onDrop={(event) => {
+        event.preventDefault();
+        over.value = false;
+        take(event.dataTransfer?.files);
+      }}
+    >
+      <Icon name="file" />
+      <span>{props.name ?? t("import.drop")}</span>
+      <input
+        type="file"
+        class="unseen"
+        accept=".json,application/json"
+        onChange={(event) => {
+          take(event.currentTarget.files);
+          // The same file can be chosen again.
+          event.currentTarget.value = "";
+        }}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,36 @@
+import type { ConfigItem } from "../../../gen/mooring/v1/driver_pb.js";
+
+/** Item name to value, as text. What is not given is absent. */
+export type Values = Readonly<Record<string, string>>;
+
+/**
+ * Whether an item matters: its `show_when` (`item=value|value`) holds, and so does that of the item
+ * which decides it.
+ */
+export function isShown(
+  item: ConfigItem,
+  items: ReadonlyMap<string, ConfigItem>,
+  values: Values,
+): boolean {
+  const passed = new Set<string>();
+  for (let now: ConfigItem | undefined = item; now !== undefined && now.showWhen !== ""; ) {
+    passed.add(now.name);
+    const [name = "", wanted = ""] = splitOnce(now.showWhen);
+    const other = items.get(name);
+    if (other === undefined || passed.has(name)) return true;
+    if (!wanted.split("|").includes(settled(other, values))) return false;
+    now = other;
+  }
+  return true;
+}
+
+/** What an item is: as it was given, or its default. */
+export function settled(item: ConfigItem, values: Values): string {
+  const given = values[item.name] ?? item.default;
+  return item.type === "bool" && given === "" ? "false" : given;
+}
+
+function splitOnce(text: string): [string, string] {
+  const at = text.indexOf("=");
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}

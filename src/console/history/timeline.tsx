@@ -1,0 +1,131 @@
+import { timestampFromDate, timestampMs } from "@bufbuild/protobuf/wkt";
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { Revision } from "../../../gen/mooring/v1/setting_pb.js";
+import { settingService } from "../api/client.ts";
+import { type Failure, failureOf } from "../api/failure.ts";
+import { settings } from "../api/live.ts";
+import { rememberRevisions } from "../api/revision.ts";
+import { day } from "../i18n/format.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "../part/button.tsx";
+import { dayOf, Filters } from "../part/filters.tsx";
+import { Empty, Failed, Skeleton } from "../part/state.tsx";
+import { go, href, place } from "../shell/location.ts";
+import { PageHead } from "../shell/page-head.tsx";
+import { RevisionItem } from "./revision-item.tsx";
+
+const PAGE = 50;
+const DOORS = ["connect", "grpc", "grpc-web", "rest", "file", "start", "cli"];
+
+/** Revisions, newest first, as the filters of the address say. New ones appear at the top. */
+export function Timeline({ title }: { readonly title: string }) {
+  const { query } = place.value;
+  const revisions = useSignal<readonly Revision[] | undefined>(undefined);
+  const next = useSignal("");
+  const oldest = useSignal(0n);
+  const failure = useSignal<Failure | undefined>(undefined);
+  const picked = useSignal<readonly bigint[]>([]);
+  const asked = requestOf(query);
+  const filters = JSON.stringify(Object.fromEntries(query));
+
+  const reads = useRef(0);
+  const read = async (pageToken: string): Promise<void> => {
+    reads.current += 1;
+    const turn = reads.current;
+    try {
+      const page = await settingService.listRevisions({ ...asked, pageSize: PAGE, pageToken });
+      // An answer to what was asked before must not come over a later one.
+      if (turn !== reads.current) return;
+      const kept = pageToken === "" ? [] : (revisions.peek() ?? []);
+      rememberRevisions(page.revisions);
+      revisions.value = [...kept, ...page.revisions];
+      next.value = page.nextPageToken;
+      oldest.value = page.oldestRevision;
+      failure.value = undefined;
+    } catch (thrown) {
+      if (turn === reads.current) failure.value = failureOf(thrown);
+    }
+  };
+  const newest = settings.value?.revision;
+  useEffect(() => void read(""), [filters, newest]);
+
+  const door = query.get("door") ?? "";
+  const shown = (revisions.value ?? []).filter((one) => door === "" || one.door === door);
+  const pick = (revision: bigint): void => {
+    const others = picked.value.filter((one) => one !== revision);
+    picked.value =
+      others.length < picked.value.length ? others : [...picked.value, revision].slice(-2);
+  };
+  const compare = (): void => {
+    const [one = 0n, other = newest ?? 0n] = picked.value;
+    const [from, to] = one < other ? [one, other] : [other, one];
+    go(href("history", { from: String(from), to: String(to) }));
+  };
+  return (
+    <>
+      <PageHead title={title}>
+        <Button disabled={picked.value.length === 0} onClick={compare}>
+          {t(picked.value.length === 1 ? "history.compareNow" : "history.compare")}
+        </Button>
+      </PageHead>
+      <Filters
+        fields={[
+          { name: "key", label: t("history.key"), options: keys() },
+          { name: "actor", label: t("history.actor") },
+          { name: "door", label: t("history.door"), choices: [t("history.anyDoor"), ...DOORS] },
+        ]}
+      />
+      {failure.value && <Failed failure={failure.value} retry={() => void read("")} />}
+      {revisions.value === undefined && !failure.value && <Skeleton />}
+      {revisions.value !== undefined && shown.length === 0 && next.value === "" && (
+        <Empty icon="history" title={t("history.none")} />
+      )}
+      {[...byDay(shown)].map(([name, list]) => (
+        <section key={name} class="sheet" aria-label={name}>
+          <h2 class="sheet-title">{name}</h2>
+          <ul>
+            {list.map((revision) => (
+              <RevisionItem
+                key={String(revision.revision)}
+                of={revision}
+                picked={picked.value.includes(revision.revision)}
+                pick={() => pick(revision.revision)}
+              />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {next.value !== "" && (
+        <p class="older">
+          <Button onClick={() => void read(next.value)}>{t("history.older")}</Button>
+        </p>
+      )}
+      {next.value === "" && oldest.value > 1n && (
+        <p class="older quiet small">{t("history.oldest", { revision: String(oldest.value) })}</p>
+      )}
+    </>
+  );
+}
+
+/** Days in the filters are those of the person who looks. */
+function requestOf(query: URLSearchParams) {
+  const since = dayOf(query.get("since"));
+  const until = dayOf(query.get("until"));
+  if (until) until.setDate(until.getDate() + 1);
+  return {
+    key: query.get("key") ?? "",
+    actor: query.get("actor") ?? "",
+    ...(since && { since: timestampFromDate(since) }),
+    ...(until && { until: timestampFromDate(until) }),
+  };
+}
+
+/** Keys that are offered to whoever types one. */
+function keys(): string[] {
+  return [...(settings.value?.byKey.keys() ?? [])].slice(0, 1_000);
+}
+
+function byDay(revisions: readonly Revision[]): Map<string, Revision[]> {
+  return Map.groupBy(revisions, ({ time }) => (time ? day(timestampMs(time)) : ""));
+}

@@ -1,0 +1,100 @@
+/** A sentence; where a number decides its form, one for each form of the language. */
+export type Message = string | { readonly one: string; readonly other: string };
+
+/** What the console says around its pages and on the first one, in English. `{name}` stands for a parameter. */
+export const en = {
+  "action.close": "Close",
+  "action.retry": "Try again",
+
+  "connection.live": "Live",
+  "connection.lost": "Not connected",
+  "connection.lostHint":
+    "It is tried again all the time. What you see may be old; what you type is kept.",
+  "connection.lostTitle": "The connection to Mooring is lost.",
+  "connection.refused": "Not allowed",
+  "connection.waiting": "Connecting",
+
+  "edits.conflicts": { one: "1 conflict", other: "{count} conflicts" },
+  "edits.count": { one: "1 edit", other: "{count} edits" },
+
+  "filter.custom": "Custom",
+  "filter.edited": "Edited",
+  "filter.managed": "Managed by a file",
+  "filter.public": "Public",
+  "filter.secret": "Secret",
+  "filter.set": "Not default",
+
+  "group.other": "Group {number}",
+
+  "history.none": "Nothing was changed.",
+  "history.pick": "Choose revision {revision} to compare",
+
+  "language.label": "Language",
+
+  "menu.more": "More",
+  "menu.pages": "Pages",
+  "menu.skip": "Skip to the page",
+
+  "overview.attention": "To look at",
+  "overview.deprecated": "has no effect any more and can be deleted.",
+  "overview.fine": "Nothing: everything is as it should be.",
+  "overview.newest": "What happened last",
+  "overview.ownEnds": "The token that you use ends {when}.",
+  "overview.ownToken": "Your token",
+  "overview.revision": "Revision",
+  "overview.site": { one: "1 setting differs there.", other: "{count} settings differ there." },
+  "overview.token": "of {principal} ends {when}",
+  "overview.tokens": { one: "1 token ends before long.", other: "{count} tokens end before long." },
+  "overview.waiting": { one: "1 edit is not saved yet", other: "{count} edits are not saved yet" },
+
+  "page.audit": "Audit",
+  "page.backup": "Backup",
+  "page.drivers": "Drivers",
+  "page.history": "History",
+  "page.overview": "Overview",
+  "page.review": "Review changes",
+  "page.settings": "Settings",
+  "page.sites": "Sites",
+  "page.tokens": "Tokens",
+
+  "palette.driver": "driver",
+  "palette.goals": "Goals",
+  "palette.label": "Go to a page, a setting or a driver",
+  "palette.none": "Nothing fits.",
+  "palette.open": "Go to …",
+
+  "row.by": "by {actor}",
+  "row.revision": "revision {revision}",
+
+  "session.signOut": "Sign out",
+  "session.whose": "You are signed in as",
+
+  "signIn.empty": "Type or paste a token.",
+  "signIn.enter": "Sign in",
+  "signIn.help":
+    "The first start of Mooring shows the admin token; “mooring token show” shows it again.",
+  "signIn.keep": "Keep it until this tab is closed",
+  "signIn.noToken": "A token has letters, digits and signs only, and no spaces.",
+  "signIn.title": "Sign in",
+  "signIn.token": "Token",
+  "signIn.tokenEnded": "Your token is not accepted any more, so you were signed out.",
+
+  "state.denied": "Your token does not allow this.",
+  "state.failed": "This did not work.",
+  "state.loading": "Loading",
+  "state.needs": "This page needs the scope",
+  "state.noPage": "There is no such page.",
+  "state.offline": "Mooring does not answer.",
+  "state.or": "or",
+  "state.request": "Request",
+
+  "theme.auto": "Theme: as the system has it",
+  "theme.dark": "Theme: dark",
+  "theme.light": "Theme: light",
+
+  "toast.changed": "{actor} has changed {keys}.",
+  "toast.more": { one: "1 more", other: "{count} more" },
+  "toast.show": "Show",
+
+  "token.ends": "ends {when}",
+} as const satisfies Readonly<Record<string, Message>>;

@@ -1,0 +1,91 @@
+import { signal } from "@preact/signals";
+import { en } from "./en.ts";
+import type { MessageKey, Messages } from "./messages.ts";
+
+export type Language = "en" | "zh-CN";
+
+/** Each language by its own name. */
+export const languages: Readonly<Record<Language, string>> = { en: "English", "zh-CN": "中文" };
+
+export type Parameters = Readonly<Record<string, string | number | bigint>>;
+
+const CHOSEN = "mooring.language";
+/** Complete when a page is there that needs all of them. */
+const english = { ...en } as Messages;
+const messages = signal<Messages>(english);
+
+export const language = signal<Language>("en");
+
+/** The one that was chosen here before, or else the browser's. */
+export function preferredLanguage(): Language {
+  const chosen = localStorage.getItem(CHOSEN) ?? navigator.language;
+  return chosen.toLowerCase().startsWith("zh") ? "zh-CN" : "en";
+}
+
+/**
+ * Changes the language of everything: of calls and numbers at once, of words when they are here.
+ * English is, any other is loaded; where that fails, everything is English.
+ */
+export async function speak(wanted: Language): Promise<void> {
+  language.value = wanted;
+  document.documentElement.lang = wanted;
+  const words =
+    wanted === "en" ? english : await import("./zh-cn.ts").then(wordsOf, () => undefined);
+  // Another was chosen meanwhile.
+  if (language.peek() !== wanted) return;
+  if (words === undefined) return speak("en");
+  messages.value = words;
+}
+
+function wordsOf({ zhCn }: typeof import("./zh-cn.ts")): Messages {
+  return zhCn;
+}
+
+/** Adds words in English, which came with a page. */
+export function learn(words: Partial<Messages>): void {
+  Object.assign(english, words);
+}
+
+/** As speak, and for the next visit too. */
+export async function chooseLanguage(wanted: Language): Promise<void> {
+  localStorage.setItem(CHOSEN, wanted);
+  await speak(wanted);
+}
+
+/**
+ * Makes something for the language of the page, once for each language: what Intl makes is costly.
+ *
+ * @returns the one of the language at the time of the call.
+ */
+export function perLanguage<T>(make: (language: Language) => T): () => T {
+  const made = new Map<Language, T>();
+  return () => {
+    const now = language.value;
+    const known = made.get(now) ?? make(now);
+    made.set(now, known);
+    return known;
+  };
+}
+
+const plurals = perLanguage((spoken) => new Intl.PluralRules(spoken));
+const numbers = perLanguage((spoken) => new Intl.NumberFormat(spoken));
+
+/** A number as the language writes it. */
+export function number(value: number | bigint): string {
+  return numbers().format(value);
+}
+
+/** A sentence in the language of the page; `{name}` in it stands for a parameter. */
+export function t(key: MessageKey, parameters: Parameters = {}): string {
+  const message = messages.value[key];
+  const form = typeof message === "string" ? message : message[formOf(parameters["count"])];
+  return form.replace(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = parameters[name];
+    if (value === undefined) return whole;
+    return typeof value === "string" ? value : number(value);
+  });
+}
+
+function formOf(count: string | number | bigint | undefined): "one" | "other" {
+  return plurals().select(Number(count ?? 0)) === "one" ? "one" : "other";
+}

@@ -1,0 +1,130 @@
+import type { ComponentChildren } from "preact";
+import type { Token } from "../../../gen/mooring/v1/access_pb.js";
+import type { Site } from "../../../gen/mooring/v1/site_pb.js";
+import { connection, settings } from "../api/live.ts";
+import { accessService, may, rights } from "../api/rights.ts";
+import { endOf } from "../api/token.ts";
+import { t } from "../i18n/language.ts";
+import { Around } from "../part/around.tsx";
+import { Icon } from "../part/icon.tsx";
+import { useCall } from "../part/use-call.ts";
+import { When } from "../part/when.tsx";
+import { conflicts, edits } from "../settings/edit.ts";
+import { href } from "../shell/location.ts";
+
+/** One's own token is said to end so long before, in milliseconds. */
+const SOON = 14 * 86_400_000;
+
+/** What somebody should look at, as far as the token lets one see it; nothing, most of the time. */
+export function Attention() {
+  const all = [...(settings.value?.byKey.values() ?? [])];
+  const old = all.filter(({ flag }) => flag === 3);
+  const waiting = edits.value.size;
+  const contested = conflicts.value.length;
+  const live = connection.value === "live";
+  const { data: sites = [] } = useCall(sitesToLookAt, [live]);
+  const { data: tokens = [] } = useCall(tokensThatEnd, [live]);
+  const { data: status } = useCall(statusToLookAt, [live]);
+  const { problems = [], endingTokens = 0 } = status ?? {};
+  const own = rights.value?.end;
+  const ownEnds = own !== undefined && own < Date.now() + SOON;
+  const lines = [old, sites, tokens, problems].reduce((sum, { length }) => sum + length, 0);
+  const count = lines + waiting + endingTokens + (ownEnds ? 1 : 0);
+  const sees = may("settings:read") || may("sites:read") || may("tokens:manage");
+  // Who sees nothing can't say that nothing is wrong.
+  if (count === 0 && !sees) return null;
+  return (
+    <section class="sheet" aria-labelledby="attention">
+      <h2 class="sheet-title" id="attention">
+        {t("overview.attention")}
+      </h2>
+      <ul class="lines">
+        {count === 0 && (
+          <Line icon="done">
+            <span class="quiet">{t("overview.fine")}</span>
+          </Line>
+        )}
+        {waiting > 0 && (
+          <Line icon="warning">
+            <a href={href("review")}>{t("overview.waiting", { count: waiting })}</a>
+            {contested > 0 && ` · ${t("edits.conflicts", { count: contested })}`}
+          </Line>
+        )}
+        {ownEnds && (
+          <Line icon="warning">
+            <Around text={t("overview.ownEnds")}>
+              <When time={own} ahead />
+            </Around>
+          </Line>
+        )}
+        {problems.map(({ name, problem }) => (
+          <Line key={name} icon="warning">
+            <code>{name}</code>: {problem}
+          </Line>
+        ))}
+        {endingTokens > 0 && (
+          <Line icon="warning">{t("overview.tokens", { count: endingTokens })}</Line>
+        )}
+        {tokens.map((token) => (
+          <Line key={token.id} icon="warning">
+            <a href={href("tokens", { q: token.id })}>{token.comment || token.id}</a>{" "}
+            <Around text={t("overview.token", { principal: token.principal })}>
+              <When time={endOf(token) ?? 0} ahead />
+            </Around>
+          </Line>
+        ))}
+        {sites.map(({ name, status }) => (
+          <Line key={name} icon="warning">
+            <a href={href("sites", { name })}>{name}</a>{" "}
+            {status?.error || t("overview.site", { count: status?.drift.length ?? 0 })}
+          </Line>
+        ))}
+        {old.map(({ key }) => (
+          <Line key={key} icon="warning">
+            <a href={href("settings", { key })}>
+              <code>{key}</code>
+            </a>{" "}
+            {t("overview.deprecated")}
+          </Line>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Sites that are not as they should be. Their part of the contract comes after the page. */
+async function sitesToLookAt(signal: AbortSignal): Promise<readonly Site[]> {
+  if (!may("sites:read")) return [];
+  const { siteService } = await import("../api/sites.ts");
+  const { sites } = await siteService.listSites({}, { signal });
+  return sites.filter(({ status }) =>
+    ["differs", "failing", "stopped", "behind"].includes(status?.health ?? ""),
+  );
+}
+
+/** Tokens that end soon and have no successor. */
+async function tokensThatEnd(signal: AbortSignal): Promise<readonly Token[]> {
+  if (!may("tokens:manage")) return [];
+  const { tokens } = await accessService.listTokens({ active: true }, { signal });
+  return tokens.filter(({ endsSoon }) => endsSoon);
+}
+
+/** What is wrong with the service itself, and how many tokens end soon that one may not see. */
+async function statusToLookAt(signal: AbortSignal) {
+  if (!may("settings:read")) return { problems: [], endingTokens: 0 };
+  const { statusService } = await import("../api/status.ts");
+  const { checks, endingTokenCount } = await statusService.getStatus({}, { signal });
+  return {
+    problems: checks.filter(({ problem }) => problem !== ""),
+    endingTokens: may("tokens:manage") ? 0 : endingTokenCount,
+  };
+}
+
+function Line(props: { readonly icon: "done" | "warning"; readonly children: ComponentChildren }) {
+  return (
+    <li class={props.icon}>
+      <Icon name={props.icon} />
+      <span>{props.children}</span>
+    </li>
+  );
+}

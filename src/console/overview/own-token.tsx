@@ -1,0 +1,32 @@
+import { rights } from "../api/rights.ts";
+import { t } from "../i18n/language.ts";
+import { Around } from "../part/around.tsx";
+import { When } from "../part/when.tsx";
+
+/** Who one is here, and what the token that one has signed in with may do. */
+export function OwnToken() {
+  if (rights.value === undefined) return null;
+  const { principal, tokenId, needs, limits, end } = rights.value;
+  return (
+    <section class="sheet block" aria-labelledby="own-token">
+      <h2 id="own-token">{t("overview.ownToken")}</h2>
+      <p>
+        <strong>{principal}</strong> <code class="quiet small">{tokenId}</code>
+      </p>
+      <p class="scopes">
+        {[...needs, ...limits].map((one) => (
+          <code key={one} class="badge">
+            {one}
+          </code>
+        ))}
+      </p>
+      {end !== undefined && (
+        <p class="quiet">
+          <Around text={t("token.ends")}>
+            <When time={end} ahead />
+          </Around>
+        </p>
+      )}
+    </section>
+  );
+}

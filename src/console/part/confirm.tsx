@@ -1,0 +1,48 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { failureOf } from "../api/failure.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "./button.tsx";
+import { Dialog } from "./dialog.tsx";
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What is lost. */
+  readonly children: ComponentChildren;
+  /** What the button that does it says. */
+  readonly deed: string;
+  /** Does it. Where it fails the dialog stays, and says why. */
+  readonly onDeed: () => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Asks before something that can't be undone. */
+export function Confirm({ title, children, deed, onDeed, onClose }: ConfirmProps) {
+  const wrong = useSignal("");
+  const busy = useSignal(false);
+  const act = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      await onDeed();
+      onClose();
+    } catch (thrown) {
+      wrong.value = failureOf(thrown).message || t("state.offline");
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p>{children}</p>
+      <p class="wrong" role="alert">
+        {wrong}
+      </p>
+      <div class="actions">
+        <Button onClick={onClose}>{t("action.cancel")}</Button>
+        <Button kind="danger" disabled={busy.value} onClick={() => void act()}>
+          {deed}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

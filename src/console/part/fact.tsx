@@ -1,0 +1,13 @@
+import type { ComponentChildren } from "preact";
+
+/** One of a list of facts; nothing where it is empty. */
+export function Fact(props: { readonly name: string; readonly children: ComponentChildren }) {
+  const { name, children } = props;
+  if (children === "" || children === undefined) return null;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+import { useId } from "preact/hooks";
+import "./field.css";
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint: string;
+  /** What is wrong with the value. */
+  readonly wrong: string | undefined;
+  readonly value: string;
+  /** What one may want to choose. */
+  readonly options?: readonly string[];
+  /** It has several lines. */
+  readonly lines?: boolean;
+  readonly onChange: (text: string) => void;
+}
+
+/** A text that one types, with its name above it, and below what it is for and what is wrong. */
+export function Field({ label, hint, wrong, value, options, lines, onChange }: FieldProps) {
+  const id = useId();
+  const common = {
+    id,
+    class: "input mono short",
+    autocomplete: "off",
+    spellcheck: false,
+    value,
+    "aria-describedby": `${id}-hint ${id}-wrong`,
+    "aria-invalid": wrong !== undefined,
+    onInput: (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value),
+  } as const;
+  return (
+    <div>
+      <label class="label" for={id}>
+        {label}
+      </label>
+      {lines ? <textarea {...common} rows={2} /> : <input {...common} list={`${id}-options`} />}
+      {options && (
+        <datalist id={`${id}-options`}>
+          {options.map((option) => (
+            <option key={option} value={option} />
+          ))}
+        </datalist>
+      )}
+      <p class="quiet small" id={`${id}-hint`}>
+        {hint}
+      </p>
+      <p class="wrong" id={`${id}-wrong`} role="alert">
+        {wrong}
+      </p>
+    </div>
+  );
+}

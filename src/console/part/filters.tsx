@@ -1,0 +1,82 @@
+import { t } from "../i18n/language.ts";
+import { place, refine } from "../shell/location.ts";
+import { Button } from "./button.tsx";
+import "./field.css";
+import "./filters.css";
+
+/** One thing that a timeline is narrowed by. */
+export interface FilterField {
+  /** Of the member of the address. */
+  readonly name: string;
+  readonly label: string;
+  /** What one may want to type. */
+  readonly options?: readonly string[];
+  /** All that one can choose; the first word stands for any of them. */
+  readonly choices?: readonly [any: string, ...choices: string[]];
+}
+
+/** What a timeline is narrowed to, days besides; it stands in the address. */
+export function Filters(props: {
+  readonly fields: readonly FilterField[];
+  /** Members of the address that have no field here, and are cleared as well. */
+  readonly also?: readonly string[];
+}) {
+  const { query } = place.value;
+  const names = [...props.fields.map(({ name }) => name), "since", "until", ...(props.also ?? [])];
+  const common = (name: string, label: string) => ({
+    class: "input",
+    value: query.get(name) ?? "",
+    "aria-label": label,
+    onChange: (event: { currentTarget: { value: string } }) =>
+      refine({ [name]: event.currentTarget.value }),
+  });
+  return (
+    <search class="timeline-filters">
+      {props.fields.map(({ name, label, options, choices }) =>
+        choices ? (
+          <select key={name} {...common(name, label)}>
+            {choices.map((choice, at) => (
+              <option key={choice} value={at === 0 ? "" : choice}>
+                {choice}
+              </option>
+            ))}
+          </select>
+        ) : (
+          <span key={name} class="typed">
+            <input
+              {...common(name, label)}
+              type="search"
+              list={options && `filter-${name}`}
+              placeholder={label}
+              spellcheck={false}
+            />
+            {options && (
+              <datalist id={`filter-${name}`}>
+                {options.map((option) => (
+                  <option key={option} value={option} />
+                ))}
+              </datalist>
+            )}
+          </span>
+        ),
+      )}
+      <input {...common("since", t("history.since"))} type="date" />
+      <span aria-hidden="true">–</span>
+      <input {...common("until", t("history.until"))} type="date" />
+      {names.some((name) => query.has(name)) && (
+        <Button
+          kind="bare"
+          onClick={() => refine(Object.fromEntries(names.map((name) => [name, undefined])))}
+        >
+          {t("history.clear")}
+        </Button>
+      )}
+    </search>
+  );
+}
+
+/** A day of the address, at its beginning; undefined: it is none. */
+export function dayOf(text: string | null): Date | undefined {
+  const date = new Date(`${text}T00:00`);
+  return Number.isNaN(date.getTime()) ? undefined : date;
+}

@@ -1,0 +1,95 @@
+import { type ComponentChildren, Fragment } from "preact";
+import type { Failure } from "../api/failure.ts";
+import type { Need } from "../api/rights.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "./button.tsx";
+import { Icon, type IconName } from "./icon.tsx";
+import "./state.css";
+
+/** Rows in the place of what is still on its way. */
+export function Skeleton({ rows = 6 }: { readonly rows?: number }) {
+  return (
+    <div class="skeleton" role="status">
+      <span class="unseen">{t("state.loading")}</span>
+      {Array.from({ length: rows }, (_, index) => (
+        <div key={index} class="bone" />
+      ))}
+    </div>
+  );
+}
+
+/** Nothing to show, and what to do about it. */
+export function Empty(props: {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}) {
+  return (
+    <div class="state-box">
+      <Icon name={props.icon} />
+      <p>
+        <strong>{props.title}</strong>
+      </p>
+      {props.children}
+    </div>
+  );
+}
+
+/** Why there is nothing to show. */
+export function Failed({
+  failure,
+  retry,
+}: {
+  readonly failure: Failure;
+  readonly retry?: () => void;
+}) {
+  const { kind, message, requestId } = failure;
+  const title = { denied: t("state.denied"), offline: t("state.offline") }[String(kind)];
+  return (
+    <div class="state-box" role="alert">
+      <Icon name={kind === "denied" ? "lock" : "warning"} />
+      <p>
+        <strong>{title ?? t("state.failed")}</strong>
+      </p>
+      {message !== "" && <p class="quiet">{message}</p>}
+      {requestId !== "" && kind === "other" && (
+        <p class="quiet small">
+          {t("state.request")} <code>{requestId}</code>
+        </p>
+      )}
+      {retry && kind !== "denied" && kind !== "gone" && (
+        <Button onClick={retry}>{t("action.retry")}</Button>
+      )}
+    </div>
+  );
+}
+
+/** What the token does not allow, with the scopes of which one would. */
+export function NoRight({ needs }: { readonly needs: readonly Need[] }) {
+  return (
+    <Empty icon="lock" title={t("state.denied")}>
+      <p class="quiet">
+        {t("state.needs")}{" "}
+        {needs.map((need, index) => (
+          <Fragment key={need}>
+            {index > 0 && ` ${t("state.or")} `}
+            <code>{need}</code>
+          </Fragment>
+        ))}
+      </p>
+    </Empty>
+  );
+}
+
+/** A refusal above what it is about. */
+export function Notice(props: {
+  readonly kind: "warning" | "wrong" | "good";
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <div class={`notice ${props.kind}`} role={props.kind === "good" ? "status" : "alert"}>
+      <Icon name={props.kind === "good" ? "done" : "warning"} />
+      <div>{props.children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,159 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+import { settingService } from "../api/client.ts";
+import { failureOf } from "../api/failure.ts";
+import { asOwn, settings } from "../api/live.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "../part/button.tsx";
+import { Notice } from "../part/state.tsx";
+
+/** Connects aria2 and qBittorrent: each is asked whether it answers before anything is stored. */
+export function Downloaders() {
+  return (
+    <section class="sheet downloaders" aria-label={t("downloader.title")}>
+      {isThere("aria2_uri", "aria2_secret") && <Aria2 />}
+      {isThere("qbittorrent_url", "qbittorrent_seedtime") && <Qbittorrent />}
+    </section>
+  );
+}
+
+function Aria2() {
+  const uri = useSignal(known("aria2_uri"));
+  const secret = useSignal("");
+  const connect = async (): Promise<string> => {
+    const request = { uri: uri.value.trim(), secret: secret.value };
+    const { version } = await asOwn(settingService.setAria2(request));
+    secret.value = "";
+    return t("downloader.answers", { name: "aria2", version });
+  };
+  return (
+    <Downloader name="aria2" connect={connect}>
+      <Field
+        label={t("downloader.address")}
+        value={uri.value}
+        onChange={(text) => {
+          uri.value = text;
+        }}
+      />
+      <Field
+        label={t("downloader.secret")}
+        value={secret.value}
+        secret
+        onChange={(text) => {
+          secret.value = text;
+        }}
+      />
+    </Downloader>
+  );
+}
+
+function Qbittorrent() {
+  const url = useSignal("");
+  const minutes = useSignal(known("qbittorrent_seedtime"));
+  const connect = async (): Promise<string> => {
+    const seedtime = Number(minutes.value);
+    const request = { url: url.value.trim(), seedtime };
+    const { version } = await asOwn(settingService.setQbittorrent(request));
+    url.value = "";
+    return t("downloader.answers", { name: "qBittorrent", version });
+  };
+  return (
+    <Downloader name="qBittorrent" connect={connect}>
+      <Field
+        label={t("downloader.addressWithName")}
+        value={url.value}
+        secret
+        onChange={(text) => {
+          url.value = text;
+        }}
+      />
+      <Field
+        label={t("downloader.seedtime")}
+        value={minutes.value}
+        onChange={(text) => {
+          minutes.value = text.replace(/\D/g, "");
+        }}
+      />
+    </Downloader>
+  );
+}
+
+function Downloader(props: {
+  readonly name: string;
+  /** @returns what to say of it. */
+  readonly connect: () => Promise<string>;
+  readonly children: ComponentChildren;
+}) {
+  const said = useSignal<{ readonly good: boolean; readonly text: string } | undefined>(undefined);
+  const busy = useSignal(false);
+  const connect = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      said.value = { good: true, text: await props.connect() };
+    } catch (thrown) {
+      said.value = { good: false, text: failureOf(thrown).message || t("state.offline") };
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <details>
+      <summary>{t("downloader.connect", { name: props.name })}</summary>
+      <form
+        class="block-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy.value) void connect();
+        }}
+      >
+        {props.children}
+        {said.value && <Notice kind={said.value.good ? "good" : "wrong"}>{said.value.text}</Notice>}
+        <div>
+          <Button type="submit" disabled={busy.value}>
+            {t("downloader.test")}
+          </Button>
+        </div>
+      </form>
+    </details>
+  );
+}
+
+function Field(props: {
+  readonly label: string;
+  readonly value: string;
+  readonly secret?: boolean;
+  readonly onChange: (text: string) => void;
+}) {
+  const id = useId();
+  const common = {
+    id,
+    class: "input mono short",
+    spellcheck: false,
+    value: props.value,
+    onInput: (event: { currentTarget: HTMLInputElement }) =>
+      props.onChange(event.currentTarget.value),
+  } as const;
+  return (
+    <div>
+      <label class="label" for={id}>
+        {props.label}
+      </label>
+      {props.secret ? (
+        <input {...common} type="password" autocomplete="new-password" />
+      ) : (
+        <input {...common} autocomplete="off" />
+      )}
+    </div>
+  );
+}
+
+/** Whether the token may change all of these: it may be limited to others. */
+function isThere(...keys: readonly string[]): boolean {
+  return keys.every((key) => settings.value?.byKey.has(key));
+}
+
+/** A setting's value as the page knows it. */
+function known(key: string): string {
+  return settings.peek()?.byKey.get(key)?.value ?? "";
+}

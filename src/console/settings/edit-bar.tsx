@@ -1,0 +1,26 @@
+import { t } from "../i18n/language.ts";
+import { Button } from "../part/button.tsx";
+import { go, href } from "../shell/location.ts";
+import { conflicts, discard, edits, violations } from "./edit.ts";
+import "./edit-bar.css";
+
+/** How many edits wait, and what to do with them. */
+export function EditBar() {
+  const count = edits.value.size;
+  if (count === 0) return null;
+  const wrong = violations.value.size;
+  const others = conflicts.value.length;
+  return (
+    <section class="edit-bar" aria-label={t("edits.title")}>
+      <p role="status">
+        <strong>{t("edits.count", { count })}</strong>
+        {wrong > 0 && <span class="refused"> · {t("edits.wrong", { count: wrong })}</span>}
+        {others > 0 && <span class="contested"> · {t("edits.conflicts", { count: others })}</span>}
+      </p>
+      <Button onClick={() => discard([...edits.peek().keys()])}>{t("edits.discard")}</Button>
+      <Button kind="main" onClick={() => go(href("review"))}>
+        {t("edits.review")}
+      </Button>
+    </section>
+  );
+}

@@ -1,0 +1,90 @@
+import { batch, computed, signal } from "@preact/signals";
+import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
+import { settings } from "../api/live.ts";
+
+/** A value that is not saved yet. */
+export interface Edit {
+  /** The setting as it was when one began. */
+  readonly base: Setting;
+  readonly mine: string;
+}
+
+/** Somebody was faster: what the setting was, what it is now, and what one wants. */
+export interface Conflict {
+  readonly key: string;
+  readonly edit: Edit;
+  /** Undefined: it is gone. */
+  readonly theirs: Setting | undefined;
+}
+
+/** By key. They outlive pages, lost connections and changes of others, until they are saved. */
+export const edits = signal<ReadonlyMap<string, Edit>>(new Map());
+
+/** What the service has against an edit, by key. */
+export const violations = signal<ReadonlyMap<string, string>>(new Map());
+
+/** Edits of what somebody else has changed meanwhile, to another value than one wants. */
+export const conflicts = computed<readonly Conflict[]>(() => {
+  const live = settings.value;
+  if (live === undefined) return [];
+  return [...edits.value]
+    .map(([key, edit]) => ({ key, edit, theirs: live.byKey.get(key) }))
+    .filter(({ edit, theirs }) => isConflict(edit, theirs));
+});
+
+/** Changes the value that one wants. One that is as it was is no edit. */
+export function edit(setting: Setting, mine: string): void {
+  const known = edits.peek().get(setting.key);
+  const base = known?.base ?? setting;
+  const same = !setting.secret && mine === base.value;
+  batch(() => {
+    forget(violations, [setting.key]);
+    // A conflict is decided, not typed away.
+    if (same && !isConflict({ base, mine }, setting)) forget(edits, [setting.key]);
+    else edits.value = new Map(edits.peek()).set(setting.key, { base, mine });
+  });
+}
+
+/** Leaves settings as they are. */
+export function discard(keys: readonly string[]): void {
+  batch(() => {
+    forget(edits, keys);
+    forget(violations, keys);
+  });
+}
+
+/** Decides a conflict: one's own value is to replace what somebody else has made of it. */
+export function keepMine({ key, edit, theirs }: Conflict, mine: string = edit.mine): void {
+  const base = theirs ?? { ...edit.base, value: "", revision: 0n };
+  if (theirs !== undefined && !theirs.secret && mine === theirs.value) discard([key]);
+  else edits.value = new Map(edits.peek()).set(key, { base, mine });
+}
+
+function isConflict({ base, mine }: Edit, theirs: Setting | undefined): boolean {
+  if (theirs === undefined) return base.revision !== 0n;
+  if (theirs.revision === base.revision) return false;
+  return theirs.secret || (theirs.value !== base.value && theirs.value !== mine);
+}
+
+/** Lets go of edits that came true by another's hand, and follows those that changed back. */
+export function followEdits(): void {
+  settings.subscribe((live) => {
+    if (live === undefined) return;
+    for (const [key, { base, mine }] of edits.peek()) {
+      const now = live.byKey.get(key);
+      if (now === undefined || now.revision === base.revision || now.secret) continue;
+      if (now.value === mine) discard([key]);
+      else if (now.value === base.value)
+        edits.value = new Map(edits.peek()).set(key, { base: now, mine });
+    }
+  });
+}
+
+function forget<V>(
+  from: { value: ReadonlyMap<string, V>; peek(): ReadonlyMap<string, V> },
+  keys: readonly string[],
+): void {
+  const rest = new Map(from.peek());
+  for (const key of keys) rest.delete(key);
+  if (rest.size !== from.peek().size) from.value = rest;
+}

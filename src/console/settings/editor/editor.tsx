@@ -1,0 +1,47 @@
+import type { JSX } from "preact";
+import type { Setting } from "../../../../gen/mooring/v1/setting_pb.js";
+import { Choice } from "./choice.tsx";
+import { Colour } from "./colour.tsx";
+import { Json } from "./json.tsx";
+import { List } from "./list.tsx";
+import { NumberField } from "./number.tsx";
+import type { EditorProps } from "./props.ts";
+import { Secret } from "./secret.tsx";
+import { Switch } from "./switch.tsx";
+import { Line, Text } from "./text.tsx";
+import "../../part/field.css";
+import "./editor.css";
+
+type Editor = (props: EditorProps) => JSX.Element;
+
+const BY_FORMAT: Readonly<Record<string, Editor>> = {
+  buckets: Json,
+  color: Colour,
+  json_object: Json,
+  link_lines: Text,
+  list: List,
+  path_lines: Text,
+  port_map: Text,
+  previews: Json,
+  re2_lines: Text,
+  regex_lines: Text,
+  string_map: Json,
+};
+
+const BY_TYPE: Readonly<Record<string, Editor>> = {
+  bool: Switch,
+  number: NumberField,
+  select: Choice,
+  text: Text,
+};
+
+/** The editor that fits a setting: by its format, else by its type. */
+export function editorOf({ secret, format, type }: Setting): Editor {
+  if (secret) return Secret;
+  return BY_FORMAT[format] ?? BY_TYPE[type] ?? Line;
+}
+
+/** Whether an editor holds lines, and so is as wide as there is room. */
+export function isWide(setting: Setting): boolean {
+  return [Json, List, Text].includes(editorOf(setting));
+}

@@ -1,0 +1,29 @@
+import type { Setting } from "../../../../gen/mooring/v1/setting_pb.js";
+
+/** What every editor takes. It shows `value` and tells each change of it; nothing is its own. */
+export interface EditorProps {
+  readonly setting: Setting;
+  readonly value: string;
+  /** Of the element that the label is for. */
+  readonly id: string;
+  /** Ids of what describes it: help, violation. */
+  readonly describedBy: string;
+  readonly invalid: boolean;
+  /** Managed by a file, read-only, or not for this token: it can be read and copied. */
+  readonly fixed: boolean;
+  /** Whether a secret may be shown. */
+  readonly revealable: boolean;
+  readonly onChange: (value: string) => void;
+}
+
+/** What all elements of editors have in common. */
+export function common({ id, describedBy, invalid, fixed }: EditorProps) {
+  return {
+    id,
+    "aria-describedby": describedBy,
+    "aria-invalid": invalid,
+    readOnly: fixed,
+    autocomplete: "off",
+    spellcheck: false,
+  } as const;
+}

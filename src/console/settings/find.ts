@@ -1,0 +1,67 @@
+import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
+import { aboutOf, isCustom, labelOf } from "./label.ts";
+
+/** Marks that settings are filtered by. */
+export const marks = ["edited", "set", "secret", "managed", "public", "custom"] as const;
+export type Mark = (typeof marks)[number];
+
+/** What is looked for. */
+export interface Search {
+  readonly text: string;
+  /** Undefined: all groups. */
+  readonly group: number | undefined;
+  readonly marks: readonly Mark[];
+  /** Keys with edits. */
+  readonly edited: { has(key: string): boolean };
+}
+
+/** What is searched in, made once for each state of a setting. */
+const haystacks = new WeakMap<Setting, string>();
+
+/** The settings with every word of the text in key, label, help or value. Values of secrets are not. */
+export function find(among: Iterable<Setting>, { text, group, marks, edited }: Search): Setting[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const found: Setting[] = [];
+  for (const setting of among) {
+    if (group !== undefined && setting.group !== group) continue;
+    if (!marks.every((mark) => has(setting, mark, edited))) continue;
+    const haystack = words.length === 0 ? "" : haystackOf(setting);
+    if (words.every((word) => haystack.includes(word))) found.push(setting);
+  }
+  return found;
+}
+
+export function has(setting: Setting, mark: Mark, edited: Search["edited"]): boolean {
+  switch (mark) {
+    case "edited":
+      return edited.has(setting.key);
+    case "set":
+      return setting.value !== setting.default;
+    case "secret":
+      return setting.secret;
+    case "managed":
+      return setting.managed;
+    case "public":
+      return isPublic(setting);
+    case "custom":
+      return isCustom(setting);
+  }
+}
+
+/** Whether anybody may read it (docs/rest-contract.md, section 2.4: flags 0 and 2). */
+export function isPublic({ flag }: Setting): boolean {
+  return flag === 0 || flag === 2;
+}
+
+/** Values beyond this are searched at their beginning only, in characters. */
+const SEARCHED = 2_000;
+
+function haystackOf(setting: Setting): string {
+  const known = haystacks.get(setting);
+  if (known !== undefined) return known;
+  const { key, value, secret } = setting;
+  const parts = [key, labelOf(setting), aboutOf(setting), secret ? "" : value.slice(0, SEARCHED)];
+  const haystack = parts.join("\n").toLowerCase();
+  haystacks.set(setting, haystack);
+  return haystack;
+}

@@ -1,0 +1,28 @@
+import { useEffect } from "preact/hooks";
+import { learnMaker, makers } from "../api/revision.ts";
+import { may } from "../api/rights.ts";
+import { t } from "../i18n/language.ts";
+import { Around } from "../part/around.tsx";
+import { When } from "../part/when.tsx";
+import { href } from "../shell/location.ts";
+
+/** Who changed a setting last, and when; with a way to its history. */
+export function LastChange({ of, revision }: { readonly of: string; readonly revision: bigint }) {
+  useEffect(() => void learnMaker(revision), [revision]);
+  const maker = makers.value.get(revision);
+  const nth = t("row.revision", { revision: String(revision) });
+  if (!may("history:read")) return <span class="quiet">{nth}</span>;
+  return (
+    <a class="quiet" href={href("history", { key: of })}>
+      {maker && (
+        <>
+          <Around text={t("row.changed", { actor: maker.actor })}>
+            <When time={maker.time} />
+          </Around>
+          {" · "}
+        </>
+      )}
+      {nth}
+    </a>
+  );
+}

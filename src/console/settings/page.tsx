@@ -1,0 +1,192 @@
+import "../i18n/later.ts";
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { connection, type Settings, settings, trouble } from "../api/live.ts";
+import { may, rights } from "../api/rights.ts";
+import { number, t } from "../i18n/language.ts";
+import { Button } from "../part/button.tsx";
+import { SearchField } from "../part/search-field.tsx";
+import { Empty, Failed, Skeleton } from "../part/state.tsx";
+import { place, refine } from "../shell/location.ts";
+import { PageHead } from "../shell/page-head.tsx";
+import { Downloaders } from "./downloaders.tsx";
+import { edits } from "./edit.ts";
+import { EditBar } from "./edit-bar.tsx";
+import { marks as allMarks, find, has, type Mark } from "./find.ts";
+import { groupName, groupOrder } from "./label.ts";
+import { NewSetting } from "./new-setting.tsx";
+import { Row } from "./row.tsx";
+import { useScrolledCount } from "./scrolled.ts";
+import "./page.css";
+
+/** The group of offline downloads (contract, section 2.4). */
+const OFFLINE = 5;
+
+/** All settings: groups, one search over everything, and the edits that wait to be reviewed. */
+export default function SettingsPage() {
+  const known = settings.value;
+  return (
+    <>
+      {known === undefined ? (
+        <>
+          <PageHead title={t("page.settings")} />
+          {connection.value === "refused" && trouble.value ? (
+            <Failed failure={trouble.value} />
+          ) : (
+            <Skeleton rows={8} />
+          )}
+        </>
+      ) : (
+        <SettingList known={known} />
+      )}
+      <EditBar />
+    </>
+  );
+}
+
+function SettingList({ known }: { readonly known: Settings }) {
+  const { query } = place.value;
+  // Once for each state of the settings, and not at every key press.
+  const all = useMemo(() => [...known.byKey.values()], [known]);
+  const groups = useMemo(
+    () =>
+      [...new Set(all.map(({ group }) => group))].sort(
+        (one, other) => groupOrder(one) - groupOrder(other),
+      ),
+    [all],
+  );
+  const text = query.get("q") ?? "";
+  const group = groupOf(query.get("group"), groups);
+  const chosen = allMarks.filter((mark) => query.get("marks")?.split(",").includes(mark));
+  const focus = query.get("key");
+  const everywhere = text !== "" || chosen.length > 0 || focus !== null;
+  const search = {
+    text,
+    marks: chosen,
+    edited: chosen.includes("edited") ? edits.value : edits.peek(),
+  };
+  const found = find(all, { ...search, group: everywhere ? undefined : group });
+  const shown = focus === null ? found : found.filter(({ key }) => key === focus);
+  return (
+    <>
+      <PageHead title={t("page.settings")}>
+        <SearchField value={text} name={t("settings.search")} hint={t("settings.searchIn")} />
+      </PageHead>
+      <div class="filters">
+        <nav aria-label={t("settings.groups")} class="groups">
+          {groups.map((one) => (
+            <Button
+              key={one}
+              kind="bare"
+              aria-pressed={!everywhere && one === group}
+              onClick={() =>
+                refine({ group: String(one), q: undefined, marks: undefined, key: undefined })
+              }
+            >
+              {groupName(one, all)}
+            </Button>
+          ))}
+        </nav>
+        <div class="tools">
+          <MarkFilters all={all} chosen={chosen} />
+          {mayMakeOwn() && <NewSetting />}
+        </div>
+      </div>
+      <p class="count quiet small" role="status">
+        {everywhere
+          ? t("settings.found", { count: shown.length, all: all.length })
+          : t("settings.count", { count: shown.length })}
+        {everywhere && (
+          <>
+            {" "}
+            <Button
+              kind="bare"
+              onClick={() => refine({ q: undefined, marks: undefined, key: undefined })}
+            >
+              {t("settings.showAll")}
+            </Button>
+          </>
+        )}
+      </p>
+      {!everywhere && group === OFFLINE && may("settings:write") && <Downloaders />}
+      {shown.length === 0 ? (
+        <Empty icon="search" title={t("settings.none")}>
+          <p class="quiet">{t("settings.noneHint")}</p>
+        </Empty>
+      ) : (
+        <Rows found={shown} headed={everywhere} />
+      )}
+    </>
+  );
+}
+
+function MarkFilters(props: {
+  readonly all: Parameters<typeof has>[0][];
+  readonly chosen: readonly Mark[];
+}) {
+  const { all, chosen } = props;
+  const toggle = (mark: Mark): void => {
+    const next = chosen.includes(mark) ? chosen.filter((one) => one !== mark) : [...chosen, mark];
+    refine({ marks: next.join(","), key: undefined });
+  };
+  const edited = edits.value;
+  const counts = useMemo(
+    () => allMarks.map((mark) => all.filter((one) => has(one, mark, edited)).length),
+    [all, edited],
+  );
+  return (
+    <fieldset class="marks" aria-label={t("settings.filters")}>
+      {allMarks.map((mark, index) => (
+        <Button key={mark} aria-pressed={chosen.includes(mark)} onClick={() => toggle(mark)}>
+          {t(`filter.${mark}`)} <span class="tally">{number(counts[index] ?? 0)}</span>
+        </Button>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Rows as far as one has scrolled: ten thousand editors are more than anybody sees. */
+function Rows(props: {
+  readonly found: readonly Parameters<typeof Row>[0]["setting"][];
+  readonly headed: boolean;
+}) {
+  const { found, headed } = props;
+  const end = useRef<HTMLDivElement>(null);
+  const count = useScrolledCount(end, found.length, `${place.value.query}`);
+  const shown = found.slice(0, count);
+  const groups = [...new Set(shown.map(({ group }) => group))];
+  const flash = useSignal(place.value.query.get("key"));
+  useEffect(() => {
+    if (flash.value !== null) document.getElementById(`setting-${flash.value}`)?.focus();
+  }, [flash]);
+  return (
+    <>
+      {groups.map((group) => (
+        <section key={group} class="sheet" aria-label={groupName(group, shown)}>
+          {headed && <h2 class="sheet-title">{groupName(group, shown)}</h2>}
+          <ul>
+            {shown
+              .filter((setting) => setting.group === group)
+              .map((setting) => (
+                <Row key={setting.key} setting={setting} />
+              ))}
+          </ul>
+        </section>
+      ))}
+      <div ref={end} />
+    </>
+  );
+}
+
+/** A setting that does not exist is in no group: who is limited to groups can make none. */
+function mayMakeOwn(): boolean {
+  const limits = rights.value?.limits ?? [];
+  const fits = limits.length === 0 || limits.some((limit) => limit.startsWith("key:"));
+  return fits && may("settings:write");
+}
+
+/** The group of an address; the site's own where it names none that there is. */
+function groupOf(asked: string | null, groups: readonly number[]): number {
+  const wanted = asked === null ? 1 : Number(asked);
+  return groups.includes(wanted) ? wanted : (groups[0] ?? 1);
+}

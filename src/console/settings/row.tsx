@@ -1,0 +1,128 @@
+import { useComputed } from "@preact/signals";
+import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
+import { may, rights } from "../api/rights.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "../part/button.tsx";
+import { Icon } from "../part/icon.tsx";
+import { Words } from "../part/words.tsx";
+import { ConflictBox } from "./conflict.tsx";
+import { DEPRECATED, DeleteSetting } from "./delete-setting.tsx";
+import { conflicts, discard, edit, edits, violations } from "./edit.ts";
+import { editorOf, isWide } from "./editor/editor.tsx";
+import { isPublic } from "./find.ts";
+import { aboutOf, isCustom, labelOf } from "./label.ts";
+import { LastChange } from "./maker.tsx";
+import { ResetToken } from "./reset-token.tsx";
+import "./row.css";
+
+/** The setting that the contract's token is. It is replaced by the service, never typed. */
+const TOKEN = "token";
+
+/** One setting: what it is, its editor, what it would be by itself, and who changed it last. */
+export function Row({ setting }: { readonly setting: Setting }) {
+  const { key, managed, secret, flag } = setting;
+  const about = aboutOf(setting);
+  const mine = useComputed(() => edits.value.get(key)?.mine).value;
+  const wrong = useComputed(() => violations.value.get(key)).value;
+  const conflict = useComputed(() => conflicts.value.find((one) => one.key === key)).value;
+  const Editor = editorOf(setting);
+  const value = mine ?? setting.value;
+  const id = `setting-${key}`;
+  const fixed = managed || flag === 2 || key === TOKEN || !may("settings:write");
+  return (
+    <li
+      class={["setting", mine === undefined ? "" : "edited", isWide(setting) ? "wide" : ""].join(
+        " ",
+      )}
+      data-key={key}
+    >
+      <div class="about">
+        <label for={id}>{labelOf(setting)}</label> <code class="key">{key}</code>
+        <Badges setting={setting} edited={mine !== undefined} />
+        {about !== "" && (
+          <p class="help" id={`${id}-help`}>
+            <Words text={about} />
+          </p>
+        )}
+      </div>
+      <div class="value">
+        <Editor
+          setting={setting}
+          value={value}
+          id={id}
+          describedBy={`${id}-help ${id}-wrong`}
+          invalid={wrong !== undefined}
+          fixed={fixed}
+          revealable={may("settings:reveal") && (key !== TOKEN || mayHaveToken())}
+          onChange={(next) => edit(setting, next)}
+        />
+        {key === TOKEN && may("root") && <ResetToken />}
+        <p class="wrong" id={`${id}-wrong`} role="status">
+          {wrong !== undefined && <Icon name="warning" />}
+          {wrong}
+        </p>
+        {conflict && <ConflictBox conflict={conflict} />}
+        <div class="state small">
+          {!secret && value !== setting.default && !fixed && (
+            <Button kind="bare" icon="reset" onClick={() => edit(setting, setting.default)}>
+              {t("row.reset", { value: shortly(setting.default) })}
+            </Button>
+          )}
+          {mine !== undefined && (
+            <Button kind="bare" onClick={() => discard([key])}>
+              {t("row.undo")}
+            </Button>
+          )}
+          {isDeletable(setting) && <DeleteSetting setting={setting} />}
+          {setting.revision === 0n ? (
+            <span class="quiet">{t("row.default")}</span>
+          ) : (
+            <LastChange of={key} revision={setting.revision} />
+          )}
+        </div>
+      </div>
+    </li>
+  );
+}
+
+/** Only deprecated settings can be deleted, and only custom ones can be made so. */
+function isDeletable(setting: Setting): boolean {
+  if (setting.managed || !may("settings:delete")) return false;
+  return setting.flag === DEPRECATED || (isCustom(setting) && may("settings:write"));
+}
+
+/** The token that opens everything shows to itself; an admin of a server behind sees that one's. */
+function mayHaveToken(): boolean {
+  return may("root") || rights.value?.isVisitor === true;
+}
+
+function Badges({ setting, edited }: { readonly setting: Setting; readonly edited: boolean }) {
+  const { managed, secret, flag } = setting;
+  const marks = [
+    edited && { name: t("mark.edited"), kind: "edited" },
+    managed && { name: t("mark.managed"), kind: "" },
+    secret && { name: t("mark.secret"), kind: "" },
+    flag === 2 && { name: t("mark.readonly"), kind: "" },
+    flag === DEPRECATED && { name: t("mark.deprecated"), kind: "" },
+    isCustom(setting) && { name: t("mark.custom"), kind: "" },
+    isPublic(setting) && { name: t("mark.public"), kind: "" },
+  ].filter((mark) => mark !== false);
+  if (marks.length === 0) return null;
+  return (
+    <span class="badges">
+      {marks.map(({ name, kind }) => (
+        <span key={name} class={`badge ${kind}`}>
+          {name}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** A value in a few words. */
+function shortly(value: string): string {
+  const LONGEST = 24;
+  if (value === "") return t("value.empty");
+  const [line = ""] = value.split("\n", 1);
+  return line.length > LONGEST || line !== value ? `${line.slice(0, LONGEST)}…` : line;
+}

@@ -1,0 +1,73 @@
+import { effect } from "@preact/signals";
+import type { SettingChange } from "../../../gen/mooring/v1/setting_pb.js";
+import { settingService } from "../api/client.ts";
+import { type Failure, failureOf } from "../api/failure.ts";
+import { asOwn, connection, reached } from "../api/live.ts";
+import { conflicts, discard, type Edit, edits, violations } from "./edit.ts";
+
+/** Pause after a key press before the service is asked what it thinks, in milliseconds. */
+const CHECK_AFTER = 400;
+
+type Edits = ReadonlyMap<string, Edit>;
+
+/** Asks the service what the edits would change. Nothing is saved. @throws Failure */
+export async function preview(of: Edits): Promise<readonly SettingChange[]> {
+  try {
+    const reply = await settingService.saveSettings({ settings: inputs(of), dryRun: true });
+    violations.value = new Map();
+    return reply.preview?.changes ?? [];
+  } catch (thrown) {
+    throw understood(of, thrown);
+  }
+}
+
+/**
+ * Saves edits, all or none, and only where nobody else was faster. Their values show when it resolves.
+ *
+ * @throws Failure
+ */
+export async function save(of: Edits, reason: string): Promise<bigint> {
+  try {
+    const { revision } = await asOwn(settingService.saveSettings({ settings: inputs(of), reason }));
+    if (connection.peek() === "live") await reached(revision);
+    discard([...of.keys()]);
+    return revision;
+  } catch (thrown) {
+    throw understood(of, thrown);
+  }
+}
+
+/** Has the service check edits while one types, so that its words stand at the fields. */
+export function followViolations(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  effect(() => {
+    const of = edits.value;
+    clearTimeout(timer);
+    if (of.size === 0 || conflicts.value.length > 0) return;
+    timer = setTimeout(() => {
+      // Its failure is shown at the fields, or by whoever saves.
+      void preview(of).catch(() => undefined);
+    }, CHECK_AFTER);
+  });
+}
+
+function inputs(of: Edits) {
+  return [...of].map(([key, { base, mine }]) => ({
+    key,
+    value: mine,
+    expectedRevision: base.revision,
+  }));
+}
+
+/** Puts the service's violations at the keys that they are about. */
+function understood(of: Edits, thrown: unknown): Failure {
+  const failure = failureOf(thrown);
+  const keys = [...of.keys()];
+  const found = new Map<string, string>();
+  for (const { field, description } of failure.violations) {
+    const key = keys[Number(/^settings\[(\d+)\]/.exec(field)?.[1])];
+    if (key !== undefined) found.set(key, description.replace(`${key}: `, ""));
+  }
+  violations.value = found;
+  return failure;
+}

@@ -1,0 +1,68 @@
+import { signal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect } from "preact/hooks";
+import { rights, rightsFailure } from "../api/rights.ts";
+import { t } from "../i18n/language.ts";
+import { Failed, NoRight, Skeleton } from "../part/state.tsx";
+import { href, place } from "./location.ts";
+import { PageHead } from "./page-head.tsx";
+import { isOpen, type Page, pages } from "./pages.ts";
+
+/** Pages whose code is here, by name; an error where it could not be loaded. */
+const loaded = signal<ReadonlyMap<string, ComponentType | Error>>(new Map());
+
+/** Names of pages whose code is here, or asked for. */
+const underWay = new Set<string>();
+
+/** The page of an address; undefined: there is none. */
+export function pageAt(name: string): Page | undefined {
+  return name === "" ? pages[0] : pages.find((page) => page.name === name);
+}
+
+/** The page that the address names. */
+export function CurrentPage() {
+  const page = pageAt(place.value.page);
+  useEffect(() => {
+    document.title = page === undefined ? "Mooring" : `${t(page.title)} · Mooring`;
+  });
+  const open = page !== undefined && isOpen(page);
+  useEffect(() => {
+    scrollTo(0, 0);
+    if (open) void load(page);
+  }, [page, open]);
+  if (page === undefined)
+    return (
+      <>
+        <PageHead title={t("state.noPage")} />
+        <a href={href("")}>{t("page.overview")}</a>
+      </>
+    );
+  if (rights.value === undefined)
+    return rightsFailure.value ? <Failed failure={rightsFailure.value} /> : <Skeleton />;
+  if (!open)
+    return (
+      <>
+        <PageHead title={t(page.title)} />
+        <NoRight needs={page.needs ?? []} />
+      </>
+    );
+  const Loaded = loaded.value.get(page.name);
+  if (Loaded === undefined) return <Skeleton />;
+  if (Loaded instanceof Error) {
+    const failure = { kind: "offline", message: "", requestId: "", violations: [] } as const;
+    return <Failed failure={failure} retry={() => void load(page)} />;
+  }
+  return <Loaded key={page.name} />;
+}
+
+/** Loads a page's code, where it is not here or on its way: at the start, or as a pointer nears its link. */
+export async function load({ name, load }: Page): Promise<void> {
+  if (underWay.has(name)) return;
+  underWay.add(name);
+  const found = await load().then(
+    (module) => module.default,
+    (error: unknown) => new Error("not loaded", { cause: error }),
+  );
+  if (found instanceof Error) underWay.delete(name);
+  loaded.value = new Map(loaded.peek()).set(name, found);
+}

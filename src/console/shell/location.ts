@@ -1,0 +1,74 @@
+import { signal } from "@preact/signals";
+
+/**
+ * Where one is. A page is one step below the console's folder, and all else of its state stands in
+ * the query: so relative addresses work below any path that a proxy serves the console at.
+ */
+export interface Place {
+  /** The last part of the path, such as `settings`; empty: the first page. */
+  readonly page: string;
+  readonly query: URLSearchParams;
+}
+
+/** Members of a query; undefined and empty ones are left out. */
+export type Query = Readonly<Record<string, string | undefined>>;
+
+/** The console's folder. */
+export const folder = new URL(".", window.location.href);
+
+export const place = signal<Place>(read());
+
+/** The address of a page. */
+export function href(page: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const search = new URLSearchParams(given as [string, string][]).toString();
+  return `${folder.pathname}${page}${search === "" ? "" : `?${search}`}`;
+}
+
+/** Goes to an address of the console. */
+export function go(address: string): void {
+  clearTimeout(settling);
+  const { page, query } = place.peek();
+  // The address may not have settled yet; one comes back to where one was.
+  history.replaceState(null, "", href(page, Object.fromEntries(query)));
+  history.pushState(null, "", address);
+  place.value = read();
+}
+
+/** Browsers refuse addresses that change with every key press. In milliseconds. */
+const SETTLED = 300;
+let settling: ReturnType<typeof setTimeout> | undefined;
+
+/** Changes members of the query of the page that one is on, without a step to go back to. */
+export function refine(query: Query): void {
+  const { page, query: old } = place.peek();
+  const address = href(page, { ...Object.fromEntries(old), ...query });
+  place.value = { page, query: new URL(address, folder).searchParams };
+  clearTimeout(settling);
+  settling = setTimeout(() => history.replaceState(null, "", address), SETTLED);
+}
+
+/** Follows the browser's own steps, and links within the console without loading it anew. */
+export function followLocation(): void {
+  addEventListener("popstate", () => {
+    clearTimeout(settling);
+    place.value = read();
+  });
+  addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    const special = event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
+    if (link === null || special || event.button !== 0 || event.defaultPrevented) return;
+    if (link.target !== "" || link.hasAttribute("download")) return;
+    if (link.origin !== folder.origin || !link.pathname.startsWith(folder.pathname)) return;
+    event.preventDefault();
+    go(link.href);
+  });
+}
+
+function read(): Place {
+  const { pathname, search } = window.location;
+  return {
+    page: pathname.slice(pathname.lastIndexOf("/") + 1),
+    query: new URLSearchParams(search),
+  };
+}

@@ -1,0 +1,95 @@
+import type { ComponentType } from "preact";
+import { may, type Need } from "../api/rights.ts";
+import type { MessageKey } from "../i18n/messages.ts";
+import type { IconName } from "../part/icon.tsx";
+
+/** A page of the console. Its code is loaded when somebody goes there. */
+export interface Page {
+  /** Its address below the console's folder. */
+  readonly name: string;
+  readonly title: MessageKey;
+  /** Absent: it is no entry of the menu. */
+  readonly icon?: IconName;
+  /** The entry of the menu that it belongs to, where it is none itself. */
+  readonly below?: string;
+  /** What one has to hold to be here, one of these at least. Absent: nothing. */
+  readonly needs?: readonly Need[];
+  /** Whether it stands below the others: where there is little room, one asks for these. */
+  readonly rest?: boolean;
+  load(): Promise<{ readonly default: ComponentType }>;
+}
+
+/** All pages, in the order of the menu; the first is where one arrives. */
+export const pages: readonly Page[] = [
+  {
+    name: "overview",
+    title: "page.overview",
+    icon: "overview",
+    load: () => import("../overview/page.tsx"),
+  },
+  {
+    name: "settings",
+    title: "page.settings",
+    icon: "settings",
+    needs: ["settings:read"],
+    load: () => import("../settings/page.tsx"),
+  },
+  {
+    name: "review",
+    title: "page.review",
+    below: "settings",
+    needs: ["settings:write"],
+    load: () => import("../review/page.tsx"),
+  },
+  {
+    name: "history",
+    title: "page.history",
+    icon: "history",
+    needs: ["history:read"],
+    load: () => import("../history/page.tsx"),
+  },
+  {
+    name: "drivers",
+    title: "page.drivers",
+    icon: "drivers",
+    needs: ["drivers:read"],
+    load: () => import("../drivers/page.tsx"),
+  },
+  {
+    name: "sites",
+    title: "page.sites",
+    icon: "sites",
+    needs: ["sites:read"],
+    rest: true,
+    load: () => import("../sites/page.tsx"),
+  },
+  {
+    name: "backup",
+    title: "page.backup",
+    icon: "backup",
+    needs: ["backup:export", "backup:import"],
+    rest: true,
+    load: () => import("../backup/page.tsx"),
+  },
+  {
+    name: "tokens",
+    title: "page.tokens",
+    icon: "key",
+    needs: ["tokens:manage"],
+    rest: true,
+    load: () => import("../tokens/page.tsx"),
+  },
+  {
+    name: "audit",
+    title: "page.audit",
+    icon: "audit",
+    needs: ["audit:read"],
+    rest: true,
+    load: () => import("../audit/page.tsx"),
+  },
+];
+
+/** Whether the token that one has opens a page. */
+export function isOpen({ needs }: Page): boolean {
+  return needs === undefined || needs.some((need) => may(need));
+}

@@ -1,0 +1,69 @@
+import { signal } from "@preact/signals";
+import { arrival } from "../api/live.ts";
+import { list } from "../i18n/format.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "../part/button.tsx";
+import { href } from "./location.ts";
+import "./toast.css";
+
+interface Toast {
+  readonly text: string;
+  /** Where one sees more. */
+  readonly address?: string;
+}
+
+/** How long it stays, in milliseconds. */
+const STAYS = 6_000;
+/** Keys that are named. */
+const NAMED = 3;
+
+const toast = signal<Toast | undefined>(undefined);
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Says something that happened, without being in the way. */
+export function say(text: string, address?: string): void {
+  toast.value = address === undefined ? { text } : { text, address };
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    toast.value = undefined;
+  }, STAYS);
+}
+
+/** Tells of changes that others make. */
+export function followOthers(): void {
+  arrival.subscribe((change) => {
+    if (change === undefined) return;
+    const { actor, keys, revision } = change;
+    const rest = keys.length - NAMED;
+    const named = [
+      ...keys.slice(0, NAMED),
+      ...(rest > 0 ? [t("toast.more", { count: rest })] : []),
+    ];
+    say(
+      t("toast.changed", { actor, keys: list(named) }),
+      href("history", { revision: String(revision) }),
+    );
+  });
+}
+
+export function Toasts() {
+  const shown = toast.value;
+  return (
+    <div class="toasts" role="status">
+      {shown && (
+        <div class="toast">
+          <p>{shown.text}</p>
+          {shown.address && <a href={shown.address}>{t("toast.show")}</a>}
+          <Button
+            kind="bare"
+            icon="close"
+            aria-label={t("action.close")}
+            onClick={() => {
+              toast.value = undefined;
+            }}
+          />
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,104 @@
+import { useSignal } from "@preact/signals";
+import { failureOf } from "../api/failure.ts";
+import { siteService } from "../api/sites.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "../part/button.tsx";
+import { Dialog } from "../part/dialog.tsx";
+import { go, href } from "../shell/location.ts";
+import "../part/field.css";
+
+const EMPTY = { name: "", url: "", token: "" };
+
+/** Adds a site, once it has answered. Nothing is written there. */
+export function AddSite() {
+  const asked = useSignal(false);
+  const input = useSignal(EMPTY);
+  const wrong = useSignal<readonly string[]>([]);
+  const busy = useSignal(false);
+  const add = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      const { site } = await siteService.createSite({ site: input.value });
+      asked.value = false;
+      input.value = EMPTY;
+      wrong.value = [];
+      go(href("sites", { name: site?.name }));
+    } catch (thrown) {
+      const { violations, message } = failureOf(thrown);
+      const said = violations.map(({ description }) => description);
+      wrong.value = said.length > 0 ? said : [message || t("state.offline")];
+    } finally {
+      busy.value = false;
+    }
+  };
+  const common = (name: keyof typeof EMPTY) =>
+    ({
+      id: `site-${name}`,
+      class: "input mono",
+      autocomplete: "off",
+      spellcheck: false,
+      value: input.value[name],
+      onInput: (event: { currentTarget: HTMLInputElement }) => {
+        input.value = { ...input.peek(), [name]: event.currentTarget.value };
+      },
+    }) as const;
+  const field = (name: keyof typeof EMPTY) => (
+    <div>
+      <label class="label" for={`site-${name}`}>
+        {t(`sites.${name}`)}
+      </label>
+      {name === "token" ? <input {...common(name)} type="password" /> : <input {...common(name)} />}
+    </div>
+  );
+  return (
+    <>
+      <Button
+        icon="add"
+        onClick={() => {
+          asked.value = true;
+        }}
+      >
+        {t("sites.add")}
+      </Button>
+      {asked.value && (
+        <Dialog
+          title={t("sites.add")}
+          onClose={() => {
+            asked.value = false;
+          }}
+        >
+          <form
+            class="block-form"
+            noValidate
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (!busy.value) void add();
+            }}
+          >
+            <p class="quiet">{t("sites.addAbout")}</p>
+            {field("name")}
+            {field("url")}
+            {field("token")}
+            {wrong.value.map((words) => (
+              <p key={words} class="wrong" role="alert">
+                {words}
+              </p>
+            ))}
+            <div class="actions">
+              <Button
+                onClick={() => {
+                  asked.value = false;
+                }}
+              >
+                {t("action.cancel")}
+              </Button>
+              <Button kind="main" type="submit" disabled={busy.value}>
+                {t("sites.add")}
+              </Button>
+            </div>
+          </form>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,139 @@
+import { useSignal } from "@preact/signals";
+import {
+  type Site,
+  type SiteDifference,
+  type SiteResult,
+  SiteStanding,
+} from "../../../gen/mooring/v1/site_pb.js";
+import { failureOf } from "../api/failure.ts";
+import { asOwn } from "../api/live.ts";
+import { may } from "../api/rights.ts";
+import { siteService } from "../api/sites.ts";
+import { t } from "../i18n/language.ts";
+import type { MessageKey } from "../i18n/messages.ts";
+import { Button } from "../part/button.tsx";
+import { ReasonField } from "../part/reason.tsx";
+import { SettingLink } from "../part/setting-link.tsx";
+import { Failed, Notice, Skeleton } from "../part/state.tsx";
+import { TextDiff } from "../part/text-diff.tsx";
+import { useCall } from "../part/use-call.ts";
+import { labelOf } from "../settings/label.ts";
+
+const STANDINGS: Partial<Record<SiteStanding, MessageKey>> = {
+  [SiteStanding.MISSING]: "standing.missing",
+  [SiteStanding.EXTRA]: "standing.extra",
+  [SiteStanding.EXCLUDED]: "standing.excluded",
+  [SiteStanding.HELD]: "standing.held",
+  [SiteStanding.REFUSED]: "standing.refused",
+  [SiteStanding.FOUGHT]: "standing.fought",
+};
+
+/** What differs at a site; and the two ways to make it the same. */
+export function SiteDifferences(props: {
+  readonly site: Site;
+  /** Another one reads anew. */
+  readonly turn: number;
+  readonly onDone: () => void;
+}) {
+  const { site, turn, onDone } = props;
+  const { name } = site;
+  const reason = useSignal("");
+  const wrong = useSignal("");
+  const busy = useSignal(false);
+  const results = useSignal<readonly SiteResult[]>([]);
+  const { data, failure, again } = useCall(
+    (signal) => siteService.compareSite({ name }, { signal }),
+    [name, turn],
+  );
+  const differing = data?.differences.filter(({ standing }) => standing === SiteStanding.DIFFERS);
+  const count = differing?.length ?? 0;
+  const act = async (deed: Promise<{ readonly results: readonly SiteResult[] }>) => {
+    busy.value = true;
+    try {
+      results.value = (await deed).results;
+      wrong.value = "";
+      onDone();
+    } catch (thrown) {
+      wrong.value = failureOf(thrown).message || t("state.offline");
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <section class="sheet" aria-labelledby="differences">
+      <h2 class="sheet-title" id="differences">
+        {t("site.differences")}
+      </h2>
+      {failure && <Failed failure={failure} retry={again} />}
+      {!data && !failure && <Skeleton rows={2} />}
+      {data?.differences.length === 0 && <p class="no-change quiet">{t("site.same")}</p>}
+      <ul class="changes">
+        {data?.differences.map((difference) => (
+          <Difference key={difference.key} of={difference} />
+        ))}
+      </ul>
+      {count > 0 && may("sites:manage") && (
+        <div class="block">
+          {may("settings:write") && (
+            <ReasonField
+              value={reason.value}
+              onChange={(text) => {
+                reason.value = text;
+              }}
+            />
+          )}
+          <div class="ways">
+            {may("settings:write") && (
+              <Button
+                disabled={busy.value}
+                onClick={() =>
+                  void act(asOwn(siteService.adoptSite({ name, reason: reason.value.trim() })))
+                }
+              >
+                {t("site.adopt", { count })}
+              </Button>
+            )}
+            {may("settings:reveal") && (
+              <Button
+                disabled={busy.value}
+                onClick={() => void act(siteService.syncSite({ name }))}
+              >
+                {t("site.sync", { count })}
+              </Button>
+            )}
+          </div>
+        </div>
+      )}
+      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      {results.value.some(({ reason }) => reason !== "") && (
+        <Notice kind="warning">
+          <ul>
+            {results.value
+              .filter(({ reason }) => reason !== "")
+              .map(({ key, reason }) => (
+                <li key={key}>
+                  <code>{key}</code>: {reason}
+                </li>
+              ))}
+          </ul>
+        </Notice>
+      )}
+    </section>
+  );
+}
+
+function Difference({ of }: { readonly of: SiteDifference }) {
+  const { key, standing, secret, found, wanted, note } = of;
+  const word = STANDINGS[standing];
+  return (
+    <li>
+      <div class="change-head">
+        <strong>{labelOf({ key })}</strong>
+        <SettingLink of={key} />
+        {word && <span class="badge">{t(word)}</span>}
+      </div>
+      {secret ? <p class="quiet">{t("site.secret")}</p> : <TextDiff from={found} to={wanted} />}
+      {note !== "" && <p class="quiet small">{note}</p>}
+    </li>
+  );
+}

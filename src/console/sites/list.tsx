@@ -1,0 +1,61 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { type Site, SiteMode } from "../../../gen/mooring/v1/site_pb.js";
+import { t } from "../i18n/language.ts";
+import type { MessageKey } from "../i18n/messages.ts";
+import { Icon } from "../part/icon.tsx";
+import { When } from "../part/when.tsx";
+import { href } from "../shell/location.ts";
+
+const HEALTH: Readonly<Record<string, MessageKey>> = {
+  new: "site.new",
+  ok: "site.ok",
+  behind: "site.behind",
+  differs: "site.differs",
+  paused: "site.paused",
+  failing: "site.failing",
+  stopped: "site.stopped",
+};
+
+/** How a site is, in a word; a sign beside it says whether somebody should look. */
+export function Health({ site }: { readonly site: Site }) {
+  const health = site.status?.health ?? "new";
+  const word = HEALTH[health];
+  const good = ["ok", "new", "paused"].includes(health);
+  return (
+    <span class={`health ${good ? "good" : "bad"}`}>
+      <Icon name={good ? "done" : "warning"} />
+      {word === undefined ? health : t(word)}
+    </span>
+  );
+}
+
+/** All sites, each with how it is. */
+export function SiteList({ sites }: { readonly sites: readonly Site[] }) {
+  return (
+    <ul class="sheet sites">
+      {sites.map((site) => (
+        <li key={site.name}>
+          <div>
+            <a href={href("sites", { name: site.name })}>
+              <strong>{site.name}</strong>
+            </a>{" "}
+            {site.upstream && <span class="badge">{t("site.upstream")}</span>}
+            <p class="quiet small">{site.url}</p>
+          </div>
+          <p class="small">
+            <Health site={site} />
+            <span class="quiet">
+              {t(site.mode === SiteMode.FOLLOW ? "site.follows" : "site.observed")}
+              {site.status?.reachTime && (
+                <>
+                  {" · "}
+                  <When time={timestampMs(site.status.reachTime)} />
+                </>
+              )}
+            </span>
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,113 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { useSignal } from "@preact/signals";
+import { type Site, SiteMode } from "../../../gen/mooring/v1/site_pb.js";
+import { failureOf } from "../api/failure.ts";
+import { may } from "../api/rights.ts";
+import { siteService } from "../api/sites.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "../part/button.tsx";
+import { Confirm } from "../part/confirm.tsx";
+import { Fact } from "../part/fact.tsx";
+import { Notice } from "../part/state.tsx";
+import { When } from "../part/when.tsx";
+import { go, href } from "../shell/location.ts";
+import { PageHead } from "../shell/page-head.tsx";
+import { SiteDifferences } from "./differences.tsx";
+import { Health } from "./list.tsx";
+import { SiteLog } from "./log.tsx";
+
+/** One site: how it is, what differs, and what one can do about it. */
+export function OneSite({ site }: { readonly site: Site }) {
+  const { name, url, status, mode, paused, upstream } = site;
+  const wrong = useSignal("");
+  const asked = useSignal(false);
+  const turn = useSignal(0);
+  /** Does something at the site, and shows afterwards how it is then. */
+  const act = async (deed: Promise<unknown>): Promise<void> => {
+    try {
+      await deed;
+      wrong.value = "";
+    } catch (thrown) {
+      wrong.value = failureOf(thrown).message || t("state.offline");
+    }
+    turn.value += 1;
+  };
+  const follows = mode === SiteMode.FOLLOW;
+  const update = (input: { mode?: SiteMode; paused?: boolean }): void =>
+    void act(siteService.updateSite({ name, site: input }));
+  return (
+    <>
+      <PageHead title={name}>
+        <div class="ways">
+          <a class="button" href={href("sites")}>
+            {t("page.sites")}
+          </a>
+          {may("sites:manage") && (
+            <Button onClick={() => void act(siteService.checkSite({ name }))}>
+              {t("site.check")}
+            </Button>
+          )}
+          {may("sites:manage", "settings:reveal") && (
+            <>
+              <Button
+                onClick={() => update({ mode: follows ? SiteMode.OBSERVE : SiteMode.FOLLOW })}
+              >
+                {t(follows ? "site.observe" : "site.follow")}
+              </Button>
+              <Button onClick={() => update({ paused: !paused })}>
+                {t(paused ? "site.resume" : "site.pause")}
+              </Button>
+            </>
+          )}
+          {!upstream && may("sites:manage") && (
+            <Button
+              onClick={() => {
+                asked.value = true;
+              }}
+            >
+              {t("site.forget")}
+            </Button>
+          )}
+        </div>
+      </PageHead>
+      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      {status?.error && <Notice kind="warning">{status.error}</Notice>}
+      <dl class="facts">
+        <Fact name={t("site.health")}>
+          <Health site={site} />
+        </Fact>
+        <Fact name={t("sites.url")}>{url}</Fact>
+        <Fact name={t("site.mode")}>{t(follows ? "site.follows" : "site.observed")}</Fact>
+        {status && status.version !== "" && (
+          <Fact name={t("site.kind")}>{`${status.kind} ${status.version}`}</Fact>
+        )}
+        {status && status.appliedRevision > 0n && (
+          <Fact name={t("site.applied")}>
+            {t("row.revision", { revision: String(status.appliedRevision) })}
+          </Fact>
+        )}
+        {status?.reachTime && (
+          <Fact name={t("site.reached")}>
+            <When time={timestampMs(status.reachTime)} />
+          </Fact>
+        )}
+      </dl>
+      {may("settings:read") && (
+        <SiteDifferences site={site} turn={turn.value} onDone={() => (turn.value += 1)} />
+      )}
+      <SiteLog site={site} />
+      {asked.value && (
+        <Confirm
+          title={t("site.forget")}
+          deed={t("site.forgetNow")}
+          onDeed={() => siteService.deleteSite({ name }).then(() => go(href("sites")))}
+          onClose={() => {
+            asked.value = false;
+          }}
+        >
+          {t("site.forgetQuestion")}
+        </Confirm>
+      )}
+    </>
+  );
+}

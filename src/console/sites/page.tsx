@@ -1,0 +1,44 @@
+import "../i18n/later.ts";
+import { may } from "../api/rights.ts";
+import { followSites, sites, sitesFailure } from "../api/sites.ts";
+import { t } from "../i18n/language.ts";
+import { Empty, Failed, Skeleton } from "../part/state.tsx";
+import { useFollow } from "../part/use-follow.ts";
+import { href, place } from "../shell/location.ts";
+import { PageHead } from "../shell/page-head.tsx";
+import { AddSite } from "./add.tsx";
+import { SiteList } from "./list.tsx";
+import { OneSite } from "./one-site.tsx";
+import "./sites.css";
+
+/** Running servers that get their settings from here: how each is, and what differs there. */
+export default function SitesPage() {
+  useFollow(followSites, []);
+  const known = sites.value;
+  const name = place.value.query.get("name");
+  if (known === undefined)
+    return (
+      <>
+        <PageHead title={name ?? t("page.sites")} />
+        {sitesFailure.value ? <Failed failure={sitesFailure.value} /> : <Skeleton rows={3} />}
+      </>
+    );
+  const site = name === null ? undefined : known.get(name);
+  if (site) return <OneSite key={site.name} site={site} />;
+  return (
+    <>
+      <PageHead title={t("page.sites")}>
+        {may("sites:manage", "settings:reveal") && <AddSite />}
+      </PageHead>
+      {name !== null && <p class="quiet">{t("sites.gone", { name })}</p>}
+      {known.size === 0 ? (
+        <Empty icon="sites" title={t("sites.none")}>
+          <p class="quiet">{t("sites.about")}</p>
+        </Empty>
+      ) : (
+        <SiteList sites={[...known.values()]} />
+      )}
+      {name !== null && <a href={href("sites")}>{t("page.sites")}</a>}
+    </>
+  );
+}

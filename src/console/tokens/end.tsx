@@ -1,0 +1,81 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { number, t } from "../i18n/language.ts";
+import { Notice } from "../part/state.tsx";
+
+/** When a token is to end: after so many days, on a day, or never, which has to be said. */
+export interface End {
+  readonly kind: "same" | "days" | "date" | "never";
+  readonly days: number;
+  /** As a date field has it, such as `2030-01-31`: the token ends when that day does. */
+  readonly date: string;
+}
+
+const DAY = 86_400_000;
+const DAYS = [7, 30, 90, 365];
+
+/** What a request says of an end. */
+export function endRequest({ kind, days, date }: End) {
+  if (kind === "same") return {};
+  if (kind === "never") return { neverExpires: true };
+  if (kind === "days") return { expireTime: timestampFromMs(Date.now() + days * DAY) };
+  const last = new Date(`${date}T00:00`);
+  last.setDate(last.getDate() + 1);
+  // A day that is none ends now, and the service says what is wrong with that.
+  return {
+    expireTime: timestampFromMs(Number.isNaN(last.getTime()) ? Date.now() : last.getTime()),
+  };
+}
+
+/** Chooses an end. @param kinds what else one can choose than days. */
+export function EndField(props: {
+  readonly value: End;
+  readonly kinds: readonly End["kind"][];
+  readonly wrong: string | undefined;
+  readonly onChange: (end: End) => void;
+}) {
+  const { value, kinds, wrong, onChange } = props;
+  const name = value.kind === "days" ? String(value.days) : value.kind;
+  const choose = (chosen: string): void => {
+    const days = Number(chosen);
+    if (days > 0) onChange({ ...value, kind: "days", days });
+    else onChange({ ...value, kind: chosen as End["kind"] });
+  };
+  return (
+    <div class="end">
+      <label class="label" for="token-end">
+        {t("token.end")}
+      </label>
+      <p class="ways">
+        <select
+          id="token-end"
+          class="input"
+          value={name}
+          aria-describedby="token-end-wrong"
+          onChange={(event) => choose(event.currentTarget.value)}
+        >
+          {kinds.includes("same") && <option value="same">{t("token.endSame")}</option>}
+          {DAYS.map((days) => (
+            <option key={days} value={days}>
+              {t("token.endDays", { count: days, days: number(days) })}
+            </option>
+          ))}
+          <option value="date">{t("token.endDate")}</option>
+          {kinds.includes("never") && <option value="never">{t("token.endNever")}</option>}
+        </select>
+        {value.kind === "date" && (
+          <input
+            class="input"
+            type="date"
+            aria-label={t("token.endDay")}
+            value={value.date}
+            onInput={(event) => onChange({ ...value, date: event.currentTarget.value })}
+          />
+        )}
+      </p>
+      <p class="wrong" id="token-end-wrong" role="alert">
+        {wrong}
+      </p>
+      {value.kind === "never" && <Notice kind="warning">{t("token.neverWarning")}</Notice>}
+    </div>
+  );
+}

@@ -1,0 +1,108 @@
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { useSignal } from "@preact/signals";
+import type { Token } from "../../../gen/mooring/v1/access_pb.js";
+import type { RotateTokenResponse } from "../../../gen/mooring/v1/access_service_pb.js";
+import { failureOf } from "../api/failure.ts";
+import { accessService } from "../api/rights.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "../part/button.tsx";
+import { Empty, Notice } from "../part/state.tsx";
+import { href } from "../shell/location.ts";
+import { PageHead } from "../shell/page-head.tsx";
+import { type End, EndField, endRequest } from "./end.tsx";
+import { MadeToken } from "./made.tsx";
+
+/** How long the old token goes on, in hours. */
+const OVERLAPS = [0, 1, 24, 168, 720];
+const HOUR = 3_600_000;
+
+/** Makes a successor of a token, with the same rights. @param token undefined: there is none. */
+export function RotateToken(props: {
+  readonly id: string;
+  readonly token: Token | undefined;
+  readonly onMade: () => void;
+}) {
+  const { id, token, onMade } = props;
+  const overlap = useSignal(24);
+  const end = useSignal<End>({ kind: "same", days: 90, date: "" });
+  const wrong = useSignal("");
+  const made = useSignal<RotateTokenResponse | undefined>(undefined);
+  const busy = useSignal(false);
+  const rotate = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      const request = { id, overlap: durationFromMs(overlap.value * HOUR) };
+      made.value = await accessService.rotateToken({ ...request, ...endRequest(end.value) });
+      wrong.value = "";
+      onMade();
+    } catch (thrown) {
+      wrong.value = failureOf(thrown).message || t("state.offline");
+    } finally {
+      busy.value = false;
+    }
+  };
+  const name = token?.comment || id;
+  return (
+    <>
+      <PageHead title={t("rotate.title", { name })}>
+        <a class="button" href={href("tokens")}>
+          {t("page.tokens")}
+        </a>
+      </PageHead>
+      {made.value && <MadeToken id={made.value.token?.id ?? ""} secret={made.value.secret} />}
+      {!made.value && token === undefined && <Empty icon="key" title={t("rotate.gone", { id })} />}
+      {!made.value && token && (
+        <form
+          class="sheet block block-form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (!busy.value) void rotate();
+          }}
+        >
+          <p class="quiet">{t("rotate.about", { principal: token.principal })}</p>
+          <div>
+            <label class="label" for="overlap">
+              {t("rotate.overlap")}
+            </label>
+            <select
+              id="overlap"
+              class="input"
+              value={overlap.value}
+              onChange={(event) => {
+                overlap.value = Number(event.currentTarget.value);
+              }}
+            >
+              {OVERLAPS.map((hours) => (
+                <option key={hours} value={hours}>
+                  {overlapName(hours)}
+                </option>
+              ))}
+            </select>
+          </div>
+          <EndField
+            value={end.value}
+            kinds={["same"]}
+            wrong={undefined}
+            onChange={(chosen) => {
+              end.value = chosen;
+            }}
+          />
+          {overlap.value === 0 && <Notice kind="warning">{t("rotate.now")}</Notice>}
+          {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+          <div>
+            <Button kind="main" type="submit" disabled={busy.value}>
+              {t("rotate.make")}
+            </Button>
+          </div>
+        </form>
+      )}
+    </>
+  );
+}
+
+function overlapName(hours: number): string {
+  if (hours === 0) return t("rotate.none");
+  return hours % 24 === 0 && hours > 24
+    ? t("rotate.days", { count: hours / 24 })
+    : t("rotate.hours", { count: hours });
+}

@@ -1,0 +1,140 @@
+import { randomBytes } from "node:crypto";
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import type { Config } from "./config/config.ts";
+import { createLane } from "./grpc/lane.ts";
+import { createGrpcServer } from "./grpc/server.ts";
+import { consolePlugin } from "./http/console.ts";
+import { restGateway } from "./http/gateway.ts";
+import { type HealthOptions, healthPlugin } from "./http/health.ts";
+import type { GrpcDoor } from "./http/http2.ts";
+import { openApiPlugin } from "./http/openapi/plugin.ts";
+import { createHttpServer, type HttpServer, registerReflection } from "./http/server.ts";
+import { type Access, publicMethods } from "./rpc/access.ts";
+import type { Buffered } from "./rpc/body.ts";
+import { type Call, createRequestIds } from "./rpc/call.ts";
+import { examples, readContractComments } from "./rpc/documentation.ts";
+import type { Method } from "./rpc/method.ts";
+import { createPeerOf } from "./rpc/peer.ts";
+import { createReflection } from "./rpc/reflection.ts";
+import type { CallObserver } from "./rpc/report.ts";
+import type { SlowReaders } from "./rpc/slow-reader.ts";
+import { createSendStream } from "./rpc/stream.ts";
+import type { Logger } from "./server/log.ts";
+import { passToUpstream, type UpstreamParts } from "./sites.ts";
+
+/** Longest body of a call that needs no token, in bytes. */
+const PUBLIC_BODY = 4 * 1024;
+
+export interface DoorsDeps extends UpstreamParts {
+  readonly methods: readonly Method[];
+  /** Looks at a call by its headers. */
+  readonly admit: Access["admit"];
+  /** Looks at a token alone. */
+  readonly check: Access["check"];
+  readonly observer: CallObserver;
+  readonly slowReaders: SlowReaders;
+  /** Bytes of requests that are still arriving. */
+  readonly buffered: Buffered;
+  /** What the service needs to be ready. */
+  readonly checks: HealthOptions["checks"];
+  readonly etagPrefix: () => string;
+  readonly log: Logger;
+  /** The program's version, such as `v0.1.0`. */
+  readonly version: string;
+}
+
+/**
+ * Puts the methods behind every protocol. Nothing listens yet.
+ *
+ * @throws Error naming the rpc, when a rule of the contract is wrong.
+ */
+export async function createDoors(
+  config: Config,
+  deps: DoorsDeps,
+): Promise<{ readonly http: HttpServer; readonly grpc: GrpcDoor }> {
+  const { methods, admit, slowReaders, buffered, log } = deps;
+  const requestId = createRequestIds(randomBytes(6).toString("base64url"));
+  const common = {
+    methods,
+    bounds: { buffered, timeoutMs: config.bodyTimeoutMs, maxBytes: config.maxBody },
+    bodyLimit: (desc: DescMethod) => (publicMethods.has(desc) ? PUBLIC_BODY : config.maxBody),
+    admit,
+    peerOf: createPeerOf(config.trustedProxies),
+    ...reportUnserved(deps),
+  };
+  const report = (error: unknown, request: { readonly id: string }): void =>
+    log.error({ err: error, requestId: request.id }, "request failed");
+  const http = createHttpServer({
+    elsewhere: passToUpstream(config, deps),
+    requestId,
+    cors: { origins: config.corsOrigins },
+    maxHeaderBytes: config.maxHeaders,
+    requestTimeoutMs: config.bodyTimeoutMs,
+    report,
+  });
+  const { fastify } = http;
+  await fastify.register(healthPlugin, { checks: deps.checks });
+  await fastify.register(restGateway, {
+    ...common,
+    slowReaders,
+    httpStatus: config.httpStatus,
+    etagPrefix: deps.etagPrefix,
+    cacheControl: (desc) => (publicMethods.has(desc) ? "public, no-cache" : "private, no-store"),
+    report,
+  });
+  if (config.console === "on") await fastify.register(consolePlugin);
+  const checkReflection = config.reflection === "token" ? deps.check : undefined;
+  await fastify.register(openApiPlugin, {
+    ...aboutContract(config, deps),
+    check: checkReflection,
+  });
+  const reflect = config.reflection === "off" ? undefined : createReflection(methods);
+  if (reflect) await registerReflection(fastify, reflect, checkReflection);
+  const grpc = {
+    server: createGrpcServer({ maxStreams: config.maxStreams, reflect }),
+    lane: createLane({ ...common, requestId, sendStream: createSendStream(slowReaders) }),
+    ...(checkReflection === undefined ? {} : { check: checkReflection }),
+  };
+  return { http, grpc };
+}
+
+/** What becomes known of calls that no method ever saw: those not let in, and those cut off. */
+function reportUnserved({ observer, log }: DoorsDeps) {
+  return {
+    refused: (error: ConnectError, call: Call) => {
+      observer.started(call.method, call);
+      observer.ended({ desc: call.method, call, duration: 0, error });
+    },
+    dropped: (error: ConnectError, { method, door, requestId, peer }: Call) =>
+      log.debug(
+        {
+          method: `${method.parent.typeName}/${method.name}`,
+          ...{ door, requestId, peer, reason: error.rawMessage },
+        },
+        "call dropped",
+      ),
+  };
+}
+
+/** The start page, and the contract as OpenAPI. */
+function aboutContract(config: Config, { methods, version }: DoorsDeps) {
+  return {
+    name: `Mooring ${version}`,
+    description: "Settings and driver catalogue of this site.",
+    links: config.console === "on" ? [{ href: "console/", text: "Console" }] : [],
+    contract: config.reflection !== "off",
+    document: () => ({
+      title: "Mooring",
+      version: version.replace(/^v/, ""),
+      description:
+        "The REST interface. Replies have an envelope whose `code` says how a call has ended. " +
+        "The same contract is served over gRPC, gRPC-Web and Connect.",
+      methods,
+      comments: readContractComments(),
+      examples,
+      isPublic: (desc: DescMethod) => publicMethods.has(desc),
+      httpStatus: config.httpStatus,
+    }),
+  };
+}

@@ -1,0 +1,91 @@
+import { once } from "node:events";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  type handleBidiStreamingCall,
+  type MethodDefinition,
+  Server,
+  type ServerOptions,
+} from "@grpc/grpc-js";
+import {
+  type ServerReflectionRequest,
+  ServerReflectionRequestSchema,
+  type ServerReflectionResponse,
+  ServerReflectionResponseSchema,
+} from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { encodeOnce } from "../rpc/encoded.ts";
+import type { AnswerReflection } from "../rpc/reflection.ts";
+
+export interface GrpcServerOptions {
+  /** Streams of one connection at the same time. */
+  readonly maxStreams: number;
+  /** Undefined: reflection is not served. */
+  readonly reflect: AnswerReflection | undefined;
+}
+
+/** Longest request of reflection, in bytes: names of files and symbols. */
+const MAX_REQUEST = 4 * 1024;
+
+/**
+ * A grpc-js server: it keeps the HTTP/2 connections, serves reflection, whose requests are a stream,
+ * and answers what nobody serves. It listens nowhere by itself: connections are injected.
+ */
+export function createGrpcServer({ maxStreams, reflect }: GrpcServerOptions): Server {
+  const options: ServerOptions = {
+    // Statistics of each call for a service that is not served here.
+    "grpc.enable_channelz": 0,
+    "grpc.max_receive_message_length": MAX_REQUEST,
+    "grpc.max_concurrent_streams": maxStreams,
+    // Finds clients that vanished. Pings of clients are always answered and never counted against them.
+    "grpc.keepalive_time_ms": 60_000,
+    "grpc.keepalive_timeout_ms": 20_000,
+  };
+  const server = new Server(options);
+  if (reflect !== undefined) addReflection(server, reflect);
+  return server;
+}
+
+/** Adds reflection: v1, and v1alpha, whose messages are the same on the wire. */
+function addReflection(server: Server, reflect: AnswerReflection): void {
+  for (const version of ["v1", "v1alpha"])
+    server.addService(
+      { ServerReflectionInfo: define(`grpc.reflection.${version}.ServerReflection`) },
+      { ServerReflectionInfo: handle(reflect) },
+    );
+}
+
+type Reflection = MethodDefinition<ServerReflectionRequest, ServerReflectionResponse>;
+
+function define(service: string): Reflection {
+  const [input, output] = [ServerReflectionRequestSchema, ServerReflectionResponseSchema];
+  return {
+    path: `/${service}/ServerReflectionInfo`,
+    requestStream: true,
+    responseStream: true,
+    requestSerialize: (message) => Buffer.from(toBinary(input, message)),
+    requestDeserialize: (bytes) => fromBinary(input, bytes),
+    responseSerialize: (message) => encodeOnce(output, message, "proto").bytes,
+    responseDeserialize: (bytes) => fromBinary(output, bytes),
+  };
+}
+
+/** One answer at a time, and none before the client has read the one before. */
+function handle(
+  reflect: AnswerReflection,
+): handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse> {
+  return async (stream) => {
+    const cancelled = new Promise<void>((resolve) => stream.once("cancelled", () => resolve()));
+    // A broken request ends the stream; there is nobody to tell.
+    stream.on("error", () => stream.end());
+    try {
+      // The end of the questions is not the end of the stream.
+      for await (const request of stream.iterator({ destroyOnReturn: false })) {
+        if (stream.cancelled) return;
+        if (!stream.write(reflect(request as ServerReflectionRequest)))
+          await Promise.race([once(stream, "drain"), cancelled]);
+      }
+      stream.end();
+    } catch {
+      stream.end();
+    }
+  };
+}

@@ -1,0 +1,60 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+
+/** What every envelope of a success says. */
+const SUCCESS_CODE = 200;
+
+/** Content-Type of every envelope and of bare JSON. */
+export const JSON_TYPE = "application/json; charset=utf-8";
+
+/** A field of a request and what is wrong with it. */
+export interface Violation {
+  readonly field: string;
+  readonly description: string;
+}
+
+/** The envelope of a success around JSON text. */
+export function successEnvelope(data: string): string {
+  return `{"code":${SUCCESS_CODE},"message":"success","data":${data}}`;
+}
+
+/** A message in the language that the client asks for. */
+export interface Localized {
+  readonly locale: string;
+  readonly message: string;
+}
+
+/**
+ * The envelope of a failure: `data` is null, or lists what is wrong with which field. A message in
+ * another language stands beside the English one.
+ */
+export function errorEnvelope(
+  code: number,
+  message: string,
+  violations: readonly Violation[] = [],
+  localized?: Localized,
+): string {
+  return jsonText({
+    code,
+    message,
+    data: violations.length > 0 ? listed(violations) : null,
+    ...(localized === undefined
+      ? {}
+      : { localized_message: { locale: localized.locale, message: localized.message } }),
+  });
+}
+
+/**
+ * JSON text that is safe inside HTML and inside a script: `<`, `>`, `&` and the line separators
+ * U+2028 and U+2029 are written as escapes. They can only stand inside strings.
+ */
+export function jsonText(value: JsonValue): string {
+  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escapeUnit);
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+function listed(violations: readonly Violation[]): JsonValue {
+  return { violations: violations.map(({ field, description }) => ({ field, description })) };
+}

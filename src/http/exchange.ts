@@ -1,0 +1,70 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Unfinished } from "../rpc/body.ts";
+import type { HttpCall } from "./http-call.ts";
+
+/** What the first hook has found out of a request, for its handler. */
+export interface Exchanges<T> {
+  get(request: FastifyRequest): T | undefined;
+  set(request: FastifyRequest, exchange: T): void;
+}
+
+/** Kept as a member of the request: a WeakMap would cost 1 µs a call. */
+export function createExchanges<T>(fastify: FastifyInstance): Exchanges<T> {
+  const name = Symbol("exchange");
+  fastify.decorateRequest(name, null);
+  return {
+    get: (request) => membersOf<T>(request)[name] ?? undefined,
+    set: (request, exchange) => {
+      membersOf<T>(request)[name] = exchange;
+    },
+  };
+}
+
+function membersOf<T>(request: FastifyRequest): Record<symbol, T | null> {
+  return request as unknown as Record<symbol, T | null>;
+}
+
+/** Ends a Fastify hook, at once or when a promise is settled. */
+export function settle(waiting: void | Promise<void>, done: (error?: Error) => void): void {
+  if (waiting === undefined) done();
+  else waiting.then(() => done(), done);
+}
+
+/**
+ * Carries a request out that was let in. What fails on the way is its reply, unless it never ended:
+ * then nothing is sent.
+ *
+ * @param read makes its message; what fails there, its rpc never hears of.
+ */
+export async function carryOut<T>(
+  call: HttpCall,
+  reply: FastifyReply,
+  steps: {
+    readonly read: () => Promise<T>;
+    readonly answer: (message: T) => Promise<void>;
+    readonly turnedAway: (error: unknown, call: HttpCall) => void;
+  },
+): Promise<void> {
+  let isRead = false;
+  try {
+    const message = await steps.read();
+    isRead = true;
+    await steps.answer(message);
+  } catch (error) {
+    if (!isRead) {
+      call.done();
+      steps.turnedAway(error, call);
+    }
+    if (!isRead && error instanceof Unfinished) abandon(reply);
+    // Fastify sends what is no error as a reply.
+    else reply.send(error instanceof Error ? error : new Error("not an error", { cause: error }));
+  } finally {
+    call.done();
+  }
+}
+
+/** For a request whose client is gone: nothing is sent. */
+function abandon(reply: FastifyReply): void {
+  reply.hijack();
+  reply.raw.destroy();
+}

@@ -1,0 +1,89 @@
+import { once } from "node:events";
+import { chmod, lstat, unlink } from "node:fs/promises";
+import { connect, type Server } from "node:net";
+import { type Address, formatAddress } from "../config/address.ts";
+
+/** Where the address was configured, and who may connect to a Unix socket. */
+export interface ListenOptions {
+  /** For the message of a failure. */
+  readonly variable: string;
+  /** Permission bits of a Unix socket. Default 0o600: this process's user alone. */
+  readonly socketMode?: number;
+}
+
+/**
+ * Listens at an address. A Unix socket that a killed process has left is replaced.
+ *
+ * @returns the address with the real port.
+ * @throws Error naming the address, the variable and what to do.
+ */
+export async function listen(
+  server: Server,
+  at: Address,
+  { variable, socketMode = 0o600 }: ListenOptions,
+): Promise<Address> {
+  try {
+    await bind(server, at, socketMode).catch(async (error: unknown) => {
+      if (!("path" in at) || !(await isAbandoned(at.path))) throw error;
+      await unlink(at.path);
+      await bind(server, at, socketMode);
+    });
+    if ("path" in at) await chmod(at.path, socketMode);
+  } catch (error) {
+    throw new Error(`cannot listen at ${formatAddress(at)} (${variable}): ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+  const bound = server.address();
+  return typeof bound === "object" && bound !== null && "host" in at
+    ? { host: at.host, port: bound.port }
+    : at;
+}
+
+async function bind(server: Server, at: Address, socketMode: number): Promise<void> {
+  if ("path" in at) withMode(socketMode, () => server.listen(at));
+  else server.listen({ ...at, ...(at.host === "" ? { host: "::" } : {}) });
+  await once(server, "listening");
+}
+
+/** A file that is made meanwhile has these permissions from its first moment. */
+function withMode(mode: number, make: () => void): void {
+  const before = process.umask(umaskFor(mode));
+  try {
+    make();
+  } finally {
+    process.umask(before);
+  }
+}
+
+/** The umask under which a socket is made with this mode. */
+export function umaskFor(mode: number): number {
+  return 0o777 & ~mode;
+}
+
+/** Whether a path is a socket that a process has left behind when it was killed. */
+async function isAbandoned(path: string): Promise<boolean> {
+  const isSocket = await lstat(path).then(
+    (found) => found.isSocket(),
+    () => false,
+  );
+  if (!isSocket) return false;
+  const socket = connect({ path });
+  try {
+    await once(socket, "connect");
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
+  } finally {
+    socket.destroy();
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : "";
+  if (code === "EADDRINUSE")
+    return "another program listens there; stop it, or choose another port";
+  if (code === "EACCES") return "this process may not; ports below 1024 need a privilege";
+  if (code === "EADDRNOTAVAIL") return "this machine has no such address";
+  return error instanceof Error ? error.message : String(error);
+}

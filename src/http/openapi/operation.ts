@@ -1,0 +1,288 @@
+import { STATUS_CODES } from "node:http";
+import type { DescField, DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { ENVELOPE_CODE } from "../failure.ts";
+import type { Binding } from "../rest/binding.ts";
+import { findFieldPath } from "../rest/field.ts";
+import { takesForm } from "../rest/form.ts";
+import { findTarget } from "../rest/query.ts";
+import { type BesideRule, readRules } from "../rest/rule.ts";
+import { type Comments, type Schemas, scalarSchema } from "./schema.ts";
+
+/** A call of an rpc that shows how it is used. */
+export interface Example {
+  /** Query parameters. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** Path variables. */
+  readonly path?: Readonly<Record<string, string>>;
+  readonly body?: JsonValue;
+}
+
+/** What operations are made with. */
+export interface OperationContext {
+  readonly schemas: Schemas;
+  readonly comments: Comments;
+  /** By the rpc's full name. */
+  readonly examples: Readonly<Record<string, Example>>;
+  readonly rules?: readonly BesideRule[] | undefined;
+  /** Whether an rpc may be called without the token. */
+  readonly isPublic: (method: DescMethod) => boolean;
+  /** What the HTTP status of a reply in the envelope is: see GatewayOptions. */
+  readonly httpStatus: "envelope" | "code";
+}
+
+/**
+ * An operation object (OpenAPI 3.1, section 4.8.10) of the bindings that share an HTTP method and a
+ * path and choose by their query.
+ */
+export function createOperation(
+  bindings: readonly [Binding, ...Binding[]],
+  context: OperationContext,
+): JsonObject {
+  const descs = bindings.map(({ method }) => method.desc);
+  const [{ method }] = bindings;
+  const comments = descs.map((desc) => context.comments[`${desc.parent.typeName}.${desc.name}`]);
+  const description = comments.filter((comment) => comment !== undefined).join("\n\n");
+  const bodies = bindings.flatMap((binding) => requestBody(binding, context) ?? []);
+  return {
+    operationId: descs.map((desc) => `${desc.parent.name}_${desc.name}`).join("_or_"),
+    tags: [method.desc.parent.name],
+    summary: descs.map(({ name }) => words(name)).join(", or: "),
+    ...(description === "" ? {} : { description }),
+    ...(context.isPublic(method.desc) ? { security: [] } : {}),
+    parameters: uniqueBy(
+      bindings.flatMap((binding) => parameters(binding, context)),
+      (one) => `${one["in"]} ${one["name"]}`,
+    ),
+    ...(bodies[0] === undefined ? {} : { requestBody: bodies[0] }),
+    responses: responses(bindings, context),
+  };
+}
+
+/** `GetSetting` → `Get setting`. */
+function words(name: string): string {
+  const [first = "", ...rest] = name.split(/(?=[A-Z][a-z])/);
+  return [first, ...rest.map((word) => word.toLowerCase())].join(" ");
+}
+
+function uniqueBy<T>(items: readonly T[], key: (item: T) => string): T[] {
+  return [...new Map(items.map((item) => [key(item), item])).values()];
+}
+
+function parameters(binding: Binding, context: OperationContext): JsonObject[] {
+  return [
+    ...pathParameters(binding, context),
+    ...queryParameters(binding, context),
+    ...headerParameters(binding),
+  ];
+}
+
+function exampleOf({ rpc }: Binding, { examples }: OperationContext): Example {
+  return examples[rpc] ?? {};
+}
+
+function pathParameters(binding: Binding, context: OperationContext): JsonObject[] {
+  const example = exampleOf(binding, context).path ?? {};
+  return binding.template.variables.map(({ field }) => ({
+    name: field,
+    in: "path",
+    required: true,
+    ...textParameter(binding, field, context),
+    ...(example[field] === undefined ? {} : { example: example[field] }),
+  }));
+}
+
+/** What a field is as a text, and what is said of it. */
+function textParameter(
+  { method }: Binding,
+  path: string,
+  { schemas }: OperationContext,
+): JsonObject {
+  const field = findFieldPath(method.desc.input, path)?.at(-1);
+  if (field === undefined) return { schema: { type: "string" } };
+  const comment = schemas.comment(field);
+  return {
+    ...(comment === undefined ? {} : { description: comment }),
+    schema: textSchema(field, schemas),
+  };
+}
+
+function textSchema(field: DescField, schemas: Schemas): JsonObject {
+  const one =
+    field.message || field.enum
+      ? schemas.field(
+          { ...field, fieldKind: field.message ? "message" : "enum" } as DescField,
+          "request",
+        )
+      : scalarSchema(field.scalar, "text");
+  return field.fieldKind === "list" ? { type: "array", items: one } : one;
+}
+
+function queryParameters(binding: Binding, context: OperationContext): JsonObject[] {
+  const { method, request } = binding;
+  const { input } = method.desc;
+  if (request.body.kind === "message") return [];
+  const { rest } = readRules(method.desc, context.rules);
+  const taken = new Set([
+    ...request.path.map(({ field }) => field),
+    ...(request.body.kind === "field" ? [request.body.field.name] : []),
+    ...rest.query.map(({ field }) => field),
+  ]);
+  const direct = input.fields
+    .filter(({ name }) => !taken.has(name) && findTarget(input, name) !== undefined)
+    .map(({ name }) => ({ name, field: name, commaSeparated: false }));
+  const example = exampleOf(binding, context).query ?? {};
+  // Where several rpcs share the path, each parameter alone may be left out.
+  return [...rest.query, ...direct].map(({ name, field, commaSeparated }) => ({
+    name,
+    in: "query",
+    ...textParameter(binding, field, context),
+    ...(commaSeparated ? { style: "form", explode: false } : {}),
+    ...(example[name] === undefined
+      ? {}
+      : { example: commaSeparated ? example[name].split(",") : example[name] }),
+  }));
+}
+
+function headerParameters({ request, reply, httpMethod }: Binding): JsonObject[] {
+  const header = (name: string, description: string): JsonObject => ({
+    ...{ name, in: "header", description },
+    schema: { type: "string" },
+  });
+  const conditional = reply.state !== undefined && httpMethod === "GET" && reply.shape !== "events";
+  return [
+    ...(conditional
+      ? [header("If-None-Match", "The ETag of a reply that is there already: 304 while it stands.")]
+      : []),
+    ...(request.ifMatch
+      ? [header("If-Match", "The ETag of what was read: the call is refused when it has changed.")]
+      : []),
+    ...(request.lastEventId
+      ? [header("Last-Event-ID", "The id of the last event that was read: goes on after it.")]
+      : []),
+  ];
+}
+
+function requestBody(binding: Binding, context: OperationContext): JsonObject | undefined {
+  const { request, method } = binding;
+  const { schemas } = context;
+  const { body } = request;
+  if (body.kind === "none") return undefined;
+  const schema =
+    body.kind === "message"
+      ? schemas.message(method.desc.input, "request")
+      : schemas.field(body.field, "request");
+  const example = exampleOf(binding, context).body;
+  const content = { schema, ...(example === undefined ? {} : { example }) };
+  return {
+    content: {
+      "application/json": content,
+      ...(takesForm(request) ? { "application/x-www-form-urlencoded": { schema } } : {}),
+    },
+  };
+}
+
+/** What never becomes a call, with its real status whatever the mode. */
+const REFUSALS = [400, 408, 413, 414, 415, 429, 431];
+
+function responses(
+  bindings: readonly [Binding, ...Binding[]],
+  context: OperationContext,
+): JsonObject {
+  const [{ reply }] = bindings;
+  const enveloped = reply.shape === "envelope" || reply.shape === "envelope-null";
+  const real = !enveloped || context.httpStatus === "code";
+  const failures = new Set([...REFUSALS, ...(real ? Object.values(ENVELOPE_CODE) : [])]);
+  const schemas = bindings.map((binding) => successSchema(binding, context));
+  const inBody = real ? schemas : [...schemas, FAILURE];
+  const state = bindings.some((binding) => binding.reply.state !== undefined);
+  const cached = state && bindings.every(({ httpMethod }) => httpMethod === "GET");
+  const bare = reply.shape === "bare";
+  return {
+    200: {
+      description: real
+        ? "The call has succeeded."
+        : "The call has ended; the member `code` says how: 200 for a success.",
+      ...(state && reply.shape !== "events"
+        ? { headers: { ETag: header("Names the state that is shown.") } }
+        : {}),
+      content: successContent(reply.shape, inBody),
+    },
+    ...(cached && reply.shape !== "events"
+      ? { 304: { description: "What the client has is still so." } }
+      : {}),
+    ...Object.fromEntries(
+      [...failures]
+        .sort((one, other) => one - other)
+        .map((status) => [status, { $ref: `#/components/responses/${failureName(status, bare)}` }]),
+    ),
+  };
+}
+
+function header(description: string): JsonObject {
+  return { description, schema: { type: "string" } };
+}
+
+function successContent(shape: Binding["reply"]["shape"], schemas: JsonObject[]): JsonObject {
+  if (shape === "text") return { "text/plain; charset=utf-8": { schema: { type: "string" } } };
+  if (shape === "events")
+    return {
+      "text/event-stream": {
+        schema: {
+          type: "string",
+          description:
+            "Events whose `data` is JSON of this schema; an event `error` ends a stream.",
+          contentMediaType: "application/json",
+          contentSchema: schemas[0] ?? {},
+        },
+      },
+    };
+  const [first] = schemas;
+  const schema = schemas.length === 1 && first ? first : { anyOf: schemas };
+  return { "application/json; charset=utf-8": { schema } };
+}
+
+const FAILURE = { $ref: "#/components/schemas/Failure" };
+
+function failureName(status: number, bare: boolean): string {
+  return `${bare ? "Status" : "Failure"}${status}`;
+}
+
+/** The replies that operations refer to, by name. */
+export function failureResponses(): Record<string, JsonObject> {
+  const statuses = new Set([...REFUSALS, ...Object.values(ENVELOPE_CODE)]);
+  return Object.fromEntries(
+    [false, true].flatMap((bare) =>
+      [...statuses].map((status) => [failureName(status, bare), failureResponse(status, bare)]),
+    ),
+  );
+}
+
+function failureResponse(status: number, bare: boolean): JsonObject {
+  return {
+    description: STATUS_CODES[status] ?? "Failure",
+    content: {
+      "application/json; charset=utf-8": {
+        schema: bare ? { $ref: "#/components/schemas/Status" } : FAILURE,
+      },
+    },
+  };
+}
+
+function successSchema({ method, reply }: Binding, { schemas }: OperationContext): JsonObject {
+  const { shape, field } = reply;
+  const value = field
+    ? schemas.field(field, "reply")
+    : schemas.message(method.desc.output, "reply");
+  const data =
+    shape === "envelope-null"
+      ? { type: "null" }
+      : field?.fieldKind === "message"
+        ? { anyOf: [value, { type: "null" }] }
+        : value;
+  if (shape !== "envelope" && shape !== "envelope-null") return data;
+  return {
+    type: "object",
+    required: ["code", "message", "data"],
+    properties: { code: { const: 200 }, message: { const: "success" }, data },
+  };
+}

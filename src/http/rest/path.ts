@@ -1,0 +1,232 @@
+import { badRequest } from "../fault.ts";
+
+/** One segment of a path template: a text, `*` (any one segment) or `**` (all that follow). */
+export type Segment =
+  | { readonly kind: "literal"; readonly text: string }
+  | { readonly kind: "one" }
+  | { readonly kind: "rest" };
+
+/** A variable of a path template and the segments that it captures. */
+export interface PathVariable {
+  /** The field path between the braces, such as `name` or `item.id`. */
+  readonly field: string;
+  /** Index of the first captured segment. */
+  readonly start: number;
+  /** Number of captured segments; undefined: all from `start`, none included. */
+  readonly count: number | undefined;
+  /** Captured text may hold slashes; then `%2F` in the path stays as it is. */
+  readonly multiple: boolean;
+}
+
+/** A parsed path template in the grammar of google/api/http.proto. */
+export interface PathTemplate {
+  readonly source: string;
+  readonly segments: readonly Segment[];
+  readonly variables: readonly PathVariable[];
+  /** Text after the last colon; empty when there is none. */
+  readonly verb: string;
+}
+
+/** Why a template can't be used. The caller adds which rpc it belongs to. */
+export class PathTemplateError extends Error {
+  override readonly name = "PathTemplateError";
+}
+
+interface Reader {
+  readonly source: string;
+  position: number;
+  readonly segments: Segment[];
+  readonly variables: PathVariable[];
+}
+
+/**
+ * Parses a template such as `/v1/{name=shelves/*}/books:list`.
+ *
+ * @throws PathTemplateError that says what is wrong and at which character.
+ */
+export function parsePathTemplate(source: string): PathTemplate {
+  const reader: Reader = { source, position: 0, segments: [], variables: [] };
+  if (source[0] !== "/") throw new PathTemplateError(`"${source}" must begin with a slash`);
+  reader.position = 1;
+  if (source.length > 1) readSegments(reader, false);
+  const verb = readVerb(reader);
+  if (reader.position < source.length) refuse(reader, "unexpected character");
+  checkRest(reader);
+  return { source, segments: reader.segments, variables: reader.variables, verb };
+}
+
+/** The text that two templates share exactly when they match the same paths. */
+export function templateShape(template: PathTemplate): string {
+  const parts = template.segments.map((segment) =>
+    segment.kind === "literal" ? encodeURIComponent(segment.text) : WILDCARD[segment.kind],
+  );
+  return `/${parts.join("/")}${template.verb && `:${template.verb}`}`;
+}
+
+const WILDCARD = { one: "*", rest: "**" } as const;
+
+function readSegments(reader: Reader, inVariable: boolean): void {
+  for (;;) {
+    readSegment(reader, inVariable);
+    if (reader.source[reader.position] !== "/") return;
+    reader.position++;
+  }
+}
+
+function readSegment(reader: Reader, inVariable: boolean): void {
+  const { source, position } = reader;
+  if (source.startsWith("**", position)) {
+    reader.position += 2;
+    reader.segments.push({ kind: "rest" });
+  } else if (source[position] === "*") {
+    reader.position++;
+    reader.segments.push({ kind: "one" });
+  } else if (source[position] === "{") {
+    if (inVariable) refuse(reader, "a variable inside a variable");
+    readVariable(reader);
+  } else {
+    reader.segments.push({ kind: "literal", text: readLiteral(reader) });
+  }
+}
+
+function readVariable(reader: Reader): void {
+  const start = reader.segments.length;
+  reader.position++;
+  const field = readMatch(reader, /[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*/y, "a field path");
+  if (reader.source[reader.position] === "=") {
+    reader.position++;
+    readSegments(reader, true);
+  } else {
+    reader.segments.push({ kind: "one" });
+  }
+  if (reader.source[reader.position] !== "}") refuse(reader, "a variable must end with }");
+  reader.position++;
+  const captured = reader.segments.slice(start);
+  const endless = captured.at(-1)?.kind === "rest";
+  reader.variables.push({
+    field,
+    start,
+    count: endless ? undefined : captured.length,
+    multiple: endless || captured.length > 1,
+  });
+}
+
+function readLiteral(reader: Reader): string {
+  // The characters of a path segment in RFC 3986, section 3.3, but for * and the verb's colon.
+  const text = readMatch(reader, /(?:[\w.~!$&'()+,;=@-]|%[0-9A-Fa-f]{2})+/y, "a path segment");
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new PathTemplateError(`"${reader.source}": "${text}" is not UTF-8 when unescaped`);
+  }
+}
+
+function readVerb(reader: Reader): string {
+  if (reader.source[reader.position] !== ":") return "";
+  reader.position++;
+  return readLiteral(reader);
+}
+
+function readMatch(reader: Reader, pattern: RegExp, wanted: string): string {
+  pattern.lastIndex = reader.position;
+  const text = pattern.exec(reader.source)?.[0];
+  if (text === undefined) refuse(reader, `expected ${wanted}`);
+  reader.position += text.length;
+  return text;
+}
+
+function checkRest(reader: Reader): void {
+  const first = reader.segments.findIndex((segment) => segment.kind === "rest");
+  if (first >= 0 && first < reader.segments.length - 1) {
+    throw new PathTemplateError(`"${reader.source}": ** must be the last segment`);
+  }
+}
+
+function refuse(reader: Reader, reason: string): never {
+  throw new PathTemplateError(
+    `"${reader.source}": ${reason} at character ${reader.position + 1}; ` +
+      "supported are /text, {field}, {field=*}, {field=text/*}, ** at the end and :verb",
+  );
+}
+
+/** A request path, cut at its slashes. */
+export interface PathParts {
+  /** Segments as they came. */
+  readonly raw: readonly string[];
+  /** Segments unescaped; undefined where the escapes are broken. */
+  readonly text: readonly (string | undefined)[];
+}
+
+/** Cuts a path that begins with a slash. */
+export function splitPath(path: string): PathParts {
+  const raw = path === "/" ? [] : path.slice(1).split("/");
+  return { raw, text: raw.map(unescapeText) };
+}
+
+/**
+ * Cuts the verb off a path's last segment: `{ raw: ["a", "b:cancel"] }` gives `["a", "b"]` for the
+ * verb `cancel`, undefined for any other.
+ */
+export function withoutVerb(parts: PathParts, verb: string): PathParts | undefined {
+  if (verb === "") return parts;
+  const last = parts.raw.at(-1);
+  const colon = last?.lastIndexOf(":") ?? -1;
+  if (last === undefined || colon < 0 || unescapeText(last.slice(colon + 1)) !== verb)
+    return undefined;
+  const head = last.slice(0, colon);
+  return {
+    raw: [...parts.raw.slice(0, -1), head],
+    text: [...parts.text.slice(0, -1), unescapeText(head)],
+  };
+}
+
+/** Whether a path without its verb fits the segments of a template. */
+export function matchesPath(segments: readonly Segment[], parts: PathParts): boolean {
+  const endless = segments.at(-1)?.kind === "rest";
+  const fixed = endless ? segments.length - 1 : segments.length;
+  if (endless ? parts.raw.length < fixed : parts.raw.length !== fixed) return false;
+  return segments.every((segment, index) => matchesSegment(segment, index, parts));
+}
+
+/**
+ * The text of each variable, in the template's order. Escapes are resolved; `%2F` stays in a
+ * variable that spans several segments (google/api/http.proto, "Path template syntax").
+ *
+ * @throws INVALID_ARGUMENT when an escape is broken.
+ */
+export function captureVariables(template: PathTemplate, parts: PathParts): string[] {
+  return template.variables.map((variable) => capture(variable, parts));
+}
+
+function matchesSegment(segment: Segment, index: number, parts: PathParts): boolean {
+  if (segment.kind === "rest") return true;
+  if (segment.kind === "one") return parts.raw[index] !== "";
+  return parts.text[index] === segment.text;
+}
+
+function capture(variable: PathVariable, parts: PathParts): string {
+  const end = variable.count === undefined ? undefined : variable.start + variable.count;
+  const raw = parts.raw.slice(variable.start, end);
+  const texts = raw.map((part) =>
+    variable.multiple ? unescapeAllButSlash(part) : unescapeText(part),
+  );
+  if (texts.includes(undefined)) {
+    throw badRequest(`path: "${variable.field}" holds a broken % escape`);
+  }
+  return texts.join("/");
+}
+
+function unescapeAllButSlash(text: string): string | undefined {
+  const parts = text.split(/(%2f)/i);
+  const decoded = parts.map((part, index) => (index % 2 === 1 ? part : unescapeText(part)));
+  return decoded.includes(undefined) ? undefined : decoded.join("");
+}
+
+function unescapeText(text: string): string | undefined {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,113 @@
+import {
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  type Registry,
+  toJson,
+} from "@bufbuild/protobuf";
+import { type Coding, Encoded, JSON_OPTIONS } from "../../rpc/encoded.ts";
+import { JSON_TYPE, jsonText, successEnvelope } from "../envelope.ts";
+import type { Gateway } from "../gateway-options.ts";
+import type { Binding } from "./binding.ts";
+import { entityTag, readLanguage, readState } from "./entity-tag.ts";
+import type { ReplyRule } from "./reply-rule.ts";
+
+/** The JSON of a response, or of its response_body field. */
+export function replyJson(rule: ReplyRule, message: Message, registry?: Registry): JsonValue {
+  const options = registry === undefined ? JSON_OPTIONS : { ...JSON_OPTIONS, registry };
+  const json = toJson(rule.method.output, message, options);
+  if (rule.field === undefined) return json;
+  return (json as JsonObject)[rule.field.name] ?? null;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A part of a reply that is ready to be sent. */
+export interface Variant {
+  readonly headers: Headers;
+  readonly body: Buffer;
+}
+
+/** A successful reply, encoded once. */
+export interface RestReply {
+  /** The opaque text of the entity tag without a coding; undefined: the reply has none. */
+  readonly state: string | undefined;
+  /** The tag as a client sends it back: compared before anything is parsed. */
+  readonly tag: string | undefined;
+  /**
+   * The reply for a client that accepts these codings, the preferred one first. A compressed variant
+   * is made when it is first asked for; until it is ready, the reply goes out as it is.
+   */
+  variant(accepted: readonly Coding[]): Variant;
+  /** The headers of 304 for a client that has the reply with this tag. */
+  unchanged(tag: string): Variant;
+}
+
+/** Encodes a response message as its binding says. */
+export function createReply(binding: Binding, message: Message, gateway: Gateway): RestReply {
+  const rule = binding.reply;
+  const state = readState(rule, message, gateway.prefix);
+  const encoded = new Encoded(encodeBody(rule, message, gateway.registry));
+  const compressible = rule.kept && encoded.compressible;
+  const common: Headers = {
+    "cache-control": cacheControl(rule, gateway),
+    ...languageHeaders(rule, message, compressible),
+  };
+  const type = rule.shape === "text" ? "text/plain; charset=utf-8" : JSON_TYPE;
+  const variantOf = (body: Buffer, coding?: Coding): Variant => ({
+    body,
+    headers: {
+      "content-type": type,
+      "content-length": String(body.length),
+      ...(coding === undefined ? {} : { "content-encoding": coding }),
+      ...(state === undefined ? {} : { etag: entityTag(state, coding) }),
+      ...common,
+    },
+  });
+  const identity = variantOf(encoded.bytes);
+  const coded = new Map<Coding, Variant>();
+  const ready = (coding: Coding): Variant | undefined => {
+    const body = encoded.offer(coding);
+    if (body === undefined || body === encoded.bytes) return undefined;
+    const variant = coded.get(coding) ?? variantOf(body, coding);
+    coded.set(coding, variant);
+    return variant;
+  };
+  return {
+    state,
+    tag: state === undefined ? undefined : entityTag(state),
+    variant: ([preferred, ...others]) => {
+      if (preferred === undefined || !compressible) return identity;
+      const made = ready(preferred);
+      const other = others.find((coding) => coded.has(coding));
+      return made ?? (other && coded.get(other)) ?? identity;
+    },
+    unchanged: (tag) => ({ headers: { etag: tag, ...common }, body: encoded.bytes }),
+  };
+}
+
+/** What the reply depends on, and its language. */
+function languageHeaders(rule: ReplyRule, message: Message, compressible: boolean): Headers {
+  const language = readLanguage(rule, message);
+  const vary = [
+    ...(compressible ? ["Accept-Encoding"] : []),
+    ...(rule.language === undefined ? [] : ["Accept-Language"]),
+  ];
+  return {
+    ...(vary.length === 0 ? {} : { vary: vary.join(", ") }),
+    ...(language === "" ? {} : { "content-language": language }),
+  };
+}
+
+function encodeBody(rule: ReplyRule, message: Message, registry?: Registry): Buffer {
+  if (rule.shape === "envelope-null") return Buffer.from(successEnvelope("null"));
+  const json = replyJson(rule, message, registry);
+  if (rule.shape === "text") return Buffer.from(String(json ?? ""));
+  const text = jsonText(json);
+  return Buffer.from(rule.shape === "envelope" ? successEnvelope(text) : text);
+}
+
+function cacheControl(rule: ReplyRule, gateway: Gateway): string {
+  if (!rule.kept) return "no-store";
+  return gateway.cacheControl?.(rule.method) ?? "private, no-store";
+}

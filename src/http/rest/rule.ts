@@ -1,0 +1,91 @@
+import {
+  create,
+  type DescMethod,
+  getOption,
+  hasOption,
+  type MessageInitShape,
+} from "@bufbuild/protobuf";
+import { http } from "../../../gen/google/api/annotations_pb.js";
+import { type HttpRule, HttpRuleSchema } from "../../../gen/google/api/http_pb.js";
+import { type Rest, RestSchema, rest } from "../../../gen/mooring/rest/v1/rest_pb.js";
+
+/** One `google.api.http` rule, or one of its additional bindings. */
+export interface Rule {
+  /** The HTTP method in capitals; `*` for any. */
+  readonly httpMethod: string;
+  /** The path template. */
+  readonly path: string;
+  /** `*`, a field of the request, or empty. */
+  readonly body: string;
+  /** A field of the response, or empty for all of it. */
+  readonly responseBody: string;
+}
+
+/** An rpc whose REST options can't be served: names the rpc and the reason. */
+export class RuleError extends Error {
+  override readonly name = "RuleError";
+}
+
+/** @throws RuleError */
+export function refuseRule(desc: DescMethod, reason: string): never {
+  throw new RuleError(`${rpcName(desc)}: ${reason}`);
+}
+
+/** An rpc's full name, such as `acme.v1.BookService.GetBook`. */
+export function rpcName(desc: DescMethod): string {
+  return `${desc.parent.typeName}.${desc.name}`;
+}
+
+/** A rule beside the contract, for an rpc whose file cannot be changed. */
+export interface BesideRule {
+  /** The rpc's full name, such as `acme.v1.BookService.GetBook`. */
+  readonly selector: string;
+  readonly http: MessageInitShape<typeof HttpRuleSchema>;
+  readonly rest?: MessageInitShape<typeof RestSchema>;
+}
+
+/** How an rpc is served over REST. */
+export interface RestRules {
+  /** The rpc's own first, then its additional bindings in their order. Empty: no REST. */
+  readonly rules: readonly Rule[];
+  /** All empty where nothing is said. */
+  readonly rest: Rest;
+}
+
+/**
+ * The rules of an rpc: those beside the contract, otherwise its options.
+ *
+ * @throws RuleError
+ */
+export function readRules(desc: DescMethod, beside: readonly BesideRule[] = []): RestRules {
+  const own = beside.findLast(({ selector }) => selector === rpcName(desc));
+  if (own !== undefined) {
+    const main = create(HttpRuleSchema, own.http);
+    return { rules: expand(desc, main), rest: create(RestSchema, own.rest) };
+  }
+  const options = getOption(desc, rest);
+  if (hasOption(desc, http)) return { rules: expand(desc, getOption(desc, http)), rest: options };
+  if (hasOption(desc, rest)) refuseRule(desc, "has a rest option but no google.api.http option");
+  return { rules: [], rest: options };
+}
+
+function expand(desc: DescMethod, main: HttpRule): Rule[] {
+  const additional = main.additionalBindings.map((rule) => {
+    if (rule.additionalBindings.length === 0) return readRule(desc, rule);
+    return refuseRule(desc, "an additional binding can't have additional bindings");
+  });
+  return [readRule(desc, main), ...additional];
+}
+
+function readRule(desc: DescMethod, rule: HttpRule): Rule {
+  const { body, responseBody, pattern } = rule;
+  if (pattern.case === undefined) refuseRule(desc, "a google.api.http rule without a path");
+  if (pattern.case !== "custom") {
+    return { httpMethod: pattern.case.toUpperCase(), path: pattern.value, body, responseBody };
+  }
+  const { kind, path } = pattern.value;
+  if (!/^(?:\*|[A-Z]+)$/.test(kind)) {
+    refuseRule(desc, `custom kind "${kind}" is neither an HTTP method in capitals nor *`);
+  }
+  return { httpMethod: kind, path, body, responseBody };
+}

@@ -1,0 +1,148 @@
+import type { JsonValue, Message } from "@bufbuild/protobuf";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { createKeep } from "../../rpc/encoded.ts";
+import { carryOut } from "../exchange.ts";
+import { describeFailure, failureBody, failureEnvelope } from "../failure.ts";
+import { HttpFault, quote } from "../fault.ts";
+import type { Gateway } from "../gateway-options.ts";
+import type { HttpCall } from "../http-call.ts";
+import { createNegotiator } from "../negotiation.ts";
+import type { Binding } from "./binding.ts";
+import { matchNoneMatch } from "./entity-tag.ts";
+import { createEventEncoder, EVENT_HEADERS, eventReply } from "./event.ts";
+import { readForm, takesForm } from "./form.ts";
+import { readJson } from "./json.ts";
+import { captureVariables, type PathParts } from "./path.ts";
+import type { Query } from "./query.ts";
+import { createReply, type RestReply } from "./reply.ts";
+import { bodyMessage, fillMessage } from "./request.ts";
+
+/** The binding that a request is for. */
+export interface Choice {
+  readonly binding: Binding;
+  readonly query: Query;
+  /** What is wrong with the query; said when the caller may know it. */
+  readonly problem?: unknown;
+}
+
+/** A request on its way: what the first hook has found out. */
+export interface Exchange extends Choice {
+  readonly call: HttpCall;
+  /** The path's segments, where the template may have variables. */
+  readonly parts: PathParts | undefined;
+}
+
+/** Carries a request to its rpc and the reply back. Never rejects. */
+export function createServing(gateway: Gateway) {
+  const send = createSending(gateway);
+  const { bounds, bodyLimit, prefix, sendStream, turnedAway } = gateway;
+  const encoders = createKeep<Binding, ReturnType<typeof createEventEncoder>>();
+  const messageOf = async (exchange: Exchange): Promise<Message> => {
+    const { call, binding, query, parts, problem } = exchange;
+    if (problem !== undefined) throw problem;
+    const { request } = binding;
+    const path = parts ? captureVariables(binding.template, parts) : [];
+    const body = call.hasBody
+      ? await call.body(bounds, bodyLimit(call.method), (bytes) =>
+          bodyMessage(request, bytes, () => readBodyText(bytes, binding, call)),
+        )
+      : await bodyMessage(request, NO_BODY, readJson);
+    const header = (name: string): string | undefined => call.header(name);
+    return fillMessage(request, body, { path, query, header }, prefix);
+  };
+  const answer = async (exchange: Exchange, reply: FastifyReply, message: Message) => {
+    const { call, binding } = exchange;
+    const { method } = binding;
+    if (method.kind === "unary") return send(exchange, reply, await method.invoke(message, call));
+    // HEAD gets the headers and starts nothing.
+    if (call.requestMethod === "HEAD") return void reply.headers(EVENT_HEADERS).send("");
+    const make = () => createEventEncoder(binding.reply, prefix, gateway.registry);
+    await sendStream(
+      eventReply(reply, call, encoders(binding, make), gateway),
+      method.invoke(message, call),
+    );
+  };
+  return async (exchange: Exchange, reply: FastifyReply): Promise<void> => {
+    await carryOut(exchange.call, reply, {
+      read: () => messageOf(exchange),
+      answer: (message) => answer(exchange, reply, message),
+      turnedAway,
+    });
+  };
+}
+
+const NO_BODY = Buffer.alloc(0);
+
+/** A body as JSON, or as a form where the message has nothing but scalars. */
+function readBodyText(bytes: Buffer, { request }: Binding, call: HttpCall): JsonValue {
+  const type = call.header("content-type") ?? "";
+  const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
+  const coding = (call.header("content-encoding") ?? "identity").trim().toLowerCase();
+  if (coding !== "identity" && coding !== "") {
+    const message = `the body must not be compressed (Content-Encoding ${quote(coding)})`;
+    throw new HttpFault(415, message, { "accept-encoding": "identity" });
+  }
+  if (essence === "application/x-www-form-urlencoded" && takesForm(request))
+    return readForm(bytes, request.desc);
+  if (essence === "" || essence === "application/json") return readJson(bytes);
+  throw new HttpFault(415, `the body must be application/json, not ${quote(essence)}`);
+}
+
+/** Sends a response message as its binding says, or 304 when the client has it already. */
+function createSending(gateway: Gateway) {
+  const accepted = createNegotiator();
+  const kept = createKeep<Binding, ReturnType<typeof createKeep<Message, RestReply>>>();
+  const encode = (binding: Binding, message: Message): RestReply => {
+    const make = (): RestReply => createReply(binding, message, gateway);
+    return binding.reply.kept ? kept(binding, () => createKeep())(message, make) : make();
+  };
+  return ({ call, binding }: Exchange, reply: FastifyReply, message: Message): void => {
+    const encoded = encode(binding, message);
+    const codings = accepted(call.header("accept-encoding"));
+    const vary = reply.getHeader("vary");
+    const seen = seenTag(call, encoded);
+    const { headers, body } =
+      seen === undefined ? encoded.variant(codings) : encoded.unchanged(seen);
+    reply.headers(headers);
+    // A hook may have named a header that replies depend on.
+    if (typeof vary === "string")
+      reply.header("vary", headers["vary"] === undefined ? vary : `${headers["vary"]}, ${vary}`);
+    for (const [name, value] of call.setHeader ?? []) reply.header(name, value);
+    if (seen !== undefined) reply.code(304).send();
+    else reply.code(200).send(call.requestMethod === "HEAD" ? "" : body);
+  };
+}
+
+function seenTag(call: HttpCall, reply: RestReply): string | undefined {
+  const header = call.header("if-none-match");
+  if (header === undefined || reply.state === undefined) return undefined;
+  if (call.requestMethod !== "GET" && call.requestMethod !== "HEAD") return undefined;
+  // Callers with fewer rights are shown less of the same revision: the tag may be another's.
+  if (call.grant !== undefined && !call.grant.isRoot) return undefined;
+  return header === reply.tag ? header : matchNoneMatch(header, reply.state);
+}
+
+/** Sends an error in the form of the binding's replies, or as envelope where no binding was found. */
+export function createFailing({ httpStatus = "envelope", report }: Gateway) {
+  return (
+    error: unknown,
+    exchange: Exchange | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void => {
+    // What a hook of the application throws is the application's to answer.
+    if (exchange === undefined && !(error instanceof HttpFault)) throw error;
+    exchange?.call.leaveRest();
+    const failure = describeFailure(error);
+    if (failure.unexpected) report?.(error, request);
+    const shape = exchange?.binding.reply.shape ?? "envelope";
+    const enveloped = shape === "envelope" || shape === "envelope-null";
+    // Only an envelope can say by its code what the status doesn't.
+    const real = failure.real || !enveloped || httpStatus === "code";
+    reply
+      .code(real ? failure.code : 200)
+      .headers({ ...failure.headers, "cache-control": "no-store" })
+      .type("application/json; charset=utf-8")
+      .send(shape === "bare" ? failureBody(failure) : failureEnvelope(failure));
+  };
+}

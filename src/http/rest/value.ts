@@ -1,0 +1,188 @@
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+
+/**
+ * The type of one value: of a singular field, of a list's element or of a map's value. Message
+ * types are none of these.
+ */
+export interface ValueType {
+  readonly scalar: ScalarType | undefined;
+  readonly enum: DescEnum | undefined;
+  /** 64-bit integers are kept as text (`jstype = JS_STRING`). */
+  readonly longAsString: boolean;
+}
+
+/** The value type of a field, list element or map value; undefined for messages. */
+export function valueType(field: DescField): ValueType | undefined {
+  if (field.scalar === undefined && field.enum === undefined) return undefined;
+  const longAsString = "longAsString" in field && field.longAsString === true;
+  return { scalar: field.scalar, enum: field.enum, longAsString };
+}
+
+/** Bounds of a protobuf integer type; undefined for other types. */
+export function integerRange(scalar: ScalarType | undefined): IntegerRange | undefined {
+  return scalar === undefined ? undefined : INTEGER_RANGES[scalar];
+}
+
+/** Smallest and largest value of an integer type. */
+export interface IntegerRange {
+  readonly min: bigint;
+  readonly max: bigint;
+  /** Kept as a bigint (64 bits) or as a number (32 bits). */
+  readonly wide: boolean;
+}
+
+/** What a value of the type looks like, in words for people: "a string", "true or false". */
+export function describeType(type: ValueType): string {
+  if (type.enum) return describeEnum(type.enum);
+  const range = integerRange(type.scalar);
+  if (range) return `a whole number from ${range.min} to ${range.max}`;
+  if (type.scalar === ScalarType.BOOL) return "true or false";
+  if (type.scalar === ScalarType.BYTES) return "bytes in base64";
+  return type.scalar === ScalarType.STRING ? "a string" : "a number";
+}
+
+/** Number of an enum value given by name or, where the enum has it or is open, by number. */
+export function enumNumber(desc: DescEnum, value: string | number): number | undefined {
+  const named = desc.values.find((one) => one.name === value || one.jsonName === value);
+  if (named) return named.number;
+  const number = typeof value === "string" && /^-?\d{1,10}$/.test(value) ? Number(value) : value;
+  if (typeof number !== "number" || (number | 0) !== number) return undefined;
+  return desc.open || desc.value[number] ? number : undefined;
+}
+
+/** Longest list of enum names in a message. */
+const SHOWN_NAMES = 20;
+
+function describeEnum(desc: DescEnum): string {
+  const names = desc.values.slice(0, SHOWN_NAMES).map((value) => value.name);
+  return `one of ${names.join(", ")}${desc.values.length > SHOWN_NAMES ? ", …" : ""}`;
+}
+
+const INT32: IntegerRange = { min: -(2n ** 31n), max: 2n ** 31n - 1n, wide: false };
+const UINT32: IntegerRange = { min: 0n, max: 2n ** 32n - 1n, wide: false };
+const INT64: IntegerRange = { min: -(2n ** 63n), max: 2n ** 63n - 1n, wide: true };
+const UINT64: IntegerRange = { min: 0n, max: 2n ** 64n - 1n, wide: true };
+
+const INTEGER_RANGES: Partial<Record<ScalarType, IntegerRange>> = {
+  [ScalarType.INT32]: INT32,
+  [ScalarType.SINT32]: INT32,
+  [ScalarType.SFIXED32]: INT32,
+  [ScalarType.UINT32]: UINT32,
+  [ScalarType.FIXED32]: UINT32,
+  [ScalarType.INT64]: INT64,
+  [ScalarType.SINT64]: INT64,
+  [ScalarType.SFIXED64]: INT64,
+  [ScalarType.UINT64]: UINT64,
+  [ScalarType.FIXED64]: UINT64,
+};
+
+/** Reads one value from the text of a query parameter or of a path variable. */
+export interface TextReader {
+  /** What a good value looks like, for messages. */
+  readonly expected: string;
+  /** The value as protobuf-es keeps it; undefined when the text is no such value. */
+  read(text: string): unknown;
+}
+
+/**
+ * The reader for a field, or for the elements of a repeated field. Undefined for fields that no
+ * text can fill: maps, lists of messages, and messages without a text form of their own.
+ */
+export function createTextReader(field: DescField): TextReader | undefined {
+  if (field.fieldKind === "map") return undefined;
+  const type = valueType(field);
+  if (type) return { expected: describeType(type), read: (text) => readValue(type, text) };
+  return field.fieldKind === "message" ? createMessageReader(field.message) : undefined;
+}
+
+/** Reads a scalar or enum value from its text. */
+export function readValue(type: ValueType, text: string): unknown {
+  if (type.enum) return enumNumber(type.enum, text);
+  const range = integerRange(type.scalar);
+  if (range) return readInteger(text, range.min, range.max, range.wide, type.longAsString);
+  if (type.scalar === ScalarType.BOOL) return BOOLEANS.get(text);
+  if (type.scalar === ScalarType.BYTES) return readBase64(text);
+  if (type.scalar === ScalarType.STRING) return text.isWellFormed() ? text : undefined;
+  return readFloat(text, type.scalar === ScalarType.FLOAT);
+}
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["false", false],
+]);
+
+function readInteger(
+  text: string,
+  min: bigint,
+  max: bigint,
+  wide: boolean,
+  asText: boolean,
+): bigint | number | string | undefined {
+  if (!/^-?\d{1,20}$/.test(text)) return undefined;
+  const value = BigInt(text);
+  if (value < min || value > max) return undefined;
+  if (!wide) return Number(value);
+  return asText ? value.toString() : value;
+}
+
+const LARGEST_FLOAT = 3.4028234663852886e38;
+
+function readFloat(text: string, single: boolean): number | undefined {
+  if (/^(?:NaN|-?Infinity)$/.test(text)) return Number(text);
+  if (!/^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return undefined;
+  const value = Number(text);
+  return Math.abs(value) <= (single ? LARGEST_FLOAT : Number.MAX_VALUE) ? value : undefined;
+}
+
+function readBase64(text: string): Uint8Array | undefined {
+  if (!/^[\w+/-]*={0,2}$/.test(text)) return undefined;
+  try {
+    return base64Decode(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Well-known messages whose JSON is a string, as google/api/http.proto allows them in a query. */
+const TEXT_MESSAGES: ReadonlyMap<string, string> = new Map([
+  ["google.protobuf.Timestamp", "a time such as 2026-01-31T08:00:00Z"],
+  ["google.protobuf.Duration", "a duration in seconds such as 1.5s"],
+  ["google.protobuf.FieldMask", "field names separated by commas"],
+]);
+
+function createMessageReader(desc: DescMessage): TextReader | undefined {
+  if (isWrapperDesc(desc)) return createWrapperReader(desc);
+  const expected = TEXT_MESSAGES.get(desc.typeName);
+  if (expected === undefined) return undefined;
+  return { expected, read: (text) => readMessage(desc, text) };
+}
+
+function createWrapperReader(desc: DescMessage): TextReader | undefined {
+  const field = desc.fields[0];
+  const type = field && valueType(field);
+  if (!type) return undefined;
+  return {
+    expected: describeType(type),
+    read: (text) => {
+      if (readValue(type, text) === undefined) return undefined;
+      return readMessage(desc, type.scalar === ScalarType.BOOL ? text === "true" : text);
+    },
+  };
+}
+
+function readMessage(desc: DescMessage, json: string | boolean): Message | undefined {
+  try {
+    return fromJson(desc, json);
+  } catch {
+    return undefined;
+  }
+}

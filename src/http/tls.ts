@@ -1,0 +1,92 @@
+import { constants } from "node:crypto";
+import type { Socket } from "node:net";
+import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls";
+
+/** What the port proves who it is with, and whose certificates it asks clients for. */
+export interface Credentials {
+  /** The certificate and what leads to its authority, in PEM. */
+  readonly cert: string;
+  /** Its private key, in PEM. */
+  readonly key: string;
+  /** Authorities of clients, in PEM; undefined: clients need no certificate. */
+  readonly ca?: string | undefined;
+}
+
+/** Suites of TLS 1.2 that RFC 9325, section 4.2 recommends: forward secrecy and authenticated encryption. */
+const SUITES_12 = ["ECDSA", "RSA"].flatMap((signature) =>
+  ["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"].map(
+    (cipher) => `ECDHE-${signature}-${cipher}`,
+  ),
+);
+/** All of TLS 1.3 but CCM, which nothing but small devices needs. */
+const SUITES_13 = [
+  "TLS_AES_128_GCM_SHA256",
+  "TLS_AES_256_GCM_SHA384",
+  "TLS_CHACHA20_POLY1305_SHA256",
+];
+
+function contextOf({ cert, key, ca }: Credentials): SecureContextOptions {
+  return {
+    cert,
+    key,
+    ...(ca === undefined ? {} : { ca }),
+    minVersion: "TLSv1.2",
+    ciphers: [...SUITES_13, ...SUITES_12].join(":"),
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_CIPHER_SERVER_PREFERENCE,
+  };
+}
+
+/** A server of TLS connections. */
+export interface TlsServer {
+  readonly server: Server;
+  /** New connections get these credentials; those that are open keep theirs. */
+  renew(credentials: Credentials): void;
+  /** Closes connections whose handshake is not over. */
+  closeSilent(): void;
+}
+
+/**
+ * Makes a server that speaks TLS 1.2 and 1.3.
+ *
+ * @param options.handshakeMs how long a handshake may take.
+ * @param onConnection gets each connection whose handshake is over.
+ */
+export function createTlsServer(
+  credentials: Credentials,
+  options: { readonly handshakeMs: number },
+  onConnection: (socket: TLSSocket) => void,
+): TlsServer {
+  const asked = credentials.ca !== undefined;
+  const handshakes = new Map<string, Socket>();
+  const server = createServer({
+    ...contextOf(credentials),
+    ALPNProtocols: ["h2", "http/1.1"],
+    requestCert: asked,
+    rejectUnauthorized: asked,
+    handshakeTimeout: options.handshakeMs,
+    noDelay: true,
+  });
+  server.prependListener("connection", (socket: Socket) => {
+    const name = nameOf(socket);
+    handshakes.set(name, socket);
+    socket.once("close", () => handshakes.delete(name));
+  });
+  // A client that does not finish the handshake is nobody's failure; Node has closed its socket.
+  server.on("tlsClientError", () => undefined);
+  server.on("secureConnection", (socket) => {
+    handshakes.delete(nameOf(socket));
+    onConnection(socket);
+  });
+  return {
+    server,
+    renew: (next) => server.setSecureContext(contextOf(next)),
+    closeSilent: () => {
+      for (const socket of handshakes.values()) socket.destroy();
+    },
+  };
+}
+
+/** The same for a connection and for the TLS on it. */
+function nameOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}

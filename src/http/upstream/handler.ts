@@ -1,0 +1,139 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Pipe } from "./pipe.ts";
+
+/** What the server behind is told of, and asked for, besides the requests that pass. */
+export interface UpstreamEvents {
+  /** Whether its settings are this service's: until then it answers for itself. */
+  isReady(): boolean;
+  /** Somebody's rights may be others from now on; `refused`: somebody may have come. */
+  forget(whom: "everybody" | "refused"): void;
+  /** Somebody asks for what only an admin gets. */
+  meet(authorization: string, clientId: string | undefined): void;
+  /** Runs what may change its settings, and takes what it did. */
+  changing(pass: () => Promise<void>): Promise<void>;
+  /** Its token is another one. */
+  tokenReset(token: string): Promise<void>;
+}
+
+export interface UpstreamHandlerOptions {
+  readonly pipe: Pipe;
+  /** The path that the server behind is below, such as `/sub`; empty: none. */
+  readonly base: string;
+  /** Exact paths of the contract's routes. */
+  readonly restPaths: ReadonlySet<string>;
+  /** Exact paths of its services, such as `/acme.v1.BookService/GetBook`. */
+  readonly servicePaths: ReadonlySet<string>;
+  /** Undefined while the program starts. */
+  readonly events: () => UpstreamEvents | undefined;
+}
+
+/** Own pages stand below this alone: any other path may be a folder of the server behind. */
+const OWN_PAGES = "/@mooring";
+/** Also with a hash, or by LDAP. */
+const LOGIN = "/api/auth/login";
+const RESET_TOKEN = "/api/admin/setting/reset_token";
+
+/** Paths that the server behind serves as well, and answers until its settings were taken. */
+const SHARED: ReadonlySet<string> = new Set([
+  "/api/public/settings",
+  ...["list", "names", "info"].map((name) => `/api/admin/driver/${name}`),
+  ...["list", "get", "save", "delete", "set_aria2", "set_qbit"].map(
+    (name) => `/api/admin/setting/${name}`,
+  ),
+]);
+
+/** How long a reply is held until what it changed is known here, in milliseconds. */
+const HELD = 5_000;
+
+/**
+ * Sorts requests: those for the contract's paths are this service's, and every other one passes to
+ * the server behind.
+ *
+ * @returns a function that takes a request and says so, or leaves it to this service with its path
+ *   as its routes have it.
+ */
+export function createUpstreamHandler(options: UpstreamHandlerOptions) {
+  const { pipe, base, restPaths, servicePaths, events } = options;
+  /** The path as the contract has it; undefined: it is the server's behind. */
+  const ownUrl = (url: string): string | undefined => {
+    const end = url.indexOf("?");
+    const path = end < 0 ? url : url.slice(0, end);
+    if (path === OWN_PAGES || path.startsWith(`${OWN_PAGES}/`))
+      return url.slice(OWN_PAGES.length) || "/";
+    if (servicePaths.has(path)) return url;
+    if (!path.startsWith(base)) return undefined;
+    const inner = path.slice(base.length);
+    if (!restPaths.has(inner) || inner === RESET_TOKEN) return undefined;
+    if (SHARED.has(inner) && events()?.isReady() === false) return undefined;
+    return url.slice(base.length);
+  };
+
+  /** Holds the reply back until what was changed is known here: its reader asks for it at once. */
+  const passChange = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    upstream: UpstreamEvents,
+  ): Promise<void> => {
+    const arrived = Promise.withResolvers<void>();
+    const changed = upstream.changing(() => {
+      const over = pipe.pass(request, response, () => async () => {
+        arrived.resolve();
+        await Promise.race([changed, sleep(HELD, undefined, { ref: false })]);
+      });
+      void over.then(() => arrived.resolve());
+      return arrived.promise;
+    });
+    await changed;
+  };
+
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const { method = "", url = "/", headers } = request;
+    const own = ownUrl(url);
+    const upstream = events();
+    const path = (own ?? url.slice(base.length)).split("?", 1)[0] ?? "";
+    const authorization = headers.authorization ?? "";
+    if (authorization !== "" && path.startsWith("/api/admin/"))
+      upstream?.meet(authorization, textOf(headers["client-id"]));
+    if (own !== undefined) {
+      request.url = own;
+      return false;
+    }
+    if (upstream === undefined || !path.startsWith("/api/")) void pipe.pass(request, response);
+    else if (changesRights(path)) {
+      const whom = path.startsWith(LOGIN) ? "refused" : "everybody";
+      upstream.forget(whom);
+      void pipe.pass(request, response, () => async () => upstream.forget(whom));
+    } else if (method === "POST" && path === RESET_TOKEN)
+      void pipe.pass(request, response, () => async (body) => {
+        const token = newToken(body);
+        if (token !== undefined) await upstream.tokenReset(token);
+      });
+    else if (method === "POST" && path.startsWith("/api/admin/setting/") && upstream.isReady())
+      void passChange(request, response, upstream).catch(() => response.destroy());
+    else void pipe.pass(request, response);
+    return true;
+  };
+}
+
+function changesRights(path: string): boolean {
+  return (
+    path === "/api/auth/logout" ||
+    path.startsWith(LOGIN) ||
+    path === "/api/me/update" ||
+    path.startsWith("/api/admin/user/")
+  );
+}
+
+function newToken(body: Buffer): string | undefined {
+  try {
+    const { code, data } = JSON.parse(body.toString("utf8")) as { code?: unknown; data?: unknown };
+    return code === 200 && typeof data === "string" && data !== "" ? data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}

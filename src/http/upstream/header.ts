@@ -1,0 +1,92 @@
+import type { IncomingMessage } from "node:http";
+
+/** For one connection only (RFC 9110, section 7.6.1). */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** What says where a request came from: a server behind believes it, so nobody else may say it. */
+const ORIGIN: ReadonlySet<string> = new Set([
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-port",
+  "x-forwarded-prefix",
+  "x-forwarded-proto",
+  "x-forwarded-server",
+  "x-real-ip",
+]);
+
+/** Where a request came from, as the server behind is told. */
+export interface Origin {
+  /** The client's address, without port. */
+  readonly peer: string;
+  readonly scheme: string;
+  /** The host that was asked for, where it is not the header Host. */
+  readonly host?: string;
+}
+
+/** What is said besides. */
+export interface Forwarding extends Origin {
+  /** Names this process (RFC 9110, section 7.6.3). */
+  readonly via: string;
+  /** Whether a header `authorization` is no business of the server behind. */
+  readonly isWithheld: (authorization: string) => boolean;
+}
+
+/**
+ * The headers of a request for the server behind, names and values in turn: as they came, but those
+ * of the connection; Host is kept, where it came from is overwritten.
+ */
+export function requestHeaders(request: IncomingMessage, origin: Forwarding): string[] {
+  const { authorization = "" } = request.headers;
+  const isWithheld = authorization !== "" && origin.isWithheld(authorization);
+  const headers = passed(
+    request.rawHeaders,
+    (name) => ORIGIN.has(name) || name === "expect" || (isWithheld && name === "authorization"),
+  );
+  const host = request.headers.host ?? String(request.headers[":authority"] ?? "");
+  if (request.headers.host === undefined && host !== "") headers.push("Host", host);
+  headers.push("X-Forwarded-For", origin.peer, "X-Forwarded-Proto", origin.scheme);
+  const asked = origin.host ?? host;
+  if (asked !== "") headers.push("X-Forwarded-Host", asked);
+  headers.push("Via", `${request.httpVersion} ${origin.via}`);
+  // The length is not known, and the method may have no body by itself.
+  if (hasChunks(request)) headers.push("Transfer-Encoding", "chunked");
+  return headers;
+}
+
+/** Whether a request has a body that does not say how long it is. */
+function hasChunks({ headers, httpVersionMajor }: IncomingMessage): boolean {
+  if (httpVersionMajor === 1) return headers["transfer-encoding"] !== undefined;
+  return headers["content-length"] === undefined;
+}
+
+/** The headers of a reply, likewise. */
+export function replyHeaders(reply: IncomingMessage): string[] {
+  return passed(reply.rawHeaders, () => false);
+}
+
+/** Names and values in turn, without those of the connection and those that it names. */
+function passed(raw: readonly string[], isDropped: (name: string) => boolean): string[] {
+  const named = new Set<string>();
+  for (let at = 0; at < raw.length; at += 2)
+    if (raw[at]?.toLowerCase() === "connection")
+      for (const token of (raw[at + 1] ?? "").split(",")) named.add(token.trim().toLowerCase());
+  const kept: string[] = [];
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = (raw[at] ?? "").toLowerCase();
+    if (name.startsWith(":") || HOP_BY_HOP.has(name) || named.has(name) || isDropped(name))
+      continue;
+    kept.push(raw[at] ?? "", raw[at + 1] ?? "");
+  }
+  return kept;
+}

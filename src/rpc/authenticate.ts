@@ -1,0 +1,53 @@
+import type { Book } from "../service/access/book.ts";
+import { ROOT } from "../service/access/grant.ts";
+import { isWellFormed, TOKEN_PREFIX } from "../service/access/token-text.ts";
+import type { Engine } from "../service/setting/engine.ts";
+import type { Snapshot } from "../service/setting/snapshot.ts";
+import { TOKEN_KEY, tokenEquals } from "../service/setting/token.ts";
+import type { Upstream } from "../service/site/upstream.ts";
+import type { Authenticate, Caller } from "./access.ts";
+import { toConnectError } from "./report.ts";
+import { admitVisitor } from "./upstream.ts";
+
+/** Whom the permanent token lets in. The history has always called them so. */
+const ADMIN: Caller = { name: "admin", tokenId: "", grant: ROOT };
+
+/**
+ * Compares with the permanent token at the newest revision of any process on this database, and looks
+ * for it among those of principals; who has another one may be an admin of the upstream. A token that
+ * was mistyped, which its last letters tell, is looked for nowhere.
+ */
+export function authenticateBy(
+  engine: Pick<Engine, "fresh">,
+  book: Pick<Book, "fresh" | "find">,
+  upstream: Pick<Upstream, "who"> | undefined,
+): Authenticate {
+  const callerAt = (
+    snapshot: Snapshot,
+    ...[sent, call]: Parameters<Authenticate>
+  ): ReturnType<Authenticate> => {
+    // Nothing forbids a permanent token that looks like one of a principal's.
+    const isAdmin = (): boolean => tokenEquals(snapshot.get(TOKEN_KEY)?.value ?? "", sent);
+    if (isWellFormed(sent)) {
+      const find = (): Caller | undefined =>
+        book.find(sent, () => call?.peer ?? "") ?? (isAdmin() ? ADMIN : undefined);
+      const reading = book.fresh();
+      return reading === undefined ? find() : reading.then(find);
+    }
+    if (isAdmin()) return ADMIN;
+    if (upstream === undefined || sent.startsWith(TOKEN_PREFIX)) return undefined;
+    const header = call?.header("authorization") ?? sent;
+    return admitVisitor(upstream.who(header, call?.header("client-id")));
+  };
+  return (sent, call) => {
+    const snapshot = engine.fresh();
+    return snapshot instanceof Promise
+      ? snapshot.then(
+          (fresh) => callerAt(fresh, sent, call),
+          (error: unknown) => {
+            throw toConnectError(error);
+          },
+        )
+      : callerAt(snapshot, sent, call);
+  };
+}

@@ -1,0 +1,78 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  ExportSettingsResponseSchema,
+  ImportedSettingSchema,
+  ImportOutcome,
+  ImportSettingsResponseSchema,
+  SecretsMode as SecretsModeProto,
+  type SettingService as SettingServiceDesc,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import type { Recorder } from "../service/audit/recorder.ts";
+import type { BackupService } from "../service/backup/backup.ts";
+import type { Outcome } from "../service/backup/plan.ts";
+import type { SecretsMode } from "../service/backup/write.ts";
+import { invalid } from "../service/error.ts";
+import type { Snapshot } from "../service/setting/snapshot.ts";
+import { auditOriginOf, originOf } from "./message.ts";
+import { rightsOf } from "./rights.ts";
+
+/** Of SettingService: backups. */
+type BackupImpl = Pick<ServiceImpl<typeof SettingServiceDesc>, "exportSettings" | "importSettings">;
+
+/** What became of a setting; a refused value counts as skipped once the rest is taken. */
+const OUTCOMES: Readonly<Record<Outcome, ImportOutcome>> = {
+  added: ImportOutcome.ADDED,
+  changed: ImportOutcome.CHANGED,
+  unchanged: ImportOutcome.UNCHANGED,
+  skipped: ImportOutcome.SKIPPED,
+  invalid: ImportOutcome.SKIPPED,
+};
+
+/** @param audit told of exports. */
+export function backupImpl(
+  backup: () => BackupService,
+  snapshot: () => Snapshot,
+  audit: () => Pick<Recorder, "record">,
+): BackupImpl {
+  return {
+    exportSettings: async ({ secrets, passphrase }, context) => {
+      const rights = rightsOf(context, snapshot);
+      const mode = modeOf(secrets, passphrase);
+      // Whoever chooses the passphrase can read what it seals.
+      if (mode.mode !== "omit") rights.needScope("settings:reveal");
+      const document = await backup().export(mode, rights);
+      const isNeeded = mode.mode !== "omit";
+      const detail = { secrets: mode.mode };
+      await audit().record({ origin: auditOriginOf(context), subjects: [], detail, isNeeded });
+      // The document is plain JSON by its making.
+      return create(ExportSettingsResponseSchema, { document: document as unknown as JsonObject });
+    },
+    importSettings: async ({ document, passphrase, dryRun, skipInvalid, reason }, context) => {
+      if (document === undefined)
+        throw invalid([{ field: "document", description: '"document" is missing' }]);
+      const { revision, result } = await backup().import(
+        { value: document },
+        originOf(context, reason, rightsOf(context, snapshot)),
+        { passphrase, dryRun, skipInvalid },
+      );
+      return create(ImportSettingsResponseSchema, {
+        revision: BigInt(revision),
+        settings: result.map(({ key, outcome, reason }) =>
+          create(ImportedSettingSchema, { key, outcome: OUTCOMES[outcome], reason }),
+        ),
+      });
+    },
+  };
+}
+
+function modeOf(secrets: SecretsModeProto, passphrase: string): SecretsMode {
+  switch (secrets) {
+    case SecretsModeProto.SEAL:
+      return { mode: "seal", passphrase };
+    case SecretsModeProto.CLEAR:
+      return { mode: "clear" };
+    default:
+      return { mode: "omit" };
+  }
+}

@@ -1,0 +1,221 @@
+import type { Readable } from "node:stream";
+import { Code, ConnectError } from "@connectrpc/connect";
+
+/**
+ * Bytes of request bodies that are held in memory at one time, of all doors together. One peer may
+ * hold half of them, so that it can never shut out the others.
+ */
+export class Buffered {
+  readonly #max: number;
+  readonly #peers = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** All that is held now, in bytes. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @returns false where it would be too much: nothing was taken. */
+  take(peer: string, bytes: number): boolean {
+    const held = this.#peers.get(peer) ?? 0;
+    if (this.#bytes + bytes > this.#max || held + bytes > this.#max / 2) return false;
+    this.#bytes += bytes;
+    this.#peers.set(peer, held + bytes);
+    return true;
+  }
+
+  give(peer: string, bytes: number): void {
+    this.#bytes -= bytes;
+    const left = (this.#peers.get(peer) ?? 0) - bytes;
+    if (left > 0) this.#peers.set(peer, left);
+    else this.#peers.delete(peer);
+  }
+}
+
+/** Bounds of request bodies. */
+export interface BodyBounds {
+  readonly buffered: Buffered;
+  /** For a whole body to arrive, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Longest body, in bytes. */
+  readonly maxBytes: number;
+}
+
+/**
+ * An error of a kind of its own. ConnectError takes every error that looks like one for its instance,
+ * and its subclasses would inherit that.
+ */
+export class Fault extends ConnectError {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: the class that is asked, which may be a subclass.
+    return Function.prototype[Symbol.hasInstance].call(this, value);
+  }
+}
+
+/** A request whose client went away before its end: nobody waits for an answer. */
+export class Unfinished extends Fault {
+  constructor() {
+    super("the client went away before the end of its request", Code.Canceled);
+  }
+}
+
+/** A body that was not taken. */
+export class BodyError extends Fault {
+  /** The HTTP status that says the same (RFC 9110, section 15.5; RFC 6585). */
+  readonly status: 408 | 413 | 429;
+
+  constructor(
+    status: BodyError["status"],
+    message: string,
+    code: Code,
+    headers?: Readonly<Record<string, string>>,
+  ) {
+    super(message, code, { ...headers });
+    this.status = status;
+  }
+}
+
+/** A body as it arrives. */
+export interface Incoming {
+  readonly stream: Readable;
+  readonly peer: string;
+  /**
+   * Whether the request has really ended, asked at the event `end`. Node emits that also when an
+   * HTTP/2 stream was reset or its connection is gone.
+   *
+   * @param bytes that have come.
+   */
+  hasEnded(bytes: number): boolean;
+  /** Ends the wait, with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Reads a body to its end, and gives it back as soon as `use` is done with it.
+ *
+ * @param limit longest body of this request, in bytes.
+ * @throws Unfinished when the client goes away before the end; RESOURCE_EXHAUSTED over the limit, or
+ * when too much is held already; DEADLINE_EXCEEDED when it does not come in time. What the client
+ * sends after that is left to the door.
+ */
+export async function readBody<T>(
+  incoming: Incoming,
+  bounds: BodyBounds,
+  limit: number,
+  use: (body: Buffer) => T | Promise<T>,
+): Promise<T> {
+  const { buffered, timeoutMs } = bounds;
+  const { stream, peer, signal } = incoming;
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const body = new Gathered();
+  const onData = (chunk: Buffer): void => {
+    if (body.size + chunk.length > limit) reject(tooLarge(limit));
+    else if (!buffered.take(peer, chunk.length)) reject(crowded());
+    else body.add(chunk);
+  };
+  const onEnd = (): void => {
+    if (incoming.hasEnded(body.size)) resolve(body.bytes);
+    else reject(new Unfinished());
+  };
+  const onGone = (): void => reject(new Unfinished());
+  const onAbort = (): void => reject(signal?.reason);
+  const timer = setTimeout(() => reject(late(timeoutMs)), timeoutMs);
+  stream.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onGone);
+  // Whoever has gone before is not told of again.
+  if (stream.destroyed) onGone();
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener("abort", onAbort);
+  try {
+    return await use(await promise);
+  } finally {
+    clearTimeout(timer);
+    stream.off("data", onData).off("end", onEnd).off("close", onGone).off("error", onGone);
+    // What still goes wrong is nobody's concern, and the request may live on without its body.
+    stream.on("error", () => undefined);
+    signal?.removeEventListener("abort", onAbort);
+    buffered.give(peer, body.size);
+    body.clear();
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+/** Bytes beside a body that may be kept with it: the headers of its request. */
+const BESIDE = 1_024;
+
+/**
+ * What has come of a body. It takes no more than twice its size: a piece is a view of all that was
+ * read at once, so that a byte among other frames would keep 64 kB.
+ */
+class Gathered {
+  #room: Buffer = NOTHING;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get bytes(): Buffer {
+    return this.#room.subarray(0, this.#size);
+  }
+
+  add(piece: Buffer): void {
+    const size = this.#size + piece.length;
+    if (this.#size === 0 && piece.buffer.byteLength <= 2 * piece.length + BESIDE) {
+      // Most bodies are one piece: it is taken as it is.
+      this.#room = piece;
+    } else {
+      if (size > this.#room.length) this.#grow(this.#size === 0 ? size : 2 * size);
+      piece.copy(this.#room, this.#size);
+    }
+    this.#size = size;
+  }
+
+  clear(): void {
+    this.#room = NOTHING;
+    this.#size = 0;
+  }
+
+  #grow(length: number): void {
+    const room = Buffer.allocUnsafeSlow(length);
+    this.bytes.copy(room);
+    this.#room = room;
+  }
+}
+
+/** How much of a refused request is thrown away, in bytes, and for how long, in milliseconds. */
+const DISCARDED = 8 * 1024 * 1024;
+const LINGER = 10_000;
+
+/**
+ * Throws away what still comes of a request that has its answer already, so that its client reads the
+ * answer; one that goes on and on is cut off.
+ */
+export function discardRest(stream: Readable, cut: () => void): void {
+  if (stream.destroyed || stream.readableEnded) return;
+  let left = DISCARDED;
+  const timer = setTimeout(cut, LINGER).unref();
+  const stop = (): void => clearTimeout(timer);
+  stream.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) cut();
+  });
+  stream.once("end", stop).once("close", stop).on("error", stop).resume();
+}
+
+function crowded(): ConnectError {
+  const message = "too many request bodies are under way; try again in a moment";
+  return new BodyError(429, message, Code.ResourceExhausted, { "retry-after": "1" });
+}
+
+function late(ms: number): ConnectError {
+  const message = `the request's body did not arrive within ${ms / 1_000} seconds`;
+  return new BodyError(408, message, Code.DeadlineExceeded);
+}
+
+function tooLarge(limit: number): ConnectError {
+  return new BodyError(413, `the request is larger than ${limit} bytes`, Code.ResourceExhausted);
+}

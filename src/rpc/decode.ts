@@ -1,0 +1,200 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  mergeFromBinary,
+} from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { Code, ConnectError } from "@connectrpc/connect";
+
+/** Most values of a request message: small ones take more time than their bytes tell. */
+export const MAX_VALUES = 100_000;
+/** Deepest nesting of messages, arrays and objects in a request. */
+export const MAX_DEPTH = 64;
+/** Values that are decoded in one turn of the event loop; a message takes about 1 µs a value. */
+export const PER_TURN = 2_000;
+
+/**
+ * A message from its bytes. One of many values is decoded in several turns of the event loop.
+ *
+ * @throws INVALID_ARGUMENT for bytes that are no such message, and for more than MAX_VALUES values or
+ * MAX_DEPTH levels; they are counted before anything is made of them.
+ */
+export function decodeBinary(desc: DescMessage, bytes: Uint8Array): Message | Promise<Message> {
+  const values = refusing(() => countValues(bytes, shapeOf(desc)));
+  if (values > PER_TURN) return decodeInTurns(desc, bytes);
+  return refusing(() => fromBinary(desc, bytes, OPTIONS));
+}
+
+const OPTIONS = { readUnknownFields: false } as const;
+
+function refusing<T>(decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof ConnectError) throw error;
+    throw invalid("the request is no message of this method");
+  }
+}
+
+function invalid(message: string): ConnectError {
+  return new ConnectError(message, Code.InvalidArgument);
+}
+
+/** The message fields of a message type by their number, each with the shape of its own type. */
+type Shape = ReadonlyMap<number, () => Shape>;
+
+const shapes = new WeakMap<DescMessage, Shape>();
+
+function shapeOf(desc: DescMessage): Shape {
+  const known = shapes.get(desc);
+  if (known !== undefined) return known;
+  const shape = new Map(desc.fields.flatMap((field) => inner(field)));
+  shapes.set(desc, shape);
+  return shape;
+}
+
+function inner(field: DescField): [number, () => Shape][] {
+  const { message } = field;
+  const own = message && (() => shapeOf(message));
+  // An entry of a map is a message with the value as field 2 (protobuf, "Encoding", "Maps").
+  if (field.fieldKind === "map") return [[field.number, () => new Map(own ? [[2, own]] : [])]];
+  return own ? [[field.number, own]] : [];
+}
+
+/** How many values the bytes hold; elements of a packed list count by their bytes. */
+function countValues(bytes: Uint8Array, shape: Shape): number {
+  const reader = new BinaryReader(bytes);
+  let values = 0;
+  const count = (end: number, fields: Shape, depth: number): void => {
+    if (depth > MAX_DEPTH) throw invalid(`the request is nested deeper than ${MAX_DEPTH} levels`);
+    if (end > reader.len) throw new RangeError("a length beyond the end");
+    while (reader.pos < end) {
+      const [number, type] = reader.tag();
+      values += 1;
+      if (type !== WireType.LengthDelimited) reader.skip(type, number, MAX_DEPTH);
+      else {
+        const length = reader.uint32();
+        const field = fields.get(number);
+        if (field !== undefined) count(reader.pos + length, field(), depth + 1);
+        else reader.pos += length;
+      }
+      if (values > MAX_VALUES) throw invalid(`the request holds more than ${MAX_VALUES} values`);
+    }
+    if (reader.pos !== end) throw new RangeError("a value beyond the end");
+  };
+  count(bytes.length, shape, 1);
+  return values;
+}
+
+/**
+ * The same field by field, so many in a turn. What stands in a google.protobuf.Struct is read into
+ * plain JSON, which is what such a field keeps, without a message for each value on the way.
+ */
+async function decodeInTurns(desc: DescMessage, bytes: Uint8Array): Promise<Message> {
+  const message = create(desc);
+  const reader = new BinaryReader(bytes);
+  let from = 0;
+  let fields = 0;
+  const flush = (upTo: number): void => {
+    if (upTo > from)
+      refusing(() => mergeFromBinary(desc, message, bytes.subarray(from, upTo), OPTIONS));
+    from = upTo;
+  };
+  while (reader.pos < bytes.length) {
+    const start = reader.pos;
+    const [number, type] = reader.tag();
+    const struct = structField(desc, number);
+    if (struct !== undefined && type === WireType.LengthDelimited) {
+      flush(start);
+      const json = refusing(() => readStruct(reader, reader.uint32()));
+      assignStruct(message, struct, json);
+      from = reader.pos;
+    } else reader.skip(type, number, MAX_DEPTH);
+    fields += 1;
+    // A field may be a message of many values itself.
+    if (fields < PER_TURN / 10 && reader.pos - from < 64 * 1024) continue;
+    flush(reader.pos);
+    fields = 0;
+    await nextTurn();
+  }
+  flush(bytes.length);
+  return message;
+}
+
+/** Whether a field of a request keeps plain JSON: a singular google.protobuf.Struct. */
+export function isStruct(field: DescField): boolean {
+  return field.fieldKind === "message" && field.message.typeName === "google.protobuf.Struct";
+}
+
+function structField(desc: DescMessage, number: number): DescField | undefined {
+  return desc.fields.find((field) => field.number === number && isStruct(field));
+}
+
+/** Sets a Struct field, or merges into what it has. */
+export function assignStruct(message: Message, { localName }: DescField, json: JsonObject): void {
+  const fields = message as unknown as Record<string, JsonObject | undefined>;
+  fields[localName] = { ...fields[localName], ...json };
+}
+
+function readStruct(reader: BinaryReader, length: number): JsonObject {
+  const end = reader.pos + length;
+  const members: [string, JsonValue][] = [];
+  while (reader.pos < end) {
+    const [number, type] = reader.tag();
+    if (number === 1 && type === WireType.LengthDelimited) members.push(readEntry(reader));
+    else reader.skip(type, number, MAX_DEPTH);
+  }
+  return Object.fromEntries(members);
+}
+
+function readEntry(reader: BinaryReader): [string, JsonValue] {
+  const end = reader.uint32() + reader.pos;
+  let key = "";
+  let value: JsonValue = null;
+  while (reader.pos < end) {
+    const [number, type] = reader.tag();
+    if (number === 1 && type === WireType.LengthDelimited) key = reader.string();
+    else if (number === 2 && type === WireType.LengthDelimited) value = readValue(reader);
+    else reader.skip(type, number, MAX_DEPTH);
+  }
+  return [key, value];
+}
+
+/** A google.protobuf.Value (google/protobuf/struct.proto). */
+function readValue(reader: BinaryReader): JsonValue {
+  const end = reader.uint32() + reader.pos;
+  let value: JsonValue = null;
+  while (reader.pos < end) {
+    const [number, type] = reader.tag();
+    if (number === 2 && type === WireType.Bit64) value = finite(reader.double());
+    else if (number === 3 && type === WireType.LengthDelimited) value = reader.string();
+    else if (number === 4 && type === WireType.Varint) value = reader.bool();
+    else if (number === 5 && type === WireType.LengthDelimited)
+      value = readStruct(reader, reader.uint32());
+    else if (number === 6 && type === WireType.LengthDelimited) value = readList(reader);
+    else reader.skip(type, number, MAX_DEPTH);
+  }
+  return value;
+}
+
+function readList(reader: BinaryReader): JsonValue[] {
+  const end = reader.uint32() + reader.pos;
+  const values: JsonValue[] = [];
+  while (reader.pos < end) {
+    const [number, type] = reader.tag();
+    if (number === 1 && type === WireType.LengthDelimited) values.push(readValue(reader));
+    else reader.skip(type, number, MAX_DEPTH);
+  }
+  return values;
+}
+
+function finite(number: number): number {
+  if (Number.isFinite(number)) return number;
+  throw invalid("the request holds a number that JSON does not know");
+}

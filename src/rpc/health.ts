@@ -1,0 +1,67 @@
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import {
+  type Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../gen/health/v1/health_pb.js";
+
+/** The standard health service, grpc.health.v1. It needs no token. */
+export interface HealthStatus {
+  readonly impl: ServiceImpl<typeof Health>;
+  /** Of all services at once. Starts as NOT_SERVING. */
+  set(status: "SERVING" | "NOT_SERVING"): void;
+  /** Ends every Watch, once its readers know the last status. */
+  close(): void;
+}
+
+/**
+ * Makes the health service (gRPC health checking protocol).
+ *
+ * @param services names that may be asked for besides the empty one, the whole server.
+ */
+export function createHealth(services: readonly string[]): HealthStatus {
+  const names = ["", ...services];
+  let status = Status.NOT_SERVING;
+  let closed = false;
+  let { promise: changed, resolve: tell } = Promise.withResolvers<void>();
+  const wake = (): void => {
+    tell();
+    ({ promise: changed, resolve: tell } = Promise.withResolvers<void>());
+  };
+  const statusOf = (service: string): Status =>
+    names.includes(service) ? status : Status.SERVICE_UNKNOWN;
+  return {
+    impl: {
+      check: ({ service }) => {
+        if (names.includes(service)) return { status };
+        const name = service.slice(0, 255);
+        throw new ConnectError(`there is no service "${name}" here`, Code.NotFound);
+      },
+      list: () => ({
+        statuses: Object.fromEntries(names.map((name) => [name, { status: statusOf(name) }])),
+      }),
+      async *watch({ service }, { signal }) {
+        const aborted = new Promise<void>((resolve) =>
+          signal.addEventListener("abort", () => resolve(), { once: true }),
+        );
+        let sent: Status | undefined;
+        while (!signal.aborted) {
+          const current = statusOf(service);
+          const next = changed;
+          if (current !== sent) {
+            sent = current;
+            yield { status: current };
+          } else if (closed) return;
+          else await Promise.race([next, aborted]);
+        }
+      },
+    },
+    set: (to) => {
+      status = Status[to];
+      wake();
+    },
+    close: () => {
+      closed = true;
+      wake();
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ConnectError, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
+import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { createErrorTranslation, type TranslateError } from "../service/language/error-text.ts";
+import { chooseLanguage, type Language } from "../service/language/language.ts";
+import type { Translate } from "../service/language/translation.ts";
+import { Call } from "./call.ts";
+
+/**
+ * Finds the language that a call is to be answered in, which is said in `content-language` unless it
+ * is English. REST says it by the rule of its binding.
+ *
+ * @param asked what the request's message says.
+ */
+export type LanguageOf = (context: HandlerContext, asked: string) => Language;
+
+/** Most headers whose meaning is kept, and the longest: browsers send few different ones. */
+const MAX_KEPT = 64;
+const MAX_KEPT_LENGTH = 200;
+
+export function createLanguageOf(): LanguageOf {
+  const kept = new Map<string, Language>();
+  const accepted = (header: string | undefined): Language => {
+    if (header === undefined) return "en";
+    const language = kept.get(header) ?? chooseLanguage("", header);
+    if (kept.size < MAX_KEPT && header.length <= MAX_KEPT_LENGTH) kept.set(header, language);
+    return language;
+  };
+  return (context, asked) => {
+    const language =
+      asked === "" ? accepted(acceptLanguage(context)) : chooseLanguage(asked, undefined);
+    if (language !== "en" && context.protocolName !== "rest")
+      context.responseHeader.set("content-language", language);
+    return language;
+  };
+}
+
+/** Read without making web headers, where no interceptor has put others in their place. */
+function acceptLanguage(context: HandlerContext): string | undefined {
+  if (context instanceof Call && !Object.hasOwn(context, "requestHeader"))
+    return context.header("accept-language");
+  return context.requestHeader.get("accept-language") ?? undefined;
+}
+
+/**
+ * The outermost interceptor: beside an English message, an error carries it in the language of the
+ * call as `google.rpc.LocalizedMessage`, and so does each violation.
+ */
+export function localizeInterceptor(localize: Localize): Interceptor {
+  return (next) => (request) => {
+    const { call } = request as { readonly call?: Call };
+    return next(request).catch((error: unknown) => {
+      const asked = (request.message as { readonly languageCode?: unknown }).languageCode;
+      throw localize(error, call, typeof asked === "string" ? asked : "");
+    });
+  };
+}
+
+/**
+ * Adds the message in the language of a call to an error that is going to be sent.
+ *
+ * @param asked the language that the request's message asks for; empty: the header decides.
+ */
+export type Localize = (error: unknown, call: Call | undefined, asked?: string) => unknown;
+
+export function createLocalize(translations: (language: Language) => Translate): Localize {
+  const made = new Map<Language, TranslateError>();
+  return (error, call, asked = "") => {
+    if (!(error instanceof ConnectError) || call === undefined) return error;
+    const locale = chooseLanguage(asked, call.header("accept-language"));
+    if (locale === "en" || error.findDetails(LocalizedMessageSchema).length > 0) return error;
+    const translate = made.get(locale) ?? createErrorTranslation(translations(locale));
+    made.set(locale, translate);
+    const name = codeToString(error.code);
+    const said = (text: string) => ({ locale, message: translate(text, name) });
+    const details = error.details.map((detail) =>
+      "desc" in detail && detail.desc === BadRequestSchema
+        ? { ...detail, value: violationsIn(detail.value, said) }
+        : detail,
+    );
+    error.details = [...details, { desc: LocalizedMessageSchema, value: said(error.rawMessage) }];
+    return error;
+  };
+}
+
+function violationsIn(
+  { fieldViolations = [] }: MessageInitShape<typeof BadRequestSchema>,
+  said: (text: string) => MessageInitShape<typeof LocalizedMessageSchema>,
+): MessageInitShape<typeof BadRequestSchema> {
+  return {
+    fieldViolations: fieldViolations.map(({ field = "", description = "" }) => ({
+      field,
+      description,
+      localizedMessage: said(description),
+    })),
+  };
+}
+
+/** Lets calls in as `admit` does; what it throws carries the language of the call. */
+export function localizedAdmit(
+  admit: (call: Call) => void | Promise<void>,
+  localize: Localize,
+): (call: Call) => void | Promise<void> {
+  return (call) => {
+    try {
+      return admit(call)?.catch((error: unknown) => {
+        throw localize(error, call);
+      });
+    } catch (error) {
+      throw localize(error, call);
+    }
+  };
+}

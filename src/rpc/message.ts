@@ -1,0 +1,164 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  ChangeKind,
+  type Revision,
+  RevisionSchema,
+  type Setting,
+  type SettingChange,
+  SettingChangeSchema,
+  SettingSchema,
+} from "../../gen/mooring/v1/setting_pb.js";
+import { tokenIdOf } from "../service/access/actor.ts";
+import type { Rights } from "../service/access/rights.ts";
+import type { AuditOrigin } from "../service/audit/entry.ts";
+import type { Translate } from "../service/language/translation.ts";
+import type { Change } from "../service/setting/change.ts";
+import type { SettingItem } from "../service/setting/item.ts";
+import type { Snapshot } from "../service/setting/snapshot.ts";
+import { MASK } from "../service/setting/value.ts";
+import type { ChangeOrigin } from "../service/setting/writer.ts";
+import type { RevisionSummary } from "../store/setting-store.ts";
+import { Call, type CallInfo, callKey } from "./call.ts";
+
+/** What a setting's message shows besides the item itself. */
+export interface SettingView {
+  /** Position in a list. */
+  readonly index: number;
+  readonly managed: boolean;
+  /** Whether `********` stands in place of a value that is not empty. */
+  readonly mask: boolean;
+  readonly translate: Translate;
+}
+
+function settingToProto(item: SettingItem, view: SettingView): Setting {
+  const { index, managed, mask, translate } = view;
+  const { key, value, type, options, group, flag, secret, definition } = item;
+  return create(SettingSchema, {
+    key,
+    value: mask && value !== "" ? MASK : value,
+    ...textsOf(item, translate),
+    type,
+    options,
+    group,
+    flag,
+    index,
+    secret,
+    managed,
+    default: definition?.default ?? "",
+    format: definition?.format ?? "",
+    revision: BigInt(item.revision),
+    ...(definition?.min === undefined ? {} : { min: definition.min }),
+    ...(definition?.max === undefined ? {} : { max: definition.max }),
+  });
+}
+
+/** What is for people. The words of a custom setting are the client's own. */
+function textsOf({ key, help, definition }: SettingItem, translate: Translate) {
+  if (definition === undefined) return { help, description: help, label: key };
+  const description = translate(definition.description);
+  return {
+    help: definition.help === "" ? "" : description,
+    description,
+    label: translate(definition.label),
+    optionLabels: definition.optionLabels.map(translate),
+    groupLabel: translate(definition.groupLabel),
+    unit: translate(definition.unit ?? ""),
+    fraction: definition.decimal,
+    families: [...definition.families],
+  };
+}
+
+const KINDS: Readonly<Record<Change["kind"], ChangeKind>> = {
+  added: ChangeKind.ADDED,
+  changed: ChangeKind.CHANGED,
+  deleted: ChangeKind.DELETED,
+};
+
+export function changeToProto({ key, kind, oldValue, newValue, secret }: Change): SettingChange {
+  return create(SettingChangeSchema, {
+    key,
+    kind: KINDS[kind],
+    secret,
+    ...(oldValue === undefined ? {} : { oldValue }),
+    ...(newValue === undefined ? {} : { newValue }),
+  });
+}
+
+export function revisionToProto(summary: RevisionSummary): Revision {
+  const { revision, time, actor, door, method, requestId, peer, reason, changes } = summary;
+  return create(RevisionSchema, {
+    revision: BigInt(revision),
+    time: timestampFromMs(time),
+    actor,
+    door,
+    method,
+    requestId,
+    peer,
+    reason,
+    keys: changes.map(({ key }) => key),
+    tokenId: tokenIdOf(actor),
+  });
+}
+
+/** Shows a setting of a snapshot. */
+export type ShowSetting = (snapshot: Snapshot, item: SettingItem) => Setting;
+
+/**
+ * Shows settings as messages, made once for each state of a setting: after a change of one, a list
+ * makes one anew.
+ *
+ * @param masks whether `********` stands in place of a setting's value.
+ * @param translate the texts for people; English by default.
+ */
+export function createSettingView(
+  managedBy: (key: string) => string | undefined,
+  masks: (item: SettingItem) => boolean,
+  translate: Translate = (text) => text,
+): ShowSetting {
+  const made = new WeakMap<SettingItem, Setting>();
+  return (snapshot, item) => {
+    const index = snapshot.indexOf(item.key);
+    const managed = managedBy(item.key) !== undefined;
+    const known = made.get(item);
+    if (known?.index === index && known.managed === managed) return known;
+    const setting = settingToProto(item, { index, managed, mask: masks(item), translate });
+    made.set(item, setting);
+    return setting;
+  };
+}
+
+/** A revision of a message as the services take it; revisions stay far below 2^53. */
+export function optionalNumber(value: bigint | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
+}
+
+/**
+ * Who makes a change, for the history.
+ *
+ * @param reason what the request says; a request that has no place for it may use the header (or
+ * metadata) `x-change-reason`.
+ * @param rights what the caller may change; undefined: the rpc has its own rule.
+ */
+export function originOf(context: HandlerContext, reason = "", rights?: Rights): ChangeOrigin {
+  const { actor = "", door, requestId, peer } = context.values.get(callKey) ?? NOBODY;
+  return {
+    actor,
+    door,
+    method: context.method.name,
+    requestId,
+    peer,
+    reason: reason || (context.requestHeader.get("x-change-reason") ?? ""),
+    ...(rights === undefined ? {} : { rights }),
+  };
+}
+
+/** Who calls, for the audit; cheap, because it is asked at reads as well. */
+export function auditOriginOf(context: HandlerContext): AuditOrigin {
+  const info = context instanceof Call ? context : (context.values.get(callKey) ?? NOBODY);
+  const { actor = "", door, requestId, peer } = info;
+  return { actor, door, method: context.method.name, requestId, peer };
+}
+
+const NOBODY: CallInfo = { door: "cli", requestId: "", peer: "" };

@@ -1,0 +1,252 @@
+import { create } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { type Setting, SettingChangesSchema } from "../../gen/mooring/v1/setting_pb.js";
+import {
+  BatchGetSettingsResponseSchema,
+  DeleteSettingResponseSchema,
+  GetSettingResponseSchema,
+  ListDefaultSettingsResponseSchema,
+  type ListSettingsResponse,
+  ListSettingsResponseSchema,
+  ResetTokenResponseSchema,
+  RollbackResponseSchema,
+  SaveSettingsResponseSchema,
+  SetAria2ResponseSchema,
+  SetQbittorrentResponseSchema,
+  type SettingService as SettingServiceDesc,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import type { Rights } from "../service/access/rights.ts";
+import type { Recorder } from "../service/audit/recorder.ts";
+import type { Language } from "../service/language/language.ts";
+import { createTranslations, type Translate } from "../service/language/translation.ts";
+import { describeChange } from "../service/setting/change.ts";
+import type { SettingItem } from "../service/setting/item.ts";
+import type { SettingService } from "../service/setting/setting.ts";
+import type { Snapshot } from "../service/setting/snapshot.ts";
+import { TOKEN_KEY } from "../service/setting/token.ts";
+import { MASK } from "../service/setting/value.ts";
+import type { Changed } from "../service/setting/writer.ts";
+import { createLanguageOf } from "./language.ts";
+import {
+  auditOriginOf,
+  changeToProto,
+  createSettingView,
+  optionalNumber,
+  originOf,
+} from "./message.ts";
+import { onePerKey, onePerKind } from "./reply.ts";
+import { rightsOf } from "./rights.ts";
+
+/** What every request that reads settings says of the reply. */
+interface Reading {
+  readonly maskSecrets: boolean;
+  readonly languageCode: string;
+}
+
+/** Of SettingService: reading and changing settings. */
+type SettingImpl = Pick<
+  ServiceImpl<typeof SettingServiceDesc>,
+  | "listSettings"
+  | "listDefaultSettings"
+  | "getSetting"
+  | "batchGetSettings"
+  | "saveSettings"
+  | "deleteSetting"
+  | "rollback"
+  | "resetToken"
+  | "setAria2"
+  | "setQbittorrent"
+>;
+
+/** @param audit told of reads of secrets in the clear. */
+export function settingImpl(
+  service: () => SettingService,
+  audit: () => Pick<Recorder, "note">,
+  translations: (language: Language) => Translate = createTranslations(),
+): SettingImpl {
+  const languageOf = createLanguageOf();
+  const snapshot = (): Snapshot => service().snapshot();
+  const rights = (context: HandlerContext): Rights => rightsOf(context, snapshot);
+  const origin = (context: HandlerContext, reason = "") =>
+    originOf(context, reason, rights(context));
+  const view = (mask: Mask, languageCode: Language) => {
+    const translate = translations(languageCode);
+    const show = createSettingView((key) => service().managedBy(key), MASKS[mask], translate);
+    const one = onePerKey((snapshot, key) =>
+      create(GetSettingResponseSchema, {
+        setting: show(snapshot, service().get(key)),
+        revision: BigInt(snapshot.revision),
+        languageCode,
+      }),
+    );
+    const listOf = (snapshot: Snapshot, groups: string, sees: (item: SettingItem) => boolean) => {
+      const items = service().list(groups === "" ? [] : groups.split(",").map(Number));
+      return create(ListSettingsResponseSchema, {
+        settings: items.filter(sees).map((item) => show(snapshot, item)),
+        revision: BigInt(snapshot.revision),
+        languageCode,
+      });
+    };
+    const whole = onePerKey((snapshot, groups) => listOf(snapshot, groups, () => true));
+    const parts = onePerKind<ListSettingsResponse>();
+    const list = (snapshot: Snapshot, groups: string, { isLimited, kind, seesItem }: Rights) =>
+      isLimited
+        ? parts(snapshot, `${groups}\n${kind}`, () => listOf(snapshot, groups, seesItem))
+        : whole(snapshot, groups);
+    return { show, one, list, languageCode, reveals: mask !== "secrets" };
+  };
+  const views = new Map<string, ReturnType<typeof view>>();
+  /** The replies for a request of this kind, made when there is the first. */
+  const viewOf = ({ maskSecrets, languageCode }: Reading, context: HandlerContext) => {
+    const language = languageOf(context, languageCode);
+    const mask = maskSecrets ? "secrets" : maskOf(rights(context));
+    const key = `${language} ${mask}`;
+    const made = views.get(key) ?? view(mask, language);
+    views.set(key, made);
+    return made;
+  };
+  const revealed = (context: HandlerContext, settings: readonly (Setting | undefined)[]): void => {
+    const subjects = revealedIn(settings);
+    if (subjects.length > 0)
+      audit().note({ origin: auditOriginOf(context), outcome: "OK", subjects });
+  };
+  return {
+    listSettings: (request, context) => {
+      const { list, reveals } = viewOf(request, context);
+      const reply = list(snapshot(), groupKey(request.groups), rights(context));
+      if (reveals) revealed(context, reply.settings);
+      return reply;
+    },
+    listDefaultSettings: ({ groups, languageCode }, context) => {
+      const { show, languageCode: language } = viewOf(
+        { maskSecrets: false, languageCode },
+        context,
+      );
+      return create(ListDefaultSettingsResponseSchema, {
+        languageCode: language,
+        settings: service()
+          .defaults(groups)
+          .filter(rights(context).seesItem)
+          .map((item) => show(service().snapshot(), item)),
+      });
+    },
+    getSetting: (request, context) => {
+      rights(context).need([request.key]);
+      const { one, reveals } = viewOf(request, context);
+      const reply = one(snapshot(), request.key);
+      if (reveals && reply.setting?.secret === true) revealed(context, [reply.setting]);
+      return reply;
+    },
+    batchGetSettings: (request, context) => {
+      const { keys } = request;
+      rights(context).need(keys);
+      const now = snapshot();
+      const { show, languageCode, reveals } = viewOf(request, context);
+      const settings = service()
+        .batchGet(keys)
+        .map((item) => show(now, item));
+      if (reveals) revealed(context, settings);
+      return create(BatchGetSettingsResponseSchema, {
+        settings,
+        revision: BigInt(now.revision),
+        languageCode,
+      });
+    },
+    saveSettings: async ({ settings, expectedRevision, dryRun, reason }, context) => {
+      const inputs = settings.map((input) => ({
+        ...input,
+        expectedRevision: optionalNumber(input.expectedRevision),
+        seenRevision: optionalNumber(input.revision),
+      }));
+      const changed = await service().save(inputs, origin(context, reason), {
+        expectedRevision: optionalNumber(expectedRevision),
+        dryRun,
+      });
+      return create(SaveSettingsResponseSchema, {
+        revision: BigInt(changed.revision),
+        ...(dryRun
+          ? { preview: create(SettingChangesSchema, { changes: changesOf(changed) }) }
+          : {}),
+        skipped: [...changed.result],
+      });
+    },
+    deleteSetting: async ({ key, expectedRevision, reason }, context) => {
+      const { revision } = await service().delete(key, origin(context, reason), {
+        expectedRevision: optionalNumber(expectedRevision),
+      });
+      return create(DeleteSettingResponseSchema, { revision: BigInt(revision) });
+    },
+    rollback: async ({ to, keys, expectedRevision, dryRun, reason }, context) => {
+      const changed = await service().rollback(
+        { revision: Number(to), keys },
+        origin(context, reason),
+        { expectedRevision: optionalNumber(expectedRevision), dryRun },
+      );
+      return create(RollbackResponseSchema, {
+        revision: BigInt(changed.revision),
+        changes: changesOf(changed),
+        skipped: [...changed.result],
+      });
+    },
+    resetToken: async (_request, context) => {
+      const { token, revision } = await service().resetToken(origin(context));
+      return create(ResetTokenResponseSchema, { token, revision: BigInt(revision) });
+    },
+    setAria2: async ({ uri, secret }, context) => {
+      const { version, revision } = await service().setAria2(
+        { uri, secret },
+        origin(context),
+        context.signal,
+      );
+      return create(SetAria2ResponseSchema, { version, revision: BigInt(revision) });
+    },
+    setQbittorrent: async ({ url, seedtime }, context) => {
+      const input = { url, seedtime };
+      const by = origin(context);
+      const { version, revision } = await service().setQbittorrent(input, by, context.signal);
+      return create(SetQbittorrentResponseSchema, {
+        status: "ok",
+        version,
+        revision: BigInt(revision),
+      });
+    },
+  };
+}
+
+const known = new WeakMap<readonly (Setting | undefined)[], readonly string[]>();
+
+/** The keys of secrets that a reply shows; looked for once for a list that is kept. */
+function revealedIn(settings: readonly (Setting | undefined)[]): readonly string[] {
+  const found =
+    known.get(settings) ??
+    settings.flatMap((setting) =>
+      setting?.secret === true && setting.value !== "" && setting.value !== MASK
+        ? [setting.key]
+        : [],
+    );
+  known.set(settings, found);
+  return found;
+}
+
+/** What is masked: nothing, all secrets, or of them the permanent token, which is as good as all rights. */
+type Mask = "nothing" | "token" | "secrets";
+
+const MASKS: Readonly<Record<Mask, (item: SettingItem) => boolean>> = {
+  nothing: () => false,
+  token: ({ key }) => key === TOKEN_KEY,
+  secrets: ({ secret }) => secret,
+};
+
+function maskOf({ masks }: Rights): Mask {
+  if (masks({ key: "", secret: true })) return "secrets";
+  return masks({ key: TOKEN_KEY, secret: true }) ? "token" : "nothing";
+}
+
+/** One name for the same groups in any order. */
+function groupKey(groups: readonly number[]): string {
+  return [...new Set(groups)].sort((a, b) => a - b).join(",");
+}
+
+function changesOf({ commit }: Changed<unknown>) {
+  return (commit?.changes ?? []).map(describeChange).map(changeToProto);
+}

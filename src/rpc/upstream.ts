@@ -1,0 +1,165 @@
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
+import {
+  type ExportSettingsRequest,
+  type SaveSettingsRequest,
+  SaveSettingsRequestSchema,
+  SecretsMode,
+  type SetAria2Request,
+  type SetQbittorrentRequest,
+  SettingService,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import { ROOT } from "../service/access/grant.ts";
+import { SiteFailure } from "../service/site/failure.ts";
+import type { Visitor } from "../service/site/session.ts";
+import type { Delivery, Upstream } from "../service/site/upstream.ts";
+import type { Caller } from "./access.ts";
+import { Fault } from "./body.ts";
+import type { Call } from "./call.ts";
+import { createUpstreamView } from "./upstream-view.ts";
+
+/** What the actor's name of an admin of the upstream begins with. */
+const ACTOR = "upstream:";
+/** How long a save waits until it is at the upstream, in milliseconds. */
+const PATIENCE = 1_000;
+/** Says how a save stands at the upstream: `applied`, `pending` or `refused`. */
+const DELIVERY_HEADER = "mooring-upstream";
+
+const { method: setting } = SettingService;
+
+/** What changes settings, and so the upstream. */
+const CHANGES: ReadonlySet<DescMethod> = new Set<DescMethod>([
+  setting.saveSettings,
+  setting.deleteSetting,
+  setting.rollback,
+  setting.importSettings,
+  setting.setAria2,
+  setting.setQbittorrent,
+]);
+
+/** The upstream can't be asked who somebody is: HTTP 502. */
+export class BadGateway extends Fault {
+  readonly status = 502;
+}
+
+/**
+ * An admin of the upstream: one who may do everything but what the interceptor below refuses.
+ *
+ * @throws UNAUTHENTICATED with the upstream's words; PERMISSION_DENIED for who is no admin;
+ *   UNAVAILABLE when it can't be asked.
+ */
+export async function admitVisitor(visitor: Visitor | Promise<Visitor>): Promise<Caller> {
+  const found = await visitor;
+  switch (found.kind) {
+    case "admin":
+      return { name: `${ACTOR}${found.name}`, tokenId: "", grant: ROOT };
+    case "user":
+      throw new ConnectError("You are not an admin", Code.PermissionDenied);
+    case "refused":
+      throw new ConnectError(found.words, Code.Unauthenticated);
+    default:
+      throw new BadGateway(
+        `the upstream does not say who you are: ${found.words}`,
+        Code.Unavailable,
+      );
+  }
+}
+
+/**
+ * What is different in front of another server: its admins have every right but to Mooring's token,
+ * its own token and version show in the place of Mooring's, and a change waits until it is there.
+ *
+ * @param upstream undefined: there is none, or the program is starting.
+ */
+export function upstreamInterceptor(upstream: () => Upstream | undefined): Interceptor {
+  const show = createUpstreamView();
+  return (next) => async (request) => {
+    const behind = upstream();
+    if (behind === undefined) return next(request);
+    const { call = undefined } = request as { readonly call?: Call };
+    const isVisitor = call?.actor?.startsWith(ACTOR) === true;
+    const { method } = request;
+    if (request.stream) {
+      const response = await next(request);
+      if (!response.stream) return response;
+      const message = each(response.message, (event) => show(event, method, behind, isVisitor));
+      return { ...withHeads(response), message } as typeof response;
+    }
+    const asked = isVisitor ? allowed(method, request.message) : request.message;
+    const response = await next(
+      asked === request.message ? request : ({ ...request, message: asked } as typeof request),
+    );
+    if (response.stream) return response;
+    const message = show(response.message as Message, method, behind, isVisitor);
+    if (CHANGES.has(method)) {
+      await connectManager(method, asked as Message, behind);
+      const { revision = 0n } = response.message as { revision?: bigint };
+      const delivery = await behind.delivered(Number(revision), PATIENCE);
+      if (delivery !== undefined) response.header.set(DELIVERY_HEADER, delivery satisfies Delivery);
+    }
+    return message === response.message
+      ? response
+      : ({ ...withHeads(response), message } as typeof response);
+  };
+}
+
+/** A copy: header and trailer may be made when they are asked for. */
+function withHeads<R extends { readonly header: Headers; readonly trailer: Headers }>(reply: R): R {
+  return { ...reply, header: reply.header, trailer: reply.trailer };
+}
+
+async function* each(
+  events: AsyncIterable<unknown>,
+  show: (event: Message) => Message,
+): AsyncIterable<Message> {
+  for await (const event of events) yield show(event as Message);
+}
+
+/** @throws PERMISSION_DENIED for what only Mooring's own token may do. */
+function allowed(method: DescMethod, message: unknown): Message {
+  const refuse = (what: string): never => {
+    throw new ConnectError(
+      `${what} takes Mooring's own admin token, not a login of the upstream`,
+      Code.PermissionDenied,
+    );
+  };
+  if (method === setting.resetToken) refuse("to reset the token");
+  if (method.parent === AccessService && method !== AccessService.method.whoAmI)
+    refuse("to manage tokens");
+  if (method === setting.importSettings) refuse("an import, which may hold a token,");
+  if (method === setting.exportSettings) {
+    const { secrets } = message as ExportSettingsRequest;
+    if (secrets === SecretsMode.SEAL || secrets === SecretsMode.CLEAR)
+      refuse("an export of secrets, the token among them,");
+  }
+  if (method !== setting.saveSettings) return message as Message;
+  // Whole lists hold the upstream's own token and version as they were shown.
+  const request = message as SaveSettingsRequest;
+  const settings = request.settings.filter(({ key }) => key !== "token" && key !== "version");
+  return settings.length === request.settings.length
+    ? request
+    : create(SaveSettingsRequestSchema, { ...request, settings });
+}
+
+async function connectManager(
+  method: DescMethod,
+  message: Message,
+  behind: Upstream,
+): Promise<void> {
+  try {
+    if (method === setting.setAria2) {
+      const { uri = "", secret = "" } = message as SetAria2Request;
+      await behind.connect("set_aria2", { uri, secret });
+    } else if (method === setting.setQbittorrent) {
+      const { url = "", seedtime = 0 } = message as SetQbittorrentRequest;
+      await behind.connect("set_qbit", { url, seedtime: String(seedtime) });
+    }
+  } catch (error) {
+    if (!(error instanceof SiteFailure)) throw error;
+    throw new ConnectError(
+      `it answers Mooring and was saved, but the upstream could not connect it: ${error.words || error.message}`,
+      Code.FailedPrecondition,
+    );
+  }
+}

@@ -1,0 +1,231 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  type WatchPublicSettingsRequest,
+  type WatchPublicSettingsResponse,
+  WatchPublicSettingsResponseSchema,
+} from "../../gen/mooring/v1/public_service_pb.js";
+import {
+  type WatchSettingsRequest,
+  type WatchSettingsResponse,
+  WatchSettingsResponseSchema,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import { tokenIdOf } from "../service/access/actor.ts";
+import type { Language } from "../service/language/language.ts";
+import { createTranslations, type Translate } from "../service/language/translation.ts";
+import type { PublicService } from "../service/public.ts";
+import { describeChange, publicChange } from "../service/setting/change.ts";
+import type { SettingDefinition } from "../service/setting/definition.ts";
+import type { Feed } from "../service/setting/feed.ts";
+import type { SettingService } from "../service/setting/setting.ts";
+import type { Snapshot } from "../service/setting/snapshot.ts";
+import type { RevisionCommit, StoredChange } from "../store/setting-store.ts";
+import { createLanguageOf } from "./language.ts";
+import { changeToProto, createSettingView, optionalNumber } from "./message.ts";
+import { onePerSnapshot } from "./reply.ts";
+import { rightsOf } from "./rights.ts";
+
+/** What the streams read from. */
+export interface WatchSource {
+  readonly feed: Feed;
+  readonly settings: SettingService;
+  readonly publicReads: PublicService;
+  readonly definitionOf: (key: string) => SettingDefinition | undefined;
+}
+
+/** Streams events until its reader goes away. */
+type Watch<I, O, C = Pick<HandlerContext, "signal">> = (request: I, context: C) => AsyncIterable<O>;
+
+/** The watch methods. Events are made once and shared by all streams, encoded bytes included. */
+export function watchImpl(
+  source: () => WatchSource,
+  translations: (language: Language) => Translate = createTranslations(),
+): {
+  readonly watchSettings: Watch<WatchSettingsRequest, WatchSettingsResponse, HandlerContext>;
+  readonly watchPublicSettings: Watch<WatchPublicSettingsRequest, WatchPublicSettingsResponse>;
+} {
+  const settingsEvent = oncePerCommit((commit) => settingsChanged(commit, undefined));
+  const publicEvent = oncePerCommit((commit) => publicChanged(commit, source().definitionOf));
+  const languageOf = createLanguageOf();
+  const snapshots = new Map<Language, (snapshot: Snapshot) => WatchSettingsResponse>();
+  const snapshotIn = (language: Language) => {
+    const made = snapshots.get(language) ?? settingsSnapshot(source, translations(language));
+    snapshots.set(language, made);
+    return made;
+  };
+  const publicSnapshot = onePerSnapshot((snapshot) =>
+    create(WatchPublicSettingsResponseSchema, {
+      revision: BigInt(snapshot.revision),
+      event: {
+        case: "snapshot",
+        value: { settings: source().publicReads.settings(snapshot) },
+      },
+    }),
+  );
+  const now = (): Snapshot => source().settings.snapshot();
+  return {
+    watchSettings: ({ afterRevision, keys, languageCode }, context) => {
+      const { signal } = context;
+      const snapshot = snapshotIn(languageOf(context, languageCode));
+      const { need, isLimited, sees, seesChange } = rightsOf(context, now);
+      need(keys);
+      const asked = new Set(keys);
+      const isAsked = (key: string): boolean => keys.length === 0 || asked.has(key);
+      const wanted: Wanted | undefined =
+        keys.length === 0 && !isLimited
+          ? undefined
+          : {
+              setting: ({ key }) => isAsked(key) && sees(key),
+              change: (change) => isAsked(change.key) && seesChange(change),
+            };
+      const after = optionalNumber(afterRevision);
+      const all = after === undefined ? snapshot(source().settings.snapshot()) : undefined;
+      const first = all && wanted ? onlyKeys(all, wanted) : all;
+      return events(source(), signal, {
+        after: after ?? Number(first?.revision),
+        first,
+        bookmark: settingsBookmark,
+        eventOf: (commit) =>
+          wanted === undefined ? settingsEvent(commit) : settingsChanged(commit, wanted),
+      });
+    },
+    watchPublicSettings: ({ afterRevision }, { signal }) => {
+      const after = optionalNumber(afterRevision);
+      const first =
+        after === undefined ? publicSnapshot(source().publicReads.snapshot()) : undefined;
+      return events(source(), signal, {
+        after: after ?? Number(first?.revision),
+        first,
+        bookmark: publicBookmark,
+        eventOf: publicEvent,
+      });
+    },
+  };
+}
+
+/** What a stream is about: what its client asks for, and may see. */
+interface Wanted {
+  readonly setting: (setting: { readonly key: string }) => boolean;
+  readonly change: (change: StoredChange) => boolean;
+}
+
+/** All settings as the first event of a stream, made once for each snapshot. */
+function settingsSnapshot(source: () => WatchSource, translate: Translate) {
+  const show = createSettingView(
+    (key) => source().settings.managedBy(key),
+    ({ secret }) => secret,
+    translate,
+  );
+  return onePerSnapshot((snapshot) => {
+    const settings = source().settings.list([]);
+    return create(WatchSettingsResponseSchema, {
+      revision: BigInt(snapshot.revision),
+      event: {
+        case: "snapshot",
+        value: { settings: settings.map((item) => show(snapshot, item)) },
+      },
+    });
+  });
+}
+
+/** What a stream sends. */
+interface Messages<E> {
+  /** The revision that the reader knows, or that `first` shows. */
+  readonly after: number;
+  readonly first: E | undefined;
+  readonly bookmark: (revision: number) => E;
+  /** @returns undefined for a commit that does not concern the reader. */
+  readonly eventOf: (commit: RevisionCommit) => E | undefined;
+}
+
+/**
+ * One event for each commit that concerns the reader; a bookmark for those at the end of a batch
+ * that do not, and when nothing happens.
+ */
+async function* events<E>(
+  { feed, publicReads }: WatchSource,
+  signal: AbortSignal,
+  { after: start, first, bookmark, eventOf }: Messages<E>,
+): AsyncIterable<E> {
+  if (first !== undefined) yield first;
+  // Another process may have told the reader of a revision that this one has not looked for yet.
+  if (start > feed.head) await publicReads.fresh();
+  let sent = start;
+  let seen = start;
+  for await (const commits of feed.read(start, signal)) {
+    for (const commit of commits) {
+      seen = commit.revision;
+      const event = eventOf(commit);
+      if (event === undefined) continue;
+      sent = seen;
+      yield event;
+    }
+    if (sent < seen || commits.length === 0) {
+      sent = seen;
+      yield bookmark(seen);
+    }
+  }
+}
+
+function oncePerCommit<E>(make: (commit: RevisionCommit) => E): (commit: RevisionCommit) => E {
+  const made = new WeakMap<RevisionCommit, { readonly event: E }>();
+  return (commit) => {
+    const found = made.get(commit) ?? { event: make(commit) };
+    made.set(commit, found);
+    return found.event;
+  };
+}
+
+function settingsChanged(
+  commit: RevisionCommit,
+  wanted: Wanted | undefined,
+): WatchSettingsResponse | undefined {
+  const changes = commit.changes.filter((change) => wanted?.change(change) ?? true);
+  if (changes.length === 0) return undefined;
+  return create(WatchSettingsResponseSchema, {
+    revision: BigInt(commit.revision),
+    event: {
+      case: "change",
+      value: {
+        time: timestampFromMs(commit.time),
+        actor: commit.actor,
+        tokenId: tokenIdOf(commit.actor),
+        changes: changes.map(describeChange).map(changeToProto),
+      },
+    },
+  });
+}
+
+function publicChanged(
+  commit: RevisionCommit,
+  definitionOf: WatchSource["definitionOf"],
+): WatchPublicSettingsResponse | undefined {
+  const change = publicChange(commit, definitionOf);
+  if (change === undefined) return undefined;
+  return create(WatchPublicSettingsResponseSchema, {
+    revision: BigInt(commit.revision),
+    event: {
+      case: "change",
+      value: { set: { ...change.set }, removed: [...change.removed] },
+    },
+  });
+}
+
+const settingsBookmark = (revision: number): WatchSettingsResponse =>
+  create(WatchSettingsResponseSchema, { revision: BigInt(revision) });
+
+const publicBookmark = (revision: number): WatchPublicSettingsResponse =>
+  create(WatchPublicSettingsResponseSchema, { revision: BigInt(revision) });
+
+function onlyKeys(
+  { revision, event }: WatchSettingsResponse,
+  wanted: Wanted,
+): WatchSettingsResponse {
+  const all = event.case === "snapshot" ? event.value.settings : [];
+  const settings = all.filter(wanted.setting);
+  return create(WatchSettingsResponseSchema, {
+    revision,
+    event: { case: "snapshot", value: { settings } },
+  });
+}

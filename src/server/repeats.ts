@@ -1,0 +1,56 @@
+/** Lines that say the same of one subject again and again, as few of them as tell the story. */
+export interface Repeats<T> {
+  /** Writes the line, or counts it. @param subject such as a client's address. */
+  add(subject: string, line: T): void;
+}
+
+export interface RepeatsOptions<T> {
+  /** @param times how many lines this one stands for. */
+  readonly write: (line: T, times: number) => void;
+  /** How long the lines after the first are counted, in milliseconds. Default 60,000. */
+  readonly interval?: number;
+  /** Subjects that are kept apart at one time; all others are one. Default 256. */
+  readonly subjects?: number;
+}
+
+/** Lines that were counted since the last one was written. */
+interface Counted<T> {
+  last: T;
+  times: number;
+}
+
+/** The subject of all that are too many to be kept apart. */
+const OTHERS = "";
+
+/**
+ * Writes the first line of a subject at once; those of the next interval are counted, and the last of
+ * them stands for all.
+ */
+export function createRepeats<T>(options: RepeatsOptions<T>): Repeats<T> {
+  const { write, interval = 60_000, subjects = 256 } = options;
+  const open = new Map<string, Counted<T>>();
+  const wait = (subject: string): void => {
+    setTimeout(() => {
+      const counted = open.get(subject);
+      open.delete(subject);
+      if (counted === undefined || counted.times === 0) return;
+      write(counted.last, counted.times);
+      open.set(subject, { last: counted.last, times: 0 });
+      wait(subject);
+    }, interval).unref();
+  };
+  return {
+    add: (subject, line) => {
+      const key = open.has(subject) || open.size < subjects ? subject : OTHERS;
+      const counted = open.get(key);
+      if (counted !== undefined) {
+        counted.last = line;
+        counted.times += 1;
+        return;
+      }
+      open.set(key, { last: line, times: 0 });
+      write(line, 1);
+      wait(key);
+    },
+  };
+}

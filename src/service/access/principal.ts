@@ -1,0 +1,92 @@
+import { Code } from "@connectrpc/connect";
+import type { StoredPrincipal } from "../../store/access-store.ts";
+import { doneEntry } from "../audit/entry.ts";
+import { invalid, notFound, ServiceError } from "../error.ts";
+import type { Book } from "./book.ts";
+import type { AccessCaller, Change } from "./change.ts";
+
+/** Names that history and log have for others. */
+const RESERVED = new Set(["root", "admin", "cli", "mooring", "system"]);
+
+/** As many as there may be tokens. */
+const MAX_PRINCIPALS = 100_000;
+
+/** Who has tokens. */
+export interface PrincipalService {
+  /** By name. */
+  principals(): readonly StoredPrincipal[];
+  /** @throws INVALID_ARGUMENT; ALREADY_EXISTS; RESOURCE_EXHAUSTED. */
+  createPrincipal(name: string, kind: string, caller: AccessCaller): Promise<StoredPrincipal>;
+  /** Ends the rights of all its tokens. @throws NOT_FOUND. */
+  disablePrincipal(name: string, caller: AccessCaller): Promise<StoredPrincipal>;
+}
+
+export interface PrincipalDeps {
+  readonly book: Pick<Book, "principals" | "now">;
+  readonly change: Change;
+  readonly randomBytes: (size: number) => Buffer;
+}
+
+export function createPrincipalService(deps: PrincipalDeps): PrincipalService {
+  const { book, change, randomBytes } = deps;
+  return {
+    principals: () => [...book.principals()].sort((one, other) => (one.name < other.name ? -1 : 1)),
+    createPrincipal: async (name, kind, caller) => {
+      checkName(name);
+      if (book.principals().length >= MAX_PRINCIPALS)
+        throw new ServiceError(
+          Code.ResourceExhausted,
+          `there are ${MAX_PRINCIPALS} principals already`,
+        );
+      return change(async (transaction) => {
+        if ((await transaction.principalNamed(name)) !== undefined)
+          throw new ServiceError(Code.AlreadyExists, `there is a principal "${name}" already`);
+        const now = book.now();
+        const principal = newPrincipal(name, kind, caller.actor, now, randomBytes);
+        const audit = [doneEntry(caller, now, [name], { kind })];
+        await transaction.write({ principals: [principal], audit });
+        return principal;
+      });
+    },
+    disablePrincipal: (name, caller) =>
+      change(async (transaction) => {
+        const principal = await transaction.principalNamed(name);
+        if (principal === undefined) throw noPrincipal(name);
+        if (principal.disabledAt !== null) return principal;
+        const now = book.now();
+        const disabled = { ...principal, disabledAt: now };
+        await transaction.write({
+          principals: [disabled],
+          audit: [doneEntry(caller, now, [name], {})],
+        });
+        return disabled;
+      }),
+  };
+}
+
+export function newPrincipal(
+  name: string,
+  kind: string,
+  createdBy: string,
+  createdAt: number,
+  randomBytes: (size: number) => Buffer,
+): StoredPrincipal {
+  const id = randomBytes(9).toString("base64url");
+  return { id, name, kind, createdAt, createdBy, disabledAt: null };
+}
+
+/** @throws INVALID_ARGUMENT. */
+export function checkName(name: string): void {
+  const reserved = RESERVED.has(name) ? " and none that the program itself uses" : "";
+  if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name) || reserved !== "")
+    throw invalid([
+      {
+        field: "principal",
+        description: `a principal's name has 1 to 64 characters of a-z, 0-9, ".", "_" and "-"${reserved}: ${JSON.stringify(name.slice(0, 100))} is not one`,
+      },
+    ]);
+}
+
+function noPrincipal(name: string): ServiceError {
+  return notFound(`there is no principal ${JSON.stringify(name.slice(0, 100))}`);
+}

@@ -1,0 +1,73 @@
+import { isOffered, type Offer, unionOf } from "../family.ts";
+import type { ConfigText, DriverText, ItemText } from "./file-format.ts";
+
+/**
+ * A driver file as a deployment offers it: without the items that its family does not know, and with
+ * the family's own form of the others.
+ *
+ * Where everything is offered, the file's first form stands, a select has the options of all families,
+ * and nothing is required or ruled out that only some of them require or rule out.
+ */
+export function offered(text: DriverText, offer: Offer): DriverText {
+  const config = offer === "all" ? ofAll(text) : text.variants?.[offer]?.config;
+  const all = text.additional ?? [];
+  // A driver that is offered beyond its family keeps what that family knows.
+  const home = offer === "all" || text.families === undefined || text.families.includes(offer);
+  const kept = home ? all.filter(({ families }) => isOffered(families, offer)) : all;
+  const names = new Set(kept.map(nameOf));
+  const dropped = new Set(all.map(nameOf).filter((name) => !names.has(name)));
+  return {
+    ...text,
+    ...(config === undefined ? {} : { config: { ...text.config, ...config } }),
+    ...(offer === "all" && givesLinks(text) ? { no_link_url: false } : {}),
+    additional: kept.map((item) => always(inForm(item, offer), dropped)),
+  };
+}
+
+/** Flags that take something away. */
+const RESTRICTIONS = ["only_proxy", "no_cache", "no_upload"] as const;
+
+function ofAll({ config = {}, variants = {} }: DriverText): ConfigText {
+  const others = Object.values(variants).map((variant) => variant.config ?? {});
+  const entries = RESTRICTIONS.map((flag) => {
+    const everywhere = others.every((other) => (other[flag] ?? config[flag]) === true);
+    return [flag, config[flag] === true && everywhere] as const;
+  });
+  const sorted = [config, ...others].some(({ local_sort }) => local_sort === true);
+  return { ...Object.fromEntries(entries), local_sort: sorted };
+}
+
+/** AList has no such flag: what gives out no links is local there. */
+function givesLinks({ config, variants, families }: DriverText): boolean {
+  return families?.includes("alist") === true
+    ? !(variants?.alist?.config?.only_local ?? config?.only_local ?? false)
+    : false;
+}
+
+function nameOf({ use, name }: ItemText): string {
+  return use ?? name ?? "";
+}
+
+function inForm(item: ItemText, offer: Offer): ItemText {
+  if (offer !== "all") {
+    const form = item.variants?.[offer];
+    return form === undefined ? item : { ...item, ...form };
+  }
+  const forms = Object.values(item.variants ?? {});
+  const everywhere = item.families === undefined && forms.every((form) => form.required !== false);
+  const options = unionOf(item.options, ...forms.map((form) => form.options));
+  return {
+    ...item,
+    ...(everywhere ? {} : { required: false }),
+    ...(options === "" ? {} : { options }),
+  };
+}
+
+/** A condition on an item that is not offered says nothing. */
+function always(item: ItemText, dropped: ReadonlySet<string>): ItemText {
+  if (item.show_when === undefined || dropped.size === 0) return item;
+  const [, other = ""] = /^([^=]*)=/.exec(item.show_when) ?? [];
+  if (!dropped.has(other)) return item;
+  const { show_when: _, ...rest } = item;
+  return rest;
+}

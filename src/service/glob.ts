@@ -1,0 +1,21 @@
+/**
+ * Whether a text fits a pattern, where `*` stands for any text. In one pass, whatever the pattern:
+ * the parts between stars, each as early as it comes.
+ *
+ * @param parts the pattern, split at its stars.
+ */
+export function fitsGlob(parts: readonly string[], text: string): boolean {
+  const [first = "", ...rest] = parts;
+  const last = rest.pop();
+  if (last === undefined) return text === first;
+  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last))
+    return false;
+  const middle = text.slice(0, text.length - last.length);
+  let at = first.length;
+  for (const part of rest) {
+    const found = middle.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return true;
+}

@@ -1,0 +1,69 @@
+import type { SettingStore } from "../../store/setting-store.ts";
+import type { Fingerprint } from "../secret/fingerprint.ts";
+import { RevisionConflict } from "./conflict.ts";
+import type { Draft } from "./draft.ts";
+import type { SettingInput } from "./save.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** Something was saved between the look at the history and the decision: it is looked at anew. */
+export class Moved extends Error {
+  override readonly name = "Moved";
+}
+
+/**
+ * What a page has changed of a group that it sends back whole: without the settings that somebody else
+ * has changed since they were read, and whose value is still the one that was read then.
+ *
+ * It holds for the settings of one group, as pages send them. A list of several groups is a backup that
+ * is brought back: there every value is meant.
+ *
+ * @throws RevisionConflict when the history does not say any more what was read.
+ */
+export async function withoutStale(
+  inputs: readonly SettingInput[],
+  base: Snapshot,
+  deps: {
+    readonly store: Pick<SettingStore, "changesBetween" | "oldestRevision">;
+    readonly fingerprint: Fingerprint;
+  },
+): Promise<readonly SettingInput[]> {
+  const stale = inputs.filter((input) => isStale(input, base));
+  if (stale.length === 0 || !isOneGroup(inputs, base)) return inputs;
+  const unchanged = new Set<SettingInput>();
+  const bySeen = Map.groupBy(stale, ({ seenRevision = 0 }) => seenRevision);
+  for (const [seen, read] of bySeen) {
+    const known = seen + 1 >= (await deps.store.oldestRevision());
+    const changes = known ? await deps.store.changesBetween(seen, base.revision) : [];
+    for (const input of read) {
+      const change = changes.find(({ key }) => key === input.key);
+      const unset = seen === 0 ? base.get(input.key)?.definition?.default : undefined;
+      const value = change?.oldValue ?? unset;
+      const isKnown = change !== undefined || unset !== undefined;
+      // What was read then is forgotten: taking the value might revert what somebody else has set.
+      if (!isKnown) throw new RevisionConflict(seen, input.key);
+      const isSame =
+        change?.oldHash === null || change?.oldHash === undefined
+          ? value === input.value
+          : change.oldHash === deps.fingerprint(input.value ?? "");
+      if (isSame) unchanged.add(input);
+    }
+  }
+  return inputs.filter((input) => !unchanged.has(input));
+}
+
+/** @throws Moved when a setting has changed since the history was read. */
+export function refuseMoved(draft: Draft, inputs: readonly SettingInput[], base: Snapshot): void {
+  for (const { key, seenRevision } of inputs)
+    if (seenRevision !== undefined && draft.get(key)?.revision !== base.get(key)?.revision)
+      throw new Moved();
+}
+
+function isStale({ key, value, seenRevision }: SettingInput, base: Snapshot): boolean {
+  const item = base.get(key);
+  if (seenRevision === undefined || item === undefined) return false;
+  return item.revision > seenRevision && item.value !== value;
+}
+
+function isOneGroup(inputs: readonly SettingInput[], base: Snapshot): boolean {
+  return new Set(inputs.map(({ key }) => base.get(key)?.group)).size <= 1;
+}

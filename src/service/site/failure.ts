@@ -1,0 +1,89 @@
+/**
+ * Why a call to a site came to nothing.
+ * - `unreachable`: no connection, or it broke. The call may have been carried out.
+ * - `silent`: no answer in time, likewise; also while its storages are loading.
+ * - `tls`: the certificate is not the expected one, or no TLS is spoken.
+ * - `redirect`: it points elsewhere.
+ * - `foreign`: what answers is no server of this kind, or not at this path.
+ * - `mooring`: what answers is a Mooring.
+ * - `loading`: it says so itself.
+ * - `unauthorized`: the token is refused. `forbidden`: it is not an admin's.
+ * - `too_large`: the answer is larger than any list of settings.
+ * - `refused`: it understood, and said no.
+ */
+export type SiteFailureKind =
+  | "unreachable"
+  | "silent"
+  | "tls"
+  | "redirect"
+  | "foreign"
+  | "mooring"
+  | "loading"
+  | "unauthorized"
+  | "forbidden"
+  | "too_large"
+  | "refused";
+
+/** A failed call to a site, with a sentence for the person who runs it. No secret is in it. */
+export class SiteFailure extends Error {
+  override readonly name = "SiteFailure";
+  readonly kind: SiteFailureKind;
+  /** The site's own words, where it has said something; first line, without secrets. */
+  readonly words: string;
+
+  constructor(
+    kind: SiteFailureKind,
+    message: string,
+    { cause, words = "" }: { readonly cause?: unknown; readonly words?: string } = {},
+  ) {
+    super(message, cause === undefined ? {} : { cause });
+    this.kind = kind;
+    this.words = words;
+  }
+}
+
+/** Whether the call may have been carried out all the same. */
+export function isUncertain({ kind }: SiteFailure): boolean {
+  return kind === "unreachable" || kind === "silent" || kind === "too_large";
+}
+
+/** What another try won't change: somebody has to do something first. */
+export function isLasting({ kind }: SiteFailure): boolean {
+  return kind === "unauthorized" || kind === "forbidden" || kind === "mooring";
+}
+
+const MAX_MESSAGE = 300;
+
+/** A site's message for a log: its first line, without secrets. Sites add stack traces and paths. */
+export function plainMessage(message: string, secrets: readonly string[]): string {
+  let [line = ""] = message.split("\n", 1);
+  for (const secret of secrets) if (secret.length > 3) line = line.replaceAll(secret, "********");
+  // An address may have a password in it.
+  line = line.replace(/\/\/[^/\s@]*@/g, "//");
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
+}
+
+/** The failure behind an error of node:http, node:net or node:tls. */
+export function networkFailure(error: unknown, at: string): SiteFailure {
+  if (error instanceof SiteFailure) return error;
+  const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
+  if (/CERT|ISSUER|LEAF_SIGNATURE|ERR_TLS|INVALID_CA|INVALID_PURPOSE/.test(code))
+    return new SiteFailure(
+      "tls",
+      `the certificate of ${at} is not trusted (${message.split("\n", 1)[0]}): give its authority (ca) or its fingerprint (certificate_sha256)`,
+      { cause: error },
+    );
+  if (/^(EPROTO|ERR_SSL_)/.test(code))
+    return new SiteFailure("tls", `${at} speaks no TLS: is it http://?`, { cause: error });
+  const [, reason = code || "the connection broke"] =
+    REASONS.find(([codes]) => codes.test(code)) ?? [];
+  return new SiteFailure("unreachable", `${at} can't be reached: ${reason}`, { cause: error });
+}
+
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/^ECONNREFUSED$/, "nothing listens there"],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, "the name is not known"],
+  [/^(ECONNRESET|EPIPE)$/, "the connection was closed"],
+  [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, "the machine does not answer"],
+  [/^HPE_/, "what answers there is no HTTP"],
+];

@@ -1,0 +1,131 @@
+import type { SiteClient, SiteRow } from "./client.ts";
+import { isUncertain, SiteFailure } from "./failure.ts";
+import { loneOrder, treatmentOf } from "./treatment.ts";
+
+/** A value that a site is to have. */
+export interface Wanted {
+  readonly key: string;
+  readonly value: string;
+  /** The site's own row: what is sent is this with another value. */
+  readonly row: SiteRow;
+  readonly secret: boolean;
+}
+
+/**
+ * What became of one.
+ * - `applied`: it is there. `rewritten`: the site has made another value of it.
+ * - `refused`: the old value is there; `reason` is what the site said.
+ * - `overtaken`: a third value is there: somebody else saved meanwhile.
+ * - `unknown`: no answer came; it may still be stored.
+ */
+export interface Pushed {
+  readonly key: string;
+  readonly outcome: "applied" | "rewritten" | "refused" | "overtaken" | "unknown";
+  readonly reason: string;
+  /** What is there now. */
+  readonly now: string;
+}
+
+/**
+ * Brings values to a site: those that do nothing but stand there in one call, each other one alone,
+ * because a refused call has acted in memory already. Then reads back what is there.
+ *
+ * @returns what became of each, and the site's list afterwards.
+ * @throws SiteFailure when the site can't be asked what has become of them.
+ */
+export async function push(
+  client: SiteClient,
+  wanted: readonly Wanted[],
+): Promise<{ readonly results: readonly Pushed[]; readonly rows: readonly SiteRow[] }> {
+  const reasons = new Map<string, string>();
+  const unsure = new Set<string>();
+  const secrets = wanted.filter(({ secret }) => secret).map(({ value }) => value);
+  /** @returns whether the next ones may be sent. */
+  const send = async (part: readonly Wanted[], limit?: number): Promise<boolean> => {
+    const rows = part.map(({ row, value }) => ({ ...row, value }));
+    try {
+      await client.save(rows, { secrets, ...(limit === undefined ? {} : { limit }) });
+      return true;
+    } catch (error) {
+      if (!(error instanceof SiteFailure)) throw error;
+      if (error.kind === "refused") {
+        for (const { key } of part) reasons.set(key, error.message);
+        return true;
+      }
+      if (!isUncertain(error)) throw error;
+      for (const { key } of part) unsure.add(key);
+      return false;
+    }
+  };
+  const together = wanted.filter(({ key }) => !treatmentOf(key).alone);
+  const alone = wanted
+    .filter(({ key }) => treatmentOf(key).alone)
+    .sort((a, b) => loneOrder(a.key) - loneOrder(b.key));
+  let goesOn = together.length === 0 || (await send(together));
+  if (goesOn && reasons.size > 0 && together.length > 1)
+    goesOn = await sendOneByOne(client, together, { reasons, send });
+  for (const one of alone) {
+    if (!goesOn) {
+      unsure.add(one.key);
+      continue;
+    }
+    const { limit, repair } = treatmentOf(one.key);
+    goesOn = await send([one], limit);
+    // Some settings are out of order after a refusal, though the old value is listed.
+    if (repair && reasons.has(one.key)) goesOn = await send([{ ...one, value: one.row.value }]);
+  }
+  const readBack = async () => {
+    const rows = await client.list();
+    const byKey = new Map(rows.map((row) => [row.key, row.value]));
+    return {
+      rows,
+      results: wanted.map((one) =>
+        judge(one, byKey.get(one.key) ?? "", reasons.get(one.key), unsure.has(one.key)),
+      ),
+    };
+  };
+  const first = await readBack();
+  // Perhaps an earlier save, given up long ago, was stored only now: what is there after another one
+  // is what the site makes of it.
+  const odd = new Set(
+    first.results
+      .filter(({ outcome, reason }) => outcome === "rewritten" || reason === KEPT)
+      .map(({ key }) => key),
+  );
+  if (!goesOn || odd.size === 0) return first;
+  for (const one of wanted)
+    if (odd.has(one.key) && !(await send([one], treatmentOf(one.key).limit))) break;
+  return readBack();
+}
+
+const KEPT = "the site said yes, and kept its value";
+
+/** A refused call: some servers have stored the rest of it, others nothing. */
+async function sendOneByOne(
+  client: SiteClient,
+  part: readonly Wanted[],
+  { reasons, send }: { reasons: Map<string, string>; send: (part: Wanted[]) => Promise<boolean> },
+): Promise<boolean> {
+  const there = new Map((await client.list()).map((row) => [row.key, row.value]));
+  reasons.clear();
+  for (const one of part)
+    if (there.get(one.key) !== one.value && !(await send([one]))) return false;
+  return true;
+}
+
+function judge(
+  { key, value, row }: Wanted,
+  now: string,
+  refusal: string | undefined,
+  isUnsure: boolean,
+): Pushed {
+  if (now === value) return { key, outcome: "applied", reason: "", now };
+  if (isUnsure) return { key, outcome: "unknown", reason: "no answer came", now };
+  if (refusal !== undefined) return { key, outcome: "refused", reason: refusal, now };
+  const { rewritten, trimmed } = treatmentOf(key);
+  if (trimmed && now.trim() === value.trim()) return { key, outcome: "applied", reason: "", now };
+  if (rewritten)
+    return { key, outcome: "rewritten", reason: "the site has made another value of it", now };
+  if (now === row.value) return { key, outcome: "refused", reason: KEPT, now };
+  return { key, outcome: "overtaken", reason: "somebody else saved it meanwhile", now };
+}

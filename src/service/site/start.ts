@@ -1,0 +1,141 @@
+import { randomBytes } from "node:crypto";
+import type { SiteEvent, SiteStore } from "../../store/site-store.ts";
+import type { ServiceError } from "../error.ts";
+import type { Fingerprint } from "../secret/fingerprint.ts";
+import type { Sealer } from "../secret/sealer.ts";
+import type { SettingDefinition } from "../setting/definition.ts";
+import type { Engine } from "../setting/engine.ts";
+import type { Feed } from "../setting/feed.ts";
+import { type Book, createBook } from "./book.ts";
+import { createLease } from "./lease.ts";
+import { createSiteService, type SiteService } from "./service.ts";
+import type { Site } from "./site.ts";
+import { createWorkers, type WorkerDeps, type Workers } from "./worker.ts";
+
+/** How often it is looked whether something is due, in milliseconds. */
+const BEAT = 1_000;
+
+export interface SitesDeps {
+  readonly store: SiteStore;
+  readonly engine: Engine;
+  readonly feed: Feed;
+  readonly sealer: Sealer;
+  readonly hash: Fingerprint;
+  readonly definitionOf: (key: string) => SettingDefinition | undefined;
+  readonly managedBy: (key: string) => string | undefined;
+  /** UTF-8 bytes of one value at most. */
+  readonly maxValueBytes: number;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly onEvent: (site: Site, event: SiteEvent) => void;
+  readonly isHeld?: (site: Site) => boolean;
+  readonly onClosed: (name: string, error: ServiceError) => void;
+  /** A failure of the database, or one that nobody foresaw. */
+  readonly onError: (error: unknown) => void;
+  /** Shorter waits for tests, in milliseconds. */
+  readonly times?: WorkerDeps["times"] & { readonly beat?: number };
+}
+
+/** All about sites on one store, with what follows them in the background. */
+export interface Sites {
+  readonly service: SiteService;
+  readonly book: Book;
+  readonly workers: Workers;
+  /** Whether it is this process that follows the sites. */
+  isLeader(): boolean;
+  /** Brings a site up to date now, whichever process does it. */
+  follow(siteId: string): Promise<void>;
+  /** Ends all watching: it would never end by itself. */
+  endStreams(): void;
+  close(): Promise<void>;
+}
+
+/** Reads the sites and begins to follow them, unless another process does. */
+export async function startSites(deps: SitesDeps): Promise<Sites> {
+  const { store, feed, sealer, now, onError } = deps;
+  const book = createBook({ store, sealer, onClosed: deps.onClosed });
+  const workers = createWorkers({ ...deps, book });
+  const lease = createLease(store, {
+    name: "sites",
+    holder: randomBytes(9).toString("base64url"),
+    now,
+  });
+  const stopping = new AbortController();
+  const ending = new AbortController();
+  const ignore = (work: Promise<unknown>): void => void work.catch(onError);
+
+  /** After a commit, at once. Sites that fail wait for their time. */
+  const followAll = (): void => {
+    if (!lease.isHeld()) return;
+    for (const site of book.sites())
+      if (site.mode === "follow" && !site.paused) ignore(workers.follow(site.id));
+  };
+  let beating = false;
+  const beat = async (): Promise<void> => {
+    if (beating) return;
+    beating = true;
+    try {
+      await book.load();
+      if (book.sites().length === 0) return;
+      const wasHeld = lease.isHeld();
+      await lease.renew();
+      if (!lease.isHeld()) return;
+      // Whoever had it before may have left something undone.
+      if (!wasHeld) followAll();
+      for (const site of book.sites()) if (workers.isDue(site)) ignore(workers.follow(site.id));
+    } finally {
+      beating = false;
+    }
+  };
+  const listen = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        for await (const commits of feed.read(feed.head, stopping.signal))
+          if (commits.length > 0) followAll();
+        return;
+      } catch {
+        // Too much at once, or another database in its place: every site is looked at.
+        if (stopping.signal.aborted) return;
+        await new Promise((resolve) => setTimeout(resolve, 100).unref());
+        followAll();
+      }
+    }
+  };
+  await book.load();
+  await resealAll(book, sealer, store);
+  await beat();
+  const timer = setInterval(() => ignore(beat()), deps.times?.beat ?? BEAT).unref();
+  ignore(listen());
+  const service = createSiteService({
+    ...deps,
+    book,
+    workers,
+    stopping: ending.signal,
+    newId: () => randomBytes(9).toString("base64url"),
+  });
+  return {
+    service,
+    book,
+    workers,
+    isLeader: lease.isHeld,
+    endStreams: () => ending.abort(),
+    follow: (siteId) => workers.follow(siteId),
+    close: async () => {
+      ending.abort();
+      stopping.abort();
+      clearInterval(timer);
+      await workers.close();
+      await lease.release().catch(onError);
+    },
+  };
+}
+
+/** Seals what an older key sealed, or none, with the one that seals now. */
+async function resealAll(book: Book, sealer: Sealer, store: SiteStore): Promise<void> {
+  for (const row of await store.list()) {
+    const site = book.byId(row.id);
+    if (site === undefined || site.token === "") continue;
+    if (sealer.needsReseal(row.token) || sealer.needsReseal(row.overrides))
+      await book.update(site, []);
+  }
+}

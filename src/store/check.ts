@@ -1,0 +1,95 @@
+import type { Transaction } from "kysely";
+import { readAuditFloor, readAuditRows, readPublished } from "./audit-query.ts";
+import { createVerifier } from "./audit-verify.ts";
+import type { OpenDatabase } from "./copy.ts";
+import type { Database } from "./schema.ts";
+import { newestRevision } from "./setting-query.ts";
+
+/** Problems of one kind that are named; the others are counted. */
+const NAMED = 10;
+
+/**
+ * Looks whether a database is whole: its pages, as far as its dialect can tell, whether settings and
+ * history say the same, and whether the rows of the audit follow each other.
+ *
+ * @returns what is wrong, a sentence each; none: nothing was found.
+ */
+export async function checkRows(database: OpenDatabase): Promise<readonly string[]> {
+  const damage = await database.damage();
+  // What stands on damaged pages says nothing.
+  if (damage.length > 0) return damage;
+  return database.frozen(async (trx) => {
+    const problems: string[] = [];
+    const range = await trx
+      .selectFrom("revision")
+      .select((eb) => [
+        eb.fn.min("revision").as("first"),
+        eb.fn.max("revision").as("last"),
+        eb.fn.countAll().as("count"),
+      ])
+      .executeTakeFirst();
+    const [first, last, count] = [range?.first, range?.last, range?.count].map(Number);
+    if (range !== undefined && Number(count) > 0 && Number(last) - Number(first) + 1 !== count)
+      problems.push(`the history has gaps: ${count} revisions from ${first} to ${last}`);
+    const lost = await trx
+      .selectFrom("change")
+      .select(["change.revision", "change.key"])
+      .where("change.revision", "not in", (eb) =>
+        eb.selectFrom("revision").select("revision.revision"),
+      )
+      .orderBy("change.revision")
+      .limit(NAMED)
+      .execute();
+    for (const { key, revision } of lost)
+      problems.push(`a change of ${key} is of revision ${revision}, which is not there`);
+    const later = await trx
+      .selectFrom("setting")
+      .select(["key", "revision"])
+      .where("revision", ">", (eb) => newestRevision(trx).$asScalar() ?? eb.lit(0))
+      .limit(NAMED)
+      .execute();
+    for (const { key, revision } of later)
+      problems.push(`the setting ${key} is of revision ${revision}, later than the history's last`);
+    const others = await trx
+      .selectFrom("setting")
+      .innerJoin("change", (join) =>
+        join
+          .onRef("change.key", "=", "setting.key")
+          .onRef("change.revision", "=", "setting.revision"),
+      )
+      .select(["setting.key", "setting.revision"])
+      .where("change.new_value", "is not", null)
+      .whereRef("change.new_value", "<>", "setting.value")
+      // What looks like a sealed value is stored with a mark before it.
+      .where("setting.value", "not like", "plain:v1:%")
+      .limit(NAMED)
+      .execute();
+    for (const { key, revision } of others)
+      problems.push(`the value of ${key} is another one than revision ${revision} gave it`);
+    const audit = await checkAudit(trx);
+    if (audit !== undefined) problems.push(`the audit is not whole: ${audit}`);
+    return problems;
+  });
+}
+
+/** Rows of the audit that are read at once. */
+const PAGE = 1_000;
+
+/** @returns the first thing about the audit that does not fit. */
+async function checkAudit(trx: Transaction<Database>): Promise<string | undefined> {
+  const floor = await readAuditFloor(trx);
+  const published = await readPublished(trx);
+  // One that is forgotten by now says nothing any more.
+  const isKept = published !== undefined && published.seq >= floor.seq;
+  const verifier = createVerifier(floor, isKept ? published : undefined);
+  for (let after = -1; ; ) {
+    const range = { after, before: Number.MAX_SAFE_INTEGER, limit: PAGE, newestFirst: false };
+    const rows = await readAuditRows(trx, range);
+    for (const row of rows) {
+      const problem = verifier.add(row);
+      if (problem !== undefined) return problem;
+      after = row.seq;
+    }
+    if (rows.length < PAGE) return verifier.end();
+  }
+}

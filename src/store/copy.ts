@@ -1,0 +1,188 @@
+import type { Kysely, Transaction } from "kysely";
+import { StoreError } from "./error.ts";
+import type { Database } from "./schema.ts";
+import { newestRevision } from "./setting-query.ts";
+
+/** A database that is opened to be copied or checked, with its schema up to date. */
+export interface OpenDatabase {
+  /** How it is called in messages. */
+  readonly place: string;
+  readonly db: Kysely<Database>;
+  /** Runs work on one state that nobody changes meanwhile. */
+  frozen<T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T>;
+  /** Writes what follows from the copied rows. */
+  finish(trx: Transaction<Database>, revision: number): Promise<void>;
+  /** What is wrong with its files or pages, a sentence each. */
+  damage(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+/** How many rows a table had; `copied` of them are in the target so far. */
+export interface CopyProgress {
+  readonly table: string;
+  readonly copied: number;
+}
+
+/** Rows of one insert, so few that a dialect's limit of parameters is far. */
+const BATCH = 500;
+/** What is about a process or one database alone. */
+const LEFT_OUT = new Set([
+  "migration",
+  "migration_lock",
+  "head",
+  "audit_head",
+  "instance",
+  "lease",
+]);
+
+// biome-ignore lint/suspicious/noExplicitAny: any table, also those of later versions.
+type AnyDatabase = any;
+type AnyDb = Transaction<AnyDatabase>;
+
+/**
+ * Copies all rows of one database into an empty one of any dialect, in one transaction: history,
+ * secrets as they are sealed, and the id and keys of the database.
+ *
+ * @param isDry only counts, and refuses what a copy would refuse.
+ * @returns the rows of each table.
+ * @throws StoreError when the target is not empty, or the databases have different tables.
+ */
+export async function copyRows(
+  from: OpenDatabase,
+  to: OpenDatabase,
+  {
+    isDry,
+    onProgress,
+  }: { readonly isDry: boolean; readonly onProgress: (of: CopyProgress) => void },
+): Promise<readonly CopyProgress[]> {
+  const tables = await commonTables(from, to);
+  return from.frozen((source) =>
+    to.frozen(async (target) => {
+      for (const { name } of tables)
+        if ((await countOf(target, name)) > 0)
+          throw new StoreError(
+            "unusable",
+            `the database ${to.place} is not empty (table ${name}): a copy goes into a new one only`,
+          );
+      const counts: CopyProgress[] = [];
+      for (const { name, columns } of tables) {
+        const report = (copied: number): void => onProgress({ table: name, copied });
+        const copied = isDry
+          ? await countOf(source, name)
+          : await copyTable(source, target, { name, columns, report });
+        counts.push({ table: name, copied });
+      }
+      if (isDry) return counts;
+      const newest = await newestRevision(source).executeTakeFirst();
+      await to.finish(target, Number(newest?.revision ?? 0));
+      for (const { table, copied } of counts)
+        if ((await countOf(target, table)) !== copied)
+          throw new StoreError("failed", `the table ${table} was not copied whole`);
+      return counts;
+    }),
+  );
+}
+
+interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+async function commonTables(from: OpenDatabase, to: OpenDatabase): Promise<readonly Table[]> {
+  const [source, target] = await Promise.all([tablesOf(from), tablesOf(to)]);
+  const shown = (tables: readonly Table[]): string =>
+    tables.map(({ name, columns }) => `${name}(${columns.join(", ")})`).join(" ");
+  if (shown(source) !== shown(target))
+    throw new StoreError(
+      "unusable",
+      `the databases ${from.place} and ${to.place} have different tables: ${shown(source)} and ${shown(target)}`,
+    );
+  return source;
+}
+
+async function tablesOf({ db }: OpenDatabase): Promise<readonly Table[]> {
+  const tables = await db.introspection.getTables();
+  return tables
+    .filter(({ name, isView }) => !isView && !LEFT_OUT.has(name))
+    .map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name).sort() }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function countOf(db: AnyDb, table: string): Promise<number> {
+  const row = await db
+    .selectFrom(table)
+    .select((eb) => eb.fn.countAll().as("count"))
+    .executeTakeFirst();
+  return Number(row?.["count"] ?? 0);
+}
+
+async function copyTable(
+  source: AnyDb,
+  target: AnyDb,
+  { name, columns, report }: Table & { readonly report: (copied: number) => void },
+): Promise<number> {
+  let copied = 0;
+  for await (const rows of batchesOf(source, name, columns)) {
+    refuseNul(name, rows);
+    await target.insertInto(name).values(rows).execute();
+    copied += rows.length;
+    report(copied);
+  }
+  return copied;
+}
+
+/** An older Mooring let one into an SQLite file, and PostgreSQL would not say which it is. */
+function refuseNul(table: string, rows: readonly Record<string, unknown>[]): void {
+  for (const row of rows)
+    for (const [column, value] of Object.entries(row))
+      if (typeof value === "string" && value.includes("\0")) {
+        const which = ["revision", "key", "name", "id"].filter((name) => name in row);
+        const place = which.map((name) => `${name} ${JSON.stringify(row[name])}`).join(", ");
+        throw new StoreError(
+          "unusable",
+          `the ${column} of ${place} in the table ${table} has a NUL character, which cannot be copied: save it without, or let the history forget it (MOORING_HISTORY_REVISIONS)`,
+        );
+      }
+}
+
+/** What the rows of large tables are read by: to skip what was read would take longer and longer. */
+const NUMBERED: Readonly<Record<string, string>> = {
+  revision: "revision",
+  change: "revision",
+  audit: "seq",
+};
+
+/** By number where there is one. */
+async function* batchesOf(
+  db: AnyDb,
+  name: string,
+  columns: readonly string[],
+): AsyncIterable<Record<string, unknown>[]> {
+  const number = NUMBERED[name];
+  for (let after = -1, offset = 0; ; ) {
+    let query = db.selectFrom(name).select([...columns]);
+    if (number !== undefined) query = query.where(number, ">", after).orderBy(number);
+    else for (const column of columns) query = query.orderBy(column);
+    const page = await query
+      .limit(BATCH)
+      .offset(number === undefined ? offset : 0)
+      .execute();
+    if (page.length === 0) return;
+    if (number === undefined) {
+      offset += page.length;
+      yield page;
+      continue;
+    }
+    // All rows of a number go together: the next batch begins after it.
+    const last = Number(page.at(-1)?.[number]);
+    const whole = page.filter((row) => Number(row[number]) !== last);
+    if (whole.length > 0) yield whole;
+    const rest = await db
+      .selectFrom(name)
+      .select([...columns])
+      .where(number, "=", last)
+      .execute();
+    for (let at = 0; at < rest.length; at += BATCH) yield rest.slice(at, at + BATCH);
+    after = last;
+  }
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from "node:crypto";
+import type { Kysely, Transaction } from "kysely";
+import type { Database } from "./schema.ts";
+
+type Db = Kysely<Database> | Transaction<Database>;
+
+/** What a database is told apart by, and what its history hides secrets with. */
+export interface Facts {
+  readonly databaseId: string;
+  readonly fingerprintKey: Buffer;
+}
+
+/** Random facts about the database: made once, by the first process that asks. */
+export async function readFacts(db: Db): Promise<Facts> {
+  return {
+    databaseId: await madeOnce(db, "database_id", 6),
+    fingerprintKey: Buffer.from(await madeOnce(db, "fingerprint_key", 32), "base64url"),
+  };
+}
+
+async function madeOnce(db: Db, name: string, size: number): Promise<string> {
+  const known = await readMeta(db, name);
+  if (known !== undefined) return known;
+  await addMeta(db, name, randomBytes(size).toString("base64url"));
+  return (await readMeta(db, name)) ?? "";
+}
+
+/** A rewrite has left what stood there before in the files; its value names the last rewrite. */
+const REPLACED = "replaced_text";
+
+/** @returns the name of the last rewrite that nobody has cleaned up after. */
+export function lastRewrite(db: Db): Promise<string | undefined> {
+  return readMeta(db, REPLACED);
+}
+
+export async function markRewrite(db: Db): Promise<void> {
+  await setMeta(db, REPLACED, randomBytes(6).toString("base64url"));
+}
+
+/** Another rewrite's mark stays. */
+export async function unmarkRewrite(db: Db, rewrite: string): Promise<void> {
+  await db.deleteFrom("meta").where("name", "=", REPLACED).where("value", "=", rewrite).execute();
+}
+
+/** As SettingStore's: whoever comes first writes when that was, and nobody else does meanwhile. */
+export async function claimTurn(
+  db: Db,
+  task: string,
+  interval: number,
+  now: number,
+): Promise<boolean> {
+  const name = `turn:${task}`;
+  let last = await readMeta(db, name);
+  if (last === undefined) {
+    last = "0";
+    await addMeta(db, name, last);
+  }
+  // A clock that went back is no reason to wait for it.
+  if (Math.abs(now - Number(last)) < interval) return false;
+  return replaceMeta(db, name, last, String(now));
+}
+
+/** Writes a value where another stands, or none. @returns whether that was so. */
+export async function replaceMeta(
+  db: Db,
+  name: string,
+  before: string | undefined,
+  value: string,
+): Promise<boolean> {
+  if (before === undefined) {
+    const { numInsertedOrUpdatedRows } = await db
+      .insertInto("meta")
+      .values({ name, value })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst();
+    return numInsertedOrUpdatedRows === 1n;
+  }
+  const { numUpdatedRows } = await db
+    .updateTable("meta")
+    .set({ value })
+    .where("name", "=", name)
+    .where("value", "=", before)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+export async function readMeta(db: Db, name: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("meta")
+    .select("value")
+    .where("name", "=", name)
+    .executeTakeFirst();
+  return row?.value;
+}
+
+export async function setMeta(db: Db, name: string, value: string): Promise<void> {
+  await db
+    .insertInto("meta")
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
+    .execute();
+}
+
+async function addMeta(db: Db, name: string, value: string): Promise<void> {
+  await db
+    .insertInto("meta")
+    .values({ name, value })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}

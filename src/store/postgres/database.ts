@@ -1,0 +1,68 @@
+import { Kysely, sql } from "kysely";
+import { readAuditHead } from "../audit-query.ts";
+import type { OpenDatabase } from "../copy.ts";
+import { StoreError } from "../error.ts";
+import type { Database } from "../schema.ts";
+import { postgresFailure } from "./failure.ts";
+import { isOfDatabase, prepare } from "./prepare.ts";
+import type { PostgresServer } from "./server.ts";
+
+/** Opens a database of a PostgreSQL server to copy or check it. @throws StoreError. */
+export async function openPostgresDatabase(server: PostgresServer): Promise<OpenDatabase> {
+  const { place } = server;
+  const db = new Kysely<Database>({ dialect: server.dialect });
+  const explained = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof StoreError || !isOfDatabase(error)) throw error;
+      throw postgresFailure(error, place);
+    }
+  };
+  try {
+    await explained(() => prepare(db, place));
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  return {
+    place,
+    db,
+    frozen: (work) =>
+      explained(() =>
+        db
+          .transaction()
+          .setIsolationLevel("repeatable read")
+          .execute(async (trx) => {
+            // Longer than a save may take.
+            await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
+            return work(trx);
+          }),
+      ),
+    finish: async (trx, revision) => {
+      await sql`update head set revision = ${revision} where id = 1`.execute(trx);
+      const { seq, hash } = await readAuditHead(trx);
+      await sql`update audit_head set seq = ${seq}, hash = ${hash} where id = 1`.execute(trx);
+    },
+    damage: async () => {
+      const { rows } = await explained(() =>
+        sql<{ head: string; newest: string | null; audit: boolean }>`select revision as head,
+          (select max(revision) from revision) as newest,
+          exists (select from audit_head as h where id = 1
+            and seq = (select coalesce(max(seq), 0) from audit)
+            and (seq = 0 or hash = (select hash from audit where seq = h.seq))) as audit
+          from head where id = 1`.execute(db),
+      );
+      const [row] = rows;
+      if (row === undefined) return ["the table head is empty: no save can be made"];
+      const problems: string[] = [];
+      if (Number(row.head) !== Number(row.newest ?? 0))
+        problems.push(
+          `the head is revision ${row.head}, and the history's last one is ${row.newest}`,
+        );
+      if (!row.audit) problems.push("the audit's newest row is another one than was written last");
+      return problems;
+    },
+    close: () => db.destroy(),
+  };
+}

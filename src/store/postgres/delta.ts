@@ -1,0 +1,63 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+import { changeFromRow, revisionFromRow, settingFromRow } from "../row.ts";
+import type { ChangeRow, Database, RevisionRow, SettingRow } from "../schema.ts";
+import { MAX_COMMITS } from "../setting-query.ts";
+import type { StoredDelta } from "../setting-store.ts";
+
+/** One row: what stands in the tables as JSON. */
+interface Answer {
+  /** Numbers come as text. */
+  readonly revision: string;
+  readonly oldest: string;
+  readonly changed: readonly SettingRow[];
+  readonly deleted: readonly string[];
+  readonly revisions: readonly RevisionRow[] | null;
+  readonly changes: readonly ChangeRow[] | null;
+}
+
+/**
+ * What was committed after a revision, in one statement: one state of the database and one round trip,
+ * because every instance asks for it after every save of another.
+ */
+export async function readDeltaAtOnce(
+  db: Kysely<Database> | Transaction<Database>,
+  after: number,
+): Promise<StoredDelta | undefined> {
+  const { rows } = await sql<Answer>`with ends as (
+      select coalesce(max(revision), 0) as newest, coalesce(min(revision), 0) as oldest
+      from revision
+    ), touched as (
+      select distinct key from change where revision > ${after}
+    )
+    select newest as revision, oldest,
+      (select coalesce(json_agg(s order by s.position, s.key), '[]') from setting as s
+        where s.key in (select key from touched)) as changed,
+      (select coalesce(json_agg(key), '[]') from touched
+        where key not in (select key from setting)) as deleted,
+      case when newest - ${after} <= ${MAX_COMMITS} then
+        (select coalesce(json_agg(r order by r.revision), '[]') from revision as r
+          where r.revision > ${after}) end as revisions,
+      case when newest - ${after} <= ${MAX_COMMITS} then
+        (select coalesce(json_agg(c order by c.revision, c.key), '[]') from change as c
+          where c.revision > ${after}) end as changes
+    from ends`.execute(db);
+  const [answer] = rows;
+  if (answer === undefined) return undefined;
+  const revision = Number(answer.revision);
+  if (revision < after || after + 1 < Number(answer.oldest)) return undefined;
+  return {
+    revision,
+    changed: answer.changed.map(settingFromRow),
+    deleted: answer.deleted,
+    commits: commitsOf(answer),
+  };
+}
+
+function commitsOf({ revisions, changes }: Answer): StoredDelta["commits"] {
+  if (revisions === null) return undefined;
+  const byRevision = Map.groupBy(changes ?? [], (change) => change.revision);
+  return revisions.map((row) => ({
+    ...revisionFromRow(row),
+    changes: (byRevision.get(row.revision) ?? []).map(changeFromRow),
+  }));
+}

@@ -1,0 +1,95 @@
+import { StoreError, type StoreFailure } from "../error.ts";
+
+const UNKNOWN_AUTHORITY =
+  "has a certificate of an authority that is not known here: name its file as sslrootcert in the URL";
+
+/** What a SQLSTATE (PostgreSQL, appendix A) or a code of the network says to a person. */
+const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
+  // No connection.
+  ECONNREFUSED: ["away", "does not answer: start it, or correct MOORING_DATABASE_URL"],
+  ENOENT: ["away", "has no socket there: start it, or correct MOORING_DATABASE_URL"],
+  "57P01": ["away", "is shutting down"],
+  "57P02": ["away", "is starting again after a crash"],
+  "57P03": ["away", "is starting or shutting down: try again in a moment"],
+  ENOTFOUND: ["unsure", "has a host name that is not known: correct MOORING_DATABASE_URL"],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ["unsure", UNKNOWN_AUTHORITY],
+  SELF_SIGNED_CERT_IN_CHAIN: ["unsure", UNKNOWN_AUTHORITY],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ["unsure", UNKNOWN_AUTHORITY],
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ["unsure", UNKNOWN_AUTHORITY],
+  CERT_HAS_EXPIRED: ["unsure", "has a certificate that has expired: renew it"],
+  ERR_TLS_CERT_ALTNAME_INVALID: [
+    "unsure",
+    "has a certificate for another name than the host in the URL: use the name that it is for",
+  ],
+  "28P01": ["unusable", "refuses this user or password: correct MOORING_DATABASE_URL"],
+  "28000": ["unusable", "refuses this user: look at its pg_hba.conf, and at sslmode in the URL"],
+  "3D000": ["unusable", "has no database of that name: create it, or correct the URL"],
+  "53300": ["busy", "has no connection left: raise its max_connections, or run fewer instances"],
+  // No right, no room, no time.
+  "25006": [
+    "unusable",
+    "is a read-only standby: MOORING_DATABASE_URL has to name the primary (target_session_attrs is not enough)",
+  ],
+  "42501": [
+    "unusable",
+    "does not let this user do that: grant it CREATE on the schema, or let its owner start Mooring once",
+  ],
+  "53100": ["full", "cannot grow, because its disk is full: free some space, then try again"],
+  "53200": ["busy", "is out of memory: try again in a moment"],
+  "55P03": ["busy", "is locked by another session for too long: look at pg_stat_activity"],
+  "57014": ["busy", "took too long and gave up: try again in a moment"],
+  "40001": ["busy", "had two writers at once: try again"],
+  "40P01": ["busy", "had two writers at once: try again"],
+  "22021": ["failed", "cannot store a text with a NUL character: leave it out"],
+};
+
+/**
+ * Reads an error of PostgreSQL or of the connection to it. The password is in none of them, and never
+ * in the place.
+ */
+export function postgresFailure(error: unknown, place: string): StoreError {
+  const code = codeOf(error);
+  const known = EXPLAINED[code];
+  if (known !== undefined)
+    return new StoreError(known[0], `the database ${place} ${known[1]}`, error);
+  // The driver's own, which has no code.
+  if (/client password must be a string/.test(textOf(error)))
+    return new StoreError(
+      "unusable",
+      `the database ${place} asks for a password: put it into the URL, or name its file in PGPASSFILE`,
+      error,
+    );
+  // Only what the server itself says has a SQLSTATE: everything else happened on the way.
+  if (!isSqlState(code))
+    return new StoreError(
+      "unsure",
+      `the database ${place} did not answer (${textOf(error)})`,
+      error,
+    );
+  return new StoreError(
+    "failed",
+    `the database ${place} failed (${code}: ${textOf(error)})`,
+    error,
+  );
+}
+
+/** Whether the connection broke, so that the next one may be fine. */
+export function isConnectionLost(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "57P01" || code === "57P02" || (!isSqlState(code) && !(code in EXPLAINED));
+}
+
+function isSqlState(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code);
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  if (error instanceof Error && "code" in error && typeof error.code === "string")
+    return error.code;
+  return "";
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,228 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Kysely } from "kysely";
+import type { Reading } from "../access-query.ts";
+import type { Notify } from "../notify.ts";
+import type { Database } from "../schema.ts";
+import { Contact } from "./contact.ts";
+import { LEASE, Lease } from "./lease.ts";
+import { Notifications } from "./notifications.ts";
+import { Progress } from "./progress.ts";
+import type { PostgresServer } from "./server.ts";
+
+/** How often the lease is renewed, and what is the newest asked for with it, in milliseconds. */
+const RENEWAL = 300;
+/** Likewise, where no notifications come. */
+const POLL = 100;
+
+export interface FollowDeps {
+  readonly server: PostgresServer;
+  readonly db: Kysely<Database>;
+  readonly databaseId: string;
+  /** Names this process among the instances. */
+  readonly instanceId: string;
+  readonly notify: Notify;
+  /** Told that there is something new, at once where notifications come. */
+  readonly onNews: () => void;
+}
+
+/**
+ * Knows what this process has read, and hears of what other instances have written: by notifications,
+ * which are hints only, and by asking. With that it renews the lease that lets this process answer
+ * calls without asking the database each time.
+ */
+export class Follower {
+  readonly #deps: FollowDeps;
+  readonly #lease: Lease;
+  readonly #contact: Contact;
+  readonly #notifications: Notifications;
+  readonly #settings = new Progress(() => this.#renewSoon());
+  readonly #access = new Progress(() => this.#renewSoon());
+  readonly #stopping = new AbortController();
+  #timeline: string | undefined;
+  /** A standby was promoted since all was read: the same numbers may mean something else. */
+  #isReplaced = false;
+  /** Likewise, of who may do what. */
+  #isAccessReplaced = false;
+  #renewing: Promise<void> | undefined;
+  #again = false;
+  #loop: Promise<void> | undefined;
+
+  constructor(deps: FollowDeps) {
+    const { server, db, databaseId, instanceId, notify } = deps;
+    this.#deps = deps;
+    this.#lease = new Lease(db, instanceId);
+    this.#contact = new Contact(server.place, notify, LEASE);
+    this.#notifications = new Notifications({
+      ...{ server, db, instanceId, notify },
+      channel: `mooring_${databaseId}`,
+      onHeard: (payload) => this.#hear(payload),
+      instead: `it is asked every ${POLL} ms in their place`,
+    });
+  }
+
+  /** The newest revision that was read. */
+  get known(): number {
+    return this.#settings.known;
+  }
+
+  get timeline(): string | undefined {
+    return this.#timeline;
+  }
+
+  get isReplaced(): boolean {
+    return this.#isReplaced;
+  }
+
+  get isNotified(): boolean {
+    return this.#notifications.isOn;
+  }
+
+  /** Milliseconds since the database has answered, where it is away; 0: it is there. */
+  get awayFor(): number {
+    return this.#contact.awayFor;
+  }
+
+  /** Whether there may be something that was not read. */
+  get isBehind(): boolean {
+    return this.#settings.isBehind || this.#isReplaced || this.#lease.isOver;
+  }
+
+  /** Whether there may be a change of who may do what that was not read. */
+  get isAccessBehind(): boolean {
+    return this.#access.isBehind || this.#isAccessReplaced || this.#lease.isOver;
+  }
+
+  /** A revision was written here, or what has changed up to it was read. */
+  saw(revision: number): void {
+    this.#settings.saw(revision);
+  }
+
+  /** Everything was read, and is of a revision, which may be an older one after a failover. */
+  sawAll(revision: number): void {
+    const isBack = revision < this.#settings.known || this.#isReplaced;
+    this.#isReplaced = false;
+    if (isBack) this.#settings.startAgain(revision);
+    else this.#settings.sawAll(revision);
+  }
+
+  /** Who may do what is about to be read; the version may be an older one after a failover. */
+  readingAccess(): Reading {
+    const isAnew = this.#isAccessReplaced;
+    const timeline = this.#timeline;
+    return {
+      isAnew,
+      done: (version) => {
+        if (!isAnew) return this.#access.sawAll(version);
+        if (this.#timeline === timeline) this.#isAccessReplaced = false;
+        this.#access.startAgain(version);
+      },
+    };
+  }
+
+  /** The server says on which timeline it is. */
+  on(timeline: string): void {
+    const isOther = this.#timeline !== undefined && this.#timeline !== timeline;
+    this.#timeline = timeline;
+    if (!isOther) return;
+    this.#isReplaced = true;
+    this.#isAccessReplaced = true;
+    const { notify, server } = this.#deps;
+    notify("warn", `a standby has taken the place of ${server.place}: everything is read anew`);
+  }
+
+  /** Begins to follow, with a lease. @throws StoreError. */
+  async start(): Promise<void> {
+    await this.#renew();
+    await this.#lease.removeOld();
+    this.#loop = this.#run();
+    await this.#notifications.begin();
+  }
+
+  /** Tells the others that there is a new revision. */
+  announce(revision: number): void {
+    this.#notifications.send(String(revision));
+  }
+
+  /** Likewise, of who may do what. */
+  announceAccess(version: number): void {
+    this.#notifications.send(`${ACCESS}${version}`);
+  }
+
+  /**
+   * Resolves when no other instance goes by an older revision.
+   *
+   * @throws StoreError when that can't be told.
+   */
+  seenEverywhere(revision: number): Promise<void> {
+    return this.#lease.seenEverywhere("revision", revision, this.#deps.server.place);
+  }
+
+  /** Likewise, of who may do what. */
+  accessSeenEverywhere(version: number): Promise<void> {
+    return this.#lease.seenEverywhere("access", version, this.#deps.server.place);
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+    await this.#notifications.close();
+    await this.#lease.end();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const pause = this.isNotified ? RENEWAL : POLL;
+      await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.#renew().catch(() => undefined);
+      if (this.#notifications.isDue && !this.#contact.isLost) void this.#notifications.begin();
+    }
+  }
+
+  /** Whoever takes rights away waits until everybody has told what they have heard of. */
+  #renewSoon(): void {
+    if (this.#loop !== undefined) this.#renew().catch(() => undefined);
+  }
+
+  /** One at a time; what was read meanwhile is told by one more. */
+  #renew(): Promise<void> {
+    if (this.#renewing !== undefined) {
+      this.#again = true;
+      return this.#renewing;
+    }
+    this.#renewing = this.#ask()
+      .catch((error: unknown) => {
+        if (!this.#stopping.signal.aborted) this.#contact.lost(error);
+        throw error;
+      })
+      .finally(() => {
+        this.#renewing = undefined;
+        if (!this.#again) return;
+        this.#again = false;
+        this.#renew().catch(() => undefined);
+      });
+    return this.#renewing;
+  }
+
+  async #ask(): Promise<void> {
+    const asked = performance.now();
+    const seen = { revision: this.#settings.heard, access: this.#access.heard };
+    const head = await this.#lease.renew(seen);
+    this.on(head.timeline);
+    this.#settings.found(head.revision, seen.revision);
+    this.#access.found(head.access, seen.access);
+    this.#contact.answered(asked);
+    if (this.isBehind || this.isAccessBehind) this.#deps.onNews();
+  }
+
+  #hear(payload: string): void {
+    const isNew = payload.startsWith(ACCESS)
+      ? this.#access.hear(Number(payload.slice(ACCESS.length)))
+      : this.#settings.hear(Number(payload));
+    if (isNew) this.#deps.onNews();
+  }
+}
+
+/** Begins what is said of who may do what. */
+const ACCESS = "access ";

@@ -1,0 +1,117 @@
+import { type Dialect, PostgresDialect } from "kysely";
+import pg from "pg";
+
+/** Milliseconds until a new connection is given up. */
+const CONNECT = 2_000;
+/** Until an answer is given up here; the server gives up before. */
+const ANSWER = 3_000;
+const STATEMENT = 2_500;
+const LOCK = 2_000;
+/** One writes, the others read the history. */
+const CONNECTIONS = 4;
+
+/** A connection that notifications come by. */
+export interface Listening {
+  close(): Promise<void>;
+}
+
+/** A PostgreSQL server as the store uses it. */
+export interface PostgresServer {
+  /** How it is called in messages, without its password. */
+  readonly place: string;
+  readonly dialect: Dialect;
+  /**
+   * Opens a connection of its own for a channel's notifications.
+   *
+   * @param heard gets each payload.
+   * @param lost is called once when the connection is gone.
+   */
+  listen(channel: string, heard: (payload: string) => void, lost: () => void): Promise<Listening>;
+}
+
+/**
+ * A server that is named by a URL, as the driver reads it.
+ *
+ * @param place as it may be shown.
+ */
+export function postgresServer(url: string, place: string): PostgresServer {
+  const options: pg.PoolConfig = {
+    connectionString: checkingCertificates(url),
+    application_name: "mooring",
+    connectionTimeoutMillis: CONNECT,
+    query_timeout: ANSWER,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  };
+  const pool = new pg.Pool({
+    ...options,
+    max: CONNECTIONS,
+    Client: BoundedClient,
+    onConnect: setTimeouts,
+  });
+  // A connection that breaks while nobody uses it is replaced by the pool.
+  pool.on("error", () => undefined);
+  return {
+    place,
+    dialect: new PostgresDialect({ pool }),
+    listen: async (channel, heard, lost) => {
+      const client = new pg.Client(options);
+      const end = (): void => {
+        client.removeAllListeners("end");
+        lost();
+      };
+      client.on("error", () => undefined);
+      client.on("notification", ({ payload = "" }) => heard(payload));
+      await client.connect();
+      client.once("end", end);
+      try {
+        await client.query(`listen ${pg.escapeIdentifier(channel)}`);
+      } catch (error) {
+        client.removeAllListeners("end");
+        client.connection.stream.destroy();
+        throw error;
+      }
+      return {
+        close: async () => {
+          client.removeAllListeners("end");
+          client.connection.stream.destroy();
+        },
+      };
+    },
+  };
+}
+
+/**
+ * The modes between `disable` and `verify-full` encrypt for whoever answers: the driver treats them as
+ * `verify-full`, with a warning that it will not for ever. `no-verify` stays what it says.
+ */
+function checkingCertificates(url: string): string {
+  return url.replace(/([?&]sslmode=)(?:allow|prefer|require|verify-ca)(?=&|$)/, "$1verify-full");
+}
+
+/** In a statement of their own: a pooler in between refuses them as parameters of the connection. */
+async function setTimeouts(client: pg.ClientBase): Promise<void> {
+  await client.query(
+    `set statement_timeout = ${STATEMENT}; set lock_timeout = ${LOCK}; set idle_in_transaction_session_timeout = ${ANSWER}`,
+  );
+}
+
+/** Ends a connection whose answer did not come in time: it would be taken for the next one's. */
+class BoundedClient extends pg.Client {
+  constructor(options?: string | pg.ClientConfig) {
+    super(options);
+    // Whoever uses it learns of its end from its query; between two queries nobody has to.
+    this.on("error", () => undefined);
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the driver's method has a dozen forms.
+  override query(...args: any[]): any {
+    // biome-ignore lint/suspicious/noExplicitAny: as above.
+    const result = (super.query as any)(...args);
+    if (result instanceof Promise)
+      result.catch((error: unknown) => {
+        if (!(error instanceof pg.DatabaseError)) this.connection.stream.destroy();
+      });
+    return result;
+  }
+}

@@ -1,0 +1,187 @@
+import { randomBytes } from "node:crypto";
+import { Kysely, sql, type Transaction } from "kysely";
+import { createAccessStore } from "../access-query.ts";
+import type { AccessStore } from "../access-store.ts";
+import { createAuditStore } from "../audit-query.ts";
+import type { AuditStore } from "../audit-store.ts";
+import { StoreError } from "../error.ts";
+import {
+  forgetRevisions,
+  type RevisionsOf,
+  readChangesBetween,
+  readCommits,
+  readOldestRevision,
+  readRevisions,
+} from "../history-query.ts";
+import { claimTurn, lastRewrite, markRewrite, readFacts, unmarkRewrite } from "../meta-query.ts";
+import type { Notify } from "../notify.ts";
+import type { Database } from "../schema.ts";
+import { readState, rewriteValues } from "../setting-query.ts";
+import type { SettingStore } from "../setting-store.ts";
+import { createSiteStore } from "../site-query.ts";
+import type { SiteStore } from "../site-store.ts";
+import { appendAudit } from "./audit.ts";
+import { readDeltaAtOnce } from "./delta.ts";
+import { isConnectionLost, postgresFailure } from "./failure.ts";
+import { Follower } from "./follow.ts";
+import { isOfDatabase, prepare } from "./prepare.ts";
+import type { PostgresServer } from "./server.ts";
+import { createTransact, oneAfterTheOther } from "./transaction.ts";
+import { FIRST_TIMELINE } from "./write.ts";
+
+export interface PostgresOptions {
+  /** Default: nobody is told. */
+  readonly notify?: Notify;
+}
+
+const byIndex: RevisionsOf = (db, key) =>
+  db.selectFrom("change").select("change.revision").where("change.key", "=", key).$asScalar();
+
+/**
+ * Opens the store on a PostgreSQL server and brings its schema up to date.
+ *
+ * @throws StoreError when the database cannot be used or is newer than this program.
+ */
+export async function openPostgresSettingStore(
+  server: PostgresServer,
+  { notify = () => undefined }: PostgresOptions = {},
+): Promise<
+  SettingStore & {
+    readonly sites: SiteStore;
+    readonly access: AccessStore;
+    readonly audit: AuditStore;
+  }
+> {
+  const { place } = server;
+  const db = new Kysely<Database>({ dialect: server.dialect });
+  let isClosed = false;
+  const failureOf = (error: unknown): unknown => {
+    if (error instanceof StoreError) return error;
+    if (isClosed)
+      return new StoreError("failed", `the database ${place} is closed: this process is stopping`);
+    return isOfDatabase(error) ? postgresFailure(error, place) : error;
+  };
+  /** What only reads may be asked again where the connection broke. */
+  const attempt = async <T>(work: () => Promise<T>, { again = false } = {}): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (again && !isClosed && isConnectionLost(error)) return attempt(work);
+      throw failureOf(error);
+    }
+  };
+  const reading = <T>(work: () => Promise<T>): Promise<T> => attempt(work, { again: true });
+  /** One state of the database, whatever is committed meanwhile. */
+  const atOnce = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
+    reading(() =>
+      db
+        .transaction()
+        .setIsolationLevel("repeatable read")
+        .setAccessMode("read only")
+        .execute(work),
+    );
+
+  try {
+    await attempt(() => prepare(db, place));
+    const { databaseId, fingerprintKey } = await attempt(() => readFacts(db));
+    let onNews = (): void => undefined;
+    const follower = new Follower({
+      server,
+      db,
+      databaseId,
+      instanceId: randomBytes(9).toString("base64url"),
+      notify,
+      onNews: () => onNews(),
+    });
+    await attempt(() => follower.start());
+    const transact = createTransact(db, follower);
+    // A load that overtakes a save would take the memory back to before it.
+    const inTurn = oneAfterTheOther();
+
+    return {
+      get databaseId() {
+        // The same at every instance.
+        const { timeline = FIRST_TIMELINE } = follower;
+        return timeline === FIRST_TIMELINE ? databaseId : `${databaseId}.${timeline}`;
+      },
+      fingerprintKey,
+      audit: createAuditStore({ db, origin: databaseId, attempt, append: appendAudit }),
+      sites: createSiteStore({ db, append: appendAudit, attempt }),
+      access: createAccessStore({
+        db,
+        append: appendAudit,
+        attempt,
+        changedElsewhere: () => {
+          if (isClosed) throw failureOf(undefined);
+          return follower.isAccessBehind;
+        },
+        changedAtLastLook: () => follower.isAccessBehind,
+        reading: () => follower.readingAccess(),
+        committed: (version) => follower.announceAccess(version),
+        seenEverywhere: (version) => attempt(() => follower.accessSeenEverywhere(version)),
+      }),
+      changedElsewhere: () => {
+        if (isClosed) throw failureOf(undefined);
+        return follower.isBehind;
+      },
+      onNews: (listener) => {
+        onNews = listener;
+      },
+      load: () =>
+        inTurn(async () => {
+          const state = await atOnce(readState);
+          follower.sawAll(state.revision);
+          return state;
+        }),
+      delta: async (after) => {
+        const delta = await reading(() => readDeltaAtOnce(db, after));
+        if (delta === undefined || follower.isReplaced) return undefined;
+        follower.saw(delta.revision);
+        return delta;
+      },
+      transact: (work) => inTurn(() => attempt(() => transact(work))),
+      awayFor: () => follower.awayFor,
+      note: () =>
+        follower.isNotified ? undefined : "no notifications come; changes are asked for",
+      seenEverywhere: (revision) => attempt(() => follower.seenEverywhere(revision)),
+      oldestRevision: () => reading(() => readOldestRevision(db)),
+      listRevisions: (filter) => reading(() => readRevisions(db, filter, byIndex)),
+      commits: (after, upTo, limit) => reading(() => readCommits(db, after, upTo, limit)),
+      changesBetween: (after, upTo) => reading(() => readChangesBetween(db, after, upTo)),
+      rewrite: (change) =>
+        attempt(() =>
+          db.transaction().execute(async (trx) => {
+            await sql`select from head where id = 1 for update`.execute(trx);
+            await rewriteValues(trx, change((await readState(trx)).settings));
+            await markRewrite(trx);
+            return readState(trx);
+          }),
+        ),
+      eraseReplaced: async () => {
+        const rewrite = await reading(() => lastRewrite(db));
+        if (rewrite === undefined) return undefined;
+        // A copy of the table without what was replaced; the old file goes.
+        await attempt(() => sql`vacuum full setting`.execute(db));
+        await attempt(() => unmarkRewrite(db, rewrite));
+        notify(
+          "warn",
+          `the clear text of sealed secrets is gone from the tables of ${place}; its write-ahead log, standbys and backups may have it for a while: change what is worth it`,
+        );
+        return undefined;
+      },
+      claimTurn: (task, interval, now) => attempt(() => claimTurn(db, task, interval, now)),
+      compact: (retention, step) =>
+        attempt(() => db.transaction().execute((trx) => forgetRevisions(trx, retention, step))),
+      close: async () => {
+        if (isClosed) return;
+        isClosed = true;
+        await follower.close();
+        await db.destroy();
+      },
+    };
+  } catch (error) {
+    isClosed = true;
+    await db.destroy().catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,177 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+import { StoreError } from "../error.ts";
+import type { Database } from "../schema.ts";
+import { readState } from "../setting-query.ts";
+import type { SettingTransaction, StoredWrite } from "../setting-store.ts";
+import { readDeltaAtOnce } from "./delta.ts";
+import type { Follower } from "./follow.ts";
+import { TIMELINE, type WriteBase, writeStatement } from "./write.ts";
+
+/** When a save is given up, in milliseconds: the connection, the lock and the statement have their own. */
+const GIVE_UP = 4_800;
+
+/** Work that has to be done again, with the lock. */
+class NeedsLock extends Error {}
+
+type Work<T> = (transaction: SettingTransaction) => Promise<T>;
+
+/** Runs work one after the other. */
+export type OneAfterTheOther = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function oneAfterTheOther(): OneAfterTheOther {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const run = last.then(work, work);
+    last = run;
+    return run;
+  };
+}
+
+/**
+ * Makes what runs the transaction of a save.
+ *
+ * A save mostly starts from the newest revision, which this process knows: then it is decided without
+ * asking, and written by one statement on condition that the revision is still that one. Otherwise,
+ * and where the work asks for what others have written, it is done again under the lock.
+ *
+ * One at a time: two of one process would be in each other's way.
+ */
+export function createTransact(db: Kysely<Database>, follower: Follower) {
+  return <T>(work: Work<T>): Promise<T> => inTime(runOnce(db, follower, work));
+}
+
+interface Done<T> {
+  readonly result: T;
+  /** What is the newest revision then. */
+  readonly revision: number;
+  readonly hasWritten: boolean;
+  readonly hasReadAll: boolean;
+}
+
+async function runOnce<T>(
+  db: Kysely<Database>,
+  follower: Follower,
+  work: Work<T>,
+): Promise<() => T> {
+  const done = (await withoutLock(db, follower, work)) ?? (await withLock(db, follower, work));
+  // Not when it was given up: then nobody has taken in what it has written.
+  return () => {
+    if (done.hasReadAll) follower.sawAll(done.revision);
+    else follower.saw(done.revision);
+    if (done.hasWritten) follower.announce(done.revision);
+    return done.result;
+  };
+}
+
+async function inTime<T>(running: Promise<() => T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new StoreError("unsure", "the database did not answer in time"));
+    }, GIVE_UP);
+  });
+  try {
+    const finish = await Promise.race([running, late]);
+    return finish();
+  } finally {
+    clearTimeout(timer);
+    running.catch(() => undefined);
+  }
+}
+
+/** @returns undefined when it has to be done with the lock. */
+async function withoutLock<T>(
+  db: Kysely<Database>,
+  follower: Follower,
+  work: Work<T>,
+): Promise<Done<T> | undefined> {
+  const { known, timeline } = follower;
+  if (known < 0 || timeline === undefined || follower.isReplaced) return undefined;
+  const base = { revision: known, timeline };
+  let written: StoredWrite | undefined;
+  const lock = async (): Promise<never> => {
+    throw new NeedsLock();
+  };
+  try {
+    const result = await work({
+      revision: async () => newestOf(written, known),
+      delta: lock,
+      load: lock,
+      write: async (rows) => {
+        if (written !== undefined) throw new NeedsLock();
+        written = rows;
+      },
+    });
+    const isNewest = await (written === undefined ? isHead(db, base) : write(db, written, base));
+    if (!isNewest) return undefined;
+    return {
+      result,
+      revision: newestOf(written, known),
+      hasWritten: written !== undefined,
+      hasReadAll: false,
+    };
+  } catch (error) {
+    if (error instanceof NeedsLock) return undefined;
+    throw error;
+  }
+}
+
+function newestOf(rows: StoredWrite | undefined, base: number): number {
+  return rows?.revisions.at(-1)?.revision ?? base;
+}
+
+/** Whether what was decided, to write nothing, was decided on the newest revision. */
+async function isHead(db: Kysely<Database>, { revision, timeline }: WriteBase): Promise<boolean> {
+  const { rows } = await sql`select from head
+    where id = 1 and revision = ${revision} and ${sql.raw(TIMELINE)} = ${timeline}`.execute(db);
+  return rows.length === 1;
+}
+
+async function write(
+  db: Kysely<Database> | Transaction<Database>,
+  rows: StoredWrite,
+  base: WriteBase,
+): Promise<boolean> {
+  const { rows: moved } = await db.executeQuery(writeStatement(rows, base));
+  return moved.length === 1;
+}
+
+async function withLock<T>(
+  db: Kysely<Database>,
+  follower: Follower,
+  work: Work<T>,
+): Promise<Done<T>> {
+  return db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ revision: string }>`select revision from head
+      where id = 1 for update`.execute(trx);
+    let revision = Number(rows[0]?.revision ?? 0);
+    let hasWritten = false;
+    let hasReadAll = false;
+    const timeline = await readTimeline(trx);
+    if (timeline !== undefined) follower.on(timeline);
+    const { isReplaced } = follower;
+    const result = await work({
+      // The same number may be another revision: then everything has to be read.
+      revision: async () => (isReplaced && !hasWritten ? -1 : revision),
+      delta: async (after) => (isReplaced ? undefined : readDeltaAtOnce(trx, after)),
+      load: () => {
+        hasReadAll = true;
+        return readState(trx);
+      },
+      write: async (written) => {
+        const isNewest = await write(trx, written, { revision, timeline: undefined });
+        if (!isNewest) throw new Error("the head moved under its lock");
+        revision = newestOf(written, revision);
+        hasWritten = true;
+      },
+    });
+    return { result, revision, hasWritten, hasReadAll };
+  });
+}
+
+async function readTimeline(trx: Transaction<Database>): Promise<string | undefined> {
+  const { rows } = await sql<{ timeline: string }>`select ${sql.raw(TIMELINE)} as timeline`.execute(
+    trx,
+  );
+  return rows[0]?.timeline;
+}

@@ -1,0 +1,115 @@
+import { CompiledQuery } from "kysely";
+import { changeToRow, revisionToRow, settingToRow } from "../row.ts";
+import type { ChangeRow, RevisionRow, SettingRow } from "../schema.ts";
+import type { StoredWrite } from "../setting-store.ts";
+import { auditParameters, auditParts } from "./audit.ts";
+
+const SETTING = {
+  key: "text",
+  value: "text",
+  type: "text",
+  options: "text",
+  help: "text",
+  group_id: "int",
+  flag: "int",
+  origin: "text",
+  position: "int",
+  revision: "bigint",
+} as const satisfies Record<keyof SettingRow, string>;
+
+const REVISION = {
+  revision: "bigint",
+  time: "bigint",
+  actor: "text",
+  door: "text",
+  method: "text",
+  request_id: "text",
+  peer: "text",
+  reason: "text",
+} as const satisfies Record<keyof RevisionRow, string>;
+
+const CHANGE = {
+  revision: "bigint",
+  key: "text",
+  old_value: "text",
+  new_value: "text",
+  old_hash: "text",
+  new_hash: "text",
+  old_definition: "text",
+  new_definition: "text",
+} as const satisfies Record<keyof ChangeRow, string>;
+
+/** The timeline of the server's log: another one after each promotion of a standby. */
+export const TIMELINE = "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
+
+/** Of a server where no standby was ever promoted. */
+export const FIRST_TIMELINE = "00000001";
+
+/** What a write goes by. */
+export interface WriteBase {
+  /** The newest revision that the writer knows. */
+  readonly revision: number;
+  /** Where the numbers come from; undefined: the lock is held, and nobody can have been promoted. */
+  readonly timeline: string | undefined;
+}
+
+/**
+ * One statement for everything that some saves write, whatever their number. It gives a row when it
+ * has written, and none when another revision than the writer's is the newest.
+ */
+export function writeStatement(rows: StoredWrite, base: WriteBase): CompiledQuery {
+  const settings = rows.upserts.map(settingToRow);
+  const revisions = rows.revisions.map(revisionToRow);
+  const changes = rows.revisions.flatMap(({ revision, changes }) =>
+    changes.map((change) => changeToRow(revision, change)),
+  );
+  return CompiledQuery.raw(STATEMENT, [
+    base.revision,
+    base.timeline ?? null,
+    rows.revisions.at(-1)?.revision ?? base.revision,
+    rows.deletes,
+    ...columnsOf(SETTING, settings),
+    ...columnsOf(REVISION, revisions),
+    ...columnsOf(CHANGE, changes),
+    ...auditParameters(rows.audit),
+  ]);
+}
+
+/** An array for each column: the number of parameters does not depend on the number of rows. */
+function columnsOf<Row extends object>(
+  columns: Readonly<Record<keyof Row, string>>,
+  rows: readonly Row[],
+): unknown[][] {
+  return (Object.keys(columns) as (keyof Row)[]).map((name) => rows.map((row) => row[name]));
+}
+
+const FIRST_ARRAY = 5;
+
+const STATEMENT = makeStatement();
+
+function makeStatement(): string {
+  let next = FIRST_ARRAY;
+  const rowsOf = (columns: Readonly<Record<string, string>>): string => {
+    const names = Object.keys(columns).join(", ");
+    const arrays = Object.values(columns).map((type) => `$${next++}::${type}[]`);
+    return `(${names}) select x.* from moved, unnest(${arrays.join(", ")}) as x(${names})`;
+  };
+  const replaced = Object.keys(SETTING)
+    .filter((name) => name !== "key")
+    .map((name) => `${name} = excluded.${name}`)
+    .join(", ");
+  return `with recursive moved as (
+  update head set revision = $3::bigint
+  where id = 1 and revision = $1::bigint and ($2::text is null or ${TIMELINE} = $2::text)
+  returning revision
+), upserted as (
+  insert into setting ${rowsOf(SETTING)} on conflict (key) do update set ${replaced}
+), deleted as (
+  delete from setting using moved where key = any($4::text[])
+), made as (
+  insert into revision ${rowsOf(REVISION)}
+), changed as (
+  insert into change ${rowsOf(CHANGE)}
+), ${auditParts(next, "moved")}
+select revision from moved`;
+}

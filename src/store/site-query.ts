@@ -1,0 +1,191 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { AppendAudit } from "./audit-query.ts";
+import type { Database } from "./schema.ts";
+import type { SiteRow } from "./site-schema.ts";
+import type { SiteEvent, SiteRecord, SiteStore, StoredSite } from "./site-store.ts";
+
+/** Entries of one site's log that are kept. */
+const MAX_EVENTS = 1_000;
+
+export interface SiteQueryDeps {
+  readonly db: Kysely<Database>;
+  /** Runs a query; it may be run again, and rejects with a StoreError. */
+  readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Throws when nothing may be written. */
+  readonly check?: () => void;
+  readonly append: AppendAudit;
+}
+
+/** The store of sites on a database of either kind. */
+export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): SiteStore {
+  const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
+    attempt(() => {
+      check?.();
+      return db.transaction().execute(work);
+    });
+  const isTaken = async (trx: Transaction<Database>, site: StoredSite): Promise<boolean> => {
+    const other = await trx
+      .selectFrom("site")
+      .select("id")
+      .where((eb) => eb.or([eb("name", "=", site.name), eb("address", "=", site.address)]))
+      .where("id", "!=", site.id)
+      .executeTakeFirst();
+    return other !== undefined;
+  };
+  return {
+    list: () =>
+      attempt(async () => {
+        const rows = await db.selectFrom("site").selectAll().orderBy("name").execute();
+        return rows.map(siteFromRow);
+      }),
+    insert: (site, audit) =>
+      writing(async (trx) => {
+        if (await isTaken(trx, site)) return false;
+        await trx.insertInto("site").values(siteToRow(site)).execute();
+        await append(trx, audit);
+        return true;
+      }),
+    update: (site, audit) =>
+      writing(async (trx) => {
+        if (await isTaken(trx, site)) return false;
+        const { id, ...rest } = siteToRow(site);
+        const done = await trx
+          .updateTable("site")
+          .set(rest)
+          .where("id", "=", id)
+          .executeTakeFirst();
+        if (done.numUpdatedRows === 0n) return false;
+        await append(trx, audit);
+        return true;
+      }),
+    delete: (id, audit) =>
+      writing(async (trx) => {
+        await trx.deleteFrom("site").where("id", "=", id).execute();
+        await trx.deleteFrom("site_state").where("site_id", "=", id).execute();
+        await trx.deleteFrom("site_log").where("site_id", "=", id).execute();
+        await append(trx, audit);
+      }),
+    states: () =>
+      attempt(async () => {
+        const rows = await db.selectFrom("site_state").selectAll().execute();
+        return rows.map(({ site_id, version, applied_revision, state }) => ({
+          siteId: site_id,
+          version: Number(version),
+          appliedRevision: Number(applied_revision),
+          state,
+        }));
+      }),
+    record: (records) =>
+      writing(async (trx) => {
+        const versions: (number | undefined)[] = [];
+        for (const record of records) versions.push(await writeRecord(trx, record));
+        const written = records.filter((_record, at) => versions[at] !== undefined);
+        await append(
+          trx,
+          written.flatMap(({ audit }) => audit),
+        );
+        return versions;
+      }),
+    log: (siteId, limit, before) =>
+      attempt(async () => {
+        let query = db.selectFrom("site_log").selectAll().where("site_id", "=", siteId);
+        if (before !== undefined) query = query.where("seq", "<", before);
+        const rows = await query.orderBy("seq", "desc").limit(limit).execute();
+        return rows.map(({ seq, time, actor, action, revision, keys, result }) => ({
+          seq: Number(seq),
+          time: Number(time),
+          actor,
+          action,
+          revision: Number(revision),
+          keys: JSON.parse(keys) as string[],
+          result,
+        }));
+      }),
+    lease: (name, holder, now, ttl) =>
+      writing(async (trx) => {
+        const expires = now + ttl;
+        const done = await trx
+          .insertInto("lease")
+          .values({ name, holder, expires })
+          .onConflict((conflict) =>
+            conflict
+              .column("name")
+              .doUpdateSet({ holder, expires })
+              .where((eb) =>
+                eb.or([
+                  eb("lease.holder", "=", holder),
+                  eb("lease.expires", "<", sql.lit(now)),
+                  // A clock that was set back must not keep everybody out.
+                  eb("lease.expires", ">", sql.lit(now + 10 * ttl)),
+                ]),
+              ),
+          )
+          .executeTakeFirst();
+        return (done.numInsertedOrUpdatedRows ?? 0n) > 0n;
+      }),
+    release: (name, holder) =>
+      writing(async (trx) => {
+        await trx
+          .deleteFrom("lease")
+          .where("name", "=", name)
+          .where("holder", "=", holder)
+          .execute();
+      }),
+  };
+}
+
+async function writeRecord(
+  trx: Transaction<Database>,
+  { state: { siteId, version, appliedRevision, state }, events }: SiteRecord,
+): Promise<number | undefined> {
+  const site = await trx
+    .selectFrom("site")
+    .select("id")
+    .where("id", "=", siteId)
+    .executeTakeFirst();
+  if (site === undefined) return undefined;
+  const row = { version: version + 1, applied_revision: appliedRevision, state };
+  const done = await trx
+    .insertInto("site_state")
+    .values({ site_id: siteId, ...row })
+    .onConflict((conflict) =>
+      conflict.column("site_id").doUpdateSet(row).where("site_state.version", "=", version),
+    )
+    .executeTakeFirst();
+  if ((done.numInsertedOrUpdatedRows ?? 0n) === 0n) return undefined;
+  if (events.length > 0) await writeEvents(trx, siteId, events);
+  return row.version;
+}
+
+async function writeEvents(
+  trx: Transaction<Database>,
+  siteId: string,
+  events: readonly SiteEvent[],
+): Promise<void> {
+  const last = await trx
+    .selectFrom("site_log")
+    .select((eb) => eb.fn.max("seq").as("seq"))
+    .where("site_id", "=", siteId)
+    .executeTakeFirst();
+  const from = Number(last?.seq ?? 0) + 1;
+  const rows = events.map(({ keys, ...event }, at) => ({
+    ...event,
+    site_id: siteId,
+    seq: from + at,
+    keys: JSON.stringify(keys),
+  }));
+  await trx.insertInto("site_log").values(rows).execute();
+  await trx
+    .deleteFrom("site_log")
+    .where("site_id", "=", siteId)
+    .where("seq", "<=", from + events.length - 1 - MAX_EVENTS)
+    .execute();
+}
+
+function siteFromRow({ paused, upstream, created, ...rest }: SiteRow): StoredSite {
+  return { ...rest, paused: paused === 1, upstream: upstream === 1, created: Number(created) };
+}
+
+function siteToRow({ paused, upstream, ...rest }: StoredSite): SiteRow {
+  return { ...rest, paused: paused ? 1 : 0, upstream: upstream ? 1 : 0 };
+}

@@ -1,0 +1,48 @@
+import { Kysely } from "kysely";
+import type { OpenDatabase } from "../copy.ts";
+import { StoreError } from "../error.ts";
+import { migrate } from "../migrate.ts";
+import type { Database } from "../schema.ts";
+import { createSqliteDialect } from "./dialect.ts";
+import { sqliteFailure } from "./failure.ts";
+import { checkIntegrity } from "./integrity.ts";
+import { migrations } from "./migration.ts";
+import { openSqlite } from "./open.ts";
+
+/** Opens an SQLite file to copy or check it. @throws StoreError. */
+export async function openSqliteDatabase(path: string): Promise<OpenDatabase> {
+  const handle = await openSqlite(path, { integrityCheck: "off" });
+  const db = new Kysely<Database>({ dialect: createSqliteDialect(handle) });
+  const explained = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof Error && error.name === "SqliteError") throw sqliteFailure(error, path);
+      throw error;
+    }
+  };
+  const database: OpenDatabase = {
+    place: path,
+    db,
+    // It holds the write lock.
+    frozen: (work) => explained(() => db.transaction().execute(work)),
+    finish: async () => undefined,
+    damage: async () => {
+      try {
+        checkIntegrity(handle, path, { isWhole: true, notify: () => undefined });
+        return [];
+      } catch (error) {
+        if (error instanceof StoreError) return [error.message];
+        throw error;
+      }
+    },
+    close: () => db.destroy(),
+  };
+  try {
+    await explained(() => migrate(db, path, migrations));
+    return database;
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+}

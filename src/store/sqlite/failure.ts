@@ -1,0 +1,41 @@
+import { StoreError, type StoreFailure } from "../error.ts";
+
+/**
+ * Reads a result code of SQLite (https://sqlite.org/rescode.html) or of the file system.
+ *
+ * @param place the database's path, for the message.
+ */
+export function sqliteFailure(error: unknown, place: string): StoreError {
+  const [failure, text] = explain(errorCode(error));
+  return new StoreError(failure, `the database ${place} ${text}`, error);
+}
+
+function errorCode(error: unknown): string {
+  if (error instanceof Error && "code" in error && typeof error.code === "string")
+    return error.code;
+  return "";
+}
+
+function explain(code: string): [StoreFailure, string] {
+  if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED"))
+    return [
+      "busy",
+      "is locked by another program: close it there (a backup, a database browser), then try again",
+    ];
+  if (code === "SQLITE_FULL" || code === "ENOSPC" || code === "SQLITE_IOERR_SHMSIZE")
+    return ["full", "cannot grow, because its disk is full: free some space, then try again"];
+  if (code.startsWith("SQLITE_READONLY") || code === "EROFS")
+    return ["failed", "is read-only: give this process the right to write the file and its folder"];
+  if (code.startsWith("SQLITE_CANTOPEN") || code === "EACCES" || code === "EPERM")
+    return [
+      "failed",
+      "cannot be opened: give this process the right to read and write the file and its folder",
+    ];
+  if (code === "SQLITE_NOTADB")
+    return ["failed", "is no SQLite database (or an encrypted one): restore it from a backup"];
+  if (code.startsWith("SQLITE_CORRUPT"))
+    return ["failed", "is damaged: stop the service and restore the file from a backup"];
+  if (code.startsWith("SQLITE_IOERR"))
+    return ["failed", `could not be read or written (${code}): check the disk it is on`];
+  return ["failed", `failed${code === "" ? "" : ` (${code})`}`];
+}

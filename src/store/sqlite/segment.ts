@@ -1,0 +1,40 @@
+import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
+import type { Database } from "../schema.ts";
+
+type Db = Kysely<Database> | Transaction<Database>;
+
+/** Revisions of one segment of the index that finds the changes of a key. */
+export const SEGMENT = 1_024;
+
+/** The revisions that changed a key: one look into the index for each segment of the history. */
+export function revisionsOf(db: Db, key: string) {
+  const segmentOf = (revision: RawBuilder<unknown>) =>
+    sql<number>`${revision} / ${sql.lit(SEGMENT)}`;
+  const ends = db
+    .selectFrom("revision as newest")
+    .select(segmentOf(sql`max(newest.revision)`).as("number"))
+    .select((eb) =>
+      eb
+        .selectFrom("revision as oldest")
+        .select(segmentOf(sql`min(oldest.revision)`).as("number"))
+        .as("last"),
+    );
+  return (
+    db
+      .withRecursive("segment(number, last)", (cte) =>
+        ends.unionAll(
+          cte
+            .selectFrom("segment")
+            .select((eb) => [eb("number", "-", 1).as("number"), "last"])
+            .whereRef("number", ">", "last"),
+        ),
+      )
+      // SQLite keeps the order of a cross join: the segments first, then the key in each of them.
+      .selectFrom("segment")
+      .crossJoin("change")
+      .select("change.revision")
+      .where((eb) => eb(segmentOf(sql.ref("change.revision")), "=", eb.ref("segment.number")))
+      .where("change.key", "=", key)
+      .$asScalar()
+  );
+}

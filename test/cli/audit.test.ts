@@ -1,0 +1,246 @@
+import { cpSync, rmSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import SQLite from "better-sqlite3";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashOf, tailOf, type UnchainedRow } from "../../src/store/audit-chain.ts";
+import { type Service, startService, TOKEN } from "./service.ts";
+
+let service: Service;
+/** The newest row when the checkpoint was made. */
+let newest = 0;
+beforeAll(async () => {
+  service = await startService();
+  for (let at = 0; at < 8; at += 1) await cli(["set", `site_title=Title ${at}`, "--reason", "why"]);
+  await cli(["audit", "checkpoint", "--output", "before.checkpoint"]);
+  newest = Number(
+    (await readFile(join(service.folder, "before.checkpoint"), "utf8")).split("\n")[1],
+  );
+  for (let at = 0; at < 3; at += 1) await cli(["set", `announcement=News ${at}`]);
+});
+afterAll(() => service.remove());
+
+const cli: Service["cli"] = (args, given) => service.cli(args, given);
+
+test("list has the newest rows first, and those that fit", async () => {
+  const all = await cli(["audit", "list"]);
+  expect(all).toMatchObject({ code: 0, err: "" });
+  expect(all.out).toMatch(/^ROW +TIME +ACTOR +BY +OUTCOME +ABOUT +DETAIL\n/);
+  expect(all.out).toMatch(
+    / admin +grpc SaveSettings +OK +announcement +\{"revision":\d+,"keys":1\}\n/,
+  );
+  const some = await cli([
+    "audit",
+    "list",
+    "--subject",
+    "site_*",
+    "--method",
+    "SaveSettings",
+    "-n",
+    "2",
+  ]);
+  expect(some.out.split("\n").slice(1)).toEqual([
+    expect.stringContaining("site_title"),
+    expect.stringContaining('"reason":"why"'),
+    "",
+  ]);
+  const json = await cli(["audit", "list", "--json", "-n", "1"]);
+  expect(JSON.parse(json.out).events[0]).toMatchObject({
+    subjects: ["announcement"],
+    outcome: "OK",
+  });
+  for (const [flag, value] of [
+    ["--actor", "nobody"],
+    ["--outcome", "UNAUTHENTICATED"],
+    ["--token-id", "0123456789ab"],
+    ["--until", "2020-01-01"],
+  ] as const)
+    expect(await cli(["audit", "list", flag, value])).toMatchObject({
+      ...{ code: 0, out: "", err: "mooring: no such row is in the audit\n" },
+    });
+});
+
+test("export prints each row as a line, from the oldest or another on", async () => {
+  const { out } = await cli(["audit", "export"]);
+  const rows = out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(rows.map(({ sequence }) => Number(sequence))).toEqual(rows.map((_row, at) => at + 1));
+  expect(out).not.toContain(TOKEN);
+  const rest = await cli(["audit", "export", "--after", String(rows.length - 2)]);
+  expect(
+    rest.out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  ).toEqual(rows.slice(-2));
+});
+
+test.each<[string[], number, RegExp]>([
+  [["audit"], 2, /an argument is missing/],
+  [["audit", "show"], 2, /there is no audit "show"/],
+  [["audit", "verify", "--subject", "x"], 2, /--subject does not go with audit verify/],
+  [["audit", "verify", "--json"], 2, /prints no JSON/],
+  [["audit", "verify", "--checkpoint", "none"], 3, /none/],
+  [["audit", "verify", "--checkpoint", "mooring.db"], 1, /no text|is no checkpoint|more than/],
+  [["audit", "export", "--after", "x"], 2, /is not the number of a row/],
+  [["audit", "export", "--after", "999999"], 0, /^$/],
+  [["audit", "list", "--subject", "x".repeat(300)], 4, /more than 255 characters/],
+])("%j ends with %d", async (args, code, message) => {
+  expect(await cli(args)).toMatchObject({ code, err: expect.stringMatching(message) });
+});
+
+type Tamper = (database: SQLite.Database) => unknown;
+
+/** What a row says of its own hash, made anew. */
+function rehash(database: SQLite.Database, seq: number, prev?: string): string {
+  const row = database.prepare("select * from audit where seq = ?").get(seq) as UnchainedRow & {
+    prev: string;
+  };
+  const before = prev ?? row.prev;
+  const hash = hashOf(seq, before, tailOf(row));
+  database.prepare("update audit set prev = ?, hash = ? where seq = ?").run(before, hash, seq);
+  return hash;
+}
+
+/** Writes all rows from one on anew, as somebody does who knows how. */
+function rewriteFrom(database: SQLite.Database, seq: number): void {
+  let prev: string | undefined;
+  const { last } = database.prepare("select max(seq) as last from audit").get() as { last: number };
+  for (let at = seq; at <= last; at += 1) prev = rehash(database, at, prev);
+}
+
+describe.each(["of a service", "of a database file"])("verify %s", (where) => {
+  let other: Service;
+  beforeAll(async () => {
+    await service.stop();
+    other = where === "of a service" ? await startService() : service;
+  });
+  afterAll(async () => {
+    await other.stop();
+    if (other !== service) await other.remove();
+    await service.start();
+  });
+
+  const verify = async (tamper: Tamper, ...args: string[]) => {
+    const path = join(other.folder, other === service ? "copy.db" : "mooring.db");
+    if (other !== service) await other.stop();
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
+    cpSync(service.database, path);
+    cpSync(join(service.folder, "before.checkpoint"), join(other.folder, "a.checkpoint"));
+    const database = new SQLite(path);
+    tamper(database);
+    database.close();
+    const target = other === service ? ["--database", path] : [];
+    if (other !== service) await other.start();
+    return other.cli(["audit", "verify", ...args, ...target]);
+  };
+  const checkpoint = ["--checkpoint", "a.checkpoint"];
+
+  test("finds nothing wrong where nothing is", async () => {
+    expect(await verify(() => undefined)).toMatchObject({
+      ...{ code: 0, err: "" },
+      out: expect.stringMatching(
+        new RegExp(
+          `^the audit is whole: rows 1 to ${newest + 3} follow each other; the newest has the hash \\w{64}\n$`,
+        ),
+      ),
+    });
+    expect(await verify(() => undefined, ...checkpoint)).toMatchObject({
+      ...{ code: 0, out: expect.stringContaining(", and fit the checkpoint;") },
+    });
+  });
+
+  test.each<[string, Tamper, string]>([
+    [
+      "a byte of a text",
+      (db) => db.exec("update audit set detail = replace(detail, 'why', 'wry') where seq = 5"),
+      "row 5 is not as it was written: its hash",
+    ],
+    [
+      "the time",
+      (db) => db.exec("update audit set time = time + 1 where seq = 5"),
+      "row 5 is not as it was written",
+    ],
+    [
+      "an actor, with its row's hash",
+      (db) => {
+        db.exec("update audit set actor = 'x' where seq = 5");
+        rehash(db, 5);
+      },
+      "row 5 is not as it was written: row 6 was made after another",
+    ],
+    [
+      "a row that was removed",
+      (db) => db.exec("delete from audit where seq = 5"),
+      "row 5 is missing: after row 4 comes row 6",
+    ],
+    ["the first rows", (db) => db.exec("delete from audit where seq <= 2"), "row 1 is missing"],
+    [
+      "two rows that were swapped",
+      (db) =>
+        db.exec(
+          "update audit set seq = -5 where seq = 5; update audit set seq = 5 where seq = 6; update audit set seq = 6 where seq = -5",
+        ),
+      "row 5 is not as it was written",
+    ],
+    [
+      "two rows whose texts were swapped",
+      (db) =>
+        db.exec(
+          "update audit as a set (time, detail) = (select b.time, b.detail from audit as b where b.seq = 11 - a.seq) where seq in (5, 6)",
+        ),
+      "row 5 is not as it was written",
+    ],
+  ])("names the row: %s", async (_what, tamper, problem) => {
+    expect(await verify(tamper)).toMatchObject({
+      ...{ code: 1, out: "" },
+      err: expect.stringContaining(`mooring audit: the audit is not whole: ${problem}`),
+    });
+  });
+
+  test("finds with a checkpoint what fits in itself: a tail that was cut, and one that was written anew", async () => {
+    const cut: Tamper = (db) => db.exec(`delete from audit where seq > ${newest - 2}`);
+    expect(await verify(cut)).toMatchObject({ code: 0 });
+    expect(await verify(cut, ...checkpoint)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(
+        `row ${newest - 1} is missing: the audit ends with row ${newest - 2}`,
+      ),
+    });
+    const anew: Tamper = (db) => {
+      db.exec("update audit set actor = 'somebody' where seq = 4");
+      rewriteFrom(db, 4);
+    };
+    expect(await verify(anew)).toMatchObject({ code: 0 });
+    expect(await verify(anew, ...checkpoint)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`row ${newest} is another one than the checkpoint's`),
+    });
+  });
+
+  test("says when a checkpoint is of another database, or too old", async () => {
+    const text = await readFile(join(service.folder, "before.checkpoint"), "utf8");
+    await writeFile(join(other.folder, "b.checkpoint"), text.replace(/^/, "another-"));
+    expect(await verify(() => undefined, "--checkpoint", "b.checkpoint")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is of the database "another-'),
+    });
+    const forget: Tamper = (db) => {
+      const { hash } = db.prepare(`select hash from audit where seq = ${newest + 1}`).get() as {
+        hash: string;
+      };
+      db.exec(`delete from audit where seq <= ${newest + 1}`);
+      db.prepare("insert into meta values ('audit_floor', ?)").run(`${newest + 1} ${hash}`);
+    };
+    expect(await verify(forget)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`rows ${newest + 2} to`),
+    });
+    expect(await verify(forget, ...checkpoint)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("which is not kept any more"),
+    });
+  });
+});

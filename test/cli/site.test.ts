@@ -1,0 +1,119 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type StandIn, startStandIn } from "../site/stand-in.ts";
+import { type Service, startService } from "./service.ts";
+
+let service: Service;
+let site: StandIn;
+let tokenFile: string;
+
+beforeAll(async () => {
+  [service, site] = await Promise.all([startService(), startStandIn()]);
+  tokenFile = join(service.folder, "site-token");
+  await writeFile(tokenFile, `${site.token()}\n`);
+});
+
+afterAll(async () => {
+  await service.remove();
+  await site.stop();
+});
+
+const cli = (...args: string[]) => service.cli(["site", ...args]);
+const add = (...args: string[]) => cli("add", ...args, "--site-token-file", tokenFile);
+
+test("there is nothing at first", async () => {
+  expect(await cli("list")).toMatchObject({ code: 0, out: "" });
+});
+
+test("a site is added, and what is wrong with it is said", async () => {
+  expect(await add("home", "http://127.0.0.1:1")).toMatchObject({
+    code: 6,
+    err: "mooring site: http://127.0.0.1:1 can't be reached: nothing listens there\n",
+  });
+  expect(await cli("add", "home", site.url)).toMatchObject({ code: 2 });
+  const added = await add("home", site.url);
+  expect(added.code).toBe(0);
+  expect(added.out).toBe(
+    "home: openlist v4.2.5 (Commit: 0123456) - Frontend: v4.2.5 - Build at: 2026-08-19 answers; 3 settings differ there\n",
+  );
+  expect((await add("again", site.url)).code).toBe(7);
+  expect((await cli("check", "hom")).err).toContain('there is no site "hom". Did you mean "home"?');
+});
+
+test("Mooring itself is no site", async () => {
+  const own = join(service.folder, "own-token");
+  await writeFile(own, service.env["MOORING_TOKEN"] ?? "");
+  const refused = await cli("add", "loop", `http://${service.address}`, "--site-token-file", own);
+  expect(refused.code).toBe(4);
+  expect(refused.err).toContain("is a Mooring itself");
+});
+
+test("compare, adopt and sync say what they do; secrets are masked", async () => {
+  await service.cli(["set", "sso_client_secret", "s3cret-value"]);
+  const compared = await cli("compare", "home");
+  expect(compared.out).toMatch(/^announcement +differs/m);
+  expect(compared.out).toMatch(/^sso_client_secret +differs +\*{8} +""/m);
+  expect(compared.out).toContain("4 settings differ\n");
+  expect((await cli("set", "home", "mode=follow")).err).toContain("can't follow yet");
+  const dry = await cli("adopt", "home", "announcement", "privacy_regs", "--dry-run");
+  expect(dry.out).toContain("dry run: 2 settings would be taken from home");
+  const taken = await cli("adopt", "home", "announcement", "privacy_regs", "share_summary_content");
+  expect(taken.out).toContain("taken from home: 3 settings");
+  const would = await cli("sync", "home", "--dry-run");
+  expect(would.out).toContain("dry run: 1 setting differs at home");
+  expect(site.saves).toEqual([]);
+  expect((await cli("sync", "home")).out).toContain("home: 1 setting written");
+  expect(site.value("sso_client_secret")).toBe("s3cret-value");
+});
+
+test("a site that follows gets what is set, and a refused value is exit code 4 of a sync", async () => {
+  const set = await cli(
+    "set",
+    "home",
+    "mode=follow",
+    "exclude=ftp_*,group:9",
+    "override:site_title=Its own",
+  );
+  expect(set.out).toMatch(/^home +follow/m);
+  await service.cli(["set", "main_color=#123456", "site_title=Everywhere"]);
+  await expect.poll(() => site.value("main_color"), { timeout: 10_000 }).toBe("#123456");
+  await expect.poll(() => site.value("site_title"), { timeout: 10_000 }).toBe("Its own");
+  await service.cli(["set", "search_index=meilisearch"]);
+  const synced = await cli("sync", "home");
+  expect(synced.code).toBe(4);
+  expect(synced.err).toContain("not support index: meilisearch");
+  expect((await cli("list")).out).toMatch(/home +follow +differs .*search_index refused/);
+  expect((await cli("check", "home")).out).toContain("search_index refused");
+});
+
+test("the log tells what was done, in JSON too, and the token stands nowhere", async () => {
+  const log = await cli("log", "home");
+  expect(log.out).toMatch(/push +\d+ +sites +.*main_color/);
+  for (const args of [["log", "home"], ["list"], ["check", "home"]]) {
+    const { out } = await cli(...args, "--json");
+    expect(JSON.parse(out)).toBeTypeOf("object");
+    expect(out).not.toContain(site.token());
+  }
+});
+
+test("watching shows all sites at once", async () => {
+  const ends: (() => void)[] = [];
+  const watching = service.cli(["site", "watch"], {
+    world: {
+      onInterrupt: (listener) => {
+        ends.push(listener);
+        setTimeout(listener, 500);
+        return () => undefined;
+      },
+    },
+  });
+  expect((await watching).out).toMatch(/^home +follow/m);
+});
+
+test("a site is removed and stays as it is", async () => {
+  const title = site.value("site_title");
+  expect((await cli("remove", "home")).out).toContain("home: removed");
+  expect(site.value("site_title")).toBe(title);
+  expect((await cli("check", "home")).code).toBe(3);
+});

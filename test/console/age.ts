@@ -1,0 +1,13 @@
+import SQLite from "better-sqlite3";
+import type { ConsoleTest } from "./console.ts";
+
+const DAY = 86_400_000;
+
+/** Restarts the service with all tokens made so many days earlier than they were; their ends stay. */
+export async function ageTokens(console: ConsoleTest, days: number): Promise<void> {
+  await console.stop();
+  const database = new SQLite(console.database());
+  database.prepare("update access_token set created_at = created_at - ?").run(days * DAY);
+  database.close();
+  await console.start();
+}

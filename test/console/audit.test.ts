@@ -1,0 +1,114 @@
+import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
+import { consoleTest, tabTo } from "./console.ts";
+
+const console = consoleTest();
+const rows = (page: Page) => page.locator(".event");
+
+async function change(key: string, value: string, reason = ""): Promise<void> {
+  await console.settings.saveSettings({ settings: [{ key, value }], reason });
+}
+
+test("rows appear as they are written, with who, how, what about and why", async () => {
+  const page = await console.enter("audit");
+  await page.getByRole("heading", { name: "Audit" }).waitFor();
+  await change("site_title", "Seen", "while one looks");
+  const row = rows(page).first();
+  await expect.poll(() => row.innerText()).toContain("while one looks");
+  for (const part of ["SaveSettings", "OK", "site_title", "by admin", "connect"])
+    expect(await row.innerText()).toContain(part);
+  await row.locator("summary").click();
+  const { events } = await console.client(AuditService).listAuditEvents({ pageSize: 1 });
+  await row.getByText(events[0]?.hash ?? "none").waitFor();
+});
+
+test("filters narrow it, and stand in the address", async () => {
+  await change("site_title", "One");
+  await change("robots_txt", "User-agent: *");
+  const page = await console.enter("audit");
+  await page.getByLabel("Subject").fill("robots_*");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => rows(page).locator(".keys code").allInnerTexts()).toEqual(["robots_txt"]);
+  await expect.poll(() => page.url()).toContain("subject=robots_*");
+  // What does not fit stays away when it is written.
+  await change("site_title", "Two");
+  await change("robots_txt", "User-agent: none");
+  await expect
+    .poll(() => rows(page).locator(".keys code").allInnerTexts())
+    .toEqual(["robots_txt", "robots_txt"]);
+  await page.getByRole("button", { name: "Clear" }).click();
+  await rows(page).filter({ hasText: "site_title" }).first().waitFor();
+  await page.getByLabel("Outcome").selectOption("PERMISSION_DENIED");
+  await page.getByText("There is no such row.").waitFor();
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByLabel("Who").fill("nobody-like-it");
+  await page.keyboard.press("Enter");
+  await page.getByText("There is no such row.").waitFor();
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByLabel("From day").fill("2100-01-01");
+  await page.getByText("There is no such row.").waitFor();
+});
+
+test("older rows come a page at a time, all of them in a file", async () => {
+  for (let count = 0; count < 60; count += 1) await change("site_title", `Title ${count}`);
+  const { checkpoint } = await console.client(AuditService).getCheckpoint({});
+  const all = Number(checkpoint?.sequence);
+  const page = await console.enter("audit");
+  await expect.poll(() => rows(page).count()).toBe(50);
+  await page.getByRole("button", { name: "Show older ones" }).click();
+  await expect.poll(() => rows(page).count()).toBe(Math.min(all, 100));
+  const file = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download" }).click();
+  const lines = (await readFile(await (await file).path(), "utf8")).trim().split("\n");
+  expect(lines).toHaveLength(all);
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+    sequence: String(all),
+    hash: checkpoint?.hash,
+  });
+});
+
+test("the checkpoint is that of the service, follows it, and is copied", async () => {
+  const page = await console.enter("audit");
+  await change("site_title", "Before the checkpoint");
+  const { checkpoint } = await console.client(AuditService).getCheckpoint({});
+  const lines = (checkpoint?.text ?? "").split("\n").slice(0, 3);
+  await expect
+    .poll(async () => (await page.locator(".checkpoint pre").innerText()).split("\n").slice(0, 3))
+    .toEqual(lines);
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "Copy" }).click();
+  await page.getByText("Copied").waitFor();
+  expect(await page.evaluate("navigator.clipboard.readText()")).toContain(lines[2]);
+});
+
+test("is narrowed, opened and copied by keyboard alone", async () => {
+  await change("site_title", "By keyboard", "a reason that one reads");
+  const page = await console.enter("audit");
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await rows(page).first().waitFor();
+  await tabTo(page, "Action");
+  await page.keyboard.type("SaveSettings");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.url()).toContain("method=SaveSettings");
+  await tabTo(page, /a reason that one reads/);
+  await page.keyboard.press("Enter");
+  await page.getByText("Hash of this row").waitFor();
+  await tabTo(page, "Copy");
+  await page.keyboard.press("Enter");
+  await page.getByText("Copied").waitFor();
+});
+
+test("goes on where it was when the service was away", async () => {
+  const page = await console.enter("audit");
+  await rows(page).first().waitFor();
+  const before = await rows(page).count();
+  await console.stop();
+  await page.getByText("The connection to Mooring is lost.").waitFor();
+  expect(await rows(page).count()).toBe(before);
+  await console.start();
+  await change("site_title", "While away", "after the pause");
+  await expect.poll(() => rows(page).first().innerText()).toContain("after the pause");
+  expect(await page.locator(".state-box").count()).toBe(0);
+});

@@ -1,0 +1,103 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { consoleTest, tabTo } from "./console.ts";
+
+const console = consoleTest();
+const saved = async (key: string) => (await console.settings.getSetting({ key })).setting?.value;
+
+async function change(key: string, value: string): Promise<void> {
+  await console.settings.saveSettings({ settings: [{ key, value }] });
+}
+
+describe("backup, by keyboard alone", () => {
+  test("is sealed, downloaded, chosen, looked at and imported", async () => {
+    await change("site_title", "In the backup");
+    const page = await console.enter("backup");
+    const press = (key: string) => page.keyboard.press(key);
+    await tabTo(page, /^Left out/);
+    await press("ArrowDown");
+    await tabTo(page, "Passphrase");
+    await page.keyboard.type("a passphrase");
+    const file = page.waitForEvent("download");
+    await press("Enter");
+    const path = await (await file).path();
+    await change("site_title", "Changed since");
+    const chooser = page.waitForEvent("filechooser");
+    await tabTo(page, /^Drop a JSON file/);
+    await press("Enter");
+    await (await chooser).setFiles(path);
+    await tabTo(page, /^Passphrase if/);
+    await page.keyboard.type("a passphrase");
+    await page.locator(".outcomes code", { hasText: "site_title" }).waitFor();
+    await tabTo(page, /^Reason/);
+    await page.keyboard.type("Back again");
+    await press("Enter");
+    await page.getByText("The backup is imported:").waitFor();
+    expect(await saved("site_title")).toBe("In the backup");
+  });
+});
+
+describe("backup", () => {
+  test("is downloaded with the secrets left out, sealed or in the clear, and read again", async () => {
+    await change("site_title", "Kept");
+    await change("s3_secret_access_key", "the-secret-of-s3");
+    const page = await console.enter("backup");
+    const download = async (): Promise<string> => {
+      const file = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Download" }).click();
+      return readFile(await (await file).path(), "utf8");
+    };
+    expect(await download()).not.toContain("the-secret-of-s3");
+    await page.getByLabel("In the clear.").check();
+    expect(await download()).toContain("the-secret-of-s3");
+    await page.getByLabel("Sealed with a passphrase.").check();
+    await page.getByRole("button", { name: "Download" }).click();
+    await page.getByText("at least 8 characters").waitFor();
+    await page.getByLabel("Passphrase", { exact: true }).fill("a passphrase");
+    const sealed = await download();
+    expect(sealed).not.toContain("the-secret-of-s3");
+
+    await change("site_title", "Changed since");
+    await change("s3_secret_access_key", "another");
+    await page.locator('input[type="file"]').setInputFiles({
+      name: "sealed.json",
+      mimeType: "application/json",
+      buffer: Buffer.from(sealed),
+    });
+    await page.locator(".block-form .notice, .outcomes").first().waitFor();
+    await page.getByLabel(/^Passphrase if/).fill("a passphrase");
+    await page.locator(".outcomes code", { hasText: "site_title" }).waitFor();
+    expect(await saved("site_title")).toBe("Changed since");
+    await page.getByLabel("Reason").fill("From the backup");
+    await page.getByRole("button", { name: "Import 2 changes" }).click();
+    await page.getByText("The backup is imported:").waitFor();
+    expect(await saved("site_title")).toBe("Kept");
+    expect(await saved("s3_secret_access_key")).toBe("the-secret-of-s3");
+  });
+
+  test("that is none is refused with the place of the mistake; values that are wrong are named", async () => {
+    const page = await console.enter("backup");
+    const give = (text: string) =>
+      page.locator('input[type="file"]').setInputFiles({
+        name: "backup.json",
+        mimeType: "application/json",
+        buffer: Buffer.from(text),
+      });
+    await give('{ "settings": [ }');
+    await page.getByText("This is not JSON at line 1, column 17").waitFor();
+    await give("[]");
+    await page.getByText("This is no backup").waitFor();
+    const wrong = await console.settings.exportSettings({});
+    const document = JSON.parse(JSON.stringify(wrong.document));
+    for (const setting of document.settings)
+      if (setting.key === "default_page_size") setting.value = "many";
+      else if (setting.key === "site_title") setting.value = "Also in it";
+    await give(JSON.stringify(document));
+    await page.locator(".notice", { hasText: "default_page_size" }).waitFor();
+    await page.getByLabel(/^Leave out settings whose value is refused/).check();
+    await page.locator(".outcomes code", { hasText: "default_page_size" }).waitFor();
+    await page.getByRole("button", { name: "Import 1 change" }).click();
+    await page.getByText("The backup is imported:").waitFor();
+    expect(await saved("site_title")).toBe("Also in it");
+  });
+});

@@ -1,0 +1,183 @@
+import type { Page } from "playwright-core";
+
+/**
+ * A state of a page: what to wait for, and what to do first; `another` changes the site's title
+ * elsewhere.
+ */
+interface State {
+  readonly name: string;
+  readonly address: string;
+  readonly ready: string;
+  readonly act?: (page: Page, another: (title: string) => Promise<unknown>) => Promise<void>;
+}
+
+export const states: readonly State[] = [
+  { name: "overview", address: "", ready: ".revision" },
+  { name: "settings", address: "settings", ready: "#setting-site_title" },
+  { name: "settings-search", address: "settings?q=key", ready: "#setting-s3_access_key_id" },
+  { name: "settings-preview", address: "settings?group=3", ready: "#setting-video_types" },
+  { name: "settings-empty", address: "settings?q=nothing-like-it", ready: ".state-box" },
+  {
+    name: "settings-edited",
+    address: "settings",
+    ready: "#setting-site_title",
+    act: async (page) => {
+      await page.locator("#setting-site_title").fill("Lighthouse");
+      await page.locator("#setting-default_page_size").fill("many");
+      await page.locator("#setting-default_page_size-wrong .icon").waitFor();
+    },
+  },
+  {
+    name: "review",
+    address: "settings",
+    ready: "#setting-site_title",
+    act: async (page) => {
+      await page.locator("#setting-site_title").fill("Lighthouse");
+      await page
+        .locator("#setting-announcement")
+        .fill("Welcome.\nThe harbour is open.\nAsk at the desk.");
+      await page.locator(".edit-bar .main").click();
+      await page.locator(".changes .side").first().waitFor();
+    },
+  },
+  {
+    name: "conflict",
+    address: "settings",
+    ready: "#setting-site_title",
+    act: async (page, another) => {
+      await page.locator("#setting-site_title").fill("Lighthouse");
+      const value = `Pier ${Math.random()}`;
+      await another(value);
+      await page.locator(".conflict").waitFor();
+    },
+  },
+  { name: "history", address: "history", ready: ".revision" },
+  { name: "history-revision", address: "history?revision=3", ready: ".changes" },
+  { name: "history-compare", address: "history?from=1&to=4", ready: ".changes" },
+  { name: "history-back", address: "history?back=1", ready: ".changes" },
+  { name: "history-gone", address: "history?revision=999999", ready: ".state-box" },
+  { name: "drivers", address: "drivers", ready: ".drivers a" },
+  { name: "driver", address: "drivers?name=S3", ready: ".result li" },
+  { name: "driver-alert", address: "drivers?name=Local", ready: ".result li" },
+  {
+    name: "backup",
+    address: "backup",
+    ready: ".drop",
+    act: async (page) => {
+      await page.locator('input[type="radio"]').nth(1).check();
+      const document = {
+        settings: [{ key: "site_title", value: "Import" }],
+        format: "mooring-settings",
+        version: 1,
+      };
+      await page.locator('input[type="file"]').setInputFiles({
+        name: "backup.json",
+        mimeType: "application/json",
+        buffer: Buffer.from(JSON.stringify(document)),
+      });
+      await page.locator(".outcomes, .notice").first().waitFor();
+    },
+  },
+  { name: "sites", address: "sites", ready: ".sites li" },
+  { name: "site", address: "sites?name=harbour", ready: ".changes .side" },
+  {
+    name: "site-new",
+    address: "sites",
+    ready: ".sites li",
+    act: async (page) => {
+      await page.locator(".page-head .button").click();
+      await page.locator("#site-url").waitFor();
+    },
+  },
+  {
+    name: "setting-new",
+    address: "settings?group=5",
+    ready: ".downloaders",
+    act: async (page) => {
+      await page.locator(".downloaders summary").first().click();
+      await page.locator(".tools > .button").click();
+      await page.locator("dialog .main").click();
+      await page.locator("dialog .wrong").first().waitFor();
+    },
+  },
+  {
+    name: "token",
+    address: "settings?key=token",
+    ready: "#setting-token",
+    act: async (page) => {
+      await page.locator('[data-key="token"] .secret + .button').click();
+      await page.locator("dialog .danger").waitFor();
+    },
+  },
+  { name: "tokens", address: "tokens", ready: "[data-token]" },
+  { name: "tokens-none", address: "tokens?q=nothing-like-it", ready: ".state-box" },
+  {
+    name: "token-new",
+    address: "tokens?new=1",
+    ready: ".scope-list",
+    act: async (page) => {
+      await page.locator("#token-end").selectOption("never");
+      await page.locator("main textarea").fill("key:s3_*\nno limit");
+      await page.locator("main form .main").click();
+      await page.locator("main form .wrong:not(:empty)").first().waitFor();
+    },
+  },
+  {
+    name: "token-made",
+    address: "tokens?new=1&for=nightly",
+    ready: ".scope-list",
+    act: async (page) => {
+      await page.locator(".scope-list input").first().check();
+      await page.locator("main form .main").click();
+      await page.locator("[data-secret]").waitFor();
+    },
+  },
+  {
+    name: "token-rotate",
+    address: "tokens",
+    ready: "[data-token]",
+    act: async (page) => {
+      await page.locator('.token a[href*="rotate="]').first().click();
+      await page.locator("#overlap").selectOption("0");
+      await page.locator(".notice").waitFor();
+    },
+  },
+  {
+    name: "token-revoke",
+    address: "tokens",
+    ready: "[data-token]",
+    act: async (page) => {
+      await page.locator(".token .how button").first().click();
+      await page.locator("dialog .danger").waitFor();
+    },
+  },
+  {
+    name: "audit",
+    address: "audit",
+    ready: ".event",
+    act: async (page) => {
+      await page.locator(".event summary").first().click();
+      await page.locator(".event .facts").first().waitFor();
+    },
+  },
+  { name: "audit-none", address: "audit?subject=nothing-like-it", ready: ".state-box" },
+  {
+    name: "menu-more",
+    address: "tokens",
+    ready: "[data-token]",
+    act: async (page) => {
+      const more = page.locator(".menu .more");
+      if (await more.isVisible()) await more.click();
+    },
+  },
+  {
+    name: "palette",
+    address: "",
+    ready: ".revision",
+    act: async (page) => {
+      await page.keyboard.press("Control+k");
+      await page.locator(".palette input").fill("s3");
+      await page.locator('.palette [role="option"]').first().waitFor();
+    },
+  },
+];

@@ -1,0 +1,249 @@
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { consoleTest, signIn, TOKEN, tabTo } from "./console.ts";
+
+const console = consoleTest();
+
+const field = (page: Page, key: string) => page.locator(`#setting-${key}`);
+
+async function saved(key: string): Promise<string | undefined> {
+  return (await console.settings.getSetting({ key })).setting?.value;
+}
+
+describe("signing in", () => {
+  test("asks for a token, and says what the service says of a wrong one", async () => {
+    const page = await console.open("settings");
+    await expect.poll(() => page.title()).toBe("Sign in · Mooring");
+    await page.locator("#token").fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect.poll(() => page.locator("#token-wrong").textContent()).toMatch(/token/i);
+    await signIn(page);
+    await expect.poll(() => page.title()).toBe("Settings · Mooring");
+  });
+
+  test("keeps the token in memory, and in the tab's storage only where asked to", async () => {
+    const page = await console.enter("settings");
+    await field(page, "site_title").waitFor();
+    const stores = () =>
+      page.evaluate(
+        "JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])",
+      );
+    expect(await stores()).not.toContain(TOKEN);
+    await page.reload();
+    await page.locator("#token").waitFor();
+    await page.getByLabel("Keep it until this tab is closed").check();
+    await signIn(page);
+    await page.reload();
+    await field(page, "site_title").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).first().click();
+    await page.locator("#token").waitFor();
+    expect(await stores()).not.toContain(TOKEN);
+  });
+
+  test("signing out holds in every tab with that token", async () => {
+    const page = await console.enter("settings");
+    const other = await page.context().newPage();
+    await other.goto(`${console.origin}/console/history`);
+    await signIn(other);
+    await page.getByRole("button", { name: "Sign out" }).first().click();
+    await other.locator("#token").waitFor();
+  });
+});
+
+describe("a change", () => {
+  test("is edited, reviewed as the service's own difference and saved with its reason", async () => {
+    const page = await console.enter("settings");
+    await field(page, "site_title").fill("Lighthouse");
+    await field(page, "allow_indexed").click();
+    await page.getByRole("button", { name: "Review changes" }).click();
+    await page.locator(".changes").waitFor();
+    const difference = await page.locator(".changes").innerText();
+    expect(difference).toContain("OpenList");
+    expect(difference).toContain("Lighthouse");
+    await page.getByLabel("Reason").fill("A better name");
+    await page.getByRole("button", { name: "Save 2 changes" }).click();
+    await page.getByText("2 changes are saved").waitFor();
+    expect(await saved("site_title")).toBe("Lighthouse");
+    expect(await saved("allow_indexed")).toBe("true");
+    const { revisions } = await console.settings.listRevisions({ pageSize: 1 });
+    expect(revisions[0]).toMatchObject({ reason: "A better name", door: "connect" });
+    await field(page, "site_title").waitFor();
+    expect(await page.locator(".edit-bar").count()).toBe(0);
+  });
+
+  test("is made with the keyboard alone", async () => {
+    const page = await console.enter("overview");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Go to" }).waitFor();
+    await page.keyboard.type("default_page_size");
+    await expect
+      .poll(() => page.locator('[role="option"][aria-selected="true"]').innerText())
+      .toContain("default_page_size");
+    await page.keyboard.press("Enter");
+    await field(page, "default_page_size").waitFor();
+    await expect
+      .poll(() => page.evaluate("document.activeElement.id"))
+      .toBe("setting-default_page_size");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Shift+ArrowUp");
+    await expect.poll(() => field(page, "default_page_size").inputValue()).toBe("41");
+    await tabTo(page, "Review changes");
+    await page.keyboard.press("Enter");
+    await page.locator(".changes").waitFor();
+    await tabTo(page, "Save 1 change");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 change is saved").waitFor();
+    expect(await saved("default_page_size")).toBe("41");
+  });
+
+  test("that is refused says so at its field, every one of them", async () => {
+    const page = await console.enter("settings");
+    await field(page, "default_page_size").fill("many");
+    await page.getByRole("button", { name: "Global" }).click();
+    await field(page, "ocr_api").fill("not an address");
+    await expect.poll(() => page.locator("#setting-ocr_api-wrong").innerText()).not.toBe("");
+    await page.getByRole("button", { name: "Review changes" }).click();
+    await page.getByText("2 values are refused").waitFor();
+    await page.locator(".notice a", { hasText: "default_page_size" }).click();
+    await expect
+      .poll(() => page.locator("#setting-default_page_size-wrong").innerText())
+      .toContain("whole number");
+    expect(await field(page, "default_page_size").getAttribute("aria-invalid")).toBe("true");
+    await field(page, "default_page_size").fill("20");
+    await expect.poll(() => page.locator("#setting-default_page_size-wrong").innerText()).toBe("");
+  });
+
+  test("is undone, and a value reset to its default", async () => {
+    await console.settings.saveSettings({
+      settings: [{ key: "home_container", value: "hope_container" }],
+    });
+    const page = await console.enter("settings?key=home_container");
+    const row = page.locator('[data-key="home_container"]');
+    await row.getByRole("button", { name: /^Reset to/ }).click();
+    expect(await field(page, "home_container").inputValue()).toBe("max_980px");
+    await row.getByRole("button", { name: "Undo edit" }).click();
+    expect(await field(page, "home_container").inputValue()).toBe("hope_container");
+    expect(await page.locator(".edit-bar").count()).toBe(0);
+  });
+
+  test("that is not saved yet outlives a way through the other pages", async () => {
+    const page = await console.enter("settings");
+    await field(page, "site_title").fill("Not yet");
+    await page.getByRole("link", { name: "History" }).first().click();
+    await page.getByRole("heading", { name: "History" }).waitFor();
+    await page.goBack();
+    await expect.poll(() => field(page, "site_title").inputValue()).toBe("Not yet");
+  });
+});
+
+describe("editors", () => {
+  test("of lists take names away and add pasted ones", async () => {
+    const page = await console.enter("settings?key=video_types");
+    await page.getByRole("button", { name: "Remove mp4" }).click();
+    await field(page, "video_types").fill("ogv, 3gp,");
+    await field(page, "video_types").press("Backspace");
+    await page.getByRole("button", { name: "Review changes" }).click();
+    await page.locator(".side.added").waitFor();
+    const added = await page.locator(".side.added").innerText();
+    expect(added).toContain("ogv");
+    expect(added).not.toContain("mp4");
+  });
+
+  test("of JSON say where the mistake is, and go there", async () => {
+    const page = await console.enter("settings?key=filename_char_mapping");
+    await field(page, "filename_char_mapping").fill('{\n  "a": "b",\n  c: 1\n}');
+    await page.getByRole("button", { name: "This is not JSON at line 3, column 3" }).click();
+    const selected =
+      "((area) => area.value.slice(area.selectionStart, area.selectionEnd))(document.activeElement)";
+    expect(await page.evaluate(selected)).toBe("c");
+  });
+
+  test("of secrets show nothing until asked, by a call of its own", async () => {
+    await console.settings.saveSettings({
+      settings: [{ key: "aria2_secret", value: "hush-hush" }],
+    });
+    const page = await console.enter("settings?key=aria2_secret");
+    await field(page, "aria2_secret").waitFor();
+    expect(await page.content()).not.toContain("hush-hush");
+    await page.getByRole("button", { name: "Show the value" }).click();
+    await expect.poll(() => field(page, "aria2_secret").inputValue()).toBe("hush-hush");
+    await page.getByRole("button", { name: "Hide the value" }).click();
+    await expect.poll(() => field(page, "aria2_secret").inputValue()).toBe("");
+    await field(page, "aria2_secret").fill("another-secret");
+    await page.getByRole("button", { name: "Review changes" }).click();
+    await page.getByText("A new secret value").waitFor();
+    expect(await page.locator("main").innerText()).not.toContain("another-secret");
+    await page.getByRole("button", { name: "Save 1 change" }).click();
+    await page.getByText("1 change is saved").waitFor();
+    expect(await saved("aria2_secret")).toBe("another-secret");
+  });
+
+  test("show values as they are, never as HTML", async () => {
+    const hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
+    await console.settings.saveSettings({
+      settings: [
+        { key: "announcement", value: hostile },
+        { key: "zz_custom", value: hostile, help: hostile },
+      ],
+      reason: hostile,
+    });
+    const page = await console.enter("settings?key=zz_custom");
+    await expect.poll(() => field(page, "zz_custom").inputValue()).toBe(hostile);
+    await page.goto(`${console.origin}/console/history`);
+    await signIn(page);
+    await page.getByText(hostile).first().waitFor();
+    expect(await page.locator("img, main script").count()).toBe(0);
+  });
+});
+
+describe("a setting of one's own", () => {
+  test("is made, and deleted after a question", async () => {
+    const page = await console.enter("settings");
+    await page.getByRole("button", { name: "New" }).click();
+    await page.getByRole("button", { name: "Make it" }).click();
+    await page.locator("dialog .wrong").waitFor();
+    await page.getByLabel("Key").fill("opening_hours");
+    await page.getByLabel("Value").fill("9 to 5");
+    await page.getByLabel("What it is for").fill("Shown at the door.");
+    await page.getByRole("button", { name: "Make it" }).click();
+    await expect.poll(() => field(page, "opening_hours").inputValue()).toBe("9 to 5");
+    const row = page.locator('[data-key="opening_hours"]');
+    await row.getByRole("button", { name: "Delete" }).click();
+    await row.getByRole("button", { name: "Delete it" }).click();
+    await page.getByText("No setting fits.").waitFor();
+    await expect(saved("opening_hours")).rejects.toThrow("not_found");
+  });
+});
+
+describe("download managers", () => {
+  test("that do not answer are not stored, and the step that failed is named", async () => {
+    const page = await console.enter("settings?group=5");
+    await page.getByText("Connect aria2").click();
+    await page.getByLabel("Address", { exact: true }).fill("http://127.0.0.1:9/jsonrpc");
+    await page.getByRole("button", { name: "Test and save" }).first().click();
+    await page.locator(".downloaders .notice.wrong").waitFor();
+    expect(await page.locator(".downloaders .notice").innerText()).toContain("aria2");
+    expect(await saved("aria2_uri")).not.toContain(":9/");
+  });
+});
+
+describe("finding", () => {
+  test("looks in keys, names, help and values, and narrows by marks", async () => {
+    const page = await console.enter("settings");
+    await field(page, "site_title").waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("folder hidden");
+    const keys = () =>
+      page
+        .locator("[data-key]")
+        .evaluateAll((rows) => rows.map((row) => row.getAttribute("data-key")));
+    await expect.poll(keys).not.toContain("site_title");
+    await page.getByRole("searchbox").fill("S3 key");
+    await expect.poll(keys).toEqual(["s3_access_key_id", "s3_secret_access_key"]);
+    await page.getByRole("button", { name: /^Secret/ }).click();
+    await expect.poll(keys).toEqual(["s3_secret_access_key"]);
+    await expect.poll(() => page.url()).toContain("q=S3+key&marks=secret");
+    await page.getByRole("searchbox").fill("no such thing");
+    await page.getByText("No setting fits.").waitFor();
+  });
+});

@@ -1,0 +1,60 @@
+import type { Route } from "playwright-core";
+import { expect, test } from "vitest";
+import { consoleTest, signIn } from "./console.ts";
+
+const console = consoleTest();
+
+/** Pages, each with the call that it can't do without, and what it shows when that has answered. */
+const pages = [
+  { address: "settings", call: "SettingService/ListSettings", ready: "#setting-site_title" },
+  { address: "history", call: "SettingService/ListRevisions", ready: ".revision" },
+  { address: "history?revision=1", call: "SettingService/GetRevision", ready: ".changes" },
+  { address: "drivers", call: "DriverService/ListDrivers", ready: ".drivers a" },
+  { address: "sites", call: "SiteService/WatchSites", ready: "text=No site gets its settings" },
+  { address: "tokens", call: "AccessService/ListTokens", ready: "text=There are no tokens" },
+  { address: "audit", call: "AuditService/ListAuditEvents", ready: ".event" },
+];
+
+test.each(pages)(
+  "$address says that it loads, that nobody answers, and goes on then",
+  async ({ address, call, ready }) => {
+    const page = await console.open(address);
+    const held: Route[] = [];
+    let now: "hold" | "abort" | "pass" = "hold";
+    await page.route(`**/*${call}`, async (route) => {
+      if (now === "hold") held.push(route);
+      else if (now === "abort") await route.abort();
+      else await route.continue();
+    });
+    await signIn(page);
+    await page.locator("main .skeleton").first().waitFor();
+    await expect.poll(() => held.length).toBeGreaterThan(0);
+    now = "abort";
+    for (const route of held) await route.abort();
+    const lost = page.getByText("Mooring does not answer.");
+    await lost.or(page.getByText("The connection to Mooring is lost.")).first().waitFor();
+    expect(await page.locator(ready).count()).toBe(0);
+    now = "pass";
+    const again = page.getByRole("button", { name: "Try again" });
+    if ((await again.count()) > 0) await again.first().click();
+    await page.locator(ready).first().waitFor();
+    await expect.poll(() => lost.count()).toBe(0);
+  },
+);
+
+test("an error of the service is shown with its words and the request's id", async () => {
+  const page = await console.open("history");
+  await page.route("**/*SettingService/ListRevisions", (route) =>
+    route.fulfill({
+      status: 500,
+      headers: { "content-type": "application/json", "x-request-id": "abc-1" },
+      body: '{"code":"internal","message":"something broke"}',
+    }),
+  );
+  await signIn(page);
+  await page.getByText("something broke").waitFor();
+  await page.getByText("abc-1").waitFor();
+  await page.unroute("**/*SettingService/ListRevisions");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.locator(".revision").first().waitFor();
+});

@@ -1,0 +1,45 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+const pages = globSync(["*.md", "docs/*.md", "packaging/**/*.md", "examples/**/*.md"], {
+  cwd: root,
+});
+const read = (page: string): string => readFileSync(join(root, page), "utf8");
+
+test.each(pages)("%s links to files that are there", (page) => {
+  for (const [, path = ""] of read(page).matchAll(/\]\((?!https?:|mailto:)([^)#\s]+)[^)]*\)/g))
+    expect(existsSync(join(root, dirname(page), path)), `${page} links to ${path}`).toBe(true);
+});
+
+test.each(pages)("%s links to headings that are there", (page) => {
+  for (const [, path = "", heading = ""] of read(page).matchAll(/\]\(([^):#\s]*)#([^)\s]+)\)/g)) {
+    const text = path === "" ? read(page) : read(join(dirname(page), path));
+    const anchors = [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) => anchorOf(title));
+    expect(anchors, `${page} links to ${path}#${heading}`).toContain(heading);
+  }
+});
+
+/** As web sites of repositories make anchors of headings. */
+function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(" ", "-");
+}
+
+test.each(pages)("%s names npm scripts that exist", (page) => {
+  const { scripts } = JSON.parse(read("package.json"));
+  for (const [, name = ""] of read(page).matchAll(/npm run (?:-s )?([a-z]+)/g))
+    expect(Object.keys(scripts), `${page} names npm run ${name}`).toContain(name);
+});
+
+test("CONTRIBUTING names files and folders that are there", () => {
+  const named = [
+    ...read("CONTRIBUTING.md").matchAll(/`((?:src|test|docs|proto|tools)\/[a-z\d./-]+)`/g),
+  ];
+  expect(named.length).toBeGreaterThan(10);
+  for (const [, path = ""] of named) expect(existsSync(join(root, path)), path).toBe(true);
+});

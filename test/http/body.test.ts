@@ -1,0 +1,308 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { defineRpcs, type Rpc } from "./contract.ts";
+import { bodiesOf, type Door, echo, echoed, openDoor, type Sent } from "./door.ts";
+
+const rest = { reply: "REPLY_ENVELOPE" };
+const responseBody = "word";
+
+const RPCS: Rpc[] = [
+  { name: "Whole", http: { post: "/whole", body: "*", responseBody }, rest },
+  { name: "List", http: { post: "/list", body: "parts", responseBody }, rest },
+  { name: "Map", http: { post: "/map", body: "labels", responseBody }, rest },
+  { name: "Scalar", http: { post: "/scalar", body: "text", responseBody }, rest },
+  { name: "Message", http: { post: "/message", body: "part", responseBody }, rest },
+  { name: "None", http: { post: "/none", responseBody }, rest },
+  { name: "Path", http: { post: "/path/{text}", body: "*", responseBody }, rest },
+  { name: "Get", http: { get: "/get", responseBody }, rest },
+];
+
+let door: Door;
+
+beforeAll(async () => {
+  door = await openDoor({ methods: defineRpcs(RPCS).map(echo), bounds: bodiesOf(4_096) });
+});
+
+afterAll(() => door.close());
+
+const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  door.send(path, { method: "POST", body, headers });
+
+test.each<[string, string, unknown, unknown]>([
+  ["an object", "/whole", { text: "a", small: 1 }, { text: "a", small: 1 }],
+  ["JSON names", "/whole", { partName: "a" }, { part_name: "a" }],
+  ["an integer as a string", "/whole", { small: "7", count: "8" }, { small: 7, count: 8 }],
+  ["an integer written with a fraction of zero", "/whole", '{"small":7.0}', { small: 7 }],
+  [
+    "an int64 as a string",
+    "/whole",
+    { big: "9223372036854775807" },
+    { big: "9223372036854775807" },
+  ],
+  ["an int64 as a safe number", "/whole", { big: 7 }, { big: "7" }],
+  ["a double as a string", "/whole", { ratio: "1.5" }, { ratio: 1.5 }],
+  ["an enum by number", "/whole", { color: 1 }, { color: "COLOR_RED" }],
+  ["a time", "/whole", { at: "2026-01-31T08:00:00Z" }, { at: "2026-01-31T08:00:00Z" }],
+  ["null as absent", "/whole", { text: null, parts: null, part: null, labels: null }, {}],
+  ["unknown members as nothing", "/whole", { nope: { deep: [1] }, text: "a" }, { text: "a" }],
+  ["the last of two equal members", "/whole", '{"text":"a","text":"b"}', { text: "b" }],
+  ["__proto__ as nothing", "/whole", '{"__proto__":{"text":"x"},"small":1}', { small: 1 }],
+  [
+    "nested messages",
+    "/whole",
+    { part: { part: { name: "a" } } },
+    { part: { part: { name: "a" } } },
+  ],
+  ["a map with numbers as keys", "/whole", { ranks: { "-1": true } }, { ranks: { "-1": true } }],
+  [
+    "an array of messages",
+    "/list",
+    [{ name: "a" }, { size: 1 }],
+    { parts: [{ name: "a" }, { size: "1" }] },
+  ],
+  ["an empty array", "/list", [], {}],
+  ["a map", "/map", { a: "b" }, { labels: { a: "b" } }],
+  [
+    "a map with the key constructor",
+    "/map",
+    { constructor: "b" },
+    { labels: { constructor: "b" } },
+  ],
+  ["a string", "/scalar", '"a"', { text: "a" }],
+  ["a message", "/message", { name: "a" }, { part: { name: "a" } }],
+  ["null as no body", "/list", "null", {}],
+  ["null as no body of a whole request", "/whole", "null", {}],
+  ["an empty body", "/whole", "", {}],
+  ["an empty body for an array", "/list", "", {}],
+  ["spaces around the JSON", "/scalar", ' \r\n\t"a" ', { text: "a" }],
+  ["a byte order mark", "/scalar", '\ufeff"a"', { text: "a" }],
+  ["escapes", "/scalar", '"\\u4f60\\ud83d\\ude00"', { text: "你😀" }],
+  ["the path over the body", "/path/a", { text: "b", small: 1 }, { text: "a", small: 1 }],
+])("reads %s", async (_, path, body, expected) => {
+  expect(echoed(await post(path, body))).toEqual(expected);
+});
+
+test.each<[string, string, unknown, string]>([
+  ["an array for an object", "/whole", [], "body: the value: expected an object, got an array"],
+  ["a string for an object", "/whole", '"a"', "body: the value: expected an object, got a string"],
+  ["an object for an array", "/list", {}, "body: the value: expected an array, got an object"],
+  [
+    "a number as a string",
+    "/list",
+    [{ name: 1 }],
+    "body: [0].name: expected a string, got a number",
+  ],
+  [
+    "a bool as a string",
+    "/list",
+    [{}, { name: true }],
+    "body: [1].name: expected a string, got true or false",
+  ],
+  ["null in an array", "/list", [null], "body: [0]: expected an object, got null"],
+  ["an array in an array", "/list", [[]], "body: [0]: expected an object, got an array"],
+  [
+    "a nested value",
+    "/whole",
+    { part: { part: { size: {} } } },
+    "body: part.part.size: expected a whole",
+  ],
+  [
+    "a number in a list of strings",
+    "/whole",
+    { words: ["a", 1] },
+    "body: words[1]: expected a string",
+  ],
+  ["a number in a map", "/map", { "a b": 1 }, 'body: ["a b"]: expected a string, got a number'],
+  [
+    "a key that is no number",
+    "/whole",
+    { ranks: { x: true } },
+    'ranks["x"]: expected a whole number',
+  ],
+  ["a string as a bool", "/whole", { yes: "true" }, "yes: expected true or false, got a string"],
+  ["text as a number", "/whole", { small: "a" }, "got a string that doesn't fit"],
+  [
+    "empty text as a number",
+    "/whole",
+    { count: "" },
+    "count: expected a whole number from 0 to 4294967295",
+  ],
+  ["a fraction", "/whole", { small: 1.5 }, "small: expected a whole number"],
+  ["a number out of range", "/whole", { count: -1 }, "got a number that doesn't fit"],
+  [
+    "an int64 that lost digits",
+    "/whole",
+    '{"big":9007199254740993}',
+    "big: expected a whole number",
+  ],
+  ["a number too large for a double", "/whole", '{"ratio":1e999}', "ratio: expected a number"],
+  ["an unknown enum name", "/whole", { color: "BLUE" }, "color: expected one of COLOR_UNSPECIFIED"],
+  ["what is no base64", "/whole", { raw: "%" }, "raw: expected bytes in base64"],
+  [
+    "what is no time",
+    "/whole",
+    { at: "today" },
+    "at: expected the JSON form of google.protobuf.Timestamp",
+  ],
+  [
+    "half a character",
+    "/whole",
+    '{"text":"\\ud800"}',
+    "text: expected a string, got a string that doesn't fit",
+  ],
+  [
+    "one field by two names",
+    "/whole",
+    { part_name: "a", partName: "b" },
+    "can't be given together",
+  ],
+  [
+    "two members of a oneof",
+    "/whole",
+    { left: "a", right: 1 },
+    "right: can't be given together with left",
+  ],
+  [
+    "an object cut short",
+    "/whole",
+    '{"text":"a"',
+    "body is not JSON: line 1, column 12: it ends too early",
+  ],
+  ["a comma too many", "/whole", '{"text":"a",\n}', 'line 2, column 1: unexpected "}"'],
+  ["a word", "/whole", "text=a", 'line 1, column 2: unexpected "e"'],
+  ["text after the end", "/list", "[]]", 'line 1, column 3: unexpected "]"'],
+  ["single quotes", "/whole", "{'text':1}", `line 1, column 2: unexpected "'"`],
+  ["a line end in a string", "/scalar", '"a\nb"', 'line 1, column 3: unexpected "\\n"'],
+  ["a bad escape", "/scalar", '"\\x"', 'line 1, column 3: unexpected "x"'],
+  ["a number with a leading zero", "/whole", '{"small":01}', 'line 1, column 11: unexpected "1"'],
+  ["a number cut short", "/whole", '{"small":1.}', 'line 1, column 12: unexpected "}"'],
+  ["spaces only", "/whole", "  ", "line 1, column 3: it ends too early"],
+  ["too deep arrays", "/whole", "[".repeat(65), "nested deeper than 64 levels"],
+  ["too deep unknown members", "/whole", `{"x":${'{"x":'.repeat(70)}1`, "nested deeper than 64"],
+  ["bytes that are no UTF-8", "/scalar", Buffer.from([0x22, 0xff, 0x22]), "the body is not UTF-8"],
+])("answers 400 for %s", async (_, path, body, message) => {
+  const reply = await post(path, body);
+  expect(reply.status).toBe(200);
+  expect(reply.json).toEqual({ code: 400, message: expect.stringContaining(message), data: null });
+});
+
+test("never shows a value of the body", async () => {
+  const reply = await post("/whole", { small: "very-secret", color: "very-secret" });
+  expect(reply.text).not.toContain("very-secret");
+});
+
+test("takes as many values as the limit says", async () => {
+  const one = await openDoor({ methods: defineRpcs(RPCS).map(echo) });
+  const numbers = (count: number): string => `{"numbers":[${"1,".repeat(count - 1)}1]}`;
+  const sent = (count: number) => ({ method: "POST", body: numbers(count) });
+  expect((await one.send("/whole", sent(99_998))).json).toMatchObject({ code: 200 });
+  const message = "the body holds more than 100000 values";
+  expect((await one.send("/whole", sent(100_001))).json).toMatchObject({ code: 400, message });
+  await one.close();
+});
+
+test("takes 64 levels and brackets inside strings", async () => {
+  const deep = `{"nope":${"[".repeat(63)}${"]".repeat(63)},"text":"[[\\"[["}`;
+  expect(echoed(await post("/whole", deep))).toEqual({ text: '[["[[' });
+});
+
+test.each([
+  undefined,
+  "application/json",
+  "application/json; charset=utf-8",
+  "application/json;charset=UTF-8",
+  "Application/JSON ; x=y",
+])("takes a body with Content-Type %s", async (type) => {
+  const headers = type === undefined ? {} : { "content-type": type };
+  expect(echoed(await post("/scalar", '"a"', headers))).toEqual({ text: "a" });
+});
+
+test.each([
+  "text/plain",
+  "application/x-www-form-urlencoded",
+  "multipart/form-data; boundary=x",
+  "application/jsonp",
+  "text/json",
+])("answers 415 for a body with Content-Type %s", async (type) => {
+  const reply = await post("/scalar", '"a"', { "content-type": type });
+  expect(reply.status).toBe(415);
+  expect(reply.json).toMatchObject({ code: 415, data: null });
+});
+
+test("answers 415 for a compressed body", async () => {
+  const reply = await post("/scalar", '"a"', { "content-encoding": "gzip" });
+  expect(reply.status).toBe(415);
+  expect(reply.headers["accept-encoding"]).toBe("identity");
+  expect(echoed(await post("/scalar", '"a"', { "content-encoding": "identity" }))).toEqual({
+    text: "a",
+  });
+});
+
+test.each<[string, Sent]>([
+  ["no type", {}],
+  ["the JSON type", { headers: { "content-type": "application/json" } }],
+  ["another type", { headers: { "content-type": "text/plain" } }],
+  ["no length", { headers: { "transfer-encoding": "chunked" } }],
+])("takes an empty body with %s as none", async (_, sent) => {
+  for (const path of ["/whole", "/list", "/none"]) {
+    expect(echoed(await door.send(path, { ...sent, method: "POST" }))).toEqual({});
+  }
+});
+
+test("passes over any body where the rule has none", async () => {
+  for (const type of ["application/json", "text/plain", "x/y"]) {
+    const headers = { "content-type": type };
+    expect(echoed(await post("/none?text=a", "{nope", headers))).toEqual({ text: "a" });
+    expect(echoed(await door.send("/get?text=a", { body: "{nope", headers }))).toEqual({
+      text: "a",
+    });
+  }
+});
+
+test("takes a body of exactly the limit and answers 413 for one byte more", async () => {
+  const text = "a".repeat(4_094);
+  expect(echoed(await post("/scalar", `"${text}"`))).toEqual({ text });
+  for (const path of ["/scalar", "/none"]) {
+    const reply = await post(path, `"${text}a"`);
+    expect(reply.status).toBe(413);
+    expect(reply.json).toEqual({
+      code: 413,
+      message: "the request is larger than 4096 bytes",
+      data: null,
+    });
+  }
+});
+
+test("answers 413 while a chunked body is still coming, and ends an endless one", async () => {
+  const socket = connect(door.port, "127.0.0.1");
+  socket.on("error", () => {});
+  const chunk = `${(1_024).toString(16)}\r\n${"a".repeat(1_024)}\r\n`;
+  socket.write("POST /whole HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  const more = (): void => {
+    if (!socket.destroyed) socket.write(chunk, () => setImmediate(more));
+  };
+  more();
+  const first = await new Promise<string>((resolve) =>
+    socket.once("data", (data) => resolve(`${data}`)),
+  );
+  expect(first).toContain("HTTP/1.1 413 ");
+  await new Promise((resolve) => socket.once("close", resolve));
+});
+
+test("survives a client that goes away in the middle of its body", async () => {
+  const socket = connect(door.port, "127.0.0.1");
+  socket.write("POST /whole HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
+  await new Promise((resolve) => socket.once("connect", resolve));
+  socket.destroy();
+  expect(echoed(await post("/scalar", '"a"'))).toEqual({ text: "a" });
+});
+
+test("keeps the connection for the next request after a refused body", async () => {
+  const socket = connect(door.port, "127.0.0.1");
+  const body = `"${"a".repeat(5_000)}"`;
+  socket.write(`POST /whole HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  socket.write("GET /get?text=a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  let received = "";
+  for await (const data of socket) received += String(data);
+  expect(received).toMatch(/^HTTP\/1\.1 413 [\s\S]+HTTP\/1\.1 200 OK/);
+});

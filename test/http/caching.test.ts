@@ -1,0 +1,292 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { create, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { afterEach, expect, test } from "vitest";
+import { acceptedCodings } from "../../src/http/negotiation.ts";
+import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
+import { type Door, echo, echoed, openDoor, type Reply, unary } from "./door.ts";
+
+const doors: Door[] = [];
+
+afterEach(async () => {
+  await Promise.all(doors.splice(0).map((door) => door.close()));
+});
+
+async function open(options: Parameters<typeof openDoor>[0]): Promise<Door> {
+  const door = await openDoor(options);
+  doors.push(door);
+  return door;
+}
+
+const READ: Partial<Rpc> = {
+  http: { get: "/read", responseBody: "labels" },
+  rest: { reply: "REPLY_ENVELOPE", etag: "revision" },
+  reads: true,
+};
+
+/** A read that gives the same message until `state.revision` is changed, as services do. */
+async function openRead(
+  options: Parameters<typeof openDoor>[0] = {},
+  size = 3_000,
+): Promise<{ door: Door; state: { message: Message } }> {
+  const desc = defineRpc(READ);
+  const state = { message: revision(1n, size) };
+  const method = unary(desc, () => state.message);
+  return { door: await open({ methods: [method], ...options }), state };
+}
+
+function revision(number: bigint, size = 3_000): Message {
+  const labels = { text: "ä".repeat(size / 2) };
+  const fields: object = { labels, revision: number };
+  return create(defineRpc(READ).output, fields as Record<string, never>);
+}
+
+/** Asks until a reply has the coding: the first ones go out before the variant is made. */
+async function sendUntilCoded(door: Door, coding: string): Promise<Reply> {
+  for (;;) {
+    const reply = await door.send("/read", { headers: { "accept-encoding": coding } });
+    if (reply.headers["content-encoding"] === coding) return reply;
+    await sleep(1);
+  }
+}
+
+test("marks a read with its revision and what caches may do", async () => {
+  const { door } = await openRead({ cacheControl: (desc) => `public, ${desc.name}` });
+  const reply = await door.send("/read");
+  expect(reply.headers.etag).toBe('"1"');
+  expect(reply.headers["cache-control"]).toBe("public, GetThing");
+  expect(reply.headers.vary).toBe("Accept-Encoding");
+});
+
+test("lets nobody store a read unless it is told to", async () => {
+  const { door } = await openRead();
+  expect((await door.send("/read")).headers["cache-control"]).toBe("private, no-store");
+});
+
+test("lets nobody store what a method that writes answers", async () => {
+  const desc = defineRpc({ ...READ, reads: false, http: { post: "/write" } });
+  const method = unary(desc, () => ({ revision: 7n }));
+  const door = await open({ methods: [method], cacheControl: () => "public" });
+  const reply = await door.send("/write", { method: "POST", headers: { "if-none-match": '"7"' } });
+  expect(reply.status).toBe(200);
+  expect(reply.headers.etag).toBe('"7"');
+  expect(reply.headers["cache-control"]).toBe("no-store");
+});
+
+test("sends the new state as soon as there is one", async () => {
+  const { door, state } = await openRead({ etagPrefix: () => "db1." });
+  expect((await door.send("/read")).headers.etag).toBe('"db1.1"');
+  state.message = revision(2n, 10);
+  const reply = await door.send("/read", { headers: { "if-none-match": '"db1.1"' } });
+  expect(reply.status).toBe(200);
+  expect(reply.headers.etag).toBe('"db1.2"');
+  expect(reply.json).toMatchObject({ data: { text: "äääää" } });
+});
+
+test.each(['"1"', 'W/"1"', '"1-gzip"', '"1-br"', '"0", "1"', '"x" ,W/"1-gzip","y"', "*"])(
+  "answers 304 for If-None-Match: %s",
+  async (tag) => {
+    const { door } = await openRead({ cacheControl: () => "public, no-cache" });
+    for (const method of ["GET", "HEAD"]) {
+      const reply = await door.send("/read", { method, headers: { "if-none-match": tag } });
+      expect(reply.status).toBe(304);
+      expect(reply.raw.length).toBe(0);
+      expect(reply.headers.etag).toMatch(/^"1(-gzip|-br)?"$/);
+      expect(reply.headers["cache-control"]).toBe("public, no-cache");
+      expect(reply.headers.vary).toBe("Accept-Encoding");
+      expect(reply.headers["content-length"]).toBeUndefined();
+    }
+  },
+);
+
+test.each(['"2"', '"11"', "1", '"1', '"-1"', '"1-zip"', "", '""'])(
+  "sends the whole for If-None-Match: %s",
+  async (tag) => {
+    const { door } = await openRead();
+    const reply = await door.send("/read", { headers: { "if-none-match": tag } });
+    expect(reply.status).toBe(200);
+  },
+);
+
+test("gives each coding a variant and a strong tag of its own", async () => {
+  const { door } = await openRead();
+  const plain = await door.send("/read", { headers: { "accept-encoding": "gzip, br" } });
+  expect(plain.headers["content-encoding"]).toBeUndefined();
+  const gzip = await sendUntilCoded(door, "gzip");
+  expect(gzip.headers.etag).toBe('"1-gzip"');
+  expect(gunzipSync(gzip.raw)).toEqual(plain.raw);
+  const br = await sendUntilCoded(door, "br");
+  expect(br.headers.etag).toBe('"1-br"');
+  expect(brotliDecompressSync(br.raw)).toEqual(plain.raw);
+  const best = await door.send("/read", { headers: { "accept-encoding": "gzip, deflate, br" } });
+  expect(best.headers["content-encoding"]).toBe("br");
+  for (const reply of [gzip, br, best]) {
+    expect(reply.headers["content-length"]).toBe(String(reply.raw.length));
+    expect(reply.headers.vary).toBe("Accept-Encoding");
+  }
+});
+
+test("sends large variants whole", async () => {
+  const { door } = await openRead({}, 600_000);
+  const plain = await door.send("/read");
+  expect(gunzipSync((await sendUntilCoded(door, "gzip")).raw)).toEqual(plain.raw);
+});
+
+test("compresses nothing short", async () => {
+  const { door } = await openRead({}, 100);
+  for (let round = 0; round < 3; round++) {
+    const reply = await door.send("/read", { headers: { "accept-encoding": "gzip" } });
+    expect(reply.headers["content-encoding"]).toBeUndefined();
+    expect(reply.headers.vary).toBeUndefined();
+    await sleep(5);
+  }
+});
+
+test("encodes a message once", async () => {
+  const desc = defineRpc(READ);
+  const counted = revision(1n);
+  let reads = 0;
+  const watched = new Proxy(counted, {
+    get: (target, name, receiver) => {
+      if (name === "labels") reads++;
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  const door = await open({ methods: [unary(desc, () => watched)] });
+  await door.send("/read");
+  const once = reads;
+  await door.send("/read");
+  await door.send("/read");
+  expect(once).toBeGreaterThan(0);
+  expect(reads).toBe(once);
+});
+
+test("encodes a long list once for all requests", async () => {
+  const rpc = { ...READ, http: { get: "/read", responseBody: "names" } };
+  const desc = defineRpc(rpc);
+  const fields: object = { names: Array.from({ length: 5_000 }, String), revision: 3n };
+  const message = create(desc.output, fields as Record<string, never>);
+  let reads = 0;
+  const watched = new Proxy(message, {
+    get: (target, name, receiver) => {
+      if (name === "revision") reads++;
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  const door = await open({ methods: [unary(desc, () => watched)] });
+  const replies = await Promise.all([1, 2, 3].map(() => door.send("/read")));
+  expect(new Set(replies.map((reply) => reply.text)).size).toBe(1);
+  expect(replies[0]?.headers.etag).toBe('"3"');
+  const once = reads;
+  expect((await door.send("/read")).text).toBe(replies[0]?.text);
+  expect(reads).toBe(once);
+});
+
+test("answers HEAD as GET without the body", async () => {
+  const { door } = await openRead();
+  const get = await door.send("/read");
+  const head = await door.send("/read", { method: "HEAD" });
+  expect(head.raw.length).toBe(0);
+  const { date: _, "x-request-id": __, ...headers } = get.headers;
+  expect(head.headers).toMatchObject(headers);
+});
+
+test.each<[string | undefined, string[]]>([
+  [undefined, []],
+  ["gzip", ["gzip"]],
+  ["GZIP;q=0.5", ["gzip"]],
+  ["gzip, deflate, br, zstd", ["br", "gzip"]],
+  ["gzip;q=1.0, br;q=0.5", ["gzip", "br"]],
+  ["br;q=0, gzip", ["gzip"]],
+  ["*", ["br", "gzip"]],
+  ["*;q=0", []],
+  ["gzip;q=0, *", ["br"]],
+  ["identity", []],
+  ["gzip;q=x", []],
+  [";;,,", []],
+])("reads Accept-Encoding %s as %o", (header, codings) => {
+  expect(acceptedCodings(header ?? "")).toEqual(codings);
+});
+
+const CONDITIONAL: Rpc[] = [
+  {
+    name: "Numeric",
+    http: { put: "/numeric", responseBody: "word" },
+    rest: { reply: "REPLY_ENVELOPE", ifMatch: "expected" },
+  },
+  {
+    name: "Textual",
+    http: { put: "/textual", responseBody: "word" },
+    rest: { reply: "REPLY_ENVELOPE", ifMatch: "seen" },
+  },
+];
+
+test.each<[string, unknown]>([
+  ['"db.42"', { expected: "42" }],
+  ['"db.42-gzip"', { expected: "42" }],
+  ['W/"db.42-br"', { expected: "42" }],
+  ['"db.0"', { expected: "0" }],
+  ["*", {}],
+])("fills the if_match field from If-Match: %s", async (tag, expected) => {
+  const door = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
+  const sent = { method: "PUT", headers: { "if-match": tag } };
+  expect(echoed(await door.send("/numeric", sent))).toEqual(expected);
+});
+
+test.each([
+  '"42"',
+  '"other.42"',
+  '"db.x"',
+  '"db.-1"',
+  '"db.99999999999999999999"',
+  "42",
+  '"',
+  '""',
+])("answers 409 for If-Match: %s of no known revision", async (tag) => {
+  const door = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
+  const reply = await door.send("/numeric", { method: "PUT", headers: { "if-match": tag } });
+  const message = expect.stringContaining("is no revision of this database");
+  expect(reply.json).toEqual({ code: 409, message, data: null });
+});
+
+test("takes only one tag in If-Match", async () => {
+  const door = await open({ methods: defineRpcs(CONDITIONAL).map(echo) });
+  const sent = { method: "PUT", headers: { "if-match": '"1", "2"' } };
+  expect(echoed(await door.send("/numeric", sent))).toMatchObject({ code: 400 });
+});
+
+test("carries a textual state through a tag and back", async () => {
+  const desc = defineRpc({ ...READ, rest: { reply: "REPLY_ENVELOPE", etag: "version" } });
+  const version = 'v1 "ä" 100%';
+  const read = await open({ methods: [unary(desc, () => ({ version }))] });
+  const { etag = "" } = (await read.send("/read")).headers;
+  expect(etag).toMatch(/^"[\x21-\x7e]+"$/);
+  const write = await open({ methods: defineRpcs(CONDITIONAL).map(echo) });
+  const sent = { method: "PUT", headers: { "if-match": etag } };
+  expect(echoed(await write.send("/textual", sent))).toEqual({ seen: version });
+});
+
+test("asks for the prefix only where there is a tag", async () => {
+  const etagPrefix = (): string => {
+    throw new ConnectError("the database is not open yet", Code.Unavailable);
+  };
+  const rest = { reply: "REPLY_ENVELOPE" };
+  const [untagged, tagged] = defineRpcs([
+    { name: "Plain", http: { get: "/plain" }, rest },
+    { name: "Read", ...READ },
+  ]);
+  if (!untagged || !tagged) throw new Error("the test contract is incomplete");
+  const methods = [unary(untagged, () => ({})), unary(tagged, () => revision(1n))];
+  const door = await open({ methods, etagPrefix });
+  const headers = { "if-match": "*", "if-none-match": "*" };
+  expect((await door.send("/plain", { headers })).json).toMatchObject({ code: 200 });
+  const message = "the database is not open yet";
+  expect((await door.send("/read")).json).toEqual({ code: 503, message, data: null });
+});
+
+test("sends no tag for an empty textual state", async () => {
+  const desc = defineRpc({ ...READ, rest: { etag: "version" } });
+  const door = await open({ methods: [unary(desc, () => ({}))] });
+  expect((await door.send("/read")).headers.etag).toBeUndefined();
+});

@@ -1,0 +1,169 @@
+import { type IncomingHttpHeaders, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  create,
+  type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  isMessage,
+  type Message,
+  toJson,
+} from "@bufbuild/protobuf";
+import { restGateway } from "../../src/http/gateway.ts";
+import type { GatewayOptions } from "../../src/http/gateway-options.ts";
+import { createHttpServer, type HttpServer } from "../../src/http/server.ts";
+import { Buffered } from "../../src/rpc/body.ts";
+import type { Call } from "../../src/rpc/call.ts";
+import type { Method } from "../../src/rpc/method.ts";
+
+/** A reply as it came over the wire. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly raw: Buffer;
+  readonly text: string;
+  /** The body as JSON; undefined when it is none. */
+  readonly json: unknown;
+}
+
+/** A request to send; a string or Buffer body is sent as it is, anything else as JSON. */
+export interface Sent {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+}
+
+/** A gateway behind a real server on a loopback port. */
+export interface Door {
+  readonly port: number;
+  readonly http: HttpServer;
+  send(path: string, sent?: Sent): Promise<Reply>;
+  close(): Promise<void>;
+}
+
+/** Who may call from pages of other origins. */
+interface DoorOptions extends Partial<GatewayOptions> {
+  readonly origins?: "*" | readonly string[];
+}
+
+/** Starts a server with nothing but a gateway; request ids are `id-1`, `id-2`, … */
+export async function openDoor({ origins = [], ...options }: DoorOptions): Promise<Door> {
+  const http = await createHttp(options, origins);
+  const { server } = http;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    http,
+    send: (path, sent) => send(port, path, sent),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Fastify with nothing but a gateway; it listens nowhere. */
+export async function createHttp(
+  options: Partial<GatewayOptions>,
+  origins: "*" | readonly string[] = [],
+): Promise<HttpServer> {
+  let count = 0;
+  const http = createHttpServer({
+    requestId: () => `id-${++count}`,
+    cors: { origins },
+    maxHeaderBytes: 16_384,
+    requestTimeoutMs: 30_000,
+    report: (error, request) => options.report?.(error, request),
+  });
+  await http.fastify.register(restGateway, { methods: [], ...options });
+  await http.fastify.ready();
+  return http;
+}
+
+/** Bounds of bodies with nothing special but the length. */
+export function bodiesOf(maxBytes: number): NonNullable<GatewayOptions["bounds"]> {
+  return { buffered: new Buffered(64 * 2 ** 20), timeoutMs: 30_000, maxBytes };
+}
+
+/** Sends one request over a connection of its own. */
+export function send(port: number, path: string, sent: Sent = {}): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const { method = "GET", headers = {} } = sent;
+  const body = bodyOf(sent.body);
+  const framing = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const all = { ...framing, ...headers };
+  const outgoing = request({ host: "127.0.0.1", port, path, method, headers: all, agent: false });
+  outgoing.on("error", reject);
+  outgoing.on("response", (incoming) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("error", reject);
+    incoming.on("end", () => {
+      const raw = Buffer.concat(chunks);
+      const { statusCode: status = 0, headers: received } = incoming;
+      resolve({ status, headers: received, raw, text: raw.toString(), json: readJson(raw) });
+    });
+  });
+  outgoing.end(body);
+  return promise;
+}
+
+/** Fields of a reply, or the whole message. */
+export type Fields = Record<string, unknown> | Message;
+
+/** A server-streaming method. */
+export function streaming(
+  desc: DescMethod,
+  messages: (request: Message, call: Call) => AsyncIterable<Message>,
+): Method {
+  return {
+    kind: "server_streaming",
+    desc: desc as DescMethodServerStreaming,
+    invoke: messages,
+  };
+}
+
+/** A unary method that answers with whatever `answer` makes of its request. */
+export function unary(
+  desc: DescMethod,
+  answer: (request: Message, call: Call) => Fields | Promise<Fields>,
+): Method {
+  return {
+    kind: "unary",
+    // What is wrong with it the gateway itself has to find.
+    desc: desc as DescMethodUnary,
+    invoke: async (request, call) => {
+      const reply = await answer(request, call);
+      return isMessage(reply)
+        ? reply
+        : create(desc.output, reply as object as Record<string, never>);
+    },
+  };
+}
+
+/** A method that tells its request back: the box's `word` is the request as JSON. */
+export function echo(desc: DescMethod): Method {
+  const told = (request: Message): string =>
+    JSON.stringify(toJson(desc.input, request, { useProtoFieldName: true }));
+  return unary(desc, (request) => ({ word: told(request) }));
+}
+
+/** The request that an echo method told back, or the envelope of the error. */
+export function echoed(reply: Reply): unknown {
+  const { code, message, data } = reply.json as { code: number; message: string; data: unknown };
+  return code === 200 ? JSON.parse(String(data)) : { code, message };
+}
+
+function bodyOf(body: unknown): string | Buffer | undefined {
+  if (body === undefined || typeof body === "string" || Buffer.isBuffer(body)) return body;
+  return JSON.stringify(body);
+}
+
+function readJson(raw: Buffer): unknown {
+  try {
+    return JSON.parse(raw.toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,157 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { findJsonError } from "../../src/http/rest/json.ts";
+import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
+import { type Door, echo, openDoor, type Reply, unary } from "./door.ts";
+
+const rest = { reply: "REPLY_ENVELOPE" };
+
+const RPCS: Rpc[] = [
+  { name: "Get", http: { get: "/get/{text}", responseBody: "word" }, rest },
+  { name: "Post", http: { post: "/post", body: "*", responseBody: "word" }, rest },
+  { name: "List", http: { post: "/list", body: "parts", responseBody: "word" }, rest },
+];
+
+const reported: unknown[] = [];
+
+let door: Door;
+
+beforeAll(async () => {
+  const report = (error: unknown): void => void reported.push(error);
+  door = await openDoor({ methods: defineRpcs(RPCS).map(echo), report });
+});
+
+afterAll(() => door.close());
+
+function expectEnvelope(reply: Reply): void {
+  expect(Object.keys(reply.json as object)).toEqual(["code", "message", "data"]);
+  expect([200, 400, 404, 405]).toContain((reply.json as { code: number }).code);
+  expect(reply.text).not.toMatch(/\bat .*:\d+:\d+|cannot decode|Cannot read/);
+  expect(reported).toEqual([]);
+}
+
+const FIELDS = defineRpc({}).input.fields.map((field) => field.name);
+
+const name = fc.oneof(fc.constantFrom(...FIELDS, "part.name", "part.part.size"), fc.string());
+
+const urlText = fc.oneof(
+  fc.stringMatching(/^[!-"$-~]*$/),
+  fc.string().map(encodeURIComponent),
+  fc.constantFrom("%", "%zz", "%ff", "1", "-1", "true", "", "9223372036854775808", "NaN"),
+);
+
+test("any query gets an envelope", async () => {
+  const pair = fc.tuple(name.map(encodeURIComponent), urlText).map((parts) => parts.join("="));
+  const query = fc.array(fc.oneof(pair, urlText)).map((parts) => parts.join("&"));
+  await fc.assert(
+    fc.asyncProperty(query, async (text) => expectEnvelope(await door.send(`/get/x?${text}`))),
+    { numRuns: 300 },
+  );
+});
+
+test("any path gets an envelope", async () => {
+  await fc.assert(
+    fc.asyncProperty(urlText, async (text) => expectEnvelope(await door.send(`/get/${text}`))),
+    { numRuns: 200 },
+  );
+});
+
+const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small" },
+    fc.constantFrom(null, true, 0, -1, 1.5, 2 ** 53, "", "1", "true", "COLOR_RED", "aGk=", "a"),
+    fc.string(),
+    fc.double({ noNaN: true }),
+    fc.array(tie("value"), { maxLength: 3 }),
+    fc.dictionary(
+      fc.oneof(name, fc.constantFrom("partName", "size", "name", "__proto__")),
+      tie("value"),
+    ),
+  ) as fc.Arbitrary<JsonValue>,
+})).value;
+
+test("any JSON body gets an envelope in words of the gateway's own", async () => {
+  await fc.assert(
+    fc.asyncProperty(json, fc.constantFrom("/post", "/list"), async (body, path) => {
+      const reply = await door.send(path, { method: "POST", body: JSON.stringify(body) });
+      expectEnvelope(reply);
+      expect(reply.text).not.toContain("does not fit the request");
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("any bytes as body get an envelope", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ minLength: 1 }), async (bytes) => {
+      expectEnvelope(await door.send("/post", { method: "POST", body: Buffer.from(bytes) }));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("what a reply says, a request can say: JSON goes round", async () => {
+  const desc = defineRpc({
+    name: "Post",
+    http: { post: "/echo", body: "*", responseBody: "thing" },
+    rest,
+  });
+  const one = await openDoor({ methods: [unary(desc, (thing) => ({ thing }))] });
+  const thing = fc.record({
+    text: fc.string(),
+    small: fc.maxSafeInteger().map((value) => value | 0),
+    big: fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n).map(String),
+    huge: fc.bigInt(0n, 2n ** 64n - 1n).map(String),
+    yes: fc.boolean(),
+    ratio: fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant("NaN")),
+    numbers: fc.array(fc.nat()),
+    labels: fc.dictionary(fc.string(), fc.string()),
+  });
+  await fc.assert(
+    fc.asyncProperty(thing, async (sent) => {
+      const reply = await one.send("/echo", { method: "POST", body: sent });
+      const { data } = reply.json as { data: Record<string, unknown> };
+      expect(JSON.stringify(data)).toContain(JSON.stringify(sent.text));
+      const again = await one.send("/echo", { method: "POST", body: data });
+      expect(again.json).toEqual(reply.json);
+    }),
+    { numRuns: 100 },
+  );
+  await one.close();
+});
+
+test("finds an error in exactly the texts that JSON.parse refuses, where it begins", () => {
+  const broken = fc
+    .tuple(
+      json.map((value) => JSON.stringify(value, null, 1)),
+      fc.nat(),
+      fc.constantFrom("", "}", "]", ",", '"', "x", "0", "\\"),
+    )
+    .map(([text, at, insert]) => {
+      const index = at % (text.length + 1);
+      return text.slice(0, index) + insert + text.slice(index + (insert === "" ? 1 : 0));
+    });
+  fc.assert(
+    fc.property(broken, (text) => {
+      const offset = parseErrorOffset(text);
+      if (offset === undefined) return;
+      const lines = text.slice(0, offset).split("\n");
+      const column = [...(lines.at(-1) ?? "")].length + 1;
+      expect(findJsonError(text)).toContain(`line ${lines.length}, column ${column}: `);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+/** Where JSON.parse says that a text stops being JSON; undefined where it doesn't say or is content. */
+function parseErrorOffset(text: string): number | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    const found = /at position (\d+)/.exec(String(error));
+    // Within a number or an escape the engine points at its beginning.
+    return found && !/number|escape/i.test(String(error)) ? Number(found[1]) : undefined;
+  }
+}

@@ -1,0 +1,145 @@
+import type { AddressInfo } from "node:net";
+import rateLimit from "@fastify/rate-limit";
+import { fastify } from "fastify";
+import { afterEach, expect, test } from "vitest";
+import { restGateway } from "../../src/http/gateway.ts";
+import { defineRpcs } from "./contract.ts";
+import { echo, echoed, send } from "./door.ts";
+
+const rest = { reply: "REPLY_ENVELOPE" };
+
+const methods = defineRpcs([
+  { name: "Get", http: { get: "/get", responseBody: "word" }, rest },
+  { name: "Post", http: { post: "/post", body: "*", responseBody: "word" }, rest },
+  { name: "Bare", http: { get: "/bare/{text}" } },
+]).map(echo);
+
+const CONNECT = "/test.v1.ThingService/Get";
+const json = { "content-type": "application/json" };
+const grpcWeb = { "content-type": "application/grpc-web+proto" };
+const EMPTY = Buffer.alloc(5);
+
+/** One request of each kind that an application with the gateway gets. */
+const KINDS = [
+  ["REST read", "GET", "/get?text=a", {}, undefined, 200],
+  ["REST write", "POST", "/post", json, "{}", 200],
+  ["REST with another method", "PUT", "/get", {}, undefined, 405],
+  ["REST with what is no JSON", "POST", "/post", json, "{", 200],
+  ["Connect", "POST", CONNECT, json, "{}", 200],
+  ["Connect with an unknown codec", "POST", CONNECT, { "content-type": "x/y" }, "{}", 415],
+  ["gRPC-Web", "POST", CONNECT, grpcWeb, EMPTY, 200],
+  ["a route of the application", "GET", "/own", {}, undefined, 200],
+  ["an unknown path", "GET", "/nope", {}, undefined, 404],
+] as const;
+
+const apps: ReturnType<typeof fastify>[] = [];
+
+afterEach(async () => {
+  for (const app of apps.splice(0)) await app.close();
+});
+
+/** An application that is not ours, with the gateway among its plugins. */
+function application() {
+  const app = fastify();
+  apps.push(app);
+  app.get("/own", () => ({ own: true }));
+  return app;
+}
+
+async function listen(app: ReturnType<typeof fastify>): Promise<number> {
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  return (app.server.address() as AddressInfo).port;
+}
+
+test("a foreign hook sees every kind of request, and its headers are on every reply", async () => {
+  const app = application();
+  const seen: string[] = [];
+  const ended: string[] = [];
+  app.addHook("onRequest", (request, reply, done) => {
+    seen.push(`${request.method} ${request.url}`);
+    reply.header("x-hook", "seen");
+    done();
+  });
+  app.addHook("onResponse", (request, _reply, done) => {
+    ended.push(`${request.method} ${request.url}`);
+    done();
+  });
+  await app.register(restGateway, { methods });
+  const port = await listen(app);
+  for (const [name, method, path, headers, body, status] of KINDS) {
+    const reply = await send(port, path, { method, headers, body });
+    expect([name, reply.status, reply.headers["x-hook"]]).toEqual([name, status, "seen"]);
+  }
+  const all = KINDS.map(([, method, path]) => `${method} ${path}`);
+  expect(seen).toEqual(all);
+  expect(ended).toEqual(all);
+});
+
+test("a foreign hook can refuse any request before it reaches an rpc", async () => {
+  const app = application();
+  app.addHook("onRequest", (_request, reply, done) => {
+    reply.code(418).send({ refused: true });
+    done();
+  });
+  await app.register(restGateway, { methods });
+  const port = await listen(app);
+  for (const [name, method, path, headers, body] of KINDS) {
+    const reply = await send(port, path, { method, headers, body });
+    expect([name, reply.status, reply.json]).toEqual([name, 418, { refused: true }]);
+  }
+});
+
+test("a foreign plugin, a rate limit, holds on every kind of request", async () => {
+  const app = application();
+  await app.register(rateLimit, { global: true, max: 1, timeWindow: 60_000 });
+  app.get("/limited", () => ({}));
+  app.setNotFoundHandler({ preHandler: app.rateLimit() }, (_request, reply) =>
+    reply.code(404).send({ message: "nothing here" }),
+  );
+  await app.register(restGateway, { methods });
+  const port = await listen(app);
+  for (const [name, method, path, headers, body] of KINDS) {
+    if (path === "/own") continue;
+    // Each kind counts for itself, or together with those before it: the second is always too many.
+    await send(port, path, { method, headers, body });
+    const reply = await send(port, path, { method, headers, body });
+    expect([name, reply.status]).toEqual([name, 429]);
+  }
+});
+
+test("takes no more of the application than its own routes", async () => {
+  const app = application();
+  app.post("/own", (request) => ({ body: request.body }));
+  app.get("/fails", () => {
+    throw new Error("of the application");
+  });
+  await app.register(restGateway, { methods });
+  const port = await listen(app);
+  const own = await send(port, "/own", { method: "POST", headers: json, body: { a: 1 } });
+  expect(own.json).toEqual({ body: { a: 1 } });
+  expect((await send(port, "/fails")).json).toMatchObject({ message: "of the application" });
+  expect((await send(port, "/nope")).json).toMatchObject({ error: "Not Found" });
+  expect(echoed(await send(port, "/get?text=a"))).toEqual({ text: "a" });
+});
+
+test("can be registered under a prefix and twice", async () => {
+  const app = application();
+  await app.register(restGateway, { methods, prefix: "/a" });
+  await app.register(restGateway, { methods, prefix: "/b" });
+  const port = await listen(app);
+  expect(echoed(await send(port, "/a/get?text=a"))).toEqual({ text: "a" });
+  expect(echoed(await send(port, "/b/get?text=b"))).toEqual({ text: "b" });
+  expect((await send(port, "/a/bare/x")).json).toMatchObject({ word: '{"text":"x"}' });
+  expect((await send(port, "/get")).status).toBe(404);
+});
+
+test("answers without an envelope with google.rpc.Status", async () => {
+  const app = application();
+  await app.register(restGateway, { methods });
+  const port = await listen(app);
+  const reply = await send(port, "/bare/x", { method: "POST" });
+  expect(reply.status).toBe(405);
+  const wrong = await send(port, "/bare/x?small=none");
+  expect(wrong.status).toBe(400);
+  expect(wrong.json).toEqual({ code: 3, message: expect.stringContaining("small") });
+});

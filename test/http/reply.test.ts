@@ -1,0 +1,292 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { ENVELOPE_CODE } from "../../src/http/failure.ts";
+import type { Call } from "../../src/rpc/call.ts";
+import { defineRpcs, type Rpc } from "./contract.ts";
+import { bodiesOf, type Door, type Fields, openDoor, unary } from "./door.ts";
+
+const envelope = { reply: "REPLY_ENVELOPE" };
+
+const RPCS: Rpc[] = [
+  { name: "All", http: { get: "/all" }, rest: envelope },
+  { name: "Names", http: { get: "/names", responseBody: "names" }, rest: envelope },
+  { name: "Labels", http: { get: "/labels", responseBody: "labels" }, rest: envelope },
+  { name: "Word", http: { get: "/word", responseBody: "word" }, rest: envelope },
+  { name: "Thing", http: { get: "/thing", responseBody: "thing" }, rest: envelope },
+  { name: "Null", http: { post: "/null" }, rest: { reply: "REPLY_ENVELOPE_NULL" } },
+  { name: "Text", http: { get: "/text", responseBody: "word" }, rest: { reply: "REPLY_TEXT" } },
+  { name: "Bare", http: { get: "/bare" } },
+  { name: "BareNames", http: { get: "/bare/names", responseBody: "names" } },
+];
+
+let door: Door;
+let real: Door;
+let answer: (call: Call) => Fields | Promise<Fields>;
+const reported: unknown[] = [];
+
+beforeAll(async () => {
+  const methods = defineRpcs(RPCS).map((desc) => unary(desc, (_, call) => answer(call)));
+  const report = (error: unknown): void => void reported.push(error);
+  door = await openDoor({ methods, report });
+  real = await openDoor({ methods, report, httpStatus: "code" });
+});
+
+beforeEach(() => {
+  reported.length = 0;
+});
+
+afterAll(() => Promise.all([door.close(), real.close()]));
+
+const success = (data: string): string => `{"code":200,"message":"success","data":${data}}`;
+
+test.each<[string, Fields, string]>([
+  ["/names", { names: ["a", "b"] }, success('["a","b"]')],
+  ["/names", {}, success("[]")],
+  ["/labels", { labels: { b: "1", a: "2" } }, success('{"b":"1","a":"2"}')],
+  ["/labels", {}, success("{}")],
+  ["/word", { word: "a" }, success('"a"')],
+  ["/word", {}, success('""')],
+  ["/word", { word: "你😀" }, success('"你😀"')],
+  ["/thing", {}, success("null")],
+  ["/null", { word: "a" }, success("null")],
+  ["/bare", {}, '{"names":[],"labels":{},"word":"","revision":"0","version":"","yes":false}'],
+  ["/bare/names", { names: ["a"] }, '["a"]'],
+  [
+    "/word",
+    { word: "</script>&\u2028\u2029" },
+    success('"\\u003c/script\\u003e\\u0026\\u2028\\u2029"'),
+  ],
+])("%s sends %o as %s", async (path, fields, text) => {
+  answer = () => fields;
+  const reply = await door.send(path, { method: path === "/null" ? "POST" : "GET" });
+  expect(reply.text).toBe(text);
+  expect(reply.status).toBe(200);
+  expect(reply.headers["content-type"]).toBe("application/json; charset=utf-8");
+  expect(reply.headers["content-length"]).toBe(String(reply.raw.length));
+});
+
+test("writes members by their proto names, empty ones as well", async () => {
+  answer = () => ({ thing: { partName: "a" } });
+  const { data } = (await door.send("/thing")).json as { data: Record<string, unknown> };
+  expect(data).toMatchObject({ part_name: "a", small: 0, numbers: [], labels: {} });
+});
+
+test("sends REPLY_TEXT as plain text", async () => {
+  answer = () => ({ word: "pöng" });
+  const reply = await door.send("/text");
+  expect(reply.text).toBe("pöng");
+  expect(reply.headers["content-type"]).toBe("text/plain; charset=utf-8");
+});
+
+test.each([1_000, 4_000, 4_096, 5_000, 100_000])(
+  "sends %i characters beyond ASCII whole",
+  async (size) => {
+    const word = "é你".repeat(size);
+    answer = () => ({ word });
+    const reply = await door.send("/word");
+    expect(reply.json).toEqual({ code: 200, message: "success", data: word });
+    expect(reply.headers["content-length"]).toBe(String(reply.raw.length));
+  },
+);
+
+test.each([100, 101, 1_000, 1_001])("sends lists and maps of %i elements whole", async (count) => {
+  const names = Array.from({ length: count }, (_, index) => `<${index}>`);
+  const labels = Object.fromEntries(names.map((name) => [name, `é ${name}`]));
+  answer = () => ({ names, labels });
+  const list = await door.send("/names");
+  expect(list.json).toEqual({ code: 200, message: "success", data: names });
+  expect(list.text).not.toContain("<");
+  const map = await door.send("/labels");
+  expect(map.json).toEqual({ code: 200, message: "success", data: labels });
+  expect((await door.send("/bare/names")).json).toEqual(names);
+});
+
+test("masks a long list that can't be encoded", async () => {
+  answer = () => ({ names: Array.from({ length: 1_000 }, (_, index) => index) });
+  expect((await door.send("/names")).json).toMatchObject({ code: 500, message: "internal error" });
+  expect(reported).toHaveLength(1);
+});
+
+test("sends the request id with every reply", async () => {
+  answer = () => ({});
+  expect((await door.send("/word")).headers["x-request-id"]).toMatch(/^id-\d+$/);
+  expect((await door.send("/nope")).headers["x-request-id"]).toMatch(/^id-\d+$/);
+  expect((await door.send("/word", { method: "PUT" })).headers["x-request-id"]).toMatch(/^id-/);
+  answer = (call) => ({ word: call.requestId });
+  const reply = await door.send("/word");
+  expect(reply.json).toMatchObject({ data: reply.headers["x-request-id"] });
+});
+
+test("tells the rpc its door, headers and peer", async () => {
+  answer = (call) => ({ word: [call.door, call.header("authorization"), call.peer].join() });
+  const reply = await door.send("/word", { headers: { Authorization: "abc" } });
+  expect(reply.json).toMatchObject({ data: "rest,abc,127.0.0.1" });
+});
+
+const MASKED = [Code.Canceled, Code.Unknown, Code.Internal, Code.DataLoss];
+
+test.each(Object.entries(ENVELOPE_CODE))(
+  "answers the canonical code %s with %i",
+  async (code, want) => {
+    const masked = MASKED.includes(Number(code));
+    answer = () => {
+      throw new ConnectError("what went wrong", Number(code));
+    };
+    const body = { code: want, message: masked ? "internal error" : "what went wrong", data: null };
+    for (const [one, status] of [
+      [door, 200],
+      [real, want],
+    ] as const) {
+      const reply = await one.send("/word");
+      expect(reply.json).toEqual(body);
+      expect(reply.text.startsWith('{"code":')).toBe(true);
+      expect(reply.status).toBe(status);
+      expect(reply.headers["cache-control"]).toBe("no-store");
+      expect(reply.headers["content-type"]).toBe("application/json; charset=utf-8");
+    }
+    expect(reported).toEqual([]);
+  },
+);
+
+test.each([
+  ["/text", { code: 404, message: "no such thing", data: null }],
+  ["/bare", { code: 5, message: "no such thing" }],
+  ["/bare/names", { code: 5, message: "no such thing" }],
+])(
+  "gives errors of %s their real status, without an envelope as google.rpc.Status",
+  async (path, body) => {
+    answer = () => {
+      throw new ConnectError("no such thing", Code.NotFound);
+    };
+    const reply = await door.send(path);
+    expect(reply.status).toBe(404);
+    expect(reply.json).toEqual(body);
+  },
+);
+
+test.each<[string, unknown]>([
+  ["an Error", new TypeError("secret at /home/x.ts")],
+  ["a text", "secret"],
+  ["nothing", undefined],
+  ["an object", { code: 5, message: "secret" }],
+])("masks %s and reports it once", async (_, thrown) => {
+  answer = () => Promise.reject(thrown);
+  const reply = await door.send("/word");
+  expect(reply.text).toBe('{"code":500,"message":"internal error","data":null}');
+  const error = thrown instanceof Error ? thrown : new Error("not an error", { cause: thrown });
+  expect(reported).toEqual([error]);
+});
+
+test("masks a reply that can't be encoded", async () => {
+  answer = () => ({ thing: { at: { seconds: 10n ** 15n } } });
+  expect((await door.send("/thing")).json).toMatchObject({ code: 500, message: "internal error" });
+  expect(reported).toHaveLength(1);
+});
+
+test("lists field violations in data", async () => {
+  const fieldViolations = [
+    { field: "settings[0].value", description: "must be a number" },
+    { field: "settings[1].key", description: "is <empty>" },
+  ];
+  answer = () => {
+    const details = [{ desc: BadRequestSchema, value: { fieldViolations } }];
+    throw new ConnectError("2 values are wrong", Code.InvalidArgument, undefined, details);
+  };
+  const reply = await door.send("/word");
+  expect(reply.json).toEqual({
+    code: 400,
+    message: "2 values are wrong",
+    data: { violations: fieldViolations },
+  });
+  expect(reply.text).toContain("\\u003cempty\\u003e");
+});
+
+test("reads violations that came over a wire", async () => {
+  answer = () => {
+    const fieldViolations = [{ field: "a", description: "b" }];
+    const error = new ConnectError("x", Code.InvalidArgument);
+    error.details = [
+      { desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) },
+    ];
+    throw error;
+  };
+  expect((await door.send("/word")).json).toMatchObject({
+    data: { violations: [{ field: "a", description: "b" }] },
+  });
+});
+
+test("passes on Retry-After and nothing else of an error's metadata", async () => {
+  answer = () => {
+    throw new ConnectError("slow down", Code.ResourceExhausted, { "retry-after": "7", "x-a": "b" });
+  };
+  const reply = await door.send("/word");
+  expect(reply.headers["retry-after"]).toBe("7");
+  expect(reply.headers["x-a"]).toBeUndefined();
+});
+
+test("names the scheme with a 401", async () => {
+  answer = () => {
+    throw new ConnectError("send the token", Code.Unauthenticated);
+  };
+  const reply = await real.send("/word");
+  expect(reply.status).toBe(401);
+  expect(reply.headers["www-authenticate"]).toBe("Bearer");
+});
+
+test("aborts the call's signal when the client goes away", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  answer = async (call) => {
+    call.signal.addEventListener("abort", () => resolve());
+    abandon.abort();
+    await promise;
+    throw new ConnectError("gone", Code.Canceled);
+  };
+  const abandon = new AbortController();
+  const fetched = fetch(`http://127.0.0.1:${door.port}/word`, { signal: abandon.signal });
+  await expect(fetched).rejects.toThrow("abort");
+  await promise;
+});
+
+test("leaves the signal alone when the reply was sent", async () => {
+  const signals: AbortSignal[] = [];
+  answer = (call) => {
+    signals.push(call.signal);
+    return {};
+  };
+  await door.send("/word");
+  await door.send("/word");
+  expect(signals.map((signal) => signal.aborted)).toEqual([false, false]);
+});
+
+test("answers what admit throws before any refusal of its own", async () => {
+  const rpcs: Rpc[] = [
+    { name: "Save", http: { post: "/save", body: "*" }, rest: envelope },
+    { name: "Get", http: { get: "/get" }, rest: { ...envelope, requireQuery: ["text"] } },
+  ];
+  const one = await openDoor({
+    methods: defineRpcs(rpcs).map((desc) => unary(desc, () => ({}))),
+    bounds: bodiesOf(10),
+    admit: (call) => {
+      if (call.header("authorization") === "right") return;
+      throw new ConnectError(`${call.method.name}: send a token`, Code.Unauthenticated);
+    },
+  });
+  const refused = [
+    await one.send("/save", { method: "POST", body: "{" }),
+    await one.send("/save", { method: "POST", body: "{}", headers: { "content-type": "x" } }),
+    await one.send("/save", { method: "POST", body: "{          }" }),
+    await one.send("/get"),
+  ];
+  expect(refused.map((reply) => reply.json)).toEqual([
+    { code: 401, message: "Save: send a token", data: null },
+    { code: 401, message: "Save: send a token", data: null },
+    { code: 401, message: "Save: send a token", data: null },
+    { code: 401, message: "Get: send a token", data: null },
+  ]);
+  const headers = { authorization: "right" };
+  const reply = await one.send("/save", { method: "POST", body: "{", headers });
+  expect(reply.json).toMatchObject({ code: 400 });
+  await one.close();
+});

@@ -1,0 +1,188 @@
+import { expect, test } from "vitest";
+import { listRoutes } from "../../src/http/rest/rest.ts";
+import { defineRpcs, type Rpc } from "./contract.ts";
+import { createHttp, echo, streaming } from "./door.ts";
+
+async function start(...rpcs: Rpc[]): Promise<void> {
+  const methods = defineRpcs(rpcs).map((desc) =>
+    desc.methodKind === "server_streaming" ? streaming(desc, neverCalled) : echo(desc),
+  );
+  await createHttp({ methods });
+}
+
+function neverCalled(): never {
+  throw new Error("not to be called");
+}
+
+const ENVELOPE = { reply: "REPLY_ENVELOPE" };
+
+test.each<[string, Omit<Rpc, "name">, string]>([
+  ["no slash first", { http: { get: "v1/x" } }, "must begin with a slash"],
+  ["an empty segment", { http: { get: "/v1//x" } }, "expected a path segment at character 5"],
+  ["a trailing slash", { http: { get: "/v1/" } }, "expected a path segment at character 5"],
+  ["an open brace", { http: { get: "/v1/{text" } }, "a variable must end with }"],
+  ["a nested variable", { http: { get: "/v1/{text={small}}" } }, "a variable inside a variable"],
+  ["** in the middle", { http: { get: "/v1/**/x" } }, "** must be the last segment"],
+  ["a broken escape", { http: { get: "/v1/%zz" } }, "expected a path segment"],
+  ["a query in the path", { http: { get: "/v1/x?y" } }, "unexpected character at character 6"],
+  ["no path", { http: { body: "*" } }, "without a path"],
+  ["a custom kind in small letters", { http: { custom: { kind: "list", path: "/x" } } }, "custom"],
+  ["an unknown path variable", { http: { get: "/v1/{nope}" } }, "path variable {nope}"],
+  ["a repeated path variable", { http: { get: "/v1/{words}" } }, "path variable {words}"],
+  ["a message as path variable", { http: { get: "/v1/{part}" } }, "path variable {part}"],
+  ["an unknown nested variable", { http: { get: "/v1/{part.x}" } }, "path variable {part.x}"],
+  ["an unknown body", { http: { post: "/x", body: "nope" } }, 'body "nope" is no field'],
+  ["a GET with a body", { http: { get: "/x", body: "*" } }, "GET binding can't have a body"],
+  ["an unknown response_body", { http: { get: "/x", responseBody: "nope" } }, "response_body"],
+  [
+    "additional bindings inside additional bindings",
+    { http: { get: "/x", additionalBindings: [{ get: "/y", additionalBindings: [{}] }] } },
+    "can't have additional bindings",
+  ],
+  ["a rest option alone", { rest: ENVELOPE }, "no google.api.http option"],
+  ["an unknown reply", { http: { get: "/x" }, rest: { reply: 77 } }, "reply 77"],
+  ["text without a string", { http: { get: "/x" }, rest: { reply: "REPLY_TEXT" } }, "REPLY_TEXT"],
+  [
+    "text of a number",
+    { http: { get: "/x", responseBody: "revision" }, rest: { reply: "REPLY_TEXT" } },
+    "REPLY_TEXT needs a string",
+  ],
+  [
+    "null data and a response_body",
+    { http: { get: "/x", responseBody: "word" }, rest: { reply: "REPLY_ENVELOPE_NULL" } },
+    "exclude each other",
+  ],
+  ["events of a unary rpc", { http: { get: "/x" }, rest: { reply: "REPLY_EVENTS" } }, "stream"],
+  ["a stream without events", { http: { get: "/x" }, streams: "reply" }, "needs REPLY_EVENTS"],
+  ["a streamed request", { http: { get: "/x" }, streams: "request" }, "streams its request"],
+  ["an unknown etag", { http: { get: "/x" }, rest: { etag: "nope" } }, 'etag "nope"'],
+  ["a bool as etag", { http: { get: "/x" }, rest: { etag: "yes" } }, "integer or string"],
+  ["a list as etag", { http: { get: "/x" }, rest: { etag: "names" } }, "integer or string"],
+  ["an unknown if_match", { http: { put: "/x" }, rest: { ifMatch: "nope" } }, 'if_match "nope"'],
+  ["a 32-bit if_match", { http: { put: "/x" }, rest: { ifMatch: "small" } }, "64-bit integer"],
+  [
+    "an if_match that is not optional",
+    { http: { put: "/x" }, rest: { ifMatch: "big" } },
+    "optional",
+  ],
+  [
+    "a last_event_id without events",
+    { http: { get: "/x" }, rest: { lastEventId: "expected" } },
+    "last_event_id needs REPLY_EVENTS",
+  ],
+  [
+    "an unknown last_event_id",
+    { http: { get: "/x" }, rest: { reply: "REPLY_EVENTS", lastEventId: "nope" }, streams: "reply" },
+    'last_event_id "nope"',
+  ],
+  [
+    "an unknown required parameter",
+    { http: { get: "/x" }, rest: { requireQuery: ["txet"] } },
+    'require_query "txet"',
+  ],
+  [
+    "a query field that is unknown",
+    { http: { get: "/x" }, rest: { query: [{ name: "a", field: "nope" }] } },
+    'query field "nope"',
+  ],
+  [
+    "a query field that no text fills",
+    { http: { get: "/x" }, rest: { query: [{ name: "a", field: "labels" }] } },
+    'query field "labels"',
+  ],
+  [
+    "a query parameter without a name",
+    { http: { get: "/x" }, rest: { query: [{ field: "text" }] } },
+    "without a name",
+  ],
+  [
+    "a query parameter twice",
+    {
+      http: { get: "/x" },
+      rest: {
+        query: [
+          { name: "a", field: "text" },
+          { name: "a", field: "small" },
+        ],
+      },
+    },
+    '"a" is listed twice',
+  ],
+  [
+    "commas in a singular field",
+    { http: { get: "/x" }, rest: { query: [{ name: "a", field: "text", commaSeparated: true }] } },
+    "not repeated",
+  ],
+  [
+    "a query field that the path fills",
+    { http: { get: "/x/{text}" }, rest: { query: [{ name: "a", field: "text" }] } },
+    "filled by path or body",
+  ],
+  [
+    "query parameters beside a whole body",
+    { http: { post: "/x", body: "*" }, rest: { query: [{ name: "a", field: "text" }] } },
+    'the body is "*"',
+  ],
+])("refuses to start with %s, naming the rpc", async (_, rpc, reason) => {
+  const starting = start({ name: "BadRule", ...rpc });
+  await expect(starting).rejects.toThrow("test.v1.ThingService.BadRule: ");
+  await expect(starting).rejects.toThrow(reason);
+});
+
+test.each<[string, Rpc[]]>([
+  [
+    "the same method and path",
+    [
+      { name: "One", http: { get: "/x/{text}" } },
+      { name: "Two", http: { get: "/x/{part_name}" } },
+    ],
+  ],
+  [
+    "a general one before one that requires a parameter",
+    [
+      { name: "One", http: { get: "/x" } },
+      { name: "Two", http: { get: "/x" }, rest: { requireQuery: ["text"] } },
+    ],
+  ],
+  [
+    "required parameters that an earlier one has as well",
+    [
+      { name: "One", http: { get: "/x" }, rest: { requireQuery: ["text", "small"] } },
+      { name: "Two", http: { get: "/x" }, rest: { requireQuery: ["small"] } },
+    ],
+  ],
+  [
+    "its own additional binding",
+    [{ name: "Two", http: { get: "/x", additionalBindings: [{ get: "/x" }] } }],
+  ],
+])("refuses a binding that is never reached: %s", async (_, rpcs) => {
+  const starting = start(...rpcs);
+  await expect(starting).rejects.toThrow("ThingService.Two: GET /x");
+  await expect(starting).rejects.toThrow("is never reached");
+});
+
+test("takes a general binding after those that require a parameter", async () => {
+  const rest = { requireQuery: ["text"] };
+  const rpcs = [
+    { name: "One", http: { get: "/x" }, rest },
+    { name: "Two", http: { get: "/x" } },
+    { name: "Three", http: { post: "/x" } },
+  ];
+  await expect(start(...rpcs)).resolves.toBeUndefined();
+});
+
+test("passes over an rpc without REST options", async () => {
+  await expect(start({ name: "Internal", streams: "request" })).resolves.toBeUndefined();
+});
+
+test("lists its routes in the order of the rules", () => {
+  const http = {
+    get: "/x/{text}",
+    additionalBindings: [{ custom: { kind: "REPORT", path: "/x" } }],
+  };
+  const methods = defineRpcs([{ name: "One", http }]).map(echo);
+  expect(listRoutes({ methods })).toEqual([
+    { httpMethod: "GET", path: "/x/{text}", rpc: "test.v1.ThingService.One" },
+    { httpMethod: "REPORT", path: "/x", rpc: "test.v1.ThingService.One" },
+  ]);
+});

@@ -1,0 +1,124 @@
+import { createServer as createBehind, type IncomingMessage, type Server } from "node:http";
+import { createServer as createHttp2 } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createPipe } from "../../src/http/upstream/pipe.ts";
+import { RawHttp2 } from "../wire/raw/http2.ts";
+import { dial } from "../wire/raw/line.ts";
+
+/** Paths and halves that the server behind has got, what it took for whole, and what was cut there. */
+const begun: string[] = [];
+/** Why the server behind could not be asked. */
+const failures: string[] = [];
+const whole: string[] = [];
+const cut: string[] = [];
+
+const behind = createBehind((request, response) => {
+  const { url = "" } = request;
+  let body = "";
+  request.on("data", (chunk) => {
+    body += String(chunk);
+    begun.push(`${url} ${body}`);
+  });
+  request.on("error", () => undefined);
+  request.on("close", () => {
+    if (!request.complete) cut.push(url);
+  });
+  request.on("end", () => {
+    whole.push(`${url} ${body}`);
+    response.end("done");
+  });
+});
+
+const listening = (server: Pick<Server, "listen" | "address">): Promise<number> =>
+  new Promise((resolve) => {
+    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+  });
+
+let port2 = 0;
+let port1 = 0;
+let close = (): void => undefined;
+
+beforeAll(async () => {
+  const pipe = createPipe({
+    url: new URL(`http://127.0.0.1:${await listening(behind)}`),
+    via: "test",
+    originOf: () => ({ peer: "127.0.0.1", scheme: "http" }),
+    isWithheld: () => false,
+    onFailure: (reason) => failures.push(reason),
+  });
+  const handler = (request: unknown, response: unknown): void =>
+    void pipe.pass(request as IncomingMessage, response as never);
+  const [http2, http1] = [createHttp2(handler), createBehind(handler)];
+  port2 = await listening(http2 as unknown as Server);
+  port1 = await listening(http1);
+  close = () => {
+    pipe.close();
+    http2.close();
+    http1.close();
+    behind.closeAllConnections();
+    behind.close();
+  };
+});
+
+afterAll(() => close());
+
+const soon = (check: () => void) => vi.waitFor(check, { timeout: 10_000, interval: 5 });
+
+const cuts: readonly (readonly [string, (client: RawHttp2) => void])[] = [
+  ["RST_STREAM 8", (client) => client.reset(1, 8)],
+  ["RST_STREAM 0", (client) => client.reset(1, 0)],
+  ["RST_STREAM 2", (client) => client.reset(1, 2)],
+  ["FIN", ({ line }) => void line.socket.end()],
+  ["a TCP reset", ({ line }) => void line.socket.resetAndDestroy()],
+];
+
+describe.each([
+  ["without its length", {}],
+  ["with its length", { "content-length": "8" }],
+])("a request to the server behind, %s,", (name, length) => {
+  const open = async (path: string): Promise<RawHttp2> => {
+    const client = await RawHttp2.open(port2);
+    client.headers(1, {
+      ":method": "PUT",
+      ":scheme": "http",
+      ":authority": "a",
+      ":path": path,
+      ...length,
+    });
+    client.data(1, Buffer.from("half"));
+    await soon(() => expect(begun).toContain(`${path} half`));
+    return client;
+  };
+
+  test.each(cuts)("is cut there as well when it is cut here by %s", async (how, breakOff) => {
+    const path = `/${encodeURIComponent(`${name} ${how}`)}`;
+    breakOff(await open(path));
+    await soon(() => expect([...cut, ...whole]).toContainEqual(expect.stringContaining(path)));
+    expect(whole.join()).not.toContain(path);
+    expect(cut).toContain(path);
+  });
+
+  test("passes whole", async () => {
+    const client = await open("/all");
+    client.data(1, Buffer.from("more"), true);
+    await client.until(({ stream, payload }) => stream === 1 && payload.includes("done"));
+    expect(whole).toContain("/all halfmore");
+  });
+});
+
+test("a request over HTTP/1.1 is cut there as well", async () => {
+  for (const framing of ["transfer-encoding: chunked", "content-length: 99"]) {
+    const path = `/${encodeURIComponent(framing)}`;
+    const line = await dial(port1);
+    line.socket.write(`PUT ${path} HTTP/1.1\r\nhost: a\r\n${framing}\r\n\r\n4\r\nhalf\r\n`);
+    await soon(() => expect(begun.join()).toContain(path));
+    line.socket.end();
+    await soon(() => expect([...cut, ...whole].join()).toContain(path));
+    expect(whole.join()).not.toContain(path);
+  }
+});
+
+test("nothing of this is a failure of the server behind", () => {
+  expect(failures).toEqual([]);
+});

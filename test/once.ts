@@ -1,0 +1,43 @@
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A folder of this run; it is removed at its end. */
+export const RUN_FOLDER = "MOORING_TEST_RUN_FOLDER";
+
+/**
+ * Makes something that takes long once in a run: the first who asks makes it, the others wait. It may
+ * be copied and used, but not changed.
+ *
+ * @param make makes a file or folder at the path that it is given.
+ * @returns its path.
+ */
+export async function oncePerRun(
+  name: string,
+  make: (path: string) => void | Promise<void>,
+): Promise<string> {
+  const folder = process.env[RUN_FOLDER];
+  if (folder === undefined) throw new Error(`${RUN_FOLDER} names no folder for "${name}"`);
+  const made = join(folder, name);
+  const lock = `${made}.lock`;
+  for (;;) {
+    if (existsSync(made)) return made;
+    try {
+      mkdirSync(lock);
+      break;
+    } catch {
+      // Somebody makes it. Where that fails, the lock goes, and it is the next one's turn.
+      await sleep(50);
+    }
+  }
+  try {
+    // Between the look and the lock somebody may have finished it.
+    if (existsSync(made)) return made;
+    await make(`${made}.new`);
+    await rename(`${made}.new`, made);
+    return made;
+  } finally {
+    rmSync(lock, { recursive: true });
+  }
+}

@@ -1,0 +1,98 @@
+import createFastify from "fastify";
+import { expect, test } from "vitest";
+import { healthPlugin } from "../../src/http/health.ts";
+import { createStatusService, type StatusDeps } from "../../src/service/status.ts";
+import { startedMooring, TOKEN, testFolder } from "./mooring.ts";
+
+async function textOf(url: string) {
+  const reply = await fetch(url);
+  return { status: reply.status, text: await reply.text() };
+}
+
+test("a service that serves is alive and ready, and says why", async () => {
+  const mooring = await startedMooring({
+    folder: await testFolder(),
+    env: { MOORING_ADMIN_TOKEN: TOKEN },
+  });
+  const at = `http://127.0.0.1:${mooring.port()}`;
+  expect(await textOf(`${at}/livez`)).toEqual({ status: 200, text: "ok\n" });
+  expect(await textOf(`${at}/readyz`)).toEqual({ status: 200, text: "ok\n" });
+  expect(await textOf(`${at}/readyz?verbose`)).toEqual({
+    status: 200,
+    text: "[+] store: ok\n[+] catalogue: ok\n[+] draining: ok\nok\n",
+  });
+});
+
+test("a service that drains is alive and not ready", async () => {
+  const mooring = await startedMooring({
+    folder: await testFolder(),
+    env: { MOORING_ADMIN_TOKEN: TOKEN },
+  });
+  const at = `http://127.0.0.1:${mooring.port()}`;
+  // A connection that is open already: nothing new is accepted while it drains.
+  const watch = await fetch(`${at}/api/public/settings/watch`);
+  await watch.body?.getReader().read();
+  const asked = Array.from({ length: 2 }, () => fetch(`${at}/livez`));
+  await Promise.all((await Promise.all(asked)).map((reply) => reply.text()));
+  mooring.kill("SIGTERM");
+  await mooring.logged(({ msg }) => msg === "stopping");
+  expect(await textOf(`${at}/readyz`)).toEqual({
+    status: 503,
+    text: "[+] store: ok\n[+] catalogue: ok\n[-] draining: the service is told to stop\nnot ready\n",
+  });
+});
+
+const deps: StatusDeps = {
+  store: { databaseId: "abc", note: () => undefined, oldestRevision: async () => 1 },
+  engine: { snapshot: () => ({}) as never },
+  sites: () => undefined,
+  drivers: () => 1,
+  watchers: () => 0,
+  draining: () => false,
+  version: "v1.0.0",
+  database: "sqlite:/x",
+  now: () => 0,
+};
+
+test("a database that cannot be read, and a catalogue without drivers, are named", async () => {
+  const store = {
+    databaseId: "abc",
+    note: () => undefined,
+    oldestRevision: () => Promise.reject(new Error("/secret/path is broken")),
+  };
+  const checks = await createStatusService({ ...deps, store, drivers: () => 0 }).checks();
+  expect(checks).toEqual([
+    { name: "store", problem: "the database cannot be read" },
+    { name: "catalogue", problem: "no driver is offered" },
+    { name: "draining" },
+  ]);
+});
+
+test("what should be known of a database that is in order is shown with it", async () => {
+  const fastify = createFastify();
+  await fastify.register(healthPlugin, {
+    checks: async () => [{ name: "store", note: "no notifications come" }, { name: "catalogue" }],
+  });
+  const { statusCode, body } = await fastify.inject("/readyz?verbose");
+  expect(statusCode).toBe(200);
+  expect(body).toBe("[+] store: ok (no notifications come)\n[+] catalogue: ok\nok\n");
+});
+
+test("the database is asked once a second at most", async () => {
+  let asked = 0;
+  let now = 0;
+  const store = {
+    databaseId: "abc",
+    note: () => undefined,
+    oldestRevision: async () => {
+      asked += 1;
+      return 1;
+    },
+  };
+  const service = createStatusService({ ...deps, store, now: () => now });
+  for (let count = 0; count < 5; count += 1) await service.checks();
+  expect(asked).toBe(1);
+  now = 1_000;
+  await service.checks();
+  expect(asked).toBe(2);
+});

@@ -1,0 +1,158 @@
+import { Agent, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** An instance of the service, as its clients reach it. */
+export interface Reachable {
+  port(): number;
+}
+
+/** Clients that save, and what was acknowledged to each. */
+export interface Savers {
+  /** By key, the last value that was acknowledged; each client counts up from 1. */
+  readonly acknowledged: ReadonlyMap<string, number>;
+  /** Resolves when so many saves have been acknowledged since now. */
+  more(count: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface SaversOptions {
+  readonly count: number;
+  readonly token: string;
+  /** How long each waits after a save, in milliseconds. Default: not at all. */
+  readonly pause?: number;
+}
+
+/** Starts clients that save one value after the other, each at an instance of its own in turn. */
+export function startSavers(
+  instances: readonly Reachable[],
+  { count, token, pause = 0 }: SaversOptions,
+): Savers {
+  const acknowledged = new Map<string, number>();
+  const stopping = new AbortController();
+  let saves = 0;
+  const agent = new Agent({ keepAlive: true, maxSockets: count });
+  const run = async (client: number): Promise<void> => {
+    const key = `client-${client}`;
+    // A value that may or may not have been saved is not sent again.
+    for (let value = 1, at = client; !stopping.signal.aborted; value += 1) {
+      const port = instances[at % instances.length]?.port() ?? 0;
+      const saved = await post(agent, { port, token, body: [{ key, value: String(value) }] });
+      if (saved) {
+        acknowledged.set(key, value);
+        saves += 1;
+        if (pause > 0) await sleep(pause);
+        continue;
+      }
+      // This one is away: to the next.
+      at += 1;
+      await sleep(20);
+    }
+  };
+  const running = Array.from({ length: count }, (_, client) => run(client));
+  return {
+    acknowledged,
+    more: async (wanted) => {
+      const from = saves;
+      while (saves < from + wanted) await sleep(10);
+    },
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(running);
+      agent.destroy();
+    },
+  };
+}
+
+/** Saves. @returns whether it was acknowledged. */
+export function post(
+  agent: Agent,
+  { port, token, body }: { readonly port: number; readonly token: string; readonly body: unknown },
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const sent = request({
+      host: "127.0.0.1",
+      port,
+      agent,
+      method: "POST",
+      path: "/api/admin/setting/save",
+      headers: { authorization: token, "content-type": "application/json" },
+      timeout: 10_000,
+    });
+    sent.on("timeout", () => sent.destroy());
+    sent.on("error", () => resolve(false));
+    sent.on("response", (reply) => {
+      let text = "";
+      reply.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      reply.on("error", () => resolve(false));
+      reply.on("end", () => resolve(text.includes('"code":200')));
+    });
+    sent.end(JSON.stringify(body));
+  });
+}
+
+/** One who watches an instance, and resumes at another when it is gone. */
+export interface Watcher {
+  /** The revisions it was told of, in the order in which it was. */
+  readonly revisions: readonly number[];
+  /** When it was told of each, of `performance.now()`. */
+  readonly times: readonly number[];
+  /** Resolves when it was told of a revision. */
+  reaches(revision: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts to watch after a revision. */
+export function startWatcher(
+  instances: readonly Reachable[],
+  {
+    first,
+    after,
+    token,
+  }: { readonly first: number; readonly after: number; readonly token: string },
+): Watcher {
+  const revisions: number[] = [];
+  const times: number[] = [];
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const watchOnce = async (port: number): Promise<void> => {
+    const from = revisions.at(-1) ?? after;
+    const reply = await fetch(
+      `http://127.0.0.1:${port}/api/admin/setting/watch?after_revision=${from}`,
+      { headers: { authorization: token }, signal },
+    );
+    let text = "";
+    for await (const chunk of reply.body ?? []) {
+      text += Buffer.from(chunk).toString();
+      const events = text.split("\n\n");
+      text = events.pop() ?? "";
+      for (const event of events) {
+        // What only says that nothing has happened has no changes.
+        const [, revision] = /^id: .*?(\d+)$/m.exec(event) ?? [];
+        if (revision === undefined || !event.includes('"changes"')) continue;
+        revisions.push(Number(revision));
+        times.push(performance.now());
+      }
+    }
+  };
+  const run = async (): Promise<void> => {
+    for (let at = first; !signal.aborted; at += 1) {
+      const port = instances[at % instances.length]?.port() ?? 0;
+      await watchOnce(port).catch(() => undefined);
+      await sleep(20);
+    }
+  };
+  const running = run();
+  return {
+    revisions,
+    times,
+    reaches: async (revision) => {
+      while ((revisions.at(-1) ?? 0) < revision) await sleep(10);
+    },
+    stop: () => {
+      stopping.abort();
+      return running;
+    },
+  };
+}

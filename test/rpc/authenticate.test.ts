@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, test, vi } from "vitest";
+import { authenticateBy } from "../../src/rpc/authenticate.ts";
+import { makeToken } from "../../src/service/access/token-text.ts";
+import type { Engine } from "../../src/service/setting/engine.ts";
+
+const engineOf = (token: string): Pick<Engine, "fresh"> =>
+  ({ fresh: () => new Map([["token", { value: token }]]) }) as never;
+
+function asked(sent: string, permanent = "the permanent token") {
+  const book = { fresh: vi.fn(), find: vi.fn() };
+  const upstream = { who: vi.fn() };
+  const caller = authenticateBy(engineOf(permanent), book, upstream)(sent);
+  return { book, upstream, caller };
+}
+
+describe("a token that was mistyped", () => {
+  const { text } = makeToken(randomBytes);
+  const mistyped = [
+    text.slice(0, -1) + (text.endsWith("a") ? "b" : "a"),
+    text.slice(0, 30),
+    `${text}x`,
+    "mrg_",
+  ];
+
+  test.each(mistyped)("is looked for nowhere, and is nobody's: %#", (sent) => {
+    const { book, upstream, caller } = asked(sent);
+    expect(caller).toBe(undefined);
+    for (const look of [book.fresh, book.find, upstream.who]) expect(look).not.toHaveBeenCalled();
+  });
+
+  test("but the permanent token may look like one", () => {
+    expect(asked("mrg_short", "mrg_short").caller).toMatchObject({ name: "admin" });
+    expect(asked(text, text).caller).toMatchObject({ name: "admin" });
+  });
+});
+
+test("a token of the right form is looked for here and never at the server behind", () => {
+  const { text } = makeToken(randomBytes);
+  const { book, upstream, caller } = asked(text);
+  expect(caller).toBe(undefined);
+  expect(book.find).toHaveBeenCalledOnce();
+  expect(upstream.who).not.toHaveBeenCalled();
+});

@@ -1,0 +1,96 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { expect, test } from "vitest";
+import {
+  DriverService,
+  GetDriverRequestSchema,
+  GetDriverResponseSchema,
+} from "../../gen/mooring/v1/driver_service_pb.js";
+import { Call } from "../../src/rpc/call.ts";
+import { createMethods } from "../../src/rpc/method.ts";
+
+/** A call of a door that the test makes up. */
+class TestCall extends Call {
+  readonly door = "grpc";
+  readonly requestMethod = "POST";
+  readonly url = "http://localhost/";
+  protected address(): string {
+    return "192.0.2.1";
+  }
+  header(name: string): string | undefined {
+    return name === "x-tone" ? "plain" : undefined;
+  }
+  protected headers(): Headers {
+    return new Headers({ "x-tone": "plain" });
+  }
+  protected onGone(): void {}
+}
+
+/** What the handler was asked, in words. */
+async function ask(...interceptors: Interceptor[]): Promise<string> {
+  const routes = (router: ConnectRouter): ConnectRouter =>
+    router.service(DriverService, {
+      getDriver: ({ driver }, { requestHeader, signal }) =>
+        create(GetDriverResponseSchema, {
+          revision: `${driver} ${requestHeader.get("x-tone")} ${signal.aborted}`,
+        }),
+    });
+  const method = createMethods(routes, interceptors).find(({ desc }) => desc.name === "GetDriver");
+  if (method?.kind !== "unary") throw new Error("the method is missing");
+  const call = new TestCall(method.desc, "id-1");
+  const reply = await method.invoke(create(GetDriverRequestSchema, { driver: "S3" }), call);
+  return (reply as { revision?: string }).revision ?? "";
+}
+
+test("a handler sees the call", async () => {
+  expect(await ask()).toBe("S3 plain false");
+});
+
+test("an interceptor may change headers in place", async () => {
+  const louder: Interceptor = (next) => (request) => {
+    request.header.set("x-tone", "loud");
+    return next(request);
+  };
+  expect(await ask(louder)).toBe("S3 loud false");
+});
+
+test("an interceptor may hand on a copy, and those behind it see all of it", async () => {
+  const seen: unknown[] = [];
+  const other: Interceptor = (next) => (request) =>
+    request.stream
+      ? next(request)
+      : next({ ...request, message: create(GetDriverRequestSchema, { driver: "SFTP" }) });
+  const looks: Interceptor = (next) => (request) => {
+    seen.push(
+      request.header.get("x-tone"),
+      request.signal.aborted,
+      request.url,
+      request.method.name,
+    );
+    return next(request);
+  };
+  expect(await ask(other, looks)).toBe("SFTP plain false");
+  expect(seen).toEqual(["plain", false, "http://localhost/", "GetDriver"]);
+});
+
+test("a copy may have other headers and another signal", async () => {
+  const other: Interceptor = (next) => (request) =>
+    next({ ...request, header: new Headers({ "x-tone": "soft" }), signal: AbortSignal.abort() });
+  expect(await ask(other)).toBe("S3 soft true");
+});
+
+test("an interceptor may answer itself, refuse, and look at the response", async () => {
+  const seen: unknown[] = [];
+  const looks: Interceptor = (next) => async (request) => {
+    const response = await next(request);
+    response.header.set("x-seen", "yes");
+    seen.push(response.stream, response.method.name, response.trailer.get("x-none"));
+    return response;
+  };
+  const refuses: Interceptor = () => () => {
+    throw new ConnectError("not today", Code.PermissionDenied);
+  };
+  expect(await ask(looks)).toBe("S3 plain false");
+  expect(seen).toEqual([false, "GetDriver", null]);
+  await expect(ask(looks, refuses)).rejects.toThrow("not today");
+});

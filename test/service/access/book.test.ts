@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto";
+import { expect, onTestFinished, test } from "vitest";
+import { openBook } from "../../../src/service/access/book.ts";
+import { makeToken } from "../../../src/service/access/token-text.ts";
+import type { StoredPrincipal, StoredToken } from "../../../src/store/access-store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { temporaryPaths } from "../../store/folder.ts";
+
+const newPath = temporaryPaths();
+
+const PRINCIPAL: StoredPrincipal = {
+  ...{ id: "p", name: "program", kind: "program" },
+  ...{ createdAt: 0, createdBy: "admin", disabledAt: null },
+};
+
+const stored = ({ id, hash }: { readonly id: string; readonly hash: string }): StoredToken => ({
+  ...{ id, hash, principalId: "p", scopes: ["settings:read"], limits: ["key:a*"], comment: "" },
+  ...{ createdAt: 0, createdBy: "admin", expiresAt: null, notAfter: null },
+  ...{ replacedBy: null, revokedAt: null, revokedBy: null },
+});
+
+async function bookOf(tokens: readonly StoredToken[], time = () => 1_000) {
+  const store = await openSqliteSettingStore(newPath());
+  onTestFinished(() => store.close());
+  const { access } = store;
+  const rows = { principals: [PRINCIPAL], tokens: [...tokens], audit: [] };
+  await access.transact((trx) => trx.write(rows));
+  const uses: [string, number][] = [];
+  const used = (id: string, at: number): void => void uses.push([id, at]);
+  return { access, uses, book: await openBook({ store: access, now: time, used }) };
+}
+
+test("a token's id alone opens nothing: its secret has to be the right one", async () => {
+  const sameId = (size: number): Buffer => (size === 9 ? Buffer.alloc(9, 7) : randomBytes(size));
+  const [own, other] = [makeToken(sameId), makeToken(sameId)];
+  expect(own.id).toBe(other.id);
+  const { book } = await bookOf([stored(own)]);
+  expect(book.find(own.text, () => "")).toMatchObject({ name: `program/${own.id}` });
+  expect(book.find(other.text, () => "")).toBe(undefined);
+});
+
+test("what many tokens may do is one grant, so that replies can be kept by it", async () => {
+  const made = Array.from({ length: 3 }, () => makeToken(randomBytes));
+  const { book } = await bookOf(made.map(stored));
+  const grants = made.map(({ text }) => book.find(text, () => "")?.grant);
+  expect(new Set(grants).size).toBe(1);
+});
+
+test("more tokens than one query reads are all known", async () => {
+  const made = Array.from({ length: 1_203 }, () => makeToken(randomBytes));
+  const { book } = await bookOf(made.map(stored));
+  expect([...book.tokens()]).toHaveLength(1_203);
+  for (const { text } of made) expect(book.find(text, () => "")).toBeDefined();
+});
+
+test("a use is noted once a minute", async () => {
+  let now = 100_000;
+  const made = makeToken(randomBytes);
+  const { book, uses } = await bookOf([stored(made)], () => now);
+  for (const step of [0, 59_999, 1, 30_000, 30_000]) {
+    now += step;
+    book.find(made.text, () => "");
+  }
+  expect(uses).toEqual([
+    [made.id, 100_000],
+    [made.id, 160_000],
+    [made.id, 220_000],
+  ]);
+});

@@ -1,0 +1,63 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { createSiteClient } from "../../../src/service/site/client.ts";
+import { type Certificate, makeCertificate } from "../../downloader/certificate.ts";
+import { needs } from "../../downloader/program.ts";
+import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+
+let certificate: Certificate;
+let site: StandIn;
+
+beforeEach(needs("openssl"));
+
+beforeAll(async () => {
+  certificate = await makeCertificate();
+  const key = await readFile(certificate.privateKey, "utf8");
+  site = await startStandIn({ tls: { cert: certificate.pem, key } });
+});
+
+afterAll(async () => {
+  await site.stop();
+  await certificate.remove();
+});
+
+const clients: { close(): void }[] = [];
+afterEach(() => {
+  for (const client of clients.splice(0)) client.close();
+});
+
+async function count(access: { ca?: string; pin?: string; url?: string }): Promise<number> {
+  const client = createSiteClient({
+    url: site.url,
+    token: site.token(),
+    ca: "",
+    pin: "",
+    ...access,
+  });
+  clients.push(client);
+  return (await client.list()).length;
+}
+
+test("a self-signed certificate is refused, and the message says what to give", async () => {
+  await expect(count({})).rejects.toThrow(/is not trusted .* give its authority/);
+});
+
+test("it is taken with its authority, or with its fingerprint", async () => {
+  expect(await count({ ca: certificate.pem })).toBeGreaterThan(100);
+  const pin = new X509Certificate(certificate.pem).fingerprint256.replaceAll(":", "").toLowerCase();
+  expect(await count({ pin })).toBeGreaterThan(100);
+});
+
+test("another fingerprint is refused before anything is sent", async () => {
+  const asked = site.seen.length;
+  await expect(count({ pin: "0".repeat(64) })).rejects.toThrow("not the expected one");
+  expect(site.seen.length).toBe(asked);
+});
+
+test("http for https, and https for http", async () => {
+  const plain = await startStandIn();
+  await expect(count({ url: site.url.replace("https", "http") })).rejects.toThrow();
+  await expect(count({ url: plain.url.replace("http", "https") })).rejects.toThrow("speaks no TLS");
+  await plain.stop();
+});

@@ -1,0 +1,115 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { parseConfig } from "../../src/config/config.ts";
+import { openStore } from "../../src/database.ts";
+import { createFingerprint } from "../../src/service/secret/fingerprint.ts";
+import { createSealer } from "../../src/service/secret/sealer.ts";
+import { type Sites, type SitesDeps, startSites } from "../../src/service/site/start.ts";
+import { type SettingServices, startSettingServices } from "../../src/settings.ts";
+import type { RevisionOrigin } from "../../src/store/setting-store.ts";
+import type { SiteEvent } from "../../src/store/site-store.ts";
+import type { StandIn } from "./stand-in.ts";
+
+export const ORIGIN: RevisionOrigin = {
+  actor: "test",
+  door: "cli",
+  method: "",
+  requestId: "",
+  peer: "",
+  reason: "",
+};
+
+const KEY = "0123456789abcdef".repeat(4);
+
+/** Mooring's settings and sites on a database of their own, without doors. */
+export interface Follower {
+  readonly settings: SettingServices;
+  readonly sites: Sites;
+  readonly folder: string;
+  readonly events: SiteEvent[];
+  save(key: string, value: string): Promise<number>;
+  value(key: string): string | undefined;
+  /** Ends it; the folder stays when it is another's. */
+  close(): Promise<void>;
+}
+
+export interface FollowerOptions {
+  /** Another one's folder: a second process on the same database. */
+  readonly folder?: string;
+  readonly times?: SitesDeps["times"];
+  readonly now?: () => number;
+}
+
+export async function startFollower(options: FollowerOptions = {}): Promise<Follower> {
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "mooring-site-")));
+  const result = parseConfig({
+    args: [],
+    env: { MOORING_DATA_DIR: folder, MOORING_SECRET_KEY: KEY },
+    cwd: folder,
+    parallelism: 1,
+    readFile: () => "",
+  });
+  if (result.kind !== "config") throw new Error("the test's configuration is wrong");
+  const { config } = result;
+  const store = await openStore(config, () => undefined);
+  const settings = await startSettingServices(config, {
+    store,
+    log: pino({ level: "silent" }),
+    version: "v1",
+    showToken: () => undefined,
+  });
+  const events: SiteEvent[] = [];
+  const sites = await startSites({
+    store: store.sites,
+    engine: settings.engine,
+    feed: settings.feed,
+    sealer: createSealer(config.secretKeys),
+    hash: createFingerprint(store.fingerprintKey),
+    definitionOf: settings.definitionOf,
+    managedBy: () => undefined,
+    maxValueBytes: config.maxValue,
+    now: options.now ?? Date.now,
+    random: () => 0,
+    onEvent: (_site, event) => void events.push(event),
+    onClosed: () => undefined,
+    onError: (error) => {
+      throw error;
+    },
+    times: { beat: 25, lookAgain: 100, look: 250, ...options.times },
+  });
+  // As the wiring does: what other processes commit is looked for all the time.
+  const timer = setInterval(() => void settings.engine.fresh(), 50);
+  return {
+    settings,
+    sites,
+    folder,
+    events,
+    save: async (key, value) => {
+      const { revision } = await settings.settings.save([{ key, value }], ORIGIN);
+      return revision;
+    },
+    value: (key) => settings.engine.snapshot().get(key)?.value,
+    close: async () => {
+      clearInterval(timer);
+      await sites.close();
+      await settings.close();
+      await store.close();
+      if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export const ALL = { keys: [], dryRun: false };
+
+/** Makes a site of a stand-in that has its values from there and follows. */
+export async function followSite(
+  { sites: { service } }: Follower,
+  { url, token }: Pick<StandIn, "url" | "token">,
+  name = "one",
+): Promise<void> {
+  await service.create({ name, url, token: token() }, ORIGIN);
+  await service.adopt(name, ALL, ORIGIN);
+  await service.update(name, { mode: "follow" }, ORIGIN);
+}

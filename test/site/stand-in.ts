@@ -1,0 +1,436 @@
+import {
+  createServer as createHttp,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createHttps } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { type Files, receive, sendFile, serveDav } from "./stand-in-file.ts";
+import { indexPage } from "./stand-in-page.ts";
+import { createSessions, type Refusal, type Sessions, type User } from "./stand-in-session.ts";
+import {
+  createSettingsOfSite,
+  type Manner,
+  type Row,
+  type SettingsOfSite,
+} from "./stand-in-setting.ts";
+
+/** What the site does besides its work. */
+export type Mode =
+  /** Storages are loading: only /ping, / and assets answer. */
+  | { readonly kind: "hang" }
+  /** The same of older servers. */
+  | { readonly kind: "please-wait" }
+  | { readonly kind: "slow"; readonly ms: number }
+  | { readonly kind: "redirect"; readonly to: string }
+  /** HTTP 500 with no body. */
+  | { readonly kind: "error" }
+  | { readonly kind: "html" }
+  /** A save is stored so much later, even when its caller has gone. */
+  | { readonly kind: "late-store"; readonly ms: number }
+  /** A list of so many bytes. */
+  | { readonly kind: "huge"; readonly bytes: number };
+
+/** Where a call of Mooring's can be held. */
+export type Stage = "list" | "save" | "stored";
+
+export interface StandInOptions {
+  readonly manner?: Manner;
+  readonly version?: string;
+  /** Such as `/sub`. */
+  readonly basePath?: string;
+  /** PEM texts: it speaks TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly forceHttps?: boolean;
+  readonly roleAsArray?: boolean;
+  readonly sessionsOutlive?: boolean;
+  readonly maxDevices?: number;
+}
+
+/** A request that came. */
+export interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly rawHeaders: readonly string[];
+}
+
+/** A server that behaves like a running OpenList or AList, as far as Mooring and browsers see it. */
+export interface StandIn {
+  readonly port: number;
+  readonly url: string;
+  readonly settings: SettingsOfSite;
+  readonly sessions: Sessions;
+  readonly files: Files;
+  mode: Mode | undefined;
+  /** Awaited before a list is sent, and before and after a save is stored. */
+  hold: ((stage: Stage) => unknown) | undefined;
+  /** The permanent token now. */
+  token(): string;
+  value(key: string): string | undefined;
+  /** Changes a row behind everybody's back. */
+  put(key: string, value: string): void;
+  /** Whether download managers can be reached: they are stored first all the same. */
+  managersAnswer: boolean;
+  /** Requests that are under way, and how many of an admin's settings were at one time at most. */
+  active(): number;
+  mostAtOnce(): number;
+  /** How often a path was asked for, such as `POST /api/admin/setting/save`. */
+  count(call: string): number;
+  readonly seen: Seen[];
+  /** Bodies of all saves, parsed. */
+  readonly saves: unknown[];
+  /** Bytes of the last upload that was read whole. */
+  uploaded(): number;
+  /** Ends it and starts it again at the same port. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** What servers written in Go answer in the clear where TLS is spoken. */
+const NOT_TLS = "Client sent an HTTP request to an HTTPS server.";
+
+const LABELS: Readonly<Record<Manner, string>> = {
+  openlist: "v4.2.5 (Commit: 0123456) - Frontend: v4.2.5 - Build at: 2026-08-19",
+  alist: "v3.45.0",
+};
+
+export async function startStandIn(options: StandInOptions = {}): Promise<StandIn> {
+  const { manner = "openlist", basePath = "" } = options;
+  const settings = createSettingsOfSite(manner, options.version ?? LABELS[manner]);
+  const sessions = createSessions({
+    roleAsArray: options.roleAsArray ?? false,
+    sessionsOutlive: options.sessionsOutlive ?? false,
+    maxDevices: options.maxDevices ?? 0,
+  });
+  const files: Files = new Map([["/hello.txt", Buffer.from("hello from the site")]]);
+  const counts = new Map<string, number>();
+  let server: Server | undefined;
+  let port = 0;
+  let uploaded = 0;
+  let [active, settingsActive, most] = [0, 0, 0];
+  const sockets = new Set<Socket>();
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = "", url = "/" } = request;
+    const path = url.split("?", 1)[0] ?? "";
+    site.seen.push({ method, url, headers: request.headers, rawHeaders: request.rawHeaders });
+    if (site.seen.length > 2_000) site.seen.shift();
+    const name = `${method} ${path}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (method === "OPTIONS" && request.headers.origin !== undefined && !path.includes("/dav"))
+      return void response
+        .writeHead(204, { "access-control-allow-origin": "*", "access-control-max-age": "43200" })
+        .end();
+    if (basePath !== "" && path === "/")
+      return void response.writeHead(302, { location: basePath }).end();
+    if (!path.startsWith(basePath)) return unmatched(request, response);
+    const inner = path.slice(basePath.length) || "/";
+    if (inner === "/ping")
+      return void response
+        .writeHead(200, { "content-type": "text/plain; charset=utf-8" })
+        .end("pong");
+    if (inner === "/" && method === "GET") return unmatched(request, response);
+    const mode = site.mode;
+    if (mode?.kind === "hang") return;
+    if (mode?.kind === "please-wait")
+      return envelope(response, { code: 500, message: "Loading storage, please wait" });
+    if (mode?.kind === "error") return void response.writeHead(500).end();
+    if (mode?.kind === "html") return html(response);
+    if (mode?.kind === "redirect") return void response.writeHead(302, { location: mode.to }).end();
+    if (mode?.kind === "slow") await new Promise((resolve) => setTimeout(resolve, mode.ms));
+    const route = routes[`${method} ${inner}`];
+    if (route !== undefined) return void (await route(request, response));
+    if (inner.startsWith("/d/") || inner.startsWith("/p/"))
+      return sendFile(files, decodeURIComponent(inner.slice(2)), request, response);
+    if (inner === "/dav" || inner.startsWith("/dav/")) {
+      const basic = `Basic ${Buffer.from("admin:admin-password").toString("base64")}`;
+      if (request.headers.authorization !== basic)
+        return void response.writeHead(401, { "www-authenticate": 'Basic realm="site"' }).end();
+      return serveDav(files, decodeURIComponent(inner.slice(4)), request, response);
+    }
+    if (inner === "/ws-only") return envelope(response, { code: 400, message: "no websocket" });
+    return unmatched(request, response);
+  };
+
+  const unmatched = (request: IncomingMessage, response: ServerResponse): void => {
+    if (options.forceHttps)
+      return void response
+        .writeHead(302, { location: `https://${request.headers.host}${request.url}` })
+        .end();
+    if (request.method !== "GET" && request.method !== "POST")
+      return void response.writeHead(405).end();
+    html(response);
+  };
+  const html = (response: ServerResponse): void => {
+    const title = settings.rows.get("site_title")?.value ?? "";
+    response.writeHead(200, { "content-type": "text/html" }).end(indexPage(title, basePath));
+  };
+  const permanent = (): string => settings.rows.get("token")?.value ?? "";
+  type Route = (request: IncomingMessage, response: ServerResponse) => unknown;
+  const asUser =
+    (run: (user: User, request: IncomingMessage, response: ServerResponse) => unknown): Route =>
+    (request, response) => {
+      const user = sessions.who(request, permanent());
+      return isRefusal(user) ? envelope(response, user) : run(user, request, response);
+    };
+  const asAdmin = (run: Route): Route =>
+    asUser((user, request, response) =>
+      user.role === 2
+        ? run(request, response)
+        : envelope(response, { code: 403, message: "You are not an admin" }),
+    );
+  const list = (request: IncomingMessage): Row[] => {
+    const query = new URL(request.url ?? "/", "http://site").searchParams;
+    const groups = (query.get("groups") || query.get("group") || "").split(",").filter(Boolean);
+    const all = [...settings.rows.values()];
+    if (groups.length === 0) return all;
+    return all
+      .filter((row) => groups.includes(String(row.group)))
+      .sort((a, b) => a.index - b.index);
+  };
+  const setRow = (key: string, value: string, group: number): void =>
+    void settings.rows.set(key, {
+      ...{ key, value, help: "", type: "string", options: "", group, flag: 1, index: 0 },
+    });
+  const manager =
+    (store: (body: Record<string, string>) => void): Route =>
+    async (request, response) => {
+      const body = ((await json(request)) ?? {}) as Record<string, string>;
+      // Stored first, tested after.
+      store(body);
+      envelope(
+        response,
+        site.managersAnswer
+          ? { code: 200, message: "success", data: "ok" }
+          : { code: 500, message: "dial tcp 127.0.0.1:1: connect: connection refused\n\tat x.go" },
+      );
+    };
+  const routes: Record<string, Route> = {
+    "GET /api/public/settings": (_request, response) => {
+      const open = [...settings.rows.values()].filter(({ flag }) => flag === 0 || flag === 2);
+      const data = Object.fromEntries(open.map(({ key, value }) => [key, value]));
+      envelope(response, { code: 200, message: "success", data });
+    },
+    "GET /api/admin/setting/list": asAdmin(async (request, response) => {
+      await site.hold?.("list");
+      if (site.mode?.kind === "huge") {
+        const help = "x".repeat(site.mode.bytes);
+        return envelope(response, { code: 200, message: "success", data: [{ key: "a", help }] });
+      }
+      envelope(response, { code: 200, message: "success", data: list(request) });
+    }),
+    "POST /api/admin/setting/save": asAdmin(async (request, response) => {
+      const body = await json(request);
+      site.saves.push(body);
+      if (site.mode?.kind === "late-store") {
+        const { ms } = site.mode;
+        await new Promise((resolve) => setTimeout(resolve, ms));
+      }
+      await site.hold?.("save");
+      const result = await settings.save(body);
+      await site.hold?.("stored");
+      envelope(response, result);
+    }),
+    "POST /api/admin/setting/delete": asAdmin((request, response) => {
+      const key = new URL(request.url ?? "/", "http://site").searchParams.get("key") ?? "";
+      const found = settings.rows.get(key);
+      if (found === undefined)
+        return envelope(response, {
+          code: 500,
+          message: "failed to get settingItem: record not found",
+        });
+      if (found.flag !== 3)
+        return envelope(response, { code: 500, message: `setting [${key}] is not deprecated` });
+      settings.rows.delete(key);
+      envelope(response, { code: 200, message: "success" });
+    }),
+    "POST /api/admin/setting/default": asAdmin((_request, response) =>
+      envelope(response, { code: 200, message: "success", data: settings.defaults() }),
+    ),
+    "POST /api/admin/setting/reset_token": asAdmin((_request, response) =>
+      envelope(response, { code: 200, message: "success", data: settings.resetToken() }),
+    ),
+    "POST /api/admin/setting/set_aria2": asAdmin(
+      manager(({ uri = "", secret = "" }) => {
+        setRow("aria2_uri", uri, 5);
+        setRow("aria2_secret", secret, 5);
+      }),
+    ),
+    "POST /api/admin/setting/set_qbit": asAdmin(
+      manager(({ url = "", seedtime = "" }) => {
+        setRow("qbittorrent_url", url, 5);
+        setRow("qbittorrent_seedtime", seedtime, 5);
+      }),
+    ),
+    "POST /api/admin/setting/set_transmission": asAdmin(
+      manager(({ uri = "", seedtime = "" }) => {
+        setRow("transmission_uri", uri, 5);
+        setRow("transmission_seedtime", seedtime, 5);
+      }),
+    ),
+    "GET /api/admin/storage/list": asAdmin((_request, response) =>
+      envelope(response, { code: 200, message: "success", data: { content: [], total: 0 } }),
+    ),
+    "POST /api/admin/user/update": asAdmin(async (request, response) => {
+      const body = ((await json(request)) ?? {}) as Record<string, unknown>;
+      const user = sessions.users.get(String(body["username"]));
+      if (user && typeof body["password"] === "string" && body["password"] !== "")
+        sessions.changePassword(user, body["password"]);
+      if (user && typeof body["role"] === "number") user.role = body["role"];
+      envelope(response, { code: 200, message: "success" });
+    }),
+    "POST /api/auth/login": async (request, response) => {
+      const body = ((await json(request)) ?? {}) as Record<string, unknown>;
+      const result = sessions.login(String(body["username"]), String(body["password"]), request);
+      if (isRefusal(result)) return envelope(response, result);
+      envelope(response, { code: 200, message: "success", data: result });
+    },
+    "GET /api/auth/logout": (request, response) => {
+      sessions.logout(request.headers.authorization ?? "");
+      envelope(response, { code: 200, message: "success" });
+    },
+    "GET /api/me": asUser((user, _request, response) =>
+      envelope(response, { code: 200, message: "success", data: sessions.me(user) }),
+    ),
+    "POST /api/me/update": asUser(async (user, request, response) => {
+      const body = ((await json(request)) ?? {}) as Record<string, unknown>;
+      if (typeof body["password"] === "string") sessions.changePassword(user, body["password"]);
+      envelope(response, { code: 200, message: "success" });
+    }),
+    "POST /api/fs/search": asUser((_user, _request, response) => {
+      if (settings.engine === undefined) return void response.writeHead(500).end();
+      envelope(response, { code: 200, message: "success", data: { content: [], total: 0 } });
+    }),
+    "POST /api/fs/get": asUser(async (_user, request, response) => {
+      const body = ((await json(request)) ?? {}) as Record<string, unknown>;
+      const host = request.headers["x-forwarded-host"] ?? request.headers.host ?? "";
+      const scheme = request.headers["x-forwarded-proto"] ?? (options.tls ? "https" : "http");
+      const raw_url = `${scheme}://${host}${basePath}/d${encodeURI(String(body["path"]))}?sign=s`;
+      envelope(response, { code: 200, message: "success", data: { raw_url } });
+    }),
+    "PUT /api/fs/put": async (request, response) => {
+      const user = sessions.who(request, permanent());
+      if (isRefusal(user)) {
+        // Refused before the body is read. As such servers do, it ends its side of the connection
+        // first, so that the refusal arrives, and closes it half a second later.
+        const text = JSON.stringify({ ...user, data: null });
+        response.detachSocket(request.socket);
+        request.socket.end(
+          `HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+        );
+        request.pause();
+        setTimeout(() => request.socket.destroy(), 500).unref();
+        return;
+      }
+      const { size, body } = await receive(request);
+      uploaded = size;
+      files.set(decodeURIComponent(String(request.headers["file-path"] ?? "/upload")), body);
+      envelope(response, { code: 200, message: "success" });
+    },
+  };
+
+  const listen = async (): Promise<void> => {
+    const serve = (request: IncomingMessage, response: ServerResponse): void => {
+      const isSetting = request.url?.includes("/api/admin/setting/") === true;
+      active += 1;
+      if (isSetting) settingsActive += 1;
+      most = Math.max(most, settingsActive);
+      response.once("close", () => {
+        active -= 1;
+        if (isSetting) settingsActive -= 1;
+      });
+      handle(request, response).catch(() => response.destroy());
+    };
+    const made = options.tls === undefined ? createHttp(serve) : createHttps(options.tls, serve);
+    made.requestTimeout = 0;
+    made.on("connection", (socket: Socket) => {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+    });
+    made.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+      const isPlain = error.code === "ERR_SSL_HTTP_REQUEST";
+      const raw = (socket as unknown as { _parent?: Socket })._parent;
+      if (isPlain) raw?.end(`HTTP/1.0 400 Bad Request\r\n\r\n${NOT_TLS}\n`);
+    });
+    await new Promise<void>((resolve, reject) => {
+      made.once("error", reject).listen(port, "127.0.0.1", resolve);
+    });
+    server = made;
+    port = (made.address() as AddressInfo).port;
+  };
+  const stop = async (): Promise<void> => {
+    const running = server;
+    server = undefined;
+    for (const socket of sockets) socket.destroy();
+    if (running) await new Promise((resolve) => running.close(resolve));
+  };
+  const start = async (): Promise<void> => {
+    settings.start();
+    sessions.restart();
+    await listen();
+  };
+  const site: StandIn = {
+    get port() {
+      return port;
+    },
+    get url() {
+      return `${options.tls ? "https" : "http"}://127.0.0.1:${port}${basePath}`;
+    },
+    settings,
+    sessions,
+    files,
+    mode: undefined,
+    hold: undefined,
+    token: permanent,
+    value: (key) => settings.rows.get(key)?.value,
+    put: (key, value) => {
+      const found = settings.rows.get(key);
+      if (found) found.value = value;
+    },
+    managersAnswer: true,
+    active: () => active,
+    mostAtOnce: () => most,
+    count: (call) => counts.get(call) ?? 0,
+    seen: [],
+    saves: [],
+    uploaded: () => uploaded,
+    stop,
+    start,
+    restart: async () => {
+      await stop();
+      // Clients in this process learn that their kept connections are gone.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await start();
+    },
+  };
+  await listen();
+  return site;
+}
+
+function isRefusal(value: object): value is Refusal {
+  return "code" in value;
+}
+
+/** A body as the site binds it: without the JSON type it is none. */
+async function json(request: IncomingMessage): Promise<unknown> {
+  const { body } = await receive(request);
+  if (!/^application\/json/.test(request.headers["content-type"] ?? "")) return undefined;
+  return JSON.parse(body.toString("utf8"));
+}
+
+function envelope(
+  response: ServerResponse,
+  { code, message, data = null }: { code: number; message: string; data?: unknown },
+): void {
+  const body = JSON.stringify({ code, message, data });
+  response
+    .writeHead(200, {
+      "content-type": "application/json; charset=utf-8",
+      "content-length": String(Buffer.byteLength(body)),
+    })
+    .end(body);
+}

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { AccessStore, StoredPrincipal, StoredToken } from "../../src/store/access-store.ts";
+import { postgresServer } from "../../src/store/postgres/server.ts";
+import { openPostgresSettingStore } from "../../src/store/postgres/setting-store.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/setting-store.ts";
+import { needs } from "../downloader/program.ts";
+import { temporaryPaths } from "./folder.ts";
+import { hasPostgres, postgresProgram, startPostgres, type TestServer } from "./postgres/server.ts";
+
+const newPath = temporaryPaths();
+
+describe("on SQLite", () => {
+  describeAccess(async () => {
+    const path = newPath();
+    return () => openSqliteSettingStore(path);
+  });
+});
+
+describe("on PostgreSQL", () => {
+  const isThere = needs(postgresProgram("postgres"));
+  let server: TestServer | undefined;
+  beforeAll(async () => {
+    if (hasPostgres) server = await startPostgres();
+  });
+  beforeEach((context) => isThere(context));
+  afterAll(() => server?.remove());
+  describeAccess(async () => {
+    const url = (await server?.newDatabase()) ?? "";
+    return () => openPostgresSettingStore(postgresServer(url, "test"));
+  });
+});
+
+const none = { principals: [], tokens: [] };
+
+interface Opened {
+  readonly access: AccessStore;
+  close(): Promise<void>;
+}
+
+function describeAccess(newDatabase: () => Promise<() => Promise<Opened>>): void {
+  const withTwo = async (work: (one: AccessStore, other: AccessStore) => Promise<void>) => {
+    const open = await newDatabase();
+    const [one, other] = [await open(), await open()];
+    try {
+      await work(one.access, other.access);
+    } finally {
+      await other.close();
+      await one.close();
+    }
+  };
+
+  test("rows come back as they were written, and later only what has changed", () =>
+    withTwo(async (one, other) => {
+      expect(await one.news(0)).toEqual({ version: 0, isWhole: false, ...none });
+      await one.transact((trx) =>
+        trx.write({ principals: [principal("p")], tokens: [token("a"), token("b")], audit: [] }),
+      );
+      const news = await other.news(0);
+      expect(news).toMatchObject({ version: 1, principals: [principal("p")] });
+      expect(news.tokens).toEqual(expect.arrayContaining([token("a"), token("b")]));
+      const ended = { ...token("a"), revokedAt: 5, revokedBy: "x", notAfter: 7, replacedBy: "b" };
+      await one.transact((trx) => trx.write({ tokens: [ended], audit: [] }));
+      expect(await other.news(1)).toEqual({
+        ...{ version: 2, isWhole: false },
+        ...{ principals: [], tokens: [ended] },
+      });
+      expect(await other.news(2)).toEqual({ version: 2, isWhole: false, ...none });
+      // Who knows more than there is gets everything.
+      expect(await other.news(9)).toMatchObject({ version: 2, isWhole: true });
+      expect((await other.news(9)).tokens).toHaveLength(2);
+    }));
+
+  test("a change that fails writes nothing, and each sees what is there", () =>
+    withTwo(async (one, other) => {
+      const failing = one.transact(async (trx) => {
+        await trx.write({ tokens: [token("a")], audit: [] });
+        throw new Error("no");
+      });
+      await expect(failing).rejects.toThrow("no");
+      await one.transact((trx) =>
+        trx.write({ principals: [principal("p")], tokens: [token("a")], audit: [] }),
+      );
+      await other.transact(async (trx) => {
+        expect(await trx.principalNamed("name p")).toEqual(principal("p"));
+        expect(await trx.principal("p")).toEqual(principal("p"));
+        expect(await trx.token("a")).toEqual(token("a"));
+        expect(await trx.token("b")).toBe(undefined);
+        expect(await trx.tokenCount()).toBe(1);
+      });
+      expect((await one.news(0)).version).toBe(1);
+    }));
+
+  test("once it is seen everywhere, every other process knows that it has something to read", () =>
+    withTwo(async (one, other) => {
+      await one.news(0);
+      await other.news(0);
+      for (let version = 1; version <= 5; version += 1) {
+        await one.transact((trx) => trx.write({ tokens: [token(`t${version}`)], audit: [] }));
+        expect((await one.news(version - 1)).version).toBe(version);
+        await one.seenEverywhere(version);
+        expect(other.changedElsewhere()).toBe(true);
+        expect((await other.news(version - 1)).tokens).toEqual([token(`t${version}`)]);
+      }
+    }));
+
+  test("last uses are kept, one for each token, and are no change", () =>
+    withTwo(async (one, other) => {
+      await one.recordUses([{ tokenId: "a", time: 1, peer: "::1" }]);
+      await one.recordUses([
+        { tokenId: "a", time: 2, peer: "192.0.2.1" },
+        { tokenId: "b", time: 3, peer: "" },
+      ]);
+      const uses = [...(await other.uses())].sort((a, b) => a.time - b.time);
+      expect(uses).toEqual([
+        { tokenId: "a", time: 2, peer: "192.0.2.1" },
+        { tokenId: "b", time: 3, peer: "" },
+      ]);
+      expect((await other.news(0)).version).toBe(0);
+    }));
+
+  test("versions written at the same time are one after the other", () =>
+    withTwo(async (one, other) => {
+      const names = Array.from({ length: 20 }, (_, at) => `t${at}`);
+      await Promise.all(
+        names.map((name, at) =>
+          (at % 2 === 0 ? one : other).transact((trx) =>
+            trx.write({ tokens: [token(name)], audit: [] }),
+          ),
+        ),
+      );
+      const { version, tokens } = await one.news(0);
+      expect(version).toBe(20);
+      expect(tokens.map(({ id }) => id).sort()).toEqual([...names].sort());
+    }));
+}
+
+function principal(id: string): StoredPrincipal {
+  return { id, name: `name ${id}`, kind: "person", createdAt: 9, createdBy: "x", disabledAt: null };
+}
+
+function token(id: string): StoredToken {
+  return {
+    ...{ id, principalId: "p", hash: "aGFzaA", scopes: ["settings:read"], limits: ["key:a*"] },
+    ...{ comment: "for a test", createdAt: 1_700_000_000_000, createdBy: "admin" },
+    ...{ expiresAt: 1_800_000_000_000, notAfter: null, replacedBy: null },
+    ...{ revokedAt: null, revokedBy: null },
+  };
+}

@@ -1,0 +1,23 @@
+import type { PGlite } from "@electric-sql/pglite";
+import { PGliteDialect } from "kysely";
+import type { PostgresServer } from "../../../src/store/postgres/server.ts";
+
+/** PostgreSQL in this process, with one connection that all stores share. */
+export function serverOf(database: PGlite): PostgresServer {
+  // A store that is closed leaves it to the others.
+  const shared = new Proxy(database, {
+    get: (target, name) => {
+      if (name === "close") return async () => undefined;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  return {
+    place: "pglite",
+    dialect: new PGliteDialect({ pglite: shared }),
+    listen: async (channel, heard) => {
+      const close = await database.listen(`"${channel}"`, heard);
+      return { close: () => close() };
+    },
+  };
+}

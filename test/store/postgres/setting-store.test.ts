@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, beforeEach, describe, vi } from "vitest";
+import { postgresServer } from "../../../src/store/postgres/server.ts";
+import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
+import { needs } from "../../downloader/program.ts";
+import { describeAudit } from "../audit-contract.ts";
+import { describeSettingStore } from "../contract.ts";
+import { describeSiteStore } from "../site-contract.ts";
+import { hasPostgres, postgresProgram, startPostgres, type TestServer } from "./server.ts";
+
+// A server that is shared with other tests may be slow.
+vi.setConfig({ testTimeout: 90_000 });
+
+describe("on a server", () => {
+  const isThere = needs(postgresProgram("postgres"));
+  let server: TestServer | undefined;
+  beforeAll(async () => {
+    if (hasPostgres) server = await startPostgres();
+  });
+  beforeEach((context) => isThere(context));
+  afterAll(() => server?.remove());
+
+  const newPlace = async () => {
+    const url = (await server?.newDatabase()) ?? "";
+    return {
+      open: () => openPostgresSettingStore(postgresServer(url, "test")),
+      remove: async () => undefined,
+    };
+  };
+  describeSettingStore("the setting store on PostgreSQL", newPlace);
+  describeAudit("the audit on PostgreSQL", newPlace);
+  describeSiteStore("the store of sites on PostgreSQL", newPlace);
+});

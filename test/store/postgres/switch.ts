@@ -1,0 +1,43 @@
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** An address that leads to one server or another, as a virtual IP does. */
+export interface Switch {
+  readonly port: number;
+  /** Leads to another port; connections to the one before are cut. */
+  to(port: number): void;
+}
+
+/** Opens one; it is closed with the test. */
+export async function openSwitch(first: number): Promise<Switch> {
+  let target = first;
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const behind = connect(target, "127.0.0.1");
+    for (const socket of [client, behind]) {
+      sockets.add(socket);
+      socket.on("error", () => undefined);
+      socket.on("close", () => {
+        sockets.delete(socket);
+        client.destroy();
+        behind.destroy();
+      });
+    }
+    client.pipe(behind).pipe(client);
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  onTestFinished(() => {
+    server.close();
+    cut();
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    to: (port) => {
+      target = port;
+      cut();
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type {
+  SiteEvent,
+  SiteStore,
+  StoredSite,
+  StoredSiteState,
+} from "../../src/store/site-store.ts";
+
+/** Where a database is: opened by several connections, and removed after the test. */
+export interface SitePlace {
+  open(): Promise<{ readonly sites: SiteStore; close(): Promise<void> }>;
+  remove(): Promise<void>;
+}
+
+/** What every store of sites keeps to. */
+export function describeSiteStore(name: string, newPlace: () => Promise<SitePlace>): void {
+  describe(name, () => {
+    let place: SitePlace;
+    let opened: Awaited<ReturnType<SitePlace["open"]>>;
+    let store: SiteStore;
+
+    beforeEach(async () => {
+      place = await newPlace();
+      opened = await place.open();
+      store = opened.sites;
+    });
+
+    afterEach(async () => {
+      await opened.close();
+      await place.remove();
+    });
+
+    test("sites come back as they were written, by name, also from another connection", async () => {
+      const two = [storedSite("b", { paused: true, upstream: true }), storedSite("a")];
+      for (const each of two) expect(await store.insert(each, [])).toBe(true);
+      const other = await place.open();
+      expect(await other.sites.list()).toEqual([two[1], two[0]]);
+      await other.close();
+    });
+
+    test("no two sites have one name or one address", async () => {
+      await store.insert(storedSite("a"), []);
+      expect(await store.insert(storedSite("b", { name: "site a" }), [])).toBe(false);
+      expect(await store.insert(storedSite("b", { address: "http://a.example" }), [])).toBe(false);
+      await store.insert(storedSite("b"), []);
+      expect(await store.update(storedSite("b", { name: "site a" }), [])).toBe(false);
+      expect(await store.update(storedSite("b", { name: "another", mode: "follow" }), [])).toBe(
+        true,
+      );
+      expect(await store.update(storedSite("c"), [])).toBe(false);
+      expect((await store.list()).map(({ name }) => name)).toEqual(["another", "site a"]);
+    });
+
+    test("what is known and what was done go with the site", async () => {
+      await store.insert(storedSite("a"), []);
+      const event = {
+        time: 5,
+        actor: "ann",
+        action: "push",
+        revision: 7,
+        keys: ["x"],
+        result: "ok",
+      };
+      const known = { siteId: "a", version: 0, appliedRevision: 7, state: "{}" };
+      const record = async (state: StoredSiteState, events: readonly SiteEvent[]) =>
+        (await store.record([{ state, events, audit: [] }]))[0];
+      expect(await record(known, [event, event])).toBe(1);
+      expect(await record({ ...known, state: "late" }, [event])).toBeUndefined();
+      const next = { ...known, version: 1, appliedRevision: 8, state: '{"x":1}' };
+      expect(await record(next, [])).toBe(2);
+      expect(await store.states()).toEqual([{ ...next, version: 2 }]);
+      expect(await store.log("a", 10)).toEqual([
+        { ...event, seq: 2 },
+        { ...event, seq: 1 },
+      ]);
+      expect(await store.log("a", 10, 2)).toHaveLength(1);
+      await store.delete("a", []);
+      expect(await record({ ...known, version: 2 }, [event])).toBeUndefined();
+      expect([await store.states(), await store.log("a", 10)]).toEqual([[], []]);
+    });
+
+    test("the log keeps the newest thousand", async () => {
+      await store.insert(storedSite("a"), []);
+      const event = { time: 5, actor: "", action: "push", revision: 7, keys: [], result: "" };
+      for (let at = 0; at < 3; at += 1)
+        await store.record([
+          {
+            state: { siteId: "a", version: at, appliedRevision: 0, state: "{}" },
+            events: Array.from({ length: 400 }, () => event),
+            audit: [],
+          },
+        ]);
+      const all = await store.log("a", 5_000);
+      expect([all.length, all[0]?.seq, all.at(-1)?.seq]).toEqual([1_000, 1_200, 201]);
+    });
+
+    test("a lease is one process's until it runs out or is given back", async () => {
+      expect(await store.lease("sites", "one", 1_000, 100)).toBe(true);
+      expect(await store.lease("sites", "two", 1_050, 100)).toBe(false);
+      expect(await store.lease("sites", "one", 1_090, 100)).toBe(true);
+      expect(await store.lease("sites", "two", 1_191, 100)).toBe(true);
+      expect(await store.lease("sites", "one", 1_192, 100)).toBe(false);
+      await store.release("sites", "one");
+      expect(await store.lease("sites", "one", 1_193, 100)).toBe(false);
+      await store.release("sites", "two");
+      expect(await store.lease("sites", "one", 1_194, 100)).toBe(true);
+    });
+  });
+}
+
+export function storedSite(id: string, members: Partial<StoredSite> = {}): StoredSite {
+  return {
+    id,
+    name: `site ${id}`,
+    url: `http://${id}.example`,
+    address: `http://${id}.example`,
+    token: "sealed",
+    ca: "",
+    pin: "",
+    mode: "observe",
+    include: "[]",
+    exclude: "[]",
+    overrides: "{}",
+    paused: false,
+    upstream: false,
+    created: 1_700_000_000_000,
+    ...members,
+  };
+}

@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import SQLite from "better-sqlite3";
+import { expect, test } from "vitest";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { temporaryPaths } from "../folder.ts";
+import { setting, stored } from "../sample.ts";
+
+const newPath = temporaryPaths();
+const CLEAR = "in-the-clear-0123456789";
+
+/** Which files beside a database have a text in them. */
+function filesWith(path: string, text: string): string[] {
+  const folder = dirname(path);
+  return readdirSync(folder).filter((file) => readFileSync(join(folder, file)).includes(text));
+}
+
+const sealed = stored({ key: "a", value: "sealed" });
+
+test("what a rewrite has replaced is in no file any more", async () => {
+  const path = newPath();
+  const store = await openSqliteSettingStore(path);
+  expect(await store.eraseReplaced()).toBeUndefined();
+  const write = setting(1, { a: CLEAR });
+  await store.transact((trx) => trx.write({ ...write, revisions: [] }));
+  expect(filesWith(path, CLEAR)).not.toEqual([]);
+  await store.rewrite(() => [sealed]);
+  expect(await store.eraseReplaced()).toBeUndefined();
+  expect(filesWith(path, CLEAR)).toEqual([]);
+  await store.close();
+});
+
+test("while a reader keeps it in the log that is said, and the next process goes on with it", async () => {
+  const path = newPath();
+  const store = await openSqliteSettingStore(path);
+  await store.transact((trx) => trx.write({ ...setting(1, { a: CLEAR }), revisions: [] }));
+  const reader = new SQLite(path, { readonly: true });
+  reader.exec("begin");
+  reader.prepare("select count(*) from setting").get();
+  await store.rewrite(() => [sealed]);
+  expect(await store.eraseReplaced()).toMatch(
+    /another program reads an older state .* so that .*-wal keeps it: end that program/,
+  );
+  expect(filesWith(path, CLEAR)).not.toEqual([]);
+  const other = await openSqliteSettingStore(path);
+  await store.close();
+  reader.exec("commit");
+  reader.close();
+  expect(await other.eraseReplaced()).toBeUndefined();
+  expect(filesWith(path, CLEAR)).toEqual([]);
+  await other.close();
+});

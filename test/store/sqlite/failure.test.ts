@@ -1,0 +1,220 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmod, chown } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import SQLite from "better-sqlite3";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { StoreError } from "../../../src/store/error.ts";
+import type { SettingStore } from "../../../src/store/setting-store.ts";
+import { makeFolder } from "../../../src/store/sqlite/file.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { temporaryPaths } from "../folder.ts";
+import { startProcess } from "../process.ts";
+import { setting } from "../sample.ts";
+import { canMount, mountSmallDisk } from "./small-disk.ts";
+
+const newPath = temporaryPaths();
+const program = new URL("./store-program.ts", import.meta.url);
+const isRoot = process.getuid?.() === 0;
+
+async function open(path: string): Promise<SettingStore> {
+  const store = await openSqliteSettingStore(path);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** The one sentence that opening a path, or something else, fails with. */
+async function failureOf(action: string | (() => Promise<unknown>)): Promise<StoreError> {
+  try {
+    await (typeof action === "string" ? open(action) : action());
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    expect(error.message).not.toContain("\n");
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+/** A database with one setting at revision 1, closed. */
+async function made(path = newPath()): Promise<string> {
+  const store = await openSqliteSettingStore(path);
+  await store.transact((trx) => trx.write(setting(1, { a: "1" })));
+  await store.close();
+  return path;
+}
+
+describe("opening a database says in one sentence", () => {
+  test("that its folder is missing, and which variables name it", async () => {
+    const path = join(dirname(newPath()), "no", "such", "mooring.db");
+    const { failure, message } = await failureOf(path);
+    expect(failure).toBe("unusable");
+    expect(message).toContain(dirname(path));
+    expect(message).toMatch(/does not exist: create it, or set MOORING_DATABASE_URL/);
+  });
+
+  test("that there is a folder in its place", async () => {
+    const path = newPath();
+    mkdirSync(path);
+    expect((await failureOf(path)).message).toMatch(/is not a file/);
+  });
+
+  test.each([
+    ["one letter", Buffer.from("x")],
+    ["a text", Buffer.from("these are notes, not a database\n".repeat(100))],
+    ["zeros", Buffer.alloc(8_192)],
+    [
+      "an encrypted database",
+      Buffer.from(Array.from({ length: 8_192 }, (_, at) => (at * 89) % 251)),
+    ],
+  ])("that %s is no SQLite database, and leaves it as it is", async (_, content) => {
+    const path = newPath();
+    writeFileSync(path, content);
+    const { failure, message } = await failureOf(path);
+    expect(failure).toBe("unusable");
+    expect(message).toMatch(/is no SQLite database: set MOORING_DATABASE_URL/);
+    expect(readFileSync(path)).toEqual(content);
+  });
+
+  test("that it is another program's, with an application id or without", async () => {
+    for (const statement of ["create table mine (a)", "pragma application_id = 5"]) {
+      const path = newPath();
+      const other = new SQLite(path);
+      other.exec(statement);
+      other.close();
+      const before = readFileSync(path);
+      const { failure, message } = await failureOf(path);
+      expect(failure).toBe("unusable");
+      expect(message).toMatch(/is a database of another program/);
+      expect(readFileSync(path)).toEqual(before);
+    }
+  });
+
+  test("that a newer Mooring wrote it, and changes nothing", async () => {
+    const path = await made();
+    const future = new SQLite(path);
+    future.exec("insert into migration values ('9999_future', '2099-01-01T00:00:00.000Z')");
+    future.close();
+    const { failure, message } = await failureOf(path);
+    expect(failure).toBe("unusable");
+    expect(message).toMatch(/was written by a newer Mooring than this one: update this program/);
+  });
+
+  test("that another program has locked it, after having waited", async () => {
+    const path = await made();
+    const other = startProcess(program);
+    await other.call("lock", path, "pragma locking_mode = exclusive; begin exclusive");
+    const { failure, message } = await failureOf(path);
+    expect(failure).toBe("busy");
+    expect(message).toMatch(/is locked by another program: close it there/);
+  });
+
+  test("that it is damaged", async () => {
+    const path = await made();
+    const content = readFileSync(path);
+    content.fill(0x5a, 100, content.length);
+    writeFileSync(path, content);
+    expect((await failureOf(path)).message).toMatch(/is damaged: stop the service and restore/);
+  });
+
+  test("that the data directory cannot be made", async () => {
+    const path = newPath("a-file");
+    writeFileSync(path, "");
+    expect(() => makeFolder(join(path, "data"))).toThrow(/the data directory .* cannot be made/);
+  });
+
+  describe("as a user without rights", () => {
+    /** Opens it in a process that is nobody, when this one is root. */
+    const openAsNobody = async (path: string): Promise<unknown> => {
+      const other = startProcess(program);
+      if (isRoot) await other.call("becomeNobody");
+      return other.call("open", path).catch((error: unknown) => error);
+    };
+    const allowed = async (path: string, file: number, folder: number): Promise<void> => {
+      await chmod(dirname(dirname(path)), 0o755);
+      await chmod(path, file);
+      if (isRoot) await chown(dirname(path), 65_534, 65_534);
+      await chmod(dirname(path), folder);
+      onTestFinished(() => chmod(dirname(path), 0o755));
+    };
+
+    test("that it may not be read", async () => {
+      const path = await made();
+      await allowed(path, 0o000, 0o755);
+      expect(await openAsNobody(path)).toMatchObject({
+        name: "StoreError",
+        message: expect.stringMatching(/cannot be opened: give this process the right/),
+      });
+    });
+
+    test("that it is read-only, or that its folder is", async () => {
+      const file = await made();
+      await allowed(file, 0o444, 0o755);
+      expect(await openAsNobody(file)).toMatchObject({
+        message: expect.stringMatching(/give this process the right to read and write the file/),
+      });
+      const inFolder = await made();
+      await allowed(inFolder, 0o666, 0o555);
+      expect(await openAsNobody(inFolder)).toMatchObject({
+        message: expect.stringMatching(/give this process the right to (read and )?write/),
+      });
+    });
+  });
+});
+
+test("a lock that another program holds for a moment is waited for, at the start and later", async () => {
+  const path = newPath();
+  const other = startProcess(program);
+  await other.call("lock", path, "begin exclusive");
+  await other.call("releaseLater", "commit", 300);
+  const store = await open(path);
+  await store.transact((trx) => trx.write(setting(1, { a: "1" })));
+  await other.call("lock", path, "begin immediate");
+  const write = store.transact((trx) => trx.write(setting(2, { a: "2" })));
+  expect(await store.load()).toMatchObject({ revision: 1 });
+  await other.call("release", "commit");
+  await write;
+  expect(await store.load()).toMatchObject({ revision: 2 });
+});
+
+test("a lock that stays gives a failure that says so, and success once it is gone", async () => {
+  const path = await made();
+  const store = await open(path);
+  const other = startProcess(program);
+  await other.call("lock", path, "begin immediate");
+  const write = () => store.transact((trx) => trx.write(setting(2, { a: "2" })));
+  const { failure, message } = await failureOf(write);
+  expect(failure).toBe("busy");
+  expect(message).toMatch(/is locked by another program/);
+  expect(await store.load()).toMatchObject({ revision: 1 });
+  await other.call("release", "commit");
+  await write();
+  expect(await store.load()).toMatchObject({ revision: 2 });
+});
+
+describe.skipIf(!canMount)("on a full disk (needs the right to mount one)", () => {
+  test("a write fails as such, reads go on, and writes too once there is room", async () => {
+    const { path, fill, free } = mountSmallDisk();
+    const store = await open(path);
+    const value = "v".repeat(50_000);
+    await store.transact((trx) => trx.write(setting(1, { a: value })));
+    fill();
+    const write = () =>
+      store.transact((trx) => trx.write(setting(2, { a: `2${value}`, b: value })));
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const { failure, message } = await failureOf(write);
+      expect(failure).toBe("full");
+      expect(message).toMatch(/its disk is full: free some space, then try again/);
+    }
+    expect(await store.load()).toMatchObject({ revision: 1, settings: [{ key: "a", value }] });
+    free();
+    await write();
+    expect(await store.load()).toMatchObject({ revision: 2 });
+  });
+
+  test("a new database cannot be made, and the sentence says why", async () => {
+    const { path, fill, free } = mountSmallDisk();
+    fill();
+    expect((await failureOf(path)).failure).toBe("full");
+    free();
+    await open(path);
+  });
+});

@@ -1,0 +1,190 @@
+import {
+  chmodSync,
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import SQLite from "better-sqlite3";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { SettingStore } from "../../../src/store/setting-store.ts";
+import type { SqliteOptions } from "../../../src/store/sqlite/open.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { temporaryPaths } from "../folder.ts";
+import { setting } from "../sample.ts";
+
+const newPath = temporaryPaths();
+
+async function open(path: string, options?: SqliteOptions): Promise<SettingStore> {
+  const store = await openSqliteSettingStore(path, options);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** A store with one setting at revision 1, and what it says. */
+async function opened(path = newPath()) {
+  const said: string[] = [];
+  const store = await open(path, { notify: (level, message) => said.push(`${level}: ${message}`) });
+  if ((await store.load()).revision === 0)
+    await store.transact((trx) => trx.write(setting(1, { a: "1" })));
+  return { path, store, said };
+}
+
+const save = (store: SettingStore) => store.transact((trx) => trx.write(setting(2, { a: "2" })));
+
+function modesBeside(path: string): string[] {
+  const folder = dirname(path);
+  return readdirSync(folder)
+    .sort()
+    .map((file) => `${file} ${(statSync(join(folder, file)).mode & 0o777).toString(8)}`);
+}
+
+describe("the files of a database", () => {
+  const umask = process.umask();
+  afterEach(() => void process.umask(umask));
+
+  const PRIVATE = ["mooring.db 600", "mooring.db-shm 600", "mooring.db-wal 600"];
+
+  test("are its owner's alone, whatever the folder and the umask", async () => {
+    const path = newPath();
+    chmodSync(dirname(path), 0o777);
+    process.umask(0);
+    const { said } = await opened(path);
+    expect(modesBeside(path)).toEqual(PRIVATE);
+    expect(said).toEqual([]);
+  });
+
+  test("that others had rights on are tightened, and the log says so", async () => {
+    const { path, store } = await opened();
+    await store.close();
+    chmodSync(path, 0o664);
+    // As a process leaves it that is killed.
+    const left = new SQLite(path);
+    left.exec("create table more (a)");
+    const copy = newPath();
+    for (const suffix of ["", "-wal"]) {
+      copyFileSync(path + suffix, copy + suffix);
+      chmodSync(copy + suffix, 0o664);
+    }
+    left.close();
+    const { said } = await opened(copy);
+    expect(modesBeside(copy)).toEqual(PRIVATE);
+    expect(said).toContain(`warn: others had rights on ${copy} (mode 664): now only its owner has`);
+  });
+
+  test("are found beside the file that a link leads to", async () => {
+    const { path, store } = await opened();
+    await store.close();
+    const link = join(dirname(newPath()), "link.db");
+    symlinkSync(path, link);
+    const again = await opened(link);
+    expect(modesBeside(path)).toEqual(PRIVATE);
+    await save(again.store);
+  });
+});
+
+describe("files that are gone", () => {
+  test.each(["", "-wal", "-shm"])(
+    "because mooring.db%s was deleted: saves refuse, the log says so, reads go on",
+    async (suffix) => {
+      const { path, store, said } = await opened();
+      rmSync(path + suffix);
+      await vi.waitFor(() => expect(said).toHaveLength(1), { timeout: 1_000, interval: 10 });
+      expect(said[0]).toMatch(/^error: .* was deleted while the service used it: nothing is saved/);
+      await expect(save(store)).rejects.toThrow(
+        `${path}${suffix} was deleted while the service used it; stop the service, put the files back`,
+      );
+      await expect(store.rewrite(() => [])).rejects.toThrow("was deleted");
+      await expect(store.compact({ count: 1, notBefore: 0 }, 1)).rejects.toThrow("was deleted");
+      await expect(store.claimTurn("sweep", 1, 5)).rejects.toThrow("was deleted");
+      expect(await store.load()).toMatchObject({ revision: 1 });
+      expect(said).toHaveLength(1);
+    },
+  );
+
+  test("or replaced are noticed by the next save, and what has their place is left alone", async () => {
+    const { path, store } = await opened();
+    const other = await opened();
+    await save(other.store);
+    for (const suffix of ["", "-wal", "-shm"]) {
+      renameSync(path + suffix, `${path}${suffix}.old`);
+      copyFileSync(other.path + suffix, path + suffix);
+    }
+    const before = ["", "-wal"].map((suffix) => readFileSync(path + suffix));
+    await expect(save(store)).rejects.toThrow(`${path} was replaced while the service used it`);
+    await store.close();
+    expect(["", "-wal"].map((suffix) => readFileSync(path + suffix))).toEqual(before);
+  });
+
+  test("and come back are used again", async () => {
+    const { path, store, said } = await opened();
+    renameSync(path, `${path}.away`);
+    await expect(save(store)).rejects.toThrow("was deleted");
+    renameSync(`${path}.away`, path);
+    await save(store);
+    expect(said.at(-1)).toMatch(/^info: .* are back in their place/);
+  });
+});
+
+describe("after a stop that was not clean", () => {
+  /** A database with its log, as a killed process leaves them. */
+  async function killed(): Promise<string> {
+    const path = newPath();
+    const store = await openSqliteSettingStore(path);
+    const values = Object.fromEntries(
+      Array.from({ length: 200 }, (_, at) => [`key${at}`, "v".repeat(100)]),
+    );
+    await store.transact((trx) => trx.write(setting(1, values)));
+    await store.close();
+    const handle = await openSqliteSettingStore(path);
+    await save(handle);
+    const left = newPath();
+    for (const suffix of ["", "-wal"]) copyFileSync(path + suffix, left + suffix);
+    await handle.close();
+    return left;
+  }
+
+  /** Fills a page of the settings' table with something else. */
+  function damage(path: string): void {
+    const handle = new SQLite(path, { readonly: true });
+    const page = handle
+      .prepare("select rootpage from sqlite_schema where name = 'setting'")
+      .pluck();
+    const root = Number(page.get());
+    handle.close();
+    const bytes = readFileSync(path);
+    bytes.fill(0x5a, (root - 1) * 4_096 + 200, root * 4_096);
+    writeFileSync(path, bytes);
+  }
+
+  test("all pages are looked at, and the log says so", async () => {
+    const { said } = await opened(await killed());
+    expect(said).toEqual([expect.stringMatching(/^info: .* was checked and is whole \(\d+ ms\)/)]);
+  });
+
+  test("a damaged page is found, and the sentence says what to do", async () => {
+    const path = await killed();
+    damage(path);
+    await expect(open(path)).rejects.toThrow(
+      /is damaged \(table setting: .*\): restore it from a backup, or set MOORING_INTEGRITY_CHECK=off/,
+    );
+  });
+
+  test("nothing is looked at where that is turned off; and all of it, after any stop, with always", async () => {
+    const { path, store } = await opened();
+    const said: string[] = [];
+    const notify: SqliteOptions["notify"] = (_, message) => said.push(message);
+    await store.close();
+    await (await openSqliteSettingStore(path, { notify })).close();
+    expect(said).toEqual([]);
+    await (await openSqliteSettingStore(path, { notify, integrityCheck: "always" })).close();
+    expect(said).toEqual([expect.stringContaining("was checked and is whole")]);
+    await open(await killed(), { notify, integrityCheck: "off" });
+    expect(said).toHaveLength(1);
+  });
+});

@@ -1,0 +1,81 @@
+import SQLite from "better-sqlite3";
+import { type CompiledQuery, Kysely } from "kysely";
+import { describe, expect, test } from "vitest";
+import { readRevisions } from "../../../src/store/history-query.ts";
+import type { Database } from "../../../src/store/schema.ts";
+import { createSqliteDialect } from "../../../src/store/sqlite/dialect.ts";
+import { openSqlite } from "../../../src/store/sqlite/open.ts";
+import { revisionsOf } from "../../../src/store/sqlite/segment.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { describeSettingStore } from "../contract.ts";
+import { temporaryPaths } from "../folder.ts";
+import { setting } from "../sample.ts";
+
+const newPath = temporaryPaths();
+
+describeSettingStore("the setting store on SQLite", async () => {
+  const path = newPath();
+  return { open: () => openSqliteSettingStore(path), remove: async () => undefined };
+});
+
+test("a commit that was acknowledged outlives a loss of power", async () => {
+  const handle = await openSqlite(newPath());
+  // FULL (sqlite.org/pragma.html): the log is on the disk before a commit returns.
+  expect(handle.pragma("synchronous", { simple: true })).toBe(2);
+  expect(handle.pragma("journal_mode", { simple: true })).toBe("wal");
+  handle.close();
+});
+
+describe("the setting store in memory", () => {
+  test("lives as long as it is open, and never changes elsewhere", async () => {
+    const store = await openSqliteSettingStore(":memory:");
+    await store.transact((trx) => trx.write(setting(1, { a: "1" })));
+    expect(await store.load()).toMatchObject({ revision: 1 });
+    expect(store.changedElsewhere()).toBe(false);
+    await store.close();
+  });
+});
+
+describe("the index of the history", () => {
+  test("is made anew in a database of the first schema, with what stands there", async () => {
+    const path = newPath();
+    const store = await openSqliteSettingStore(path);
+    await store.transact((trx) => trx.write(setting(1, { a: "1" })));
+    await store.close();
+    const handle = new SQLite(path);
+    handle.exec("drop index change_segment; create index change_key on change (key, revision)");
+    handle.exec("delete from migration where name >= '0002'");
+    const later = handle
+      .prepare(`select name from sqlite_schema where type = 'table' and name not in
+        ('setting', 'revision', 'change', 'meta', 'migration', 'migration_lock')`)
+      .all() as { name: string }[];
+    for (const { name } of later) handle.exec(`drop table ${name}`);
+    handle.close();
+    const again = await openSqliteSettingStore(path);
+    expect(await again.listRevisions({ key: "a", limit: 9 })).toMatchObject([{ revision: 1 }]);
+    await again.close();
+    const [{ names }] = new SQLite(path)
+      .prepare("select group_concat(name) names from sqlite_schema where type = 'index'")
+      .all() as [{ names: string }];
+    expect(names).toContain("change_segment");
+    expect(names).not.toContain("change_key");
+  });
+
+  test("is what a history of one key is read from", async () => {
+    const path = newPath();
+    await (await openSqliteSettingStore(path)).close();
+    const handle = await openSqlite(path);
+    const asked: CompiledQuery[] = [];
+    const db = new Kysely<Database>({
+      dialect: createSqliteDialect(handle),
+      log: ({ query }) => void asked.push(query),
+    });
+    await readRevisions(db, { key: "a", limit: 9 }, revisionsOf);
+    const { sql = "", parameters = [] } = asked[0] ?? {};
+    const plan = handle.prepare(`explain query plan ${sql}`).all(...parameters);
+    expect(JSON.stringify(plan)).toMatch(
+      /SEARCH change USING COVERING INDEX change_segment \(<expr>=\? AND key=\?\)/,
+    );
+    await db.destroy();
+  });
+});

@@ -1,0 +1,14 @@
+import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { describeAudit } from "../audit-contract.ts";
+import { temporaryPaths } from "../folder.ts";
+import { describeSiteStore } from "../site-contract.ts";
+
+const newPath = temporaryPaths();
+
+const newPlace = async () => {
+  const path = newPath();
+  return { open: () => openSqliteSettingStore(path), remove: async () => undefined };
+};
+
+describeSiteStore("the store of sites on SQLite", newPlace);
+describeAudit("the audit on SQLite", newPlace);

@@ -1,0 +1,59 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+/** A disk of its own, half a megabyte large. */
+export interface SmallDisk {
+  /** Where a database goes. */
+  readonly path: string;
+  /** Takes all that is left of it. */
+  fill(): void;
+  /** Gives that back. */
+  free(): void;
+}
+
+/** Whether this user may mount a disk. */
+export const canMount = isMounted();
+
+function isMounted(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), "mooring-disk-"));
+  try {
+    mount(folder);
+    execFileSync("umount", [folder]);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function mount(folder: string): void {
+  const options = { stdio: "ignore" } as const;
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], options);
+}
+
+/** Mounts one for a test. */
+export function mountSmallDisk(): SmallDisk {
+  const folder = mkdtempSync(join(tmpdir(), "mooring-disk-"));
+  mount(folder);
+  onTestFinished(() => {
+    execFileSync("umount", ["-l", folder]);
+    rmSync(folder, { recursive: true });
+  });
+  const ballast = join(folder, "ballast");
+  return {
+    path: join(folder, "mooring.db"),
+    free: () => rmSync(ballast, { force: true }),
+    fill: () => {
+      for (let size = 512 * 1024; size >= 512; size /= 2)
+        try {
+          for (;;) writeFileSync(ballast, Buffer.alloc(size), { flag: "a" });
+        } catch {
+          statSync(ballast);
+        }
+    },
+  };
+}

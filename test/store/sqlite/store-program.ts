@@ -1,0 +1,48 @@
+/** A store, or a bare connection, in a process of its own: see ./process.ts. */
+import SQLite from "better-sqlite3";
+import type { SettingStore } from "../../../src/store/setting-store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { setting } from "../sample.ts";
+import { say, serve } from "../served.ts";
+
+let store: SettingStore;
+let bare: SQLite.Database;
+
+/** Writes one revision more and returns its number. */
+async function increment(key: string): Promise<number> {
+  return store.transact(async (trx) => {
+    const revision = (await trx.revision()) + 1;
+    await trx.write(setting(revision, { [key]: String(revision) }));
+    return revision;
+  });
+}
+
+serve({
+  open: async (path: string) => {
+    store = await openSqliteSettingStore(path);
+    return store.databaseId;
+  },
+  becomeNobody: () => process.setuid?.(65_534),
+  load: () => store.load(),
+  close: () => store.close(),
+  changedElsewhere: () => store.changedElsewhere(),
+  increment,
+  incrementOften: async (key: string, count: number) => {
+    const made: number[] = [];
+    while (made.length < count) made.push(await increment(key));
+    return made;
+  },
+  /** Says each revision as soon as it is acknowledged, without end. */
+  incrementForever: async (key: string) => {
+    for (;;) say(await increment(key));
+  },
+  /** As another program does it: takes a lock of the file and keeps it. */
+  lock: (path: string, statement: string) => {
+    bare = new SQLite(path);
+    bare.exec(statement);
+  },
+  release: (statement: string) => bare.exec(statement),
+  releaseLater: (statement: string, wait: number) => {
+    setTimeout(() => bare.exec(statement), wait);
+  },
+});

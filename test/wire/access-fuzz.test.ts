@@ -1,0 +1,245 @@
+import { create, type DescMethodUnary, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { SCOPES } from "../../src/service/access/grant.ts";
+import { as, give } from "./access-client.ts";
+import { sharedPortDoors } from "./all-doors.ts";
+import { type Door, WireFailure } from "./door/door.ts";
+import { startService, type TestService } from "./service.ts";
+
+/** What every key and value outside holds, and no request does but to ask for it. */
+const OUTSIDE = "forbidden";
+const ROUNDS = 150;
+
+const { method } = SettingService;
+const scopes = SCOPES.filter((scope) => /^(settings|history|backup|drivers):/.test(scope));
+
+let service: TestService;
+let byKey: string;
+let byGroup: string;
+/** The newest revision of what was made before. */
+let last: bigint;
+/** What nobody may hear of: the outside's keys and values. */
+const secret = new RegExp(OUTSIDE);
+
+beforeAll(async () => {
+  service = await startService();
+  const root = as(service.port);
+  const custom = (key: string, group: number, value: string) => ({ key, group, value, flag: 1 });
+  const settings = [
+    ...["a", "b", "c"].map((name) => custom(`in_${name}`, 77, `inside ${name}`)),
+    ...["a", "b", "c"].map((name) => custom(`${OUTSIDE}_${name}`, 78, `${OUTSIDE} ${name}`)),
+    { key: "announcement", value: `${OUTSIDE} announcement` },
+    { key: "aria2_secret", value: `${OUTSIDE} secret` },
+  ];
+  for (let round = 0; round < 4; round += 1)
+    await root.settings.saveSettings({
+      settings: settings.map((one) => ({ ...one, value: `${one.value} ${round}` })),
+      reason: `${OUTSIDE} reason ${round}`,
+    });
+  // One of both kinds in a revision, one of each alone, and a setting that has come in from outside.
+  await root.settings.saveSettings({ settings: [custom(`${OUTSIDE}_a`, 78, `${OUTSIDE} alone`)] });
+  await root.settings.saveSettings({ settings: [custom("in_a", 77, "inside alone")] });
+  await root.settings.saveSettings({
+    settings: [custom("moved", 78, `${OUTSIDE} moved`)],
+    reason: `${OUTSIDE} reason of a setting that came in later`,
+  });
+  await root.settings.saveSettings({ settings: [custom("moved", 77, "inside moved")] });
+  // One that is gone, and whose history is all that is left.
+  await root.settings.saveSettings({
+    settings: [{ ...custom(`${OUTSIDE}_gone`, 78, `${OUTSIDE} gone`), flag: 3 }],
+    reason: `${OUTSIDE} reason of one that is gone`,
+  });
+  await root.settings.deleteSetting({ key: `${OUTSIDE}_gone`, reason: `${OUTSIDE} end` });
+  last = (await root.settings.listSettings({})).revision;
+  byKey = (await give(root, scopes, ["key:in_*"], "by-key")).text;
+  byGroup = (await give(root, scopes, ["group:77"], "by-group")).text;
+});
+afterAll(() => service.stop());
+
+const key = fc.constantFrom(
+  "in_a",
+  "in_b",
+  "in_new",
+  `${OUTSIDE}_a`,
+  `${OUTSIDE}_gone`,
+  "announcement",
+  "aria2_secret",
+  "moved",
+  "token",
+  "x",
+);
+const keys = fc.array(key, { maxLength: 3 });
+const revision = fc.integer({ min: 0, max: 18 }).map(BigInt);
+const expected = fc.option(revision, { nil: undefined });
+const input = fc.record({
+  key,
+  value: fc.constantFrom("v", "********", ""),
+  group: fc.constantFrom(undefined, 77, 78),
+  expectedRevision: expected,
+});
+const present = (members: object): object =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+
+/** For a document, which is plain JSON. */
+const plain = ({ expectedRevision: _, ...members }: { expectedRevision?: bigint | undefined }) =>
+  present(members);
+
+const requests: fc.Arbitrary<readonly [DescMethodUnary, object]> = fc.oneof(
+  fc.record({ groups: fc.subarray([77, 78, 1]) }).map((r) => [method.listSettings, r] as const),
+  fc
+    .record({ groups: fc.subarray([77, 78, 1]) })
+    .map((r) => [method.listDefaultSettings, r] as const),
+  key.map((one) => [method.getSetting, { key: one }] as const),
+  keys.map((some) => [method.batchGetSettings, { keys: some }] as const),
+  fc
+    .record({
+      settings: fc.array(input.map(present), { maxLength: 3 }),
+      expectedRevision: expected,
+      dryRun: fc.boolean(),
+    })
+    .map((r) => [method.saveSettings, present(r)] as const),
+  fc
+    .record({ key, expectedRevision: expected })
+    .map((r) => [method.deleteSetting, present(r)] as const),
+  fc
+    .record({ key: fc.option(key, { nil: undefined }), pageSize: fc.integer({ min: 0, max: 5 }) })
+    .map((r) => [method.listRevisions, present(r)] as const),
+  revision.map((at) => [method.getRevision, { revision: at }] as const),
+  fc.record({ from: revision, to: revision }).map((r) => [method.diffRevisions, r] as const),
+  fc
+    .record({ to: revision, keys, dryRun: fc.constant(true), expectedRevision: expected })
+    .map((r) => [method.rollback, present(r)] as const),
+  fc.constantFrom(0, 1, 3).map((mode) => [method.exportSettings, { secrets: mode }] as const),
+  fc.record({ settings: fc.array(input.map(plain), { maxLength: 3 }), dryRun: fc.boolean() }).map(
+    ({ settings, dryRun }) =>
+      [
+        method.importSettings,
+        {
+          document: { format: "mooring-settings", version: 1, settings },
+          dryRun,
+          skipInvalid: true,
+        },
+      ] as const,
+  ),
+  fc.constant([method.setAria2, { uri: "http://127.0.0.1:1/jsonrpc", secret: "" }] as const),
+);
+
+describe.each(sharedPortDoors)("over $name", ({ open }) => {
+  test.each(["key", "group"])("a token limited by %s hears of nothing outside", async (by) => {
+    const door = open(service);
+    const token = by === "key" ? byKey : byGroup;
+    const logged = service.log().length;
+    await fc.assert(
+      fc.asyncProperty(requests, async ([desc, members]) => {
+        if (!door.carries(desc)) return;
+        const said = await answer(door, desc, members, token);
+        expect(withoutEcho(said, members)).not.toMatch(secret);
+      }),
+      { numRuns: ROUNDS },
+    );
+    door.close();
+    expect(service.log().slice(logged)).not.toMatch(secret);
+  });
+
+  test.each(["key", "group"])(
+    "a stream of a token limited by %s tells nothing of what is outside, from wherever it begins",
+    async (by) => {
+      const door = open(service);
+      if (!door.carries(method.watchSettings)) return;
+      const token = by === "key" ? byKey : byGroup;
+      const logged = service.log().length;
+      for (let after = -1n; after < last; after += 1n)
+        for (const some of [[], ["in_a", "moved"], [`${OUTSIDE}_a`]]) {
+          const members = { keys: some, ...(after < 0n ? {} : { afterRevision: after }) };
+          const said = await events(door, members, token);
+          expect(withoutEcho(said, members), `after ${after}`).not.toMatch(secret);
+        }
+      door.close();
+      expect(service.log().slice(logged)).not.toMatch(secret);
+    },
+  );
+});
+
+test.each(["key", "group"])("a conflict names nothing outside to one limited by %s", async (by) => {
+  const own = as(service.port, by === "key" ? byKey : byGroup);
+  const root = as(service.port);
+  const { revision } = await own.settings.listSettings({});
+  const settings = [
+    { key: `${OUTSIDE}_c`, value: `${OUTSIDE} by ${by}`, group: 78, flag: 1 },
+    { key: "in_c", value: `inside by ${by}`, group: 77, flag: 1 },
+  ];
+  await root.settings.saveSettings({ settings });
+  const change = { key: "in_c", value: "mine" };
+  const conflicts = [
+    own.settings.saveSettings({ settings: [change], expectedRevision: revision }),
+    own.settings.saveSettings({ settings: [{ ...change, expectedRevision: revision }] }),
+    own.settings.rollback({ to: 1n, expectedRevision: revision }),
+  ];
+  for (const conflict of await Promise.allSettled(conflicts)) {
+    expect(conflict).toMatchObject({ reason: { rawMessage: expect.stringContaining("in_c") } });
+    expect(String(conflict.status === "rejected" && conflict.reason)).not.toMatch(secret);
+  }
+});
+
+test.each(["key", "group"])(
+  "a stream of a token limited by %s, from now and from before",
+  async (by) => {
+    const own = as(service.port, by === "key" ? byKey : byGroup);
+    const root = as(service.port);
+    const end = new AbortController();
+    for (const request of [{}, { afterRevision: 1n }]) {
+      const stream = own.settings.watchSettings(request, { signal: end.signal });
+      const heard: string[] = [];
+      const mark = `end of ${by} ${heard.length} ${Object.keys(request).length}`;
+      const saved = [
+        { key: `${OUTSIDE}_b`, value: `${OUTSIDE} ${mark}`, group: 78, flag: 1 },
+        { key: "in_b", value: mark, group: 77, flag: 1 },
+      ];
+      let told = false;
+      for await (const event of stream) {
+        const text = JSON.stringify(toJson(method.watchSettings.output, event));
+        heard.push(text);
+        if (!told) await root.settings.saveSettings({ settings: saved });
+        told = true;
+        if (text.includes(mark)) break;
+      }
+      expect(heard.join("\n")).not.toMatch(secret);
+      expect(heard.length).toBeGreaterThan(1);
+    }
+    end.abort();
+  },
+);
+
+async function answer(door: Door, desc: DescMethodUnary, members: object, token: string) {
+  const request = create(desc.input, members as MessageInitShape<typeof desc.input>);
+  const outcome = await door.call(desc, request, { headers: { authorization: token } });
+  return JSON.stringify(outcome);
+}
+
+/** What a stream says up to the newest revision, or why it does not. */
+async function events(door: Door, members: object, token: string): Promise<string> {
+  const request = create(method.watchSettings.input, members);
+  const said: string[] = [];
+  const options = { headers: { authorization: token } };
+  try {
+    for await (const event of door.watch(method.watchSettings, request, options)) {
+      said.push(JSON.stringify(event));
+      if (Number(event["revision"]) >= last) return said.join("\n");
+    }
+  } catch (error) {
+    if (!(error instanceof WireFailure)) throw error;
+    said.push(JSON.stringify(error.failure));
+  }
+  return said.join("\n");
+}
+
+/** An import lists the keys that were sent: what a client has said itself is no news to it. */
+function withoutEcho(said: string, members: object): string {
+  const sent = JSON.stringify(members, (_name, value) => (typeof value === "bigint" ? 0 : value));
+  const names = new Set(sent.match(/"forbidden_\w+"/g) ?? []);
+  let rest = said;
+  for (const name of names) rest = rest.replaceAll(name, '""');
+  return rest;
+}

@@ -1,0 +1,201 @@
+import { create, type DescMethodUnary, type MessageInitShape } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
+import { as, give } from "./access-client.ts";
+import { sharedPortDoors } from "./all-doors.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const { method } = AccessService;
+const scopes = ["drivers:read"];
+const future = { seconds: 9_999_999_999n };
+
+let service: TestService;
+let manager: string;
+let ended: string;
+let rotated: string;
+beforeAll(async () => {
+  service = await startService();
+  const root = as(service.port);
+  manager = (await give(root, ["tokens:manage", "drivers:read"], [], "manager")).text;
+  ended = (await give(root, ["settings:read"], [], "ended")).id;
+  await root.access.revokeToken({ id: ended });
+  rotated = (await give(root, ["settings:read"], [], "rotated")).id;
+  await root.access.rotateToken({ id: rotated });
+  await root.access.createPrincipal({ name: "taken" });
+  await root.access.createPrincipal({ name: "disabled" });
+  await root.access.disablePrincipal({ name: "disabled" });
+});
+afterAll(() => service.stop());
+
+type Case = readonly [what: string, DescMethodUnary, () => object, Code, RegExp];
+const make = (members: object) => () => ({ principal: "x", scopes, ...members });
+
+const cases: readonly Case[] = [
+  [
+    "an unknown scope",
+    method.createToken,
+    make({ scopes: ["settings:all"] }),
+    Code.InvalidArgument,
+    /"settings:all" is no scope: there are settings:read, /,
+  ],
+  [
+    "no scope",
+    method.createToken,
+    make({ scopes: [] }),
+    Code.InvalidArgument,
+    /at least one scope/,
+  ],
+  [
+    "the permanent token's right as a scope",
+    method.createToken,
+    make({ scopes: ["root"] }),
+    Code.InvalidArgument,
+    /"root" is no scope/,
+  ],
+  [
+    "a glob that is none",
+    method.createToken,
+    make({ limits: ["s3_*"] }),
+    Code.InvalidArgument,
+    /"s3_\*" is no limit: write key:NAME/,
+  ],
+  [
+    "a glob with what no key has",
+    method.createToken,
+    make({ limits: ["key:a b"] }),
+    Code.InvalidArgument,
+    /is no limit/,
+  ],
+  [
+    "a group that is none",
+    method.createToken,
+    make({ limits: ["group:site"] }),
+    Code.InvalidArgument,
+    /is no limit/,
+  ],
+  [
+    "a limit of what has none",
+    method.createToken,
+    make({ scopes: ["sites:read"], limits: ["key:a"] }),
+    Code.InvalidArgument,
+    /sites:read knows no limit/,
+  ],
+  [
+    "an end in the past",
+    method.createToken,
+    make({ expireTime: { seconds: 1n } }),
+    Code.InvalidArgument,
+    /the end is in the past: it is 20/,
+  ],
+  [
+    "an end and none",
+    method.createToken,
+    make({ expireTime: future, neverExpires: true }),
+    Code.InvalidArgument,
+    /one of both/,
+  ],
+  [
+    "more than one holds",
+    method.createToken,
+    make({ scopes: ["drivers:read", "settings:read"] }),
+    Code.PermissionDenied,
+    /nobody gives more than they hold: this token has no scope settings:read/,
+  ],
+  [
+    "a successor with more than one holds",
+    method.rotateToken,
+    () => ({ id: rotated }),
+    Code.PermissionDenied,
+    /nobody gives more/,
+  ],
+  [
+    "a name that is none",
+    method.createPrincipal,
+    () => ({ name: "No name" }),
+    Code.InvalidArgument,
+    /"No name" is not one/,
+  ],
+  [
+    "a name of the program's own",
+    method.createPrincipal,
+    () => ({ name: "admin" }),
+    Code.InvalidArgument,
+    /that the program itself uses/,
+  ],
+  [
+    "a name that is taken",
+    method.createPrincipal,
+    () => ({ name: "taken" }),
+    Code.AlreadyExists,
+    /there is a principal "taken" already/,
+  ],
+  [
+    "a principal that is disabled",
+    method.createToken,
+    make({ principal: "disabled", scopes: ["drivers:read"] }),
+    Code.FailedPrecondition,
+    /"disabled" is disabled/,
+  ],
+  [
+    "a principal that is not there",
+    method.disablePrincipal,
+    () => ({ name: "nobody" }),
+    Code.NotFound,
+    /there is no principal "nobody"/,
+  ],
+  [
+    "a token that is not there",
+    method.revokeToken,
+    () => ({ id: "nothing" }),
+    Code.NotFound,
+    /there is no token with the id "nothing"/,
+  ],
+  [
+    "an overlap that is too long",
+    method.rotateToken,
+    () => ({ id: rotated, overlap: { seconds: 99_999_999n } }),
+    Code.InvalidArgument,
+    /0 to 30 days/,
+  ],
+  [
+    "an overlap below nothing",
+    method.rotateToken,
+    () => ({ id: rotated, overlap: { seconds: -1n } }),
+    Code.InvalidArgument,
+    /0 to 30 days/,
+  ],
+];
+/** Whom root alone would refuse so. */
+const asRoot: readonly Case[] = [
+  [
+    "a token that has ended",
+    method.rotateToken,
+    () => ({ id: ended }),
+    Code.FailedPrecondition,
+    /has ended: make another/,
+  ],
+  [
+    "a token with a successor",
+    method.rotateToken,
+    () => ({ id: rotated }),
+    Code.FailedPrecondition,
+    /has a successor already/,
+  ],
+];
+
+describe.each(sharedPortDoors)("over $name", ({ open }) => {
+  const check = async ([, desc, members, code, message]: Case, token: string) => {
+    const door = open(service);
+    if (!door.carries(desc)) return;
+    const request = create(desc.input, members() as MessageInitShape<typeof desc.input>);
+    const outcome = await door.call(desc, request, { headers: { authorization: token } });
+    door.close();
+    expect(outcome).toMatchObject({
+      ...{ kind: "failure", code: door.codeOf(code) },
+      message: expect.stringMatching(message),
+    });
+  };
+  test.each(cases)("%s", (...one) => check(one, manager));
+  test.each(asRoot)("%s", (...one) => check(one, TOKEN));
+});

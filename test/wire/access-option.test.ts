@@ -1,0 +1,40 @@
+import type { DescMethodUnary } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { expect, test, vi } from "vitest";
+import { needOf } from "../../src/rpc/need.ts";
+import type * as Routes from "../../src/rpc/routes.ts";
+import { servedServices } from "../../src/rpc/routes.ts";
+import { defineRpc } from "../http/contract.ts";
+import { startService } from "./service.ts";
+
+// A contract with an rpc of somebody who has forgotten to say who may call it.
+vi.mock("../../src/rpc/routes.ts", async (original) => {
+  const routes = await original<typeof Routes>();
+  return {
+    ...routes,
+    createRoutes: (...args: Parameters<typeof routes.createRoutes>) => {
+      const register = routes.createRoutes(...args);
+      return (router: ConnectRouter): void => {
+        register(router);
+        router.rpc(defineRpc({ name: "TakeThing" }) as DescMethodUnary, () => ({}));
+      };
+    },
+  };
+});
+
+test("an rpc that says not who may call it refuses the start, and is named", async () => {
+  await expect(startService()).rejects.toThrow(
+    "rpc test.v1.ThingService.TakeThing says not who may call it: give it the option (mooring.access.v1.access)",
+  );
+});
+
+test("every rpc of the contract says it, and the public ones are few", () => {
+  const needs = servedServices.flatMap(({ methods }) =>
+    methods.map((method) => ({ name: method.name, ...needOf(method) })),
+  );
+  expect(needs.filter(({ isPublic }) => isPublic).map(({ name }) => name)).toEqual([
+    "Ping",
+    "GetPublicSettings",
+    "WatchPublicSettings",
+  ]);
+});

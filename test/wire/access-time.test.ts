@@ -1,0 +1,216 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
+import { run } from "../cli/world.ts";
+import { type As, as, give } from "./access-client.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const START = Date.parse("2027-01-01T00:00:00Z");
+
+// The clock alone: everything else goes on as it does.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: START });
+  onTestFinished(() => void vi.useRealTimers());
+});
+
+const at = (time: number): void => void vi.setSystemTime(START + time);
+
+async function started(options: Parameters<typeof startService>[0] = {}): Promise<TestService> {
+  const service = await startService(options);
+  onTestFinished(service.stop);
+  return service;
+}
+
+async function streamOf({ settings }: As): Promise<AsyncIterator<unknown>> {
+  const stream = settings.watchSettings({})[Symbol.asyncIterator]();
+  await stream.next();
+  return stream;
+}
+
+const refused = { code: Code.Unauthenticated };
+const read = ({ settings }: As) => settings.getSetting({ key: "site_title" });
+
+async function drained(stream: AsyncIterator<unknown>): Promise<void> {
+  while (!(await stream.next()).done);
+}
+
+describe("by its time", () => {
+  test("a token ends at the moment that was said, with its streams; others go on", async () => {
+    const { port } = await started();
+    const root = as(port);
+    const { secret } = await root.access.createToken({
+      principal: "short",
+      scopes: ["settings:read"],
+      expireTime: timestampFromMs(START + HOUR),
+    });
+    const own = as(port, secret);
+    const other = as(port, (await give(root, ["settings:read"])).text);
+    const [ending, going] = [await streamOf(own), await streamOf(other)];
+    at(HOUR - 1);
+    await read(own);
+    at(HOUR);
+    await expect(read(own)).rejects.toMatchObject(refused);
+    await expect(drained(ending)).rejects.toMatchObject(refused);
+    await read(other);
+    await root.settings.saveSettings({ settings: [{ key: "site_title", value: "still heard" }] });
+    expect(await going.next()).toMatchObject({ done: false, value: { event: { case: "change" } } });
+    await going.return?.();
+  });
+
+  test("a token with a successor ends after the overlap, with its streams; the successor goes on", async () => {
+    const { port } = await started();
+    const root = as(port);
+    const { text, id } = await give(root, ["settings:read"]);
+    const own = as(port, text);
+    const before = await streamOf(own);
+    const { secret } = await root.access.rotateToken({ id, overlap: { seconds: 7_200n } });
+    const during = await streamOf(own);
+    const successor = as(port, secret);
+    const next = await streamOf(successor);
+    at(2 * HOUR - 1);
+    await read(own);
+    at(2 * HOUR);
+    await expect(read(own)).rejects.toMatchObject(refused);
+    for (const stream of [before, during])
+      await expect(drained(stream)).rejects.toMatchObject(refused);
+    await read(successor);
+    await root.settings.saveSettings({ settings: [{ key: "site_title", value: "still heard" }] });
+    expect(await next.next()).toMatchObject({ done: false });
+    await next.return?.();
+  });
+
+  test("90 days, unless something else is said", async () => {
+    const { port } = await started();
+    const own = as(port, (await give(as(port), ["settings:read"])).text);
+    at(90 * DAY - 1);
+    await read(own);
+    at(90 * DAY);
+    await expect(read(own)).rejects.toMatchObject(refused);
+  });
+
+  test("what has ended stays so in this process when the clock goes back, as long as it runs", async () => {
+    const first = await started();
+    const { text } = await give(as(first.port), ["settings:read"]);
+    at(100 * DAY);
+    await expect(read(as(first.port, text))).rejects.toMatchObject(refused);
+    at(0);
+    await expect(read(as(first.port, text))).rejects.toMatchObject(refused);
+    const again = await started({ folder: first.folder });
+    await read(as(again.port, text));
+  });
+
+  test("an end is compared with that clock when a token is made, too", async () => {
+    const { port } = await started();
+    const make = (end: number) =>
+      as(port).access.createToken({
+        principal: "late",
+        scopes: ["settings:read"],
+        expireTime: timestampFromMs(START + end),
+      });
+    await make(HOUR);
+    await expect(make(0)).rejects.toMatchObject({ code: Code.InvalidArgument });
+    at(2 * HOUR);
+    await make(3 * HOUR);
+    at(0);
+    await expect(make(HOUR)).rejects.toMatchObject({ code: Code.InvalidArgument });
+  });
+});
+
+describe("a token that ends soon", () => {
+  const statusOf = (port: number, { headers }: As) =>
+    createClient(
+      StatusService,
+      createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }),
+    ).getStatus({}, { headers });
+
+  test("is named by the list, the status, the metric and the command line, until it has a successor", async () => {
+    const { port, mooring } = await started();
+    const root = as(port);
+    const { id } = await give(root, ["settings:read"], [], "soon");
+    const env = { MOORING_ADDRESS: `127.0.0.1:${port}`, MOORING_TOKEN: TOKEN };
+    const cli = async (...args: string[]) => (await run(args, { env })).out;
+    const told = async () => ({
+      listed: (await root.access.listTokens({ active: true })).tokens
+        .filter((token) => token.endsSoon)
+        .map((token) => token.id),
+      status: await statusOf(port, root),
+      metric: mooring.gauges().endingTokens,
+      line: /^tokens .*\n.*/m.exec(await cli("status"))?.[0],
+      table: (await cli("token", "list")).includes("(ends soon)"),
+    });
+    const nothing = {
+      ...{ listed: [], metric: 0, line: undefined, table: false },
+      status: { endingTokenCount: 0, endingTokens: [] },
+    };
+    expect(await told()).toMatchObject(nothing);
+    at(76 * DAY);
+    const end = START + 90 * DAY;
+    expect(await told()).toMatchObject({
+      listed: [id],
+      status: {
+        endingTokenCount: 1,
+        endingTokens: [{ principal: "soon", tokenId: id, expireTime: timestampFromMs(end) }],
+      },
+      metric: 1,
+      line: expect.stringMatching(
+        new RegExp(`^tokens +1 token to .*\\n +soon +${id}, until 2027-`),
+      ),
+      table: true,
+    });
+    await root.access.rotateToken({ id });
+    expect(await told()).toMatchObject(nothing);
+  });
+
+  test("is named to those alone who manage tokens; others hear how many there are", async () => {
+    const { port } = await started();
+    const root = as(port);
+    const { id } = await give(root, ["settings:read"], [], "soon");
+    at(80 * DAY);
+    const manager = as(port, (await give(root, ["settings:read", "tokens:manage"])).text);
+    const reader = as(port, (await give(root, ["settings:read"])).text);
+    for (const who of [root, manager])
+      expect(await statusOf(port, who)).toMatchObject({
+        endingTokenCount: 1,
+        endingTokens: [{ principal: "soon", tokenId: id }],
+      });
+    expect(await statusOf(port, reader)).toMatchObject({ endingTokenCount: 1, endingTokens: [] });
+  });
+
+  test("is named once a day by the log, also over restarts and by one process of all", async () => {
+    const first = await started();
+    const { id } = await give(as(first.port), ["settings:read"], [], "soon");
+    const lines = ({ logLines }: TestService) =>
+      logLines().filter(({ msg }) => String(msg).startsWith("tokens end soon"));
+    const until = new Date(START + 90 * DAY).toISOString();
+    const named = [{ count: 1, tokens: [`soon/${id} until ${until}`] }];
+    const later = async (days: number) => {
+      at(days * DAY);
+      const service = await startService({ folder: first.folder });
+      await service.stop();
+      return lines(service);
+    };
+    expect(lines(first)).toEqual([]);
+    expect(await later(70)).toEqual([]);
+    expect(await later(80)).toMatchObject(named);
+    expect(await later(80.9)).toEqual([]);
+    expect(await later(81)).toMatchObject(named);
+    await as(first.port).access.revokeToken({ id });
+    expect(await later(83)).toEqual([]);
+  });
+});
+
+test("a status counts the settings that a limited token may see, and no others", async () => {
+  const { port } = await started();
+  const own = as(port, (await give(as(port), ["settings:read"], ["key:site_*"])).text);
+  const client = createClient(
+    StatusService,
+    createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }),
+  );
+  const { settings } = await client.getStatus({}, { headers: own.headers });
+  expect(settings).toBe((await own.settings.listSettings({})).settings.length);
+  expect(settings).toBeLessThan(20);
+});

@@ -1,0 +1,286 @@
+import { create, type DescMethodServerStreaming, type DescMethodUnary } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { needOf } from "../../src/rpc/need.ts";
+import { servedServices } from "../../src/rpc/routes.ts";
+import { createGrant, SCOPES } from "../../src/service/access/grant.ts";
+import { MASK } from "../../src/service/setting/value.ts";
+import { as, give } from "./access-client.ts";
+import { sharedPortDoors } from "./all-doors.ts";
+import { type Door, type Outcome, WireFailure } from "./door/door.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const methods = servedServices.flatMap((service) => service.methods);
+
+describe("every rpc with every scope", () => {
+  let service: TestService;
+  const tokens = new Map<string, string>();
+  beforeAll(async () => {
+    service = await startService();
+    for (const scope of SCOPES) tokens.set(scope, (await give(as(service.port), [scope])).text);
+  });
+  afterAll(() => service.stop());
+
+  test.each(sharedPortDoors)("over $name is let in by its own alone", async ({ open }) => {
+    const door = open(service);
+    let refused = 0;
+    for (const [scope, token] of tokens) {
+      const grant = createGrant([scope], []);
+      for (const method of methods.filter(door.carries)) {
+        const { isPublic, scopes } = needOf(method);
+        const missing = isPublic ? undefined : scopes.find((needed) => !grant.has(needed));
+        const outcome = await attempt(door, method, token);
+        const what = `${method.name} with ${scope}`;
+        if (missing === undefined) {
+          expect(codeOf(outcome), what).not.toBe(door.codeOf(Code.PermissionDenied));
+          expect(codeOf(outcome), what).not.toBe(door.codeOf(Code.Unauthenticated));
+        } else {
+          refused += 1;
+          expect(outcome, what).toMatchObject({
+            code: door.codeOf(Code.PermissionDenied),
+            message: expect.stringContaining(
+              missing === "root" ? "the permanent admin token itself" : `no scope ${missing}`,
+            ),
+          });
+        }
+      }
+    }
+    door.close();
+    expect(refused).toBeGreaterThan(100);
+  });
+});
+
+describe("a token", () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.stop());
+
+  const denied = (call: Promise<unknown>) =>
+    expect(call).rejects.toMatchObject({ code: Code.PermissionDenied });
+
+  test("is named by history and whoami, and its text is nowhere but in its maker's reply", async () => {
+    const root = as(service.port);
+    const { text, id } = await give(root, ["settings:write", "history:read"], [], "backup");
+    const own = as(service.port, text);
+    await own.settings.saveSettings({ settings: [{ key: "site_title", value: "By a token" }] });
+    const by = { actor: `backup/${id}`, tokenId: id };
+    const { revisions } = await own.settings.listRevisions({ pageSize: 1 });
+    expect(revisions).toMatchObject([by]);
+    const revision = revisions[0]?.revision ?? 0n;
+    expect(await own.settings.getRevision({ revision })).toMatchObject({ revision: by });
+    const end = new AbortController();
+    const asked = { afterRevision: revision - 1n };
+    for await (const { event } of own.settings.watchSettings(asked, { signal: end.signal })) {
+      expect(event).toMatchObject({ case: "change", value: by });
+      break;
+    }
+    end.abort();
+    await root.settings.saveSettings({ settings: [{ key: "site_title", value: "By root" }] });
+    const last = await own.settings.listRevisions({ pageSize: 1 });
+    expect(last.revisions).toMatchObject([{ actor: "admin", tokenId: "" }]);
+    expect(await own.access.whoAmI({})).toMatchObject({
+      principal: "backup",
+      tokenId: id,
+      scopes: ["history:read", "settings:read", "settings:write"],
+      limits: [],
+      peer: "127.0.0.1",
+    });
+    expect(await root.access.whoAmI({})).toMatchObject({ principal: "root", tokenId: "" });
+    const { tokens } = await root.access.listTokens({});
+    expect(
+      JSON.stringify(tokens, (_key, value) => (typeof value === "bigint" ? 0 : value)),
+    ).not.toContain(text);
+    expect(tokens.find((token) => token.id === id)).toMatchObject({
+      principal: "backup",
+      active: true,
+    });
+    expect(service.log()).not.toContain(text.slice(17));
+    expect(service.log()).toContain(`backup/${id}`);
+  });
+
+  test("sees secrets masked without settings:reveal, and the permanent token in no case", async () => {
+    const root = as(service.port);
+    await root.settings.saveSettings({ settings: [{ key: "aria2_secret", value: "very secret" }] });
+    const reader = as(service.port, (await give(root, ["settings:read"])).text);
+    const revealer = as(
+      service.port,
+      (await give(root, ["settings:reveal", "backup:export"])).text,
+    );
+    const valueFor = async (who: typeof root, key: string) => {
+      const one = (await who.settings.getSetting({ key })).setting?.value;
+      const batch = (await who.settings.batchGetSettings({ keys: [key] })).settings[0]?.value;
+      const all = await who.settings.listSettings({});
+      expect([batch, all.settings.find((each) => each.key === key)?.value]).toEqual([one, one]);
+      return one;
+    };
+    expect(await valueFor(reader, "aria2_secret")).toBe(MASK);
+    expect(await valueFor(revealer, "aria2_secret")).toBe("very secret");
+    for (const who of [reader, revealer]) expect(await valueFor(who, "token")).toBe(MASK);
+    expect(await valueFor(root, "token")).toBe(TOKEN);
+    const { document } = await revealer.settings.exportSettings({ secrets: 3 });
+    expect(JSON.stringify(document)).toContain("very secret");
+    expect(JSON.stringify(document)).not.toContain(TOKEN);
+    const exporter = as(service.port, (await give(root, ["backup:export"])).text);
+    await denied(exporter.settings.exportSettings({ secrets: 3 }));
+    await denied(exporter.settings.exportSettings({ secrets: 2, passphrase: "long enough" }));
+    expect(JSON.stringify((await exporter.settings.exportSettings({})).document)).not.toContain(
+      "very secret",
+    );
+  });
+
+  test("never writes the permanent token, whatever its scopes", async () => {
+    const root = as(service.port);
+    const all = as(service.port, (await give(root, SCOPES)).text);
+    const value = "another-token-0123456789-0123456789";
+    await denied(all.settings.saveSettings({ settings: [{ key: "token", value }] }));
+    await denied(all.settings.resetToken({}));
+    const document = {
+      format: "mooring-settings",
+      version: 1,
+      settings: [{ key: "token", value }],
+    };
+    const { settings } = await all.settings.importSettings({ document });
+    expect(settings).toMatchObject([{ key: "token", outcome: 4 }]);
+    expect((await root.settings.getSetting({ key: "token" })).setting?.value).toBe(TOKEN);
+  });
+
+  test("limited to a group makes no new settings in it, by a save, an import or a rollback", async () => {
+    const root = as(service.port);
+    const one = (key: string) => ({ key, value: "v", group: 77, flag: 3 });
+    await root.settings.saveSettings({ settings: [one("of_77")] });
+    const { revision: to } = await root.settings.saveSettings({ settings: [one("gone_of_77")] });
+    await root.settings.deleteSetting({ key: "gone_of_77" });
+    const scopes = ["settings:write", "backup:import", "history:rollback"];
+    const limited = as(service.port, (await give(root, scopes, ["group:77"])).text);
+    const document = { format: "mooring-settings", version: 1, settings: [one("new_of_77")] };
+    await denied(limited.settings.saveSettings({ settings: [one("new_of_77")] }));
+    await denied(limited.settings.importSettings({ document }));
+    await denied(limited.settings.rollback({ to, keys: ["gone_of_77"] }));
+    await limited.settings.saveSettings({ settings: [{ key: "of_77", value: "w" }] });
+  });
+
+  test("gives no more than it holds, also by rotating", async () => {
+    const root = as(service.port);
+    const manager = as(service.port, (await give(root, ["tokens:manage", "drivers:read"])).text);
+    await give(manager, ["drivers:read"]);
+    await denied(give(manager, ["settings:read"]));
+    const { id } = await give(root, ["settings:reveal"]);
+    await denied(manager.access.rotateToken({ id }));
+    expect(await manager.access.revokeToken({ id })).toMatchObject({ token: { active: false } });
+  });
+});
+
+describe("a right that ends", () => {
+  let first: TestService;
+  let second: TestService;
+  beforeAll(async () => {
+    first = await startService();
+    second = await startService({ folder: first.folder });
+  });
+  afterAll(async () => {
+    await second.stop();
+    await first.stop();
+  });
+
+  const ends: readonly (readonly [string, (id: string, principal: string) => Promise<unknown>])[] =
+    [
+      ["revoked", (id) => as(first.port).access.revokeToken({ id })],
+      [
+        "disabled with its principal",
+        (_id, name) => as(first.port).access.disablePrincipal({ name }),
+      ],
+      ["rotated without overlap", (id) => as(first.port).access.rotateToken({ id, overlap: {} })],
+    ];
+
+  test.each(ends)(
+    "%s: refused in every process at once, and its streams end",
+    async (what, end) => {
+      const principal = `p-${what.length}`;
+      const { text, id } = await give(as(first.port), ["settings:read"], [], principal);
+      const both = [as(first.port, text), as(second.port, text)];
+      const streams = both.map((who) => who.settings.watchSettings({})[Symbol.asyncIterator]());
+      for (const stream of streams) await stream.next();
+      await end(id, principal);
+      for (const who of both)
+        await expect(who.settings.getSetting({ key: "site_title" })).rejects.toMatchObject({
+          code: Code.Unauthenticated,
+        });
+      for (const stream of streams)
+        await expect(drained(stream)).rejects.toMatchObject({ code: Code.Unauthenticated });
+    },
+  );
+
+  test("rotated with an overlap: both hold, and there is one successor", async () => {
+    const root = as(first.port);
+    const { text, id } = await give(root, ["settings:read"], ["key:site_*"], "turning");
+    const next = await root.access.rotateToken({ id });
+    for (const token of [text, next.secret])
+      await as(second.port, token).settings.getSetting({ key: "site_title" });
+    expect(next.token).toMatchObject({ principal: "turning", limits: ["key:site_*"] });
+    await expect(root.access.rotateToken({ id })).rejects.toMatchObject({
+      code: Code.FailedPrecondition,
+    });
+  });
+
+  test("by its time: the token and its streams", async () => {
+    const root = as(first.port);
+    const end = Date.now() + 1_500;
+    const { secret } = await root.access.createToken({
+      principal: "short",
+      scopes: ["settings:read"],
+      expireTime: { seconds: BigInt(Math.floor(end / 1000)), nanos: (end % 1000) * 1_000_000 },
+    });
+    const own = as(second.port, secret);
+    const stream = own.settings.watchSettings({})[Symbol.asyncIterator]();
+    await stream.next();
+    await expect(drained(stream)).rejects.toMatchObject({ code: Code.Unauthenticated });
+    await expect(own.settings.getSetting({ key: "site_title" })).rejects.toMatchObject({
+      code: Code.Unauthenticated,
+    });
+  });
+
+  test("holds over a restart, and the last use is kept", async () => {
+    const service = await startService();
+    onTestFinished(service.stop);
+    const again = await startService({ folder: service.folder });
+    const { text, id } = await give(as(again.port), ["settings:read"]);
+    await as(again.port, text).settings.getSetting({ key: "site_title" });
+    await again.stop();
+    await vi.waitFor(async () => {
+      const { tokens } = await as(service.port).access.listTokens({});
+      expect(tokens.find((token) => token.id === id)).toMatchObject({
+        lastUsePeer: "127.0.0.1",
+        active: true,
+      });
+    });
+  });
+});
+
+async function drained(stream: AsyncIterator<unknown>): Promise<void> {
+  while (!(await stream.next()).done);
+}
+
+function codeOf(outcome: Outcome): number | undefined {
+  return outcome.kind === "failure" ? outcome.code : undefined;
+}
+
+async function attempt(
+  door: Door,
+  method: (typeof methods)[number],
+  token: string,
+): Promise<Outcome> {
+  const request = create(method.input);
+  const options = { headers: { authorization: token } };
+  if (method.methodKind !== "server_streaming")
+    return door.call(method as DescMethodUnary, request, options);
+  try {
+    const events = door.watch(method as DescMethodServerStreaming, request, options);
+    for await (const message of events) return { kind: "reply", message, requestId: "" };
+    throw new Error("the stream has ended without a message");
+  } catch (error) {
+    if (error instanceof WireFailure) return { kind: "failure", ...error.failure };
+    throw error;
+  }
+}

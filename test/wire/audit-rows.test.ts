@@ -1,0 +1,175 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { AuditEvent } from "../../gen/mooring/v1/audit_pb.js";
+import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startStandIn } from "../site/stand-in.ts";
+import { as, give } from "./access-client.ts";
+import { sharedPortDoors } from "./all-doors.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const { getSetting, saveSettings } = SettingService.method;
+
+let folder: string;
+let service: TestService;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mooring-audit-"));
+  service = await startService({ folder });
+});
+afterEach(async () => {
+  await service.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** All rows, the oldest first. */
+async function events(): Promise<readonly AuditEvent[]> {
+  const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${service.port}` });
+  const headers = { authorization: TOKEN };
+  const request = { afterSequence: 0n, pageSize: 1_000 };
+  return (await createClient(AuditService, transport).listAuditEvents(request, { headers })).events;
+}
+
+/** What was counted is written now. */
+async function restart(): Promise<void> {
+  await service.stop();
+  service = await startService({ folder });
+}
+
+const detailOf = ({ detail }: AuditEvent): Record<string, unknown> => JSON.parse(detail);
+const byMethod = (all: readonly AuditEvent[], method: string): readonly AuditEvent[] =>
+  all.filter((each) => each.method === method);
+
+test("every change has its row, and no row a secret", async () => {
+  const root = as(service.port);
+  const secret = "Secret-of-the-audit-0123456789abcdef";
+  await root.settings.saveSettings({
+    settings: [{ key: "aria2_secret", value: secret }],
+    reason: "why",
+  });
+  await root.settings.saveSettings({
+    settings: [{ key: "gone", value: secret, flag: 3, type: "string" }],
+  });
+  await root.settings.deleteSetting({ key: "gone" });
+  await root.settings.rollback({ to: 1n, keys: ["gone"] });
+  const { document } = await root.settings.exportSettings({ secrets: 3 });
+  await root.settings.saveSettings({ settings: [{ key: "site_title", value: "another" }] });
+  await root.settings.importSettings({ ...(document === undefined ? {} : { document }) });
+  const { text, id } = await give(root, ["settings:read"], ["key:a*"], "anna");
+  const next = await root.access.rotateToken({ id });
+  await root.access.revokeToken({ id });
+  await root.access.createPrincipal({ name: "otto", kind: 1 });
+  await root.access.disablePrincipal({ name: "otto" });
+  const { token } = await root.settings.resetToken({});
+  await as(service.port, token).settings.saveSettings({
+    settings: [{ key: "token", value: TOKEN }],
+  });
+  const all = await events();
+  const find = (method: string) => byMethod(all, method)[0];
+  expect(find("SaveSettings")).toMatchObject({
+    ...{ actor: "admin", door: "grpc", peer: "127.0.0.1", outcome: "OK" },
+    subjects: ["aria2_secret"],
+  });
+  expect(detailOf(find("SaveSettings") as AuditEvent)).toMatchObject({ keys: 1, reason: "why" });
+  expect(find("DeleteSetting")?.subjects).toEqual(["gone"]);
+  expect(find("ImportSettings")?.subjects).toContain("site_title");
+  expect(find("ExportSettings")?.detail).toBe('{"secrets":"clear"}');
+  expect(find("CreateToken")?.subjects).toEqual([`anna/${id}`]);
+  expect(detailOf(find("CreateToken") as AuditEvent)).toMatchObject({
+    ...{ scopes: ["settings:read"], limits: ["key:a*"], expires: expect.stringMatching(/^20/) },
+  });
+  expect(find("RotateToken")?.subjects).toEqual([`anna/${id}`, `anna/${next.token?.id}`]);
+  expect(find("RevokeToken")?.subjects).toEqual([`anna/${id}`]);
+  expect(find("CreatePrincipal")?.subjects).toEqual(["otto"]);
+  expect(find("DisablePrincipal")?.subjects).toEqual(["otto"]);
+  expect(find("ResetToken")?.subjects).toEqual(["token"]);
+  expect(all.map(({ sequence }) => Number(sequence))).toEqual(all.map((_row, at) => at + 1));
+  const rows = JSON.stringify(all, (_key, value) => (typeof value === "bigint" ? 0 : value));
+  for (const hidden of [secret, TOKEN, token, text.slice(17), next.secret.slice(17)])
+    expect(rows).not.toContain(hidden);
+});
+
+test("reads of secrets are counted, over every door, and reads without any are not", async () => {
+  const { text } = await give(as(service.port), ["settings:read"], [], "reader");
+  for (const { open } of sharedPortDoors) {
+    const door = open(service);
+    for (const authorization of [TOKEN, text])
+      for (const key of ["token", "site_title"])
+        await door.call(getSetting, create(getSetting.input, { key }), {
+          headers: { authorization },
+        });
+    door.close();
+  }
+  await as(service.port).settings.listSettings({});
+  await as(service.port).settings.listSettings({ maskSecrets: true });
+  await as(service.port).settings.batchGetSettings({ keys: ["site_title", "token"] });
+  await restart();
+  const all = await events();
+  const [one, ...more] = byMethod(all, "GetSetting");
+  expect(more).toEqual([]);
+  expect(one).toMatchObject({ actor: "admin", subjects: ["token"], outcome: "OK", door: "" });
+  expect(detailOf(one as AuditEvent)).toMatchObject({
+    count: sharedPortDoors.length,
+    doors: expect.arrayContaining(["rest", "connect", "grpc-web", "grpc"]),
+  });
+  for (const method of ["ListSettings", "BatchGetSettings"]) {
+    const rows = byMethod(all, method);
+    expect(rows.map(({ subjects }) => subjects)).toEqual([expect.arrayContaining(["token"])]);
+    expect(detailOf(rows[0] as AuditEvent)).toMatchObject({ count: 1 });
+  }
+});
+
+test("refused calls are counted over every door: without a token, with a wrong one, without the scope", async () => {
+  const { text, id } = await give(as(service.port), ["drivers:read"], [], "driver");
+  for (const { open } of sharedPortDoors) {
+    const door = open(service);
+    for (const headers of [{}, { authorization: "wrong" }, { authorization: text }]) {
+      const request = create(saveSettings.input, { settings: [{ key: "site_title", value: "x" }] });
+      if (door.carries(saveSettings)) await door.call(saveSettings, request, { headers });
+      await door.call(getSetting, create(getSetting.input, { key: "token" }), { headers });
+    }
+    door.close();
+  }
+  await restart();
+  const refused = (await events()).filter(({ outcome }) => outcome !== "OK");
+  const calls = 2 * sharedPortDoors.length - 1;
+  const rows = refused.map((row) => [row.actor, row.outcome, detailOf(row)["reason"]]);
+  expect(rows).toEqual([
+    ["", "UNAUTHENTICATED", "no token"],
+    ["", "UNAUTHENTICATED", "a wrong token"],
+    [`driver/${id}`, "PERMISSION_DENIED", "the token has no right to it"],
+  ]);
+  for (const row of refused) {
+    expect(detailOf(row)).toMatchObject({ count: calls, methods: ["SaveSettings", "GetSetting"] });
+    expect(row).toMatchObject({ peer: "127.0.0.1", method: "" });
+  }
+  expect(refused[2]?.tokenId).toBe(id);
+});
+
+test("sites that are added, changed and removed, and what is written there", async () => {
+  const site = await startStandIn({});
+  const root = as(service.port);
+  const { sites } = root;
+  const token = site.token();
+  await sites.createSite({ site: { name: "harbour", url: site.url, token } });
+  await sites.syncSite({ name: "harbour", keys: ["site_title"] });
+  await sites.updateSite({ name: "harbour", site: { paused: true } });
+  await root.settings.saveSettings({ settings: [{ key: "site_title", value: "Pushed" }] });
+  await sites.syncSite({ name: "harbour", keys: ["site_title"] });
+  await sites.deleteSite({ name: "harbour" });
+  await site.stop();
+  const all = await events();
+  const [made] = byMethod(all, "CreateSite");
+  expect(made).toMatchObject({ subjects: ["harbour"], actor: "admin", door: "grpc" });
+  expect(detailOf(made as AuditEvent)).toEqual({ url: site.url, mode: "observe" });
+  expect(byMethod(all, "UpdateSite").map(detailOf)).toEqual([{ changed: ["paused"] }]);
+  const pushed = byMethod(all, "push").at(-1);
+  expect(pushed).toMatchObject({ actor: "admin", subjects: ["harbour", "site_title"] });
+  expect(detailOf(pushed as AuditEvent)).toMatchObject({ keys: 1, result: "there now" });
+  expect(byMethod(all, "DeleteSite")).toHaveLength(1);
+  expect(all.map(({ detail }) => detail).join()).not.toContain(token);
+});

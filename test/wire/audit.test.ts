@@ -1,0 +1,87 @@
+import { create, type DescMethodUnary, type JsonObject, type Message } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { as, give } from "./access-client.ts";
+import { sharedPortDoors } from "./all-doors.ts";
+import { grpcDoor } from "./door/grpc.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const { listAuditEvents, watchAudit, getCheckpoint } = AuditService.method;
+const { saveSettings } = SettingService.method;
+const headers = { authorization: TOKEN };
+
+describe("the audit", () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.stop());
+
+  test.each(sharedPortDoors)("is read and watched over $name", async ({ name, open }) => {
+    const door = open(service);
+    onTestFinished(door.close);
+    const call = async (method: DescMethodUnary, request: Message): Promise<JsonObject> => {
+      const outcome = await door.call(method, request, { headers });
+      if (outcome.kind === "failure") throw new Error(outcome.message);
+      return outcome.message;
+    };
+    const settings = [{ key: "site_title", value: `Over ${name}` }];
+    const save = create(saveSettings.input, { settings });
+    const through = door.carries(saveSettings) ? door : grpcDoor("gRPC", service.grpcPort);
+    const reason = { "x-change-reason": "a test" };
+    await through.call(saveSettings, save, { headers: { ...headers, ...reason } });
+    const { events } = await call(
+      listAuditEvents,
+      create(listAuditEvents.input, { subject: "site_*", pageSize: 1 }),
+    );
+    const [last] = events as JsonObject[];
+    expect(last).toMatchObject({
+      actor: "admin",
+      door: through.protocol,
+      method: "SaveSettings",
+      peer: "127.0.0.1",
+      outcome: "OK",
+      subjects: ["site_title"],
+    });
+    expect(JSON.parse(String(last?.["detail"]))).toMatchObject({ keys: 1, reason: "a test" });
+    const { checkpoint } = await call(getCheckpoint, create(getCheckpoint.input));
+    const { sequence = null, hash = null } = last ?? {};
+    expect(checkpoint).toMatchObject({ sequence, hash });
+    if (!door.carries(watchAudit)) return;
+    const request = create(watchAudit.input, { afterSequence: BigInt(String(sequence)) - 1n });
+    for await (const message of door.watch(watchAudit, request, { headers })) {
+      expect(message).toMatchObject({ sequence, events: [{ hash }] });
+      break;
+    }
+  });
+
+  test("is read with audit:read alone, which knows no limits", async () => {
+    const root = as(service.port);
+    await expect(give(root, ["audit:read"], ["key:site_*"])).rejects.toThrow(/knows no limit/);
+    const { text } = await give(root, ["audit:read"]);
+    expect((await as(service.port, text).audit.listAuditEvents({})).events).not.toEqual([]);
+    const scopes = ["settings:read", "history:read", "tokens:manage"];
+    for (const [holds, limits] of [
+      [scopes, []],
+      [["settings:reveal"], ["key:site_*"]],
+    ] as const) {
+      const { audit } = as(service.port, (await give(root, holds, limits)).text);
+      for (const refused of [audit.listAuditEvents({}), audit.getCheckpoint({})])
+        await expect(refused).rejects.toMatchObject({ code: Code.PermissionDenied });
+    }
+  });
+
+  test("a stream of it ends with the right to it", async () => {
+    const root = as(service.port);
+    const { text, id } = await give(root, ["audit:read"]);
+    const stream = as(service.port, text).audit.watchAudit({})[Symbol.asyncIterator]();
+    await stream.next();
+    await root.access.revokeToken({ id });
+    const drained = async () => {
+      while (!(await stream.next()).done);
+    };
+    await expect(drained()).rejects.toMatchObject({ code: Code.Unauthenticated });
+  });
+});

@@ -1,0 +1,177 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { type Cuttable, cuttables, enveloped } from "./raw/cuttable.ts";
+import { FRAME, RawHttp2 } from "./raw/http2.ts";
+import { dial, type Line } from "./raw/line.ts";
+import { askHttp2, saying, textOf } from "./raw/refusal.ts";
+import { Witness } from "./raw/witness.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const cases = cuttables.map((one) => [one.name, one] as const);
+
+/** The head of a request over HTTP/1.1 whose body is announced and does not come. */
+function headOf({ method, path, headers }: Cuttable, length: number): string {
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\nhost: a\r\n${fields.join("")}content-length: ${length}\r\n\r\n`;
+}
+
+function fieldsOf({ method, path, headers }: Cuttable): Record<string, string> {
+  return { ":method": method, ":path": path, ...headers };
+}
+
+describe("a body that does not come to its end in time", () => {
+  let witness: Witness;
+
+  beforeAll(async () => {
+    witness = await Witness.start({ MOORING_BODY_TIMEOUT: "200ms" });
+  });
+
+  afterAll(() => witness.stop());
+
+  test.each(cases)("over HTTP/2 is refused, and nothing is done: %s", async (_name, request) => {
+    const before = await witness.state();
+    const client = await RawHttp2.open(witness.service.port);
+    client.headers(1, { ":scheme": "http", ":authority": "a", ...fieldsOf(request) });
+    client.data(1, request.body.first);
+    const answer = await askHttp2(witness.service.port, fieldsOf(request), undefined);
+    expect(textOf(answer)).toMatch(saying("timeout"));
+    await client.until(({ stream, kind }) => stream === 1 && kind === FRAME.headers);
+    expect(await witness.state()).toEqual(before);
+  });
+
+  test.each(cases.filter(([, { http }]) => http.includes("1.1")))(
+    "over HTTP/1.1 is refused, and nothing is done: %s",
+    async (_name, request) => {
+      const before = await witness.state();
+      const { first, rest } = request.body;
+      const line = await dial(witness.service.port);
+      line.socket.write(headOf(request, first.length + rest.length));
+      line.socket.write(first);
+      await line.until((received) => saying("timeout").test(`${received}`));
+      expect(await witness.state()).toEqual(before);
+    },
+  );
+});
+
+/** A service of one test. */
+async function serve(env: Record<string, string>): Promise<TestService> {
+  const service = await startService({ env });
+  onTestFinished(() => service.stop());
+  return service;
+}
+
+const PING = "GET /ping HTTP/1.1\r\nhost: a\r\n\r\n";
+
+async function pings(line: Line): Promise<boolean> {
+  line.socket.write(PING);
+  const answered = line.until((received) => `${received}`.endsWith("pong")).then(() => true);
+  return Promise.race([answered, line.closed.then(() => false)]);
+}
+
+describe("streams of one connection", () => {
+  const unfinished = {
+    ":method": "POST",
+    ":path": "/mooring.v1.SettingService/SaveSettings",
+    "content-type": "application/grpc",
+    authorization: TOKEN,
+  };
+
+  test("wait beyond the bound, where the client keeps to what it was told", async () => {
+    const service = await serve({ MOORING_MAX_STREAMS: "4" });
+    const session = connect(`http://127.0.0.1:${service.port}`);
+    onTestFinished(() => session.destroy());
+    await once(session, "remoteSettings");
+    const open = [1, 2, 3, 4].map(() => session.request(unfinished, { endStream: false }));
+    const late = session.request({ ":path": "/ping" });
+    late.setEncoding("utf8");
+    let answered = false;
+    late.on("response", () => {
+      answered = true;
+    });
+    await new Promise((resolve) => session.ping(resolve));
+    expect(answered).toBe(false);
+    open[0]?.end(enveloped(Buffer.alloc(0)));
+    expect((await late.toArray()).join("")).toBe("pong");
+  });
+
+  test("beyond the bound end the connection of a client that knows it, and no other", async () => {
+    const service = await serve({ MOORING_MAX_STREAMS: "4" });
+    const bystander = await dial(service.port);
+    const client = await RawHttp2.open(service.port);
+    for (const stream of [1, 3, 5, 7, 9])
+      client.headers(stream, { ":scheme": "http", ":authority": "a", ...unfinished });
+    await client.line.closed;
+    expect(await pings(bystander)).toBe(true);
+  });
+});
+
+describe.each([
+  ["in all", "MOORING_MAX_CONNECTIONS"],
+  ["of one peer", "MOORING_MAX_CONNECTIONS_PER_PEER"],
+])("connections %s", (_name, variable) => {
+  test.each(["port", "grpcPort"] as const)(
+    "beyond the bound are closed at once, and the others go on (%s)",
+    async (port) => {
+      const service = await serve({
+        [variable]: "3",
+        ...(port === "grpcPort" ? { MOORING_GRPC_LISTEN: "127.0.0.1:0" } : {}),
+      });
+      const lines = [];
+      for (let count = 0; count < 3; count += 1) lines.push(await dial(service[port]));
+      const extra = await dial(service[port]);
+      expect((await extra.closed).length).toBe(0);
+      if (port === "port") for (const line of lines) expect(await pings(line)).toBe(true);
+      const [first] = lines;
+      first?.socket.destroy();
+      // The place is free as soon as the service has seen that.
+      for (;;) {
+        const next = await dial(service[port]);
+        next.socket.write(port === "port" ? PING : "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+        const answer = next.until((received) => received.length > 0).then(() => true);
+        if (await Promise.race([answer.catch(() => false), next.closed.then(() => false)])) break;
+      }
+    },
+  );
+});
+
+describe("bytes of bodies that are still arriving", () => {
+  const env = {
+    MOORING_MAX_VALUE: "1KiB",
+    MOORING_MAX_BODY: "64KiB",
+    MOORING_MAX_BUFFERED: "128KiB",
+  };
+  /** Half of all is 64 KiB, which is what one peer may hold. */
+  const much = Buffer.alloc(40_000, " ");
+
+  // A watch over REST takes any body.
+  const read = cases.filter(([, { door, does }]) => door !== "rest" || does !== "stream");
+
+  test.each(read)(
+    "beyond the bound are refused, for the peer that holds them: %s",
+    async (_n, one) => {
+      const service = await serve(env);
+      const holder = await dial(service.port);
+      const [save] = cuttables;
+      if (save === undefined) throw new Error("the table is empty");
+      holder.socket.write(headOf(save, 50_000));
+      holder.socket.write(much);
+      const crowded = (): Promise<string> =>
+        askHttp2(service.port, fieldsOf(one), much).then(textOf);
+      await untilSo(async () => saying("crowded").test(await crowded()));
+      // Somebody else is served meanwhile.
+      const other = await dial(service.port, "127.0.0.2");
+      other.socket.write(headOf(save, much.length));
+      other.socket.write(much);
+      await other.until((received) => /"code":400/.test(`${received}`));
+      // And so is the peer, when its own bytes are gone.
+      holder.socket.destroy();
+      await untilSo(async () => !saying("crowded").test(await crowded()));
+    },
+  );
+});
+
+/** Looks again and again until something holds; the test's own time ends it. */
+async function untilSo(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds()));
+}

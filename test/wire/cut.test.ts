@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Cuttable, cuttables } from "./raw/cuttable.ts";
+import { RawHttp2 } from "./raw/http2.ts";
+import { dial, type Line } from "./raw/line.ts";
+import { Witness } from "./raw/witness.ts";
+
+const over = (http: "1.1" | "2"): [string, Cuttable][] =>
+  cuttables.filter((one) => one.http.includes(http)).map((one) => [one.name, one]);
+
+/** What breaks off an HTTP/2 stream whose body has not ended. */
+const http2Cuts: readonly (readonly [string, (client: RawHttp2) => void])[] = [
+  ["RST_STREAM 8 (CANCEL)", (client) => client.reset(1, 8)],
+  ["RST_STREAM 0 (NO_ERROR)", (client) => client.reset(1, 0)],
+  ["RST_STREAM 2 (INTERNAL_ERROR)", (client) => client.reset(1, 2)],
+  [
+    "GOAWAY and close",
+    (client) => {
+      client.goaway();
+      client.line.socket.end();
+    },
+  ],
+  ["FIN", ({ line }) => void line.socket.end()],
+  ["a TCP reset", ({ line }) => void line.socket.resetAndDestroy()],
+];
+
+describe.each(over("2"))("over HTTP/2, %s", (_name, request) => {
+  let witness: Witness;
+
+  beforeAll(async () => {
+    witness = await Witness.start();
+  });
+
+  afterAll(() => witness.stop());
+
+  const { first, rest } = request.body;
+  const all = Buffer.concat([first, rest]);
+  const announced = { "content-length": String(all.length) };
+
+  const open = async (more: Record<string, string> = {}) => {
+    const name = witness.name();
+    const client = await RawHttp2.open(witness.service.port);
+    client.headers(1, {
+      ":method": request.method,
+      ":scheme": "http",
+      ":path": request.path,
+      ":authority": "mooring.example",
+      ...request.headers,
+      "x-request-id": name,
+      ...more,
+    });
+    return { name, client };
+  };
+
+  test.each(http2Cuts)("broken off by %s, is dropped", async (_cut, cut) => {
+    const before = await witness.state();
+    for (const sent of [first, all])
+      for (const length of [{}, announced]) {
+        const { name, client } = await open(length);
+        client.data(1, sent);
+        await client.settled();
+        cut(client);
+        await witness.expectDropped(name, request, before);
+      }
+  });
+
+  test("with RST_STREAM right behind its body, is dropped", async () => {
+    const before = await witness.state();
+    for (const code of [8, 0, 2]) {
+      const { name, client } = await open();
+      await client.settled();
+      client.line.socket.cork();
+      client.data(1, all);
+      client.reset(1, code);
+      client.line.socket.uncork();
+      await witness.expectDropped(name, request, before);
+    }
+  });
+
+  test("ended before the length that it announced, is dropped", async () => {
+    const before = await witness.state();
+    const { name, client } = await open(announced);
+    client.data(1, first, true);
+    await witness.expectDropped(name, request, before);
+  });
+
+  test("whole, is carried out", async () => {
+    const before = await witness.state();
+    const { name, client } = await open(announced);
+    client.data(1, first);
+    await client.settled();
+    client.data(1, rest, true);
+    if (request.does === "stream") await endStream(client.line);
+    await witness.expectCarriedOut(name, request, before);
+  });
+});
+
+/** What breaks off a request over HTTP/1.1. */
+const http1Cuts: readonly (readonly [string, (line: Line) => void])[] = [
+  ["FIN", ({ socket }) => void socket.end()],
+  ["a TCP reset", ({ socket }) => void socket.resetAndDestroy()],
+];
+
+describe.each(over("1.1"))("over HTTP/1.1, %s", (_name, request) => {
+  let witness: Witness;
+
+  beforeAll(async () => {
+    witness = await Witness.start();
+  });
+
+  afterAll(() => witness.stop());
+
+  const { first, rest } = request.body;
+  const all = Buffer.concat([first, rest]);
+  const announced = `content-length: ${all.length}`;
+  const chunked = "transfer-encoding: chunked";
+
+  const open = async (framing: string) => {
+    const name = witness.name();
+    const line = await dial(witness.service.port);
+    const fields = Object.entries({ ...request.headers, "x-request-id": name });
+    line.socket.write(
+      [
+        `${request.method} ${request.path} HTTP/1.1`,
+        "host: mooring.example",
+        ...fields.map(([field, value]) => `${field}: ${value}`),
+        framing,
+        "\r\n",
+      ].join("\r\n"),
+    );
+    return { name, line };
+  };
+
+  const cases = http1Cuts.flatMap(([name, cut]) => [
+    [`${name} before its announced length`, announced, first, cut] as const,
+    [
+      `${name} before a chunk ends`,
+      chunked,
+      chunk(all).subarray(0, -2 - rest.length),
+      cut,
+    ] as const,
+    [`${name} before its last chunk`, chunked, chunk(first), cut] as const,
+    [`${name} without a last chunk`, chunked, chunk(all), cut] as const,
+  ]);
+
+  test.each(cases)("broken off by %s, is dropped", async (_cut, framing, sent, cut) => {
+    const before = await witness.state();
+    const { name, line } = await open(framing);
+    line.socket.write(sent);
+    // By the answer to another connection, what this one has sent was read as well.
+    await witness.state();
+    cut(line);
+    await witness.expectDropped(name, request, before);
+  });
+
+  test("whole, is carried out", async () => {
+    const before = await witness.state();
+    const { name, line } = await open(chunked);
+    line.socket.write(Buffer.concat([chunk(first), chunk(rest), Buffer.from("0\r\n\r\n")]));
+    if (request.does === "stream") await endStream(line);
+    await witness.expectCarriedOut(name, request, before);
+  });
+});
+
+/** A stream ends when its client goes: by then its first message has come. */
+async function endStream(line: Line): Promise<void> {
+  await line.until((received) => received.includes("site_title"));
+  line.socket.destroy();
+}
+
+function chunk(bytes: Buffer): Buffer {
+  if (bytes.length === 0) return bytes;
+  return Buffer.concat([
+    Buffer.from(`${bytes.length.toString(16)}\r\n`),
+    bytes,
+    Buffer.from("\r\n"),
+  ]);
+}
+
+test("the table has every door with every kind of call", () => {
+  const kinds = new Set(cuttables.map(({ door, does }) => `${door} ${does}`));
+  for (const door of ["rest", "connect", "grpc-web", "grpc"])
+    for (const does of ["save", "reset", "stream"]) expect(kinds).toContain(`${door} ${does}`);
+});

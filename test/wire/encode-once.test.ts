@@ -1,0 +1,60 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  PublicService,
+  WatchPublicSettingsResponseSchema,
+} from "../../gen/mooring/v1/public_service_pb.js";
+import { sharedPortDoors } from "./all-doors.ts";
+import { serveRoutes } from "./serve-routes.ts";
+
+const { watchPublicSettings } = PublicService.method;
+
+/** Streams of each door that get the same event. */
+const READERS = 20;
+
+test.each(sharedPortDoors.map((one) => [one.name, one] as const))(
+  "an event is encoded once for all its readers over %s",
+  async (_name, { open }) => {
+    let encoded = 0;
+    const snapshot = { site_title: "Harbour" };
+    const event = create(WatchPublicSettingsResponseSchema, { revision: 1n });
+    const told = create(WatchPublicSettingsResponseSchema, {
+      event: { case: "snapshot", value: { settings: snapshot } },
+    }).event;
+    // Whoever encodes the event reads it.
+    Object.defineProperty(event, "event", {
+      enumerable: true,
+      get: () => {
+        encoded += 1;
+        return told;
+      },
+    });
+    const { promise: everybody, resolve } = Promise.withResolvers<void>();
+    let readers = 0;
+    const served = await serveRoutes((router) =>
+      router.service(PublicService, {
+        async *watchPublicSettings() {
+          readers += 1;
+          if (readers === READERS) resolve();
+          await everybody;
+          yield event;
+        },
+      }),
+    );
+    onTestFinished(() => served.close());
+    const door = open(served);
+    onTestFinished(() => door.close());
+    if (!door.carries(watchPublicSettings)) return;
+    const first = async (): Promise<unknown> => {
+      const request = create(watchPublicSettings.input);
+      for await (const message of door.watch(watchPublicSettings, request, {})) return message;
+      return undefined;
+    };
+    const messages = await Promise.all(Array.from({ length: READERS }, first));
+    for (const message of messages)
+      expect(message).toMatchObject({ snapshot: { settings: snapshot } });
+    // One encoding may look at a member more than once, and never as often as there are readers.
+    expect(encoded).toBeLessThan(READERS / 2);
+    expect(encoded).toBeGreaterThan(0);
+  },
+);

@@ -1,0 +1,163 @@
+import { Code, createClient, type Transport } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from "@connectrpc/connect-node";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { createPeerOf } from "../../src/rpc/peer.ts";
+import { as } from "./access-client.ts";
+import { startService, TOKEN } from "./service.ts";
+
+describe("the client's address behind proxies", () => {
+  const trusted = ["127.0.0.1", "10.0.0.0/8", "2001:db8::/32", "unix"];
+  test.each<[string | undefined, string | undefined, string, string]>([
+    ["192.0.2.1", "203.0.113.9", "192.0.2.1", "a stranger's word counts for nothing"],
+    ["127.0.0.1", undefined, "127.0.0.1", "a proxy that says nothing"],
+    ["127.0.0.1", "203.0.113.9", "203.0.113.9", "a proxy's word"],
+    ["::ffff:127.0.0.1", "203.0.113.9", "203.0.113.9", "the same on a socket of IPv6"],
+    [
+      "127.0.0.1",
+      "1.1.1.1, 203.0.113.9, 10.1.2.3",
+      "203.0.113.9",
+      "what stands before it is ignored",
+    ],
+    ["127.0.0.1", "10.1.2.3", "10.1.2.3", "nobody but proxies"],
+    ["127.0.0.1", "unknown", "127.0.0.1", "no address"],
+    ["127.0.0.1", "203.0.113.9, <script>", "127.0.0.1", "no address behind one"],
+    ["127.0.0.1", "203.0.113.9:4711", "203.0.113.9", "with a port"],
+    ["2001:db8::5", "[2001:db9::1]:443", "2001:db9::1", "IPv6 with a port"],
+    [undefined, "203.0.113.9", "203.0.113.9", "a Unix socket"],
+  ])("%s with %s is %s: %s", (address, forwarded, peer) => {
+    expect(createPeerOf(trusted)(address, sent({ "x-forwarded-for": forwarded }))).toBe(peer);
+  });
+
+  test.each<[string | undefined, string, string, string]>([
+    ["192.0.2.1", "for=203.0.113.9", "192.0.2.1", "a stranger's word counts for nothing"],
+    ["127.0.0.1", "for=203.0.113.9", "203.0.113.9", "a proxy's word"],
+    ["127.0.0.1", "FOR=203.0.113.9;Proto=https", "203.0.113.9", "names in any case"],
+    [
+      "127.0.0.1",
+      "proto=http; by=_me ; for=203.0.113.9 ",
+      "203.0.113.9",
+      "in any order, with spaces",
+    ],
+    ["127.0.0.1", 'for="203.0.113.9:4711"', "203.0.113.9", "with a port"],
+    ["127.0.0.1", 'for="203.0.113.9:_hidden"', "203.0.113.9", "with a hidden port"],
+    ["127.0.0.1", 'for="[2001:db9::1]:4711"', "2001:db9::1", "IPv6 with a port"],
+    ["2001:db8::5", 'for="[2001:db9::1]"', "2001:db9::1", "IPv6"],
+    ["127.0.0.1", 'for="2\\03.0.113.9"', "203.0.113.9", "with an escape in quotes"],
+    ["127.0.0.1", "for=1.1.1.1, for=203.0.113.9,for=10.1.2.3", "203.0.113.9", "from the right"],
+    ["127.0.0.1", "for=10.1.2.3", "10.1.2.3", "nobody but proxies"],
+    ["127.0.0.1", "for=unknown", "127.0.0.1", "a client that nobody knows"],
+    ["127.0.0.1", "for=1.1.1.1, for=_hidden, for=10.1.2.3", "10.1.2.3", "a hidden one"],
+    ["127.0.0.1", "for=1.1.1.1, proto=https", "127.0.0.1", "nothing of the client"],
+    ["127.0.0.1", "for=1.1.1.1;for=203.0.113.9", "127.0.0.1", "two things at once"],
+    ["127.0.0.1", "for=203.0.113.9:4711", "127.0.0.1", "a port without quotes"],
+    [
+      "127.0.0.1",
+      'for=1.1.1.1;by="x, for=203.0.113.9',
+      "203.0.113.9",
+      "quotes that never end before it",
+    ],
+    [
+      "127.0.0.1",
+      'for=203.0.113.9;by=", for=1.1.1.1;x="',
+      "203.0.113.9",
+      "one that stands in quotes",
+    ],
+    ["127.0.0.1", "nonsense", "127.0.0.1", "nonsense"],
+    ["127.0.0.1", "", "127.0.0.1", "nothing"],
+    ["127.0.0.1", "for=1.1.1.1,", "127.0.0.1", "nothing behind one"],
+    [undefined, "for=203.0.113.9", "203.0.113.9", "a Unix socket"],
+  ])("%s with Forwarded: %s is %s: %s", (address, forwarded, peer) => {
+    expect(createPeerOf(trusted)(address, sent({ forwarded }))).toBe(peer);
+  });
+
+  test.each<[string, string, string]>([
+    ["for=203.0.113.9", "203.0.113.9", "203.0.113.9"],
+    ["for=203.0.113.9", "1.1.1.1", "127.0.0.1"],
+    ["for=1.1.1.1", "203.0.113.9", "127.0.0.1"],
+    ["nonsense", "203.0.113.9", "127.0.0.1"],
+  ])("Forwarded: %s beside X-Forwarded-For: %s is %s", (forwarded, other, peer) => {
+    const headers = sent({ forwarded, "x-forwarded-for": other });
+    expect(createPeerOf(trusted)("127.0.0.1", headers)).toBe(peer);
+  });
+
+  test("a header of any length and form takes no longer than its length says", () => {
+    for (const part of [",", ',a="', ',a="\\"', ';a="', "for=1.1.1.1;", "a=b ;"])
+      createPeerOf(trusted)("127.0.0.1", sent({ forwarded: part.repeat(20_000) }));
+  });
+
+  test("is whoever has connected where no proxy is trusted", () => {
+    expect(createPeerOf([])("127.0.0.1", sent({ "x-forwarded-for": "203.0.113.9" }))).toBe(
+      "127.0.0.1",
+    );
+  });
+});
+
+const sent =
+  (headers: Readonly<Record<string, string | undefined>>) =>
+  (name: string): string | undefined =>
+    headers[name];
+
+const asked: readonly Readonly<Record<string, string>>[] = [
+  { "x-forwarded-for": "198.51.100.7, 203.0.113.9" },
+  { forwarded: 'for=198.51.100.7, for="203.0.113.9:4711";proto=https' },
+];
+
+describe.each(asked)("with %j", (forwarding) => {
+  test.each([
+    { proxies: "127.0.0.1", peer: "203.0.113.9" },
+    { proxies: "192.0.2.1", peer: "127.0.0.1" },
+  ])(
+    "history, log and throttle of every protocol know $peer with MOORING_TRUSTED_PROXIES=$proxies",
+    async ({ proxies, peer }) => {
+      const env = { MOORING_TRUSTED_PROXIES: proxies, MOORING_WRONG_TOKENS: "3" };
+      const service = await startService({ env });
+      onTestFinished(service.stop);
+      const baseUrl = `http://127.0.0.1:${service.port}`;
+      const transports: readonly Transport[] = [
+        createConnectTransport({ baseUrl, httpVersion: "1.1" }),
+        createConnectTransport({ baseUrl, httpVersion: "2" }),
+        createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }),
+        createGrpcTransport({ baseUrl }),
+      ];
+      const saves = [
+        ...transports.map((transport) => (value: string, headers: Record<string, string>) => {
+          const { saveSettings } = createClient(SettingService, transport);
+          return saveSettings({ settings: [{ key: "site_title", value }] }, { headers });
+        }),
+        (value: string, headers: Record<string, string>) =>
+          fetch(`${baseUrl}/api/admin/setting/save`, {
+            method: "POST",
+            headers: { ...headers, "content-type": "application/json" },
+            body: JSON.stringify([{ key: "site_title", value }]),
+          }),
+      ];
+      for (const [at, save] of saves.entries())
+        await save(`by door ${at}`, { ...forwarding, authorization: TOKEN });
+      const { settings } = as(service.port);
+      const { revisions } = await settings.listRevisions({ pageSize: saves.length });
+      expect(revisions.map((revision) => revision.peer)).toEqual(saves.map(() => peer));
+      const logged = service
+        .logLines()
+        .filter(({ method }) => /SaveSettings$/.test(String(method)));
+      expect(logged.map((line) => line["peer"])).toEqual(saves.map(() => peer));
+
+      for (const save of [...saves, ...saves])
+        await save("refused", { ...forwarding, authorization: "wrong" }).catch(() => undefined);
+      const wrong = (headers: Record<string, string>) =>
+        createClient(SettingService, createGrpcTransport({ baseUrl })).listSettings(
+          {},
+          { headers: { ...headers, authorization: "wrong" } },
+        );
+      await expect(wrong(forwarding)).rejects.toMatchObject({ code: Code.ResourceExhausted });
+      const other = { "x-forwarded-for": "203.0.113.10" };
+      await expect(wrong(other)).rejects.toMatchObject({
+        code: peer === "127.0.0.1" ? Code.ResourceExhausted : Code.Unauthenticated,
+      });
+    },
+  );
+});

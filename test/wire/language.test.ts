@@ -1,0 +1,265 @@
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { http1Sender, type SendHttp } from "./door/http.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+let service: TestService;
+let send: SendHttp;
+let transports: Readonly<Record<string, Transport>>;
+
+beforeAll(async () => {
+  service = await startService();
+  send = http1Sender(service.port);
+  const baseUrl = `http://127.0.0.1:${service.port}`;
+  transports = {
+    gRPC: createGrpcTransport({ baseUrl }),
+    Connect: createConnectTransport({ baseUrl, httpVersion: "1.1" }),
+    "Connect by GET": createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true }),
+  };
+});
+
+afterAll(() => service.stop());
+
+const authorization = TOKEN;
+const chinese = { authorization, "accept-language": "zh-CN,zh;q=0.9,en;q=0.5" };
+
+interface Text {
+  readonly label: string;
+  readonly description: string;
+}
+
+async function readTitle(path: string, headers: Record<string, string>) {
+  const { json, headers: got } = await send(path, { headers: { authorization, ...headers } });
+  return { data: (json as { data: Text }).data, headers: got };
+}
+
+const TITLE = "/api/admin/setting/get?key=site_title";
+
+describe("over REST", () => {
+  test("texts come in the language of the browser, and the reply says so", async () => {
+    const { data, headers } = await readTitle(TITLE, chinese);
+    expect(data.label).toBe("站点名称");
+    expect(headers).toMatchObject({ "content-language": "zh-CN", vary: "Accept-Language" });
+  });
+
+  test("a request without a wish, or with one that nobody can meet, is answered in English", async () => {
+    for (const headers of [{}, { "accept-language": "tlh, de;q=0.5" }]) {
+      const { data, headers: got } = await readTitle(TITLE, headers);
+      expect(data.label).toBe("Site title");
+      expect(got).toMatchObject({ "content-language": "en", vary: "Accept-Language" });
+    }
+  });
+
+  test("hl wins over the header", async () => {
+    expect((await readTitle(`${TITLE}&hl=zh-CN`, {})).data.label).toBe("站点名称");
+    expect((await readTitle(`${TITLE}&hl=en`, chinese)).data.label).toBe("Site title");
+  });
+
+  test("each language has an entity tag of its own, in every coding", async () => {
+    const path = "/api/admin/driver/list";
+    const tags = new Set<string>();
+    for (const hl of ["en", "zh-CN"])
+      for (const coding of ["identity", "gzip", "br"]) {
+        const ask = () =>
+          send(`${path}?hl=${hl}`, { headers: { authorization, "accept-encoding": coding } });
+        // A compressed variant goes out from the moment it is made.
+        await expect
+          .poll(async () => (await ask()).headers["content-encoding"] ?? "identity")
+          .toBe(coding);
+        const { headers } = await ask();
+        const tag = String(headers["etag"]);
+        tags.add(tag);
+        expect(headers["vary"]).toBe("Accept-Encoding, Accept-Language");
+        const again = await send(`${path}?hl=${hl}`, {
+          headers: { authorization, "if-none-match": tag },
+        });
+        expect(again.status).toBe(304);
+        expect(again.headers["content-language"]).toBe(hl);
+        const other = hl === "en" ? "zh-CN" : "en";
+        const foreign = await send(`${path}?hl=${other}`, {
+          headers: { authorization, "if-none-match": tag },
+        });
+        expect(foreign.status).toBe(200);
+      }
+    expect(tags.size).toBe(6);
+  });
+
+  test("a save takes the tag of a read in any language", async () => {
+    const save = (tag: string, value: string) =>
+      send("/api/admin/setting/save", {
+        method: "POST",
+        body: [{ key: "site_title", value }],
+        headers: { authorization, "if-match": tag },
+      });
+    const first = await readTitle(TITLE, chinese);
+    expect((await save(String(first.headers["etag"]), "A")).json).toMatchObject({ code: 200 });
+    expect((await save(String(first.headers["etag"]), "B")).json).toMatchObject({ code: 409 });
+  });
+
+  test("an error says in English what it has always said, and the same in Chinese beside it", async () => {
+    const { json } = await send("/api/admin/driver/info?driver=Sftp", { headers: chinese });
+    expect(json).toMatchObject({
+      code: 404,
+      message: expect.stringContaining("not found"),
+      localized_message: { locale: "zh-CN", message: expect.stringContaining("没有驱动 [Sftp]") },
+    });
+    const english = await send("/api/admin/driver/info?driver=Sftp", {
+      headers: { authorization },
+    });
+    expect(Object.keys(english.json as object)).toEqual(["code", "message", "data"]);
+    const refused = await send("/api/admin/driver/names", {
+      headers: { "accept-language": "zh-CN" },
+    });
+    expect(refused.json).toMatchObject({
+      code: 401,
+      localized_message: { message: expect.stringContaining("管理员令牌") },
+    });
+  });
+
+  test("the basic view has what a program needs, without texts for people", async () => {
+    const read = async (query: string) => {
+      const { json } = await send(`/api/admin/driver/list${query}`, { headers: { authorization } });
+      return (json as { data: Record<string, { common: object[]; additional: object[] }> }).data;
+    };
+    const [basic, full] = await Promise.all([read("?view=basic"), read("?view=full")]);
+    expect(full).toEqual(await read(""));
+    expect(JSON.stringify(basic).length).toBeLessThan(0.6 * JSON.stringify(full).length);
+    for (const [name, driver] of Object.entries(full)) {
+      const bare = (item: object) => ({
+        ...item,
+        help: "",
+        description: "",
+        label: "",
+        option_labels: [],
+      });
+      expect(basic[name]).toEqual({
+        ...driver,
+        label: "",
+        guide: "",
+        common: driver.common.map(bare),
+        additional: driver.additional.map(bare),
+      });
+    }
+    const wrong = await send("/api/admin/driver/list?view=tiny", { headers: { authorization } });
+    expect(wrong.json).toMatchObject({ code: 400 });
+  });
+
+  test("a driver's JSON Schema speaks the language too", async () => {
+    const { json, headers } = await send("/api/admin/driver/schema?driver=139Yun&hl=zh-CN", {
+      headers: { authorization },
+    });
+    const { properties } = (json as { data: { properties: Record<string, object> } }).data;
+    expect(properties["cloud_id"]).toMatchObject({
+      title: "云 ID",
+      description: expect.stringMatching(/仅当 type 为 family 或 group 时有效。$/),
+    });
+    expect(properties["custom_upload_part_size"]).toMatchObject({ "x-unit": "字节" });
+    expect(headers["content-language"]).toBe("zh-CN");
+  });
+});
+
+describe.each(["gRPC", "Connect", "Connect by GET"])("over %s", (name) => {
+  const settings = () => createClient(SettingService, transports[name] as Transport);
+  const drivers = () => createClient(DriverService, transports[name] as Transport);
+
+  test("accept-language chooses, and language_code wins", async () => {
+    const read = (headers: Record<string, string>, languageCode = "") => {
+      let language: string | null = "";
+      const onHeader = (got: Headers): void => {
+        language = got.get("content-language");
+      };
+      return drivers()
+        .getDriver({ driver: "S3", languageCode }, { headers, onHeader })
+        .then((reply) => ({ reply, language }));
+    };
+    const { reply, language } = await read(chinese);
+    expect(reply).toMatchObject({ languageCode: "zh-CN" });
+    expect(reply.info?.common[0]).toMatchObject({ label: "挂载路径" });
+    expect(language).toBe("zh-CN");
+    expect((await read(chinese, "en")).reply).toMatchObject({ languageCode: "en" });
+    expect((await read({ authorization }, "zh")).reply.info?.label).toBe("S3");
+    expect((await read({ authorization })).reply.info?.common[0]?.label).toBe("Mount path");
+  });
+
+  test("settings have unit, bounds, label and families", async () => {
+    const { setting } = await settings().getSetting(
+      { key: "link_expiration" },
+      { headers: chinese },
+    );
+    expect(setting).toMatchObject({
+      label: "链接有效期",
+      groupLabel: "全局",
+      unit: "小时",
+      fraction: false,
+      min: 0,
+      families: ["openlist", "alist"],
+    });
+  });
+
+  test("errors carry the message and each violation in the language asked for", async () => {
+    const save = (headers: Record<string, string>) =>
+      settings()
+        .saveSettings({ settings: [{ key: "sign_all", value: "yes" }] }, { headers })
+        .then(
+          () => undefined,
+          (error: unknown) => ConnectError.from(error),
+        );
+    const error = await save(chinese);
+    expect(error?.code).toBe(Code.InvalidArgument);
+    expect(error?.rawMessage).toMatch(/^sign_all: must be true or false/);
+    const message = 'sign_all：必须是 true 或 false，不能是 "yes"';
+    expect(error?.findDetails(LocalizedMessageSchema)).toMatchObject([
+      { locale: "zh-CN", message },
+    ]);
+    expect(error?.findDetails(BadRequestSchema)[0]?.fieldViolations).toMatchObject([
+      { field: "settings[0].value", localizedMessage: { locale: "zh-CN", message } },
+    ]);
+    expect((await save({ authorization }))?.findDetails(LocalizedMessageSchema)).toEqual([]);
+  });
+});
+
+test("a watch begins with settings in the language asked for", async () => {
+  for (const name of ["gRPC", "Connect"]) {
+    const client = createClient(SettingService, transports[name] as Transport);
+    const end = new AbortController();
+    const stream = client.watchSettings({}, { headers: chinese, signal: end.signal });
+    for await (const { event } of stream) {
+      const settings = event.case === "snapshot" ? event.value.settings : [];
+      expect(settings.find(({ key }) => key === "site_title")?.label).toBe("站点名称");
+      break;
+    }
+    end.abort();
+  }
+});
+
+test("a GET of Connect says what its reply depends on", async () => {
+  const path = "/mooring.v1.DriverService/GetDriver?connect=v1&encoding=json&message=";
+  const { headers } = await send(`${path}${encodeURIComponent('{"driver":"S3"}')}`, {
+    headers: chinese,
+  });
+  expect(headers).toMatchObject({
+    vary: "Accept-Encoding, Accept-Language",
+    "content-language": "zh-CN",
+  });
+});
+
+test("a family's deployment is offered its drivers and settings", async () => {
+  const own = await startService({ env: { MOORING_FAMILY: "alist" } });
+  try {
+    const ask = http1Sender(own.port);
+    const names = await ask("/api/admin/driver/names", { headers: { authorization } });
+    expect((names.json as { data: string[] }).data).toHaveLength(98);
+    const { json } = await ask("/api/admin/setting/list?groups=12", { headers: { authorization } });
+    expect((json as { data: { key: string }[] }).data.map(({ key }) => key)).toContain(
+      "frp_enabled",
+    );
+    const title = await ask(TITLE, { headers: { authorization } });
+    expect(title.json).toMatchObject({ data: { value: "AList" } });
+  } finally {
+    await own.stop();
+  }
+});

@@ -1,0 +1,129 @@
+import { gzipSync } from "node:zlib";
+import { create, type JsonObject, type JsonValue, toBinary, toJson } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type ImportSettingsRequest,
+  ImportSettingsRequestSchema,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import { enveloped } from "./raw/cuttable.ts";
+import { type Answer, askHttp2, said, saying, textOf } from "./raw/refusal.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(() => service.stop());
+
+const RPC = "/mooring.v1.SettingService/ImportSettings";
+
+/** A way to send a message: door, codec and compression. */
+interface Way {
+  readonly name: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly codec: "json" | "proto";
+  readonly pack: (bytes: Buffer) => Buffer;
+}
+
+const plain = (bytes: Buffer): Buffer => bytes;
+const folded = (bytes: Buffer): Buffer => enveloped(gzipSync(bytes), 1);
+
+function way(type: string, pack: Way["pack"], more: Record<string, string> = {}, path = RPC): Way {
+  const name = [path === RPC ? type : "REST", ...Object.values(more)].join(" ");
+  const headers = { authorization: TOKEN, "content-type": `application/${type}`, ...more };
+  return { name, path, headers, codec: type.endsWith("json") ? "json" : "proto", pack };
+}
+
+const ways: readonly Way[] = [
+  way("json", plain, {}, "/api/admin/setting/import"),
+  way("json", plain),
+  way("json", gzipSync, { "content-encoding": "gzip" }),
+  way("proto", plain),
+  way("proto", gzipSync, { "content-encoding": "gzip" }),
+  way("grpc-web+json", (bytes) => enveloped(bytes)),
+  way("grpc-web+proto", (bytes) => enveloped(bytes)),
+  way("grpc-web+proto", folded, { "grpc-encoding": "gzip" }),
+  way("grpc", (bytes) => enveloped(bytes)),
+  way("grpc", folded, { "grpc-encoding": "gzip" }),
+];
+
+function send({ path, headers, pack }: Way, bytes: Buffer, more = {}): Promise<Answer> {
+  const all = { ":method": "POST", ":path": path, ...headers, ...more };
+  return askHttp2(service.port, all, pack(bytes));
+}
+
+function encode(codec: Way["codec"], request: ImportSettingsRequest): Buffer {
+  const desc = ImportSettingsRequestSchema;
+  if (codec === "proto") return Buffer.from(toBinary(desc, request));
+  return Buffer.from(JSON.stringify(toJson(desc, request)));
+}
+
+const importing = (document: JsonObject): ImportSettingsRequest =>
+  create(ImportSettingsRequestSchema, { document });
+
+function nested(levels: number): JsonValue {
+  let value: JsonValue = 1;
+  for (let level = 0; level < levels; level += 1) value = [value];
+  return value;
+}
+
+describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_name, one) => {
+  const sends = (document: JsonObject) => send(one, encode(one.codec, importing(document)));
+
+  test("with more than 100,000 values is refused as INVALID_ARGUMENT", async () => {
+    const answer = await sends({ a: new Array<number>(100_001).fill(0) });
+    expect(textOf(answer)).toMatch(saying("invalid_argument"));
+    expect(said(answer)).toMatch(/holds more than 100000 values/);
+  });
+
+  test("with deep nesting is refused as INVALID_ARGUMENT", async () => {
+    const answer = await sends({ a: nested(200) });
+    expect(textOf(answer)).toMatch(saying("invalid_argument"));
+    expect(said(answer)).toMatch(/is nested deeper than 64 levels/);
+  });
+
+  test("with many values and levels is read, and refused for what it says", async () => {
+    const answer = await sends({ a: new Array<number>(20_000).fill(0), b: nested(12) });
+    expect(textOf(answer)).toMatch(saying("invalid_argument"));
+    expect(said(answer)).not.toMatch(/values|levels/);
+  });
+
+  test("that is none is INVALID_ARGUMENT, after the token", async () => {
+    for (const bytes of broken[one.codec]) {
+      const answer = await send(one, bytes);
+      expect(textOf(answer), bytes.toString("hex")).toMatch(saying("invalid_argument"));
+      const stranger = await send(one, bytes, { authorization: "guessed" });
+      expect(textOf(stranger)).toMatch(saying("unauthenticated"));
+    }
+  });
+
+  if ("content-encoding" in one.headers || "grpc-encoding" in one.headers)
+    test("whose compression is broken is INVALID_ARGUMENT", async () => {
+      const pack = (bytes: Buffer): Buffer =>
+        one.path === RPC && one.headers["grpc-encoding"] ? enveloped(bytes, 1) : bytes;
+      const answer = await send({ ...one, pack }, Buffer.from("this is no gzip"));
+      expect(textOf(answer)).toMatch(saying("invalid_argument"));
+    });
+});
+
+const bytes = (...values: number[]): Buffer => Buffer.from(values);
+
+/** What no decoder can read. */
+const broken = {
+  json: [Buffer.from("{"), Buffer.from("[]"), Buffer.from('{"document":1}'), bytes(0xff, 0xfe)],
+  proto: [
+    bytes(0xff, 0xff, 0xff, 0x01),
+    // A length beyond the end, a tag of number 0, a group that never ends, a varint of 11 bytes.
+    bytes(0x0a, 0x7f, 0x01),
+    bytes(0x00, 0x01),
+    bytes(0x0b),
+    bytes(0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01),
+    // A string that is no UTF-8, within the document.
+    bytes(0x0a, 0x05, 0x0a, 0x03, 0x0a, 0x01, 0xff),
+    // An inner message that ends too early.
+    bytes(0x0a, 0x02, 0x0a, 0x05),
+  ],
+} as const;

@@ -1,0 +1,131 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type MessageInitShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { TOKEN } from "../service.ts";
+
+const { saveSettings, watchSettings, resetToken } = SettingService.method;
+
+/** A request that could be carried out before it has ended. */
+export interface Cuttable {
+  readonly name: string;
+  /** What the log calls the door. */
+  readonly door: "rest" | "connect" | "grpc-web" | "grpc";
+  readonly http: readonly ("1.1" | "2")[];
+  readonly rpc: DescMethod;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * Its bytes. `first` has all that a request needs, or ends where a field does: whoever takes it for
+   * the whole does what was never asked for.
+   */
+  readonly body: { readonly first: Buffer; readonly rest: Buffer };
+  /** What the whole of it does. */
+  readonly does: "save" | "preview" | "reset" | "stream";
+}
+
+/** The title that the requests save. */
+export const TITLE = "cut in half";
+
+const settings = [{ key: "site_title", value: TITLE }];
+const nothing = Buffer.alloc(0);
+const space = Buffer.from(" \n");
+const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
+const proto = <D extends DescMessage>(desc: D, value: MessageInitShape<NoInfer<D>>): Buffer =>
+  Buffer.from(toBinary(desc, create(desc, value)));
+
+const savedInJson = { first: json({ settings }), rest: space };
+const saved = {
+  first: proto(saveSettings.input, { settings }),
+  rest: proto(saveSettings.input, { reason: "a test" }),
+};
+const previewed = {
+  first: saved.first,
+  rest: proto(saveSettings.input, { dryRun: true, expectedRevision: 1n }),
+};
+const everything = { first: nothing, rest: proto(watchSettings.input, { keys: ["site_title"] }) };
+const noMembers = { first: json({}), rest: space };
+/** A field that no reset has. */
+const unknown = { first: nothing, rest: saved.rest };
+
+/** Bytes in an envelope: flags and length (gRPC, gRPC-Web and streams of Connect alike). */
+export function enveloped(bytes: Buffer, flags = 0): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt8(flags, 0);
+  prefix.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([prefix, bytes]);
+}
+
+function framed({ first, rest }: Cuttable["body"]): Cuttable["body"] {
+  const all = enveloped(Buffer.concat([first, rest]));
+  return { first: all.subarray(0, 5 + first.length), rest: all.subarray(5 + first.length) };
+}
+
+const BOTH = ["1.1", "2"] as const;
+
+function rest(
+  rpc: DescMethod,
+  does: Cuttable["does"],
+  [method, path]: readonly [string, string],
+  body: Cuttable["body"],
+): Cuttable {
+  const headers = { authorization: TOKEN, "content-type": "application/json" };
+  const name = `REST ${rpc.name}`;
+  return { name, door: "rest", http: BOTH, rpc, does, method, path, headers, body };
+}
+
+function call(
+  door: Exclude<Cuttable["door"], "rest">,
+  type: string,
+  rpc: DescMethod,
+  does: Cuttable["does"],
+  body: Cuttable["body"],
+): Cuttable {
+  return {
+    name: `${rpc.name} (${does}) as ${type}`,
+    door,
+    http: door === "grpc" ? ["2"] : BOTH,
+    rpc,
+    does,
+    method: "POST",
+    path: `/${rpc.parent.typeName}/${rpc.name}`,
+    headers: {
+      authorization: TOKEN,
+      "content-type": `application/${type}`,
+      ...(door === "grpc" ? { te: "trailers" } : {}),
+    },
+    body: door === "connect" && does !== "stream" ? body : framed(body),
+  };
+}
+
+/** What changes something or opens a stream, over every door and in every codec. */
+export const cuttables: readonly Cuttable[] = [
+  rest(saveSettings, "save", ["POST", "/api/admin/setting/save"], {
+    first: json(settings),
+    rest: space,
+  }),
+  rest(resetToken, "reset", ["POST", "/api/admin/setting/reset_token"], noMembers),
+  rest(watchSettings, "stream", ["GET", "/api/admin/setting/watch"], noMembers),
+  call("connect", "json", saveSettings, "save", savedInJson),
+  call("connect", "proto", saveSettings, "save", saved),
+  call("connect", "proto", saveSettings, "preview", previewed),
+  call("connect", "json", resetToken, "reset", noMembers),
+  call("connect", "proto", resetToken, "reset", unknown),
+  call("connect", "connect+json", watchSettings, "stream", noMembers),
+  call("connect", "connect+proto", watchSettings, "stream", everything),
+  call("grpc-web", "grpc-web+json", saveSettings, "save", savedInJson),
+  call("grpc-web", "grpc-web+proto", saveSettings, "save", saved),
+  call("grpc-web", "grpc-web+proto", saveSettings, "preview", previewed),
+  call("grpc-web", "grpc-web+proto", resetToken, "reset", unknown),
+  call("grpc-web", "grpc-web+json", watchSettings, "stream", noMembers),
+  call("grpc-web", "grpc-web+proto", watchSettings, "stream", everything),
+  call("grpc", "grpc", saveSettings, "save", saved),
+  call("grpc", "grpc+proto", saveSettings, "preview", previewed),
+  call("grpc", "grpc", resetToken, "reset", unknown),
+  call("grpc", "grpc", watchSettings, "stream", everything),
+];

@@ -1,0 +1,72 @@
+import { connect } from "node:http2";
+import { onTestFinished } from "vitest";
+
+/** What came back for a request, of whatever door: status, headers, body and trailers as one text. */
+export interface Answer {
+  readonly status: number;
+  /** Trailers as well. */
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+/**
+ * Sends a request over HTTP/2 on a connection of its own, and reads its whole reply.
+ *
+ * @param body undefined: the request never goes on after its headers.
+ */
+export function askHttp2(
+  port: number,
+  headers: Readonly<Record<string, string>>,
+  body: Buffer | undefined,
+): Promise<Answer> {
+  const session = connect(`http://127.0.0.1:${port}`);
+  onTestFinished(() => session.destroy());
+  const stream = session.request(headers, { endStream: false });
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const received: Record<string, unknown> = {};
+  const chunks: Buffer[] = [];
+  stream.on("response", (headers) => Object.assign(received, headers));
+  stream.on("trailers", (trailers) => Object.assign(received, trailers));
+  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  stream.on("error", reject);
+  stream.on("end", () => {
+    const text = `${Buffer.concat(chunks)}`;
+    resolve({ status: Number(received[":status"]), headers: received, text });
+  });
+  if (body !== undefined) stream.end(body);
+  return promise;
+}
+
+/** Numbers of HTTP and gRPC, and the name that Connect has. */
+const CODES = {
+  unauthenticated: [401, 16, "unauthenticated"],
+  invalid_argument: [400, 3, "invalid_argument"],
+  resource_exhausted: [413, 8, "resource_exhausted"],
+  crowded: [429, 8, "resource_exhausted"],
+  deadline_exceeded: [504, 4, "deadline_exceeded"],
+  timeout: [408, 4, "deadline_exceeded"],
+  internal: [500, 13, "internal"],
+} as const;
+
+/** Codes that the tests look for. */
+export type CodeName = keyof typeof CODES;
+
+/** Matches the reply of any door with this code, in the words of its protocol. */
+export function saying(code: CodeName): RegExp {
+  const [http, grpc, name] = CODES[code];
+  return new RegExp([`"code":"${name}"`, `"code":${http},`, `grpc-status: ${grpc}\\b`].join("|"));
+}
+
+/** The reply as one text that says its code. */
+export function textOf({ headers, text }: Answer): string {
+  const status = headers["grpc-status"];
+  return status === undefined ? text : `grpc-status: ${status}\n${text}`;
+}
+
+/** The words for people, as they were before the protocol escaped them. */
+export function said({ headers, text }: Answer): string {
+  const [, inTrailers = ""] = /grpc-message: ([^\r\n]*)/.exec(text) ?? [];
+  return (
+    [String(headers["grpc-message"] ?? ""), inTrailers].map(decodeURIComponent).join("") || text
+  );
+}

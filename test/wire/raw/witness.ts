@@ -1,0 +1,84 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, vi } from "vitest";
+import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+import type { Door } from "../door/door.ts";
+import { grpcDoor } from "../door/grpc.ts";
+import { startService, type TestService, TOKEN } from "../service.ts";
+import { type Cuttable, TITLE } from "./cuttable.ts";
+
+const { getSetting, listRevisions } = SettingService.method;
+
+/** A service, and somebody who looks over another connection at what was carried out. */
+export class Witness {
+  readonly service: TestService;
+  readonly #door: Door;
+  #count = 0;
+
+  private constructor(service: TestService) {
+    this.service = service;
+    this.#door = grpcDoor("gRPC", service.grpcPort);
+  }
+
+  /** @param env variables of the service. */
+  static async start(env: Readonly<Record<string, string>> = {}): Promise<Witness> {
+    return new Witness(await startService({ env }));
+  }
+
+  async stop(): Promise<void> {
+    this.#door.close();
+    await this.service.stop();
+  }
+
+  /** A name to find a request by in the log. */
+  name(): string {
+    this.#count += 1;
+    return `request-${this.#count}`;
+  }
+
+  /** What the requests of the table would change. */
+  async state(): Promise<object> {
+    const headers = { authorization: TOKEN, "x-request-id": "witness" };
+    const key = "site_title";
+    const title = await this.#door.call(getSetting, create(getSetting.input, { key }), { headers });
+    const history = await this.#door.call(listRevisions, create(listRevisions.input), { headers });
+    return { title, history };
+  }
+
+  /** The request was dropped, the log says so, and nothing else has come of it. */
+  async expectDropped(name: string, { rpc, door }: Cuttable, before: object): Promise<void> {
+    expect(await this.#untilLogged(name)).toEqual([
+      expect.objectContaining({
+        msg: "call dropped",
+        method: `${rpc.parent.typeName}/${rpc.name}`,
+        door,
+        peer: "127.0.0.1",
+        reason: "the client went away before the end of its request",
+      }),
+    ]);
+    expect(await this.state()).toEqual(before);
+    expect(this.#linesOf(name)).toHaveLength(1);
+  }
+
+  /** The request was carried out: otherwise nothing that is said of one that was cut means anything. */
+  async expectCarriedOut(name: string, { does }: Cuttable, before: object): Promise<void> {
+    expect(await this.#untilLogged(name)).toEqual([
+      expect.objectContaining({ msg: "call", peer: "127.0.0.1" }),
+    ]);
+    const after = await this.state();
+    if (does === "save")
+      expect(after).toMatchObject({ title: { message: { setting: { value: TITLE } } } });
+    // The old token opens nothing any more.
+    else if (does === "reset") expect(after).toMatchObject({ title: { kind: "failure" } });
+    else expect(after).toEqual(before);
+  }
+
+  #linesOf(name: string): Record<string, unknown>[] {
+    return this.service.logLines().filter(({ requestId }) => requestId === name);
+  }
+
+  async #untilLogged(name: string): Promise<Record<string, unknown>[]> {
+    const look = () => expect(this.#linesOf(name)).not.toEqual([]);
+    await vi.waitFor(look, { timeout: 10_000, interval: 2 });
+    return this.#linesOf(name);
+  }
+}

@@ -1,0 +1,82 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { enveloped } from "./raw/cuttable.ts";
+import { type Answer, askHttp2, saying, textOf } from "./raw/refusal.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const question = enveloped(
+  Buffer.from(
+    toBinary(
+      ServerReflectionRequestSchema,
+      create(ServerReflectionRequestSchema, {
+        messageRequest: { case: "listServices", value: "" },
+      }),
+    ),
+  ),
+);
+
+/** Every way to ask, and whether gRPC has a port of its own. */
+const ways = [
+  ["gRPC", "grpc", "v1", false],
+  ["gRPC, the older version", "grpc", "v1alpha", false],
+  ["gRPC on a port of its own", "grpc", "v1", true],
+  ["gRPC-Web", "grpc-web+proto", "v1", false],
+  ["Connect", "connect+proto", "v1", false],
+  ["Connect JSON", "connect+json", "v1", false],
+] as const;
+
+describe.each(ways)("reflection over %s", (_name, type, version, alone) => {
+  const services = new Map<string, TestService>();
+
+  beforeAll(async () => {
+    for (const mode of ["on", "token", "off"])
+      services.set(
+        mode,
+        await startService({
+          env: {
+            MOORING_REFLECTION: mode,
+            ...(alone ? { MOORING_GRPC_LISTEN: "127.0.0.1:0" } : {}),
+          },
+        }),
+      );
+  });
+
+  afterAll(async () => {
+    for (const service of services.values()) await service.stop();
+  });
+
+  const ask = (mode: string, headers = {}, ...sent: [undefined?]): Promise<Answer> => {
+    const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
+    const { grpcPort = 0, port = 0 } = services.get(mode) ?? {};
+    const all = { ":method": "POST", ":path": path, "content-type": `application/${type}` };
+    const body = sent.length === 0 ? asked() : undefined;
+    return askHttp2(type === "grpc" ? grpcPort : port, { ...all, ...headers }, body);
+  };
+  const asked = (): Buffer =>
+    type.endsWith("json") ? enveloped(Buffer.from('{"listServices":""}')) : question;
+
+  test("answers everybody where it is on", async () => {
+    expect((await ask("on")).text).toContain("mooring.v1.SettingService");
+  });
+
+  test("answers who has the token where that is wanted", async () => {
+    const answer = await ask("token", { authorization: `Bearer ${TOKEN}` });
+    expect(answer.text).toContain("mooring.v1.SettingService");
+  });
+
+  test("answers nobody else, before it is asked anything", async () => {
+    for (const headers of [{}, { authorization: "guessed" }]) {
+      const answer = await ask("token", headers, undefined);
+      // gRPC clients take the HTTP status for UNAUTHENTICATED.
+      if (answer.status !== 401) expect(textOf(answer)).toMatch(saying("unauthenticated"));
+      expect(answer.text).not.toContain("mooring");
+    }
+  });
+
+  test("is nowhere where it is off", async () => {
+    const answer = await ask("off", { authorization: TOKEN });
+    if (answer.status !== 404) expect(answer.headers).toMatchObject({ "grpc-status": "12" });
+    expect(answer.text).not.toContain("SettingService");
+  });
+});

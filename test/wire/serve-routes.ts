@@ -1,0 +1,100 @@
+import type { Registry } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
+import { createLane } from "../../src/grpc/lane.ts";
+import { createGrpcServer } from "../../src/grpc/server.ts";
+import { openDoors } from "../../src/http/doors.ts";
+import { openFront } from "../../src/http/front.ts";
+import { restGateway } from "../../src/http/gateway.ts";
+import { createHttpServer } from "../../src/http/server.ts";
+import { Buffered } from "../../src/rpc/body.ts";
+import { type Call, createRequestIds } from "../../src/rpc/call.ts";
+import { createMethods, type Routes } from "../../src/rpc/method.ts";
+import { connectedPeer } from "../../src/rpc/peer.ts";
+import { createReflection } from "../../src/rpc/reflection.ts";
+import { reportInterceptor } from "../../src/rpc/report.ts";
+import { SlowReaders } from "../../src/rpc/slow-reader.ts";
+import { createSendStream } from "../../src/rpc/stream.ts";
+
+export interface ServeRoutesOptions {
+  /** Longest message, in bytes; default 4 MiB. */
+  readonly maxBytes?: number;
+  /** Bytes of all bodies together; default 64 MiB. */
+  readonly buffered?: number;
+  /** For a body to arrive, in milliseconds; default 30,000. */
+  readonly timeoutMs?: number;
+  /** Calls of one connection at a time; default 256. */
+  readonly maxStreams?: number;
+  readonly slowReaders?: SlowReaders;
+  readonly interceptors?: readonly Interceptor[];
+  /** Types for google.protobuf.Any in JSON. */
+  readonly registry?: Registry;
+}
+
+/** Services behind the doors of the program, without anything else that it has. */
+export interface ServedRoutes {
+  readonly port: number;
+  /** Ports as the clients of the tests want them. */
+  readonly grpcPort: number;
+  readonly buffered: Buffered;
+  close(): Promise<void>;
+}
+
+const MAX_HEADERS = 64 * 1024;
+
+/** Serves any services through the doors as they are, on a free port of 127.0.0.1, without a token. */
+export async function serveRoutes(
+  routes: Routes,
+  options: ServeRoutesOptions = {},
+): Promise<ServedRoutes> {
+  const { maxBytes = 4 * 2 ** 20, timeoutMs = 30_000, maxStreams = 256, registry } = options;
+  const buffered = new Buffered(options.buffered ?? 64 * 2 ** 20);
+  const slowReaders =
+    options.slowReaders ?? new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 30_000 });
+  const methods = createMethods(routes, [
+    reportInterceptor({ started: () => undefined, ended: () => undefined }, () =>
+      performance.now(),
+    ),
+    ...(options.interceptors ?? []),
+  ]);
+  const common = {
+    methods,
+    bounds: { buffered, timeoutMs, maxBytes },
+    bodyLimit: () => maxBytes,
+    admit: (_call: Call) => undefined,
+    refused: () => undefined,
+    dropped: () => undefined,
+    peerOf: connectedPeer,
+  };
+  const requestId = createRequestIds("test");
+  const http = createHttpServer({
+    requestId,
+    cors: { origins: "*" },
+    maxHeaderBytes: MAX_HEADERS,
+    requestTimeoutMs: timeoutMs,
+    report: () => undefined,
+  });
+  await http.fastify.register(restGateway, {
+    ...common,
+    slowReaders,
+    ...(registry === undefined ? {} : { registry }),
+  });
+  const grpc = {
+    server: createGrpcServer({ maxStreams, reflect: createReflection(methods) }),
+    lane: createLane({ ...common, requestId, sendStream: createSendStream(slowReaders) }),
+  };
+  const { front, address } = await openFront(
+    { host: "127.0.0.1", port: 0 },
+    { variable: "MOORING_LISTEN" },
+  );
+  const doors = await openDoors({
+    http,
+    grpc,
+    front,
+    grpcFront: undefined,
+    connections: { all: 1_000, eachPeer: 1_000 },
+    maxHeaderBytes: MAX_HEADERS,
+  });
+  if (!("port" in address)) throw new Error("it listens on no port");
+  const { port } = address;
+  return { port, grpcPort: port, buffered, close: () => doors.close(100) };
+}

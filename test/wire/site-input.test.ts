@@ -1,0 +1,198 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../downloader/program.ts";
+import { type StandIn, startStandIn } from "../site/stand-in.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+import { type FrontedSite, startFront } from "./upstream.ts";
+
+/** What came of a call: the envelope's or the rpc's code, what is said, and what is sent. */
+interface Came {
+  readonly code: number | string;
+  readonly text: string;
+}
+
+type Ask = (port: number, method: keyof typeof METHODS, input: Input) => Promise<Came>;
+
+interface Input {
+  /** Which site; undefined: a new one. */
+  readonly of?: string;
+  readonly site?: object;
+}
+
+/** REST routes and rpcs. */
+const METHODS = {
+  create: "CreateSite",
+  update: "UpdateSite",
+  sync: "SyncSite",
+  get: "GetSite",
+  list: "ListSites",
+} as const;
+
+async function send(url: string, method: string, body?: object): Promise<Response> {
+  return fetch(url, {
+    method,
+    headers: { authorization: TOKEN, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+const rest: Ask = async (port, method, { of, site }) => {
+  const query = of === undefined ? "" : `?name=${of}`;
+  const url = `http://127.0.0.1:${port}/api/admin/site/${method}`;
+  const isRead = method === "get" || method === "list";
+  const reply =
+    method === "sync"
+      ? await send(url, "POST", { name: of })
+      : await send(url + query, isRead ? "GET" : "POST", isRead ? undefined : (site ?? {}));
+  const text = await reply.text();
+  return { code: (JSON.parse(text) as { code: number }).code, text };
+};
+
+const connect: Ask = async (port, method, { of, site }) => {
+  const url = `http://127.0.0.1:${port}/mooring.v1.SiteService/${METHODS[method]}`;
+  const reply = await send(url, "POST", {
+    ...(of === undefined ? {} : { name: of }),
+    ...(site === undefined ? {} : { site }),
+  });
+  const text = await reply.text();
+  return { code: reply.ok ? "ok" : (JSON.parse(text) as { code: string }).code, text };
+};
+
+const OK = { rest: 200, connect: "ok" };
+const REFUSED = { rest: 400, connect: "failed_precondition" };
+const WRONG = { rest: 400, connect: "invalid_argument" };
+const TAKEN = { rest: 409, connect: "already_exists" };
+
+describe.each([
+  ["rest", rest],
+  ["connect", connect],
+] as const)("bad input over %s", (door, ask) => {
+  let service: TestService;
+  let other: TestService;
+  let front: FrontedSite;
+  let site: StandIn;
+  let pages: ReturnType<typeof createServer>;
+
+  beforeAll(async () => {
+    [service, other, front, site] = await Promise.all([
+      startService(),
+      startService(),
+      startFront(),
+      startStandIn(),
+    ]);
+    pages = createServer((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html>");
+    });
+    await new Promise<void>((resolve) => void pages.listen(0, "127.0.0.1", resolve));
+  });
+
+  afterAll(async () => {
+    pages.close();
+    await Promise.all([service.stop(), other.stop(), front.stop()]);
+    await site.stop();
+  });
+
+  const at = (port: number): string => `http://127.0.0.1:${port}`;
+  const create = (input: object, port = service.port) =>
+    ask(port, "create", { site: { name: "one", url: site.url, token: site.token(), ...input } });
+  const names = async (port = service.port) => (await ask(port, "list", {})).text;
+
+  test.each([
+    ["Mooring itself", () => service.port],
+    ["another Mooring", () => other.port],
+    ["a Mooring in front of a server", () => front.service.port],
+  ])("%s is no site", async (_, port) => {
+    const came = await create({ url: at(port()), token: TOKEN });
+    expect(came.code).toBe(REFUSED[door]);
+    expect(came.text).toContain("is a Mooring itself");
+    expect(await names()).not.toContain("one");
+  });
+
+  test("the server behind is no second site", async () => {
+    const { url } = front.site;
+    const input = { name: "two", url, token: front.site.token() };
+    expect((await create(input, front.service.port)).code).toBe(TAKEN[door]);
+    expect(await names(front.service.port)).not.toContain("two");
+  });
+
+  test("an address that answers with pages", async () => {
+    const came = await create({ url: at((pages.address() as AddressInfo).port) });
+    expect(came.code).toBe(REFUSED[door]);
+    expect(came.text).toContain("answers with a web page: is the path right?");
+  });
+
+  test.each([
+    ["a wrong token", () => "wrong", "refuses the token: token is invalidated"],
+    ["one of nobody's", () => "", "token is missing"],
+    ["one of who is no admin", login, "says 403: You are not an admin"],
+  ])("%s", async (_, token, words) => {
+    const came = await create({ token: await token() });
+    expect(came.code).toBe((words.startsWith("token") ? WRONG : REFUSED)[door]);
+    expect(came.text).toContain(words);
+    expect(await names()).not.toContain("one");
+  });
+
+  async function login(): Promise<string> {
+    const reply = await send(`${site.url}/api/auth/login`, "POST", {
+      username: "ann",
+      password: "ann-password",
+    });
+    return ((await reply.json()) as { data: { token: string } }).data.token;
+  }
+
+  test("a list of 50 MB", async () => {
+    site.mode = { kind: "huge", bytes: 50_000_000 };
+    const came = await create({});
+    site.mode = undefined;
+    expect(came.code).toBe(REFUSED[door]);
+    expect(came.text).toContain("sends more than 8 MiB");
+  });
+
+  test("an override for a key that nobody knows, and one address twice", async () => {
+    const values = { no_such_key: "x" };
+    const unknown = await create({ overrides: { values } });
+    expect(unknown.code).toBe(WRONG[door]);
+    expect(unknown.text).toContain("overrides[no_such_key]");
+    expect((await create({})).code).toBe(OK[door]);
+    const later = await ask(service.port, "update", { of: "one", site: { overrides: { values } } });
+    expect(later.code).toBe(WRONG[door]);
+    const same = { name: "two", url: site.url.replace("127.0.0.1", "localhost") };
+    for (const url of [site.url, `${site.url}/`, same.url])
+      expect((await create({ ...same, url })).code).toBe(TAKEN[door]);
+    expect((await create({ name: "one" })).code).toBe(TAKEN[door]);
+  });
+
+  test("a value that the site refuses is named, and the others are there", async () => {
+    await send(`${at(service.port)}/api/admin/setting/save`, "POST", [
+      { key: "search_index", value: "meilisearch" },
+      { key: "site_title", value: `over ${door}` },
+    ] as never);
+    const came = await ask(service.port, "sync", { of: "one" });
+    expect(came.code).toBe(OK[door]);
+    expect(came.text).toMatch(
+      /"search_index","outcome":"refused","reason":"[^"]*not support index/,
+    );
+    expect([site.value("search_index"), site.value("site_title")]).toEqual([
+      "none",
+      `over ${door}`,
+    ]);
+    expect((await ask(service.port, "get", { of: "one" })).text).toContain("not support index");
+  });
+});
+
+test("two services in front of each other say so at once", async () => {
+  const ports = [await freePort(), await freePort()];
+  const [one = 0, two = 0] = ports;
+  const start = (port: number, behind: number) =>
+    startService({
+      env: {
+        MOORING_LISTEN: `127.0.0.1:${port}`,
+        MOORING_UPSTREAM: `http://127.0.0.1:${behind}`,
+        MOORING_SHUTDOWN_GRACE: "50ms",
+      },
+    });
+  const services = await Promise.all([start(one, two), start(two, one)]);
+  for (const port of ports) expect((await fetch(`http://127.0.0.1:${port}/x`)).status).toBe(508);
+  await Promise.all(services.map((service) => service.stop()));
+});

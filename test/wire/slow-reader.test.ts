@@ -1,0 +1,153 @@
+import { create } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  PublicService,
+  type WatchPublicSettingsResponse,
+  WatchPublicSettingsResponseSchema,
+} from "../../gen/mooring/v1/public_service_pb.js";
+import { SlowReaders } from "../../src/rpc/slow-reader.ts";
+import { enveloped } from "./raw/cuttable.ts";
+import { RawHttp2 } from "./raw/http2.ts";
+import { dial, type Line } from "./raw/line.ts";
+import { type ServedRoutes, serveRoutes } from "./serve-routes.ts";
+
+/** A connection whose client reads nothing; `leave` ends the stream in the way of its protocol. */
+interface Reader {
+  readonly line: Line;
+  leave(): void;
+}
+
+type Open = (port: number) => Promise<Reader>;
+
+const RPC = "/mooring.v1.PublicService/WatchPublicSettings";
+
+function overHttp1(head: string, body: Buffer = Buffer.alloc(0)): Open {
+  return async (port) => {
+    const line = await dial(port);
+    line.socket.write(`${head}\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n`);
+    line.socket.write(body);
+    line.socket.pause();
+    return { line, leave: () => void line.socket.destroy() };
+  };
+}
+
+function overHttp2(headers: Record<string, string>, body: Buffer = Buffer.alloc(0)): Open {
+  return async (port) => {
+    const client = await RawHttp2.open(port);
+    // The window of a stream is 65,535 bytes, and this client never widens it.
+    client.headers(1, { ":scheme": "http", ":authority": "a", ...headers });
+    client.data(1, body, true);
+    return { line: client.line, leave: () => client.reset(1, 8) };
+  };
+}
+
+const empty = enveloped(Buffer.alloc(0));
+const post = (type: string): string => `POST ${RPC} HTTP/1.1\r\ncontent-type: application/${type}`;
+const call = (type: string): Record<string, string> => ({
+  ":method": "POST",
+  ":path": RPC,
+  "content-type": `application/${type}`,
+});
+
+const ways: readonly (readonly [string, Open])[] = [
+  ["REST", overHttp1("GET /api/public/settings/watch HTTP/1.1")],
+  ["REST over HTTP/2", overHttp2({ ":method": "GET", ":path": "/api/public/settings/watch" })],
+  ["Connect", overHttp1(post("connect+proto"), empty)],
+  ["Connect over HTTP/2", overHttp2(call("connect+proto"), empty)],
+  ["gRPC-Web", overHttp1(post("grpc-web+proto"), empty)],
+  ["gRPC-Web over HTTP/2", overHttp2(call("grpc-web+proto"), empty)],
+  ["gRPC", overHttp2(call("grpc"), empty)],
+];
+
+/** Some of every stream waits in the kernel's buffers and those of Node, so messages are large. */
+const SIZE = 256 * 1024;
+
+const message = create(WatchPublicSettingsResponseSchema, {
+  event: { case: "snapshot", value: { settings: { site_title: "x".repeat(SIZE) } } },
+});
+
+/** Streams that run at the moment, and how many messages each was asked for. */
+const running = new Map<object, number>();
+
+async function* endless(): AsyncIterable<WatchPublicSettingsResponse> {
+  const stream = {};
+  running.set(stream, 0);
+  try {
+    for (;;) {
+      running.set(stream, (running.get(stream) ?? 0) + 1);
+      yield message;
+    }
+  } finally {
+    running.delete(stream);
+  }
+}
+
+function serve(slowReaders: SlowReaders): Promise<ServedRoutes> {
+  return serveRoutes((router) => router.service(PublicService, { watchPublicSettings: endless }), {
+    slowReaders,
+  });
+}
+
+const soon = (check: () => void) => vi.waitFor(check, { timeout: 20_000, interval: 5 });
+
+describe.each(ways)("over %s", (_name, open) => {
+  const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 60_000 });
+  let served: ServedRoutes;
+
+  beforeAll(async () => {
+    served = await serve(slow);
+  });
+
+  afterAll(() => served.close());
+
+  beforeEach(() => running.clear());
+
+  test("a stream waits for its reader, and ends when that one leaves", async () => {
+    const reader = await open(served.port);
+    await soon(() => expect(slow.bytes).toBeGreaterThan(0));
+    const [asked] = running.values();
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect([...running.values()]).toEqual([asked]);
+    reader.leave();
+    await soon(() => expect(running.size).toBe(0));
+    expect(slow.bytes).toBe(0);
+    expect(slow.dropped).toBe(0);
+  });
+});
+
+describe.each(ways)("over %s, with little patience,", (_name, open) => {
+  test("a stream that nobody reads is dropped", async () => {
+    const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 50 });
+    const served = await serve(slow);
+    try {
+      const { line } = await open(served.port);
+      await soon(() => expect(slow.dropped).toBe(1));
+      await soon(() => expect(running.size).toBe(0));
+      expect(slow.bytes).toBe(0);
+      line.socket.destroy();
+    } finally {
+      await served.close();
+    }
+  });
+});
+
+describe.each(ways)("over %s, all together,", (_name, open) => {
+  test("the streams that were blocked first are dropped when too much waits", async () => {
+    // Room for two blocked streams and not for three.
+    const slow = new SlowReaders({ together: SIZE * 2.5, patienceMs: 60_000 });
+    const served = await serve(slow);
+    try {
+      for (const readers of [1, 2]) {
+        await open(served.port);
+        await soon(() => expect(slow.bytes).toBeGreaterThanOrEqual(readers * SIZE));
+      }
+      expect(slow.dropped).toBe(0);
+      await open(served.port);
+      await soon(() => expect(slow.dropped).toBe(1));
+      await soon(() => expect(running.size).toBe(2));
+      expect(slow.bytes).toBeLessThanOrEqual(SIZE * 2.5);
+    } finally {
+      await served.close();
+    }
+  });
+});

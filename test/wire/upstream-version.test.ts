@@ -1,0 +1,77 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { doors } from "./all-doors.ts";
+import type { Door } from "./door/door.ts";
+import { TOKEN, VERSION } from "./service.ts";
+import { type FrontedSite, startFront } from "./upstream.ts";
+
+const { getPublicSettings, watchPublicSettings } = PublicService.method;
+const { listSettings, getSetting, batchGetSettings, watchSettings } = SettingService.method;
+
+/** Each door has a front of its own. */
+describe.each(doors)("in front of a server, over $name", ({ open, env = {} }) => {
+  let front: FrontedSite;
+  let door: Door;
+  let login: string;
+
+  beforeAll(async () => {
+    front = await startFront({ env });
+    door = open(front.service);
+    login = await front.login();
+  });
+
+  afterAll(async () => {
+    door.close();
+    await front.stop();
+  });
+
+  const behind = () => front.site.value("version") ?? "";
+
+  /** The version in the first reply or event, wherever it stands there. */
+  async function versionFor(
+    method: Parameters<Door["call"]>[0] | Parameters<Door["watch"]>[0],
+    authorization: string,
+    input: Record<string, unknown> = {},
+  ): Promise<string | undefined> {
+    const options = { headers: { authorization } };
+    if (method.methodKind === "server_streaming") {
+      for await (const event of door.watch(method, create(method.input, input), options))
+        return versionIn(event);
+      return undefined;
+    }
+    const outcome = await door.call(method, create(method.input, input), options);
+    return outcome.kind === "reply" ? versionIn(outcome.message) : outcome.message;
+  }
+
+  test("everybody sees the server's version, in a read and in a watch", async () => {
+    expect(behind()).not.toBe(VERSION);
+    expect(await versionFor(getPublicSettings, "")).toBe(behind());
+    if (door.name !== "Connect GET")
+      expect(await versionFor(watchPublicSettings, "")).toBe(behind());
+  });
+
+  test.each([
+    ["listSettings", listSettings, {}],
+    ["getSetting", getSetting, { key: "version" }],
+    ["batchGetSettings", batchGetSettings, { keys: ["version"] }],
+    ["watchSettings", watchSettings, {}],
+  ] as const)(
+    "%s: the server's admin sees its version, Mooring's own token Mooring's",
+    async (_, method, input) => {
+      if (door.name === "Connect GET" && method === watchSettings) return;
+      expect(await versionFor(method, login, input)).toBe(behind());
+      expect(await versionFor(method, TOKEN, input)).toBe(VERSION);
+    },
+  );
+});
+
+function versionIn(message: JsonObject): string | undefined {
+  const { snapshot = message } = message as { snapshot?: JsonObject };
+  const { settings, setting } = snapshot as { settings?: unknown; setting?: unknown };
+  if (settings !== undefined && !Array.isArray(settings))
+    return (settings as Record<string, string>)["version"];
+  const rows = (settings ?? [setting]) as { key: string; value: string }[];
+  return rows.find(({ key }) => key === "version")?.value;
+}

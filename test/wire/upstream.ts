@@ -1,0 +1,132 @@
+import { connect } from "node:net";
+import { expect, vi } from "vitest";
+import { type StandIn, type StandInOptions, startStandIn } from "../site/stand-in.ts";
+import { startService, type TestService } from "./service.ts";
+
+/** A service in front of a stand-in. */
+export interface FrontedSite {
+  readonly site: StandIn;
+  readonly service: TestService;
+  /** The front's address, with the site's base path. */
+  readonly url: string;
+  call(method: string, path: string, given?: Given): Promise<Answer>;
+  /** Logs in as an admin. @returns the session's token. */
+  login(name?: string, password?: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface Given {
+  readonly token?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly code: number;
+  readonly message: string;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the API sends.
+  readonly data: any;
+}
+
+export interface FrontOptions extends StandInOptions {
+  readonly env?: Record<string, string>;
+  /** Whether the service is given the site's token; default true. */
+  readonly withToken?: boolean;
+  /** What is done at the site before the service starts. */
+  readonly before?: (site: StandIn) => void;
+}
+
+export async function startFront(options: FrontOptions = {}): Promise<FrontedSite> {
+  const { withToken = true, env = {} } = options;
+  const site = await startStandIn(options);
+  options.before?.(site);
+  const service = await startService({
+    env: {
+      // Nobody is left who could ask again over a connection that is kept for a moment.
+      MOORING_SHUTDOWN_GRACE: "50ms",
+      MOORING_UPSTREAM: site.url,
+      ...(withToken ? { MOORING_UPSTREAM_TOKEN: site.token() } : {}),
+      ...env,
+    },
+  });
+  const url = `http://127.0.0.1:${service.port}${options.basePath ?? ""}`;
+  const call: FrontedSite["call"] = async (method, path, given = {}) => {
+    const { token, body, headers = {} } = given;
+    const reply = await fetch(url + path, {
+      method,
+      redirect: "manual",
+      headers: {
+        ...(token === undefined ? {} : { authorization: token }),
+        ...(body === undefined ? {} : { "content-type": "application/json;charset=utf-8" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await reply.text();
+    const json = text.startsWith("{") ? JSON.parse(text) : {};
+    return {
+      code: 0,
+      message: "",
+      data: null,
+      ...json,
+      status: reply.status,
+      headers: reply.headers,
+      text,
+    };
+  };
+  const front: FrontedSite = {
+    ...{ site, service, url, call },
+    login: async (username = "admin", password = "admin-password") => {
+      const reply = await call("POST", "/api/auth/login", { body: { username, password } });
+      return reply.data.token as string;
+    },
+    stop: async () => {
+      await service.stop();
+      await site.stop();
+    },
+  };
+  if (withToken) await settled(front);
+  return front;
+}
+
+/** The last request at the site that is none of Mooring's own. */
+export function lastPassed({ site }: FrontedSite): StandIn["seen"][number] | undefined {
+  return site.seen.findLast(({ headers }) => headers["client-id"] !== "mooring");
+}
+
+/** Waits until the site's settings are the service's. */
+export async function settled({ site, call }: Pick<FrontedSite, "site" | "call">): Promise<void> {
+  const isOwn = async () => {
+    // An entity tag is Mooring's: the site sends none there.
+    const { headers } = await call("GET", "/api/public/settings");
+    expect(headers.get("etag")).not.toBeNull();
+  };
+  await vi.waitFor(isOwn, { timeout: 15_000 });
+  expect(site.saves).toEqual([]);
+}
+
+/** Sends bytes and reads until the other side has ended, or a text has come. */
+export async function raw(
+  port: number,
+  parts: readonly (string | Buffer)[],
+  until?: string,
+): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  let text = "";
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => socket.destroy(new Error(`only: ${text}`)), 10_000);
+    socket.setEncoding("latin1").on("data", (chunk: string) => {
+      text += chunk;
+      if (until !== undefined && text.includes(until)) socket.destroy();
+    });
+    socket.on("error", reject);
+    socket.on("close", () => {
+      clearTimeout(timer);
+      resolve(text);
+    });
+    for (const part of parts) socket.write(part);
+  });
+}

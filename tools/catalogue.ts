@@ -1,0 +1,60 @@
+// Counts what the catalogue has: drivers, items and settings of each family, texts of each language,
+// and how large the reply with all drivers is in every variant.
+import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
+import { toJson } from "@bufbuild/protobuf";
+import { createClient, createRouterTransport } from "@connectrpc/connect";
+import { DriverService, ListDriversResponseSchema } from "../gen/mooring/v1/driver_service_pb.js";
+import { driverImpl } from "../src/rpc/driver.ts";
+import { JSON_OPTIONS } from "../src/rpc/encoded.ts";
+import { readBuiltIn } from "../src/service/driver/built-in.ts";
+import { createCatalogue } from "../src/service/driver/catalogue.ts";
+import { createDriverService } from "../src/service/driver/driver.ts";
+import { OFFERS } from "../src/service/family.ts";
+import { LANGUAGES } from "../src/service/language/language.ts";
+import { readTranslations } from "../src/service/language/translation.ts";
+import { loadSettingDefinitions } from "../src/service/setting/definition-file.ts";
+import { sourceTexts } from "./translation-texts.ts";
+
+for (const offer of OFFERS) {
+  const { drivers } = readBuiltIn({ offer });
+  const items = drivers.flatMap(({ additional }) => additional);
+  const settings = loadSettingDefinitions(undefined, offer);
+  const secrets = items.filter(({ secret }) => secret).length;
+  const guides = drivers.filter(({ guide }) => guide !== "").length;
+  say(
+    `${offer}: ${drivers.length} drivers (${guides} with a guide), ${items.length} items of their own (${secrets} secret), ${settings.length} settings`,
+  );
+}
+
+const sources = sourceTexts();
+for (const language of LANGUAGES) {
+  const texts = language === "en" ? sources.length : readTranslations(language).size;
+  say(`${language}: ${texts} of ${sources.length} texts`);
+}
+
+for (const offer of OFFERS) {
+  const catalogue = createCatalogue({ definitions: readBuiltIn({ offer }).drivers });
+  const live = { current: () => catalogue, subscribe: () => () => {}, close: () => {} };
+  const drivers = createDriverService({ live, stopping: new AbortController().signal });
+  const transport = createRouterTransport(({ service }) => {
+    service(
+      DriverService,
+      driverImpl(() => drivers),
+    );
+  });
+  const client = createClient(DriverService, transport);
+  for (const view of ["full", "basic"])
+    for (const languageCode of LANGUAGES) {
+      const reply = await client.listDrivers({ view, languageCode });
+      const json = toJson(ListDriversResponseSchema, reply, JSON_OPTIONS) as { drivers: object };
+      const body = Buffer.from(JSON.stringify(json.drivers));
+      const params = { [zlib.BROTLI_PARAM_QUALITY]: 6 };
+      const sizes = [body, gzipSync(body), brotliCompressSync(body, { params })];
+      const [plain, gzip, br] = sizes.map(({ length }) => `${Math.round(length / 1000)} kB`);
+      say(`driver/list ${offer} ${view} ${languageCode}: ${plain}, gzip ${gzip}, brotli ${br}`);
+    }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

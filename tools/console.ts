@@ -1,0 +1,110 @@
+// Makes the console: what a browser loads, in files that say by their names when they change, each
+// beside its compressed forms.
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import type { InlineConfig } from "vite";
+
+const root = join(import.meta.dirname, "..");
+
+/** What goes into the first script: what stands around the pages, what the first one needs, and the styles, of which no script is left. */
+const SHARED =
+  /node_modules\/(?!diff\/)|src\/console\/(?:api\/(?!audit|drivers|sites|status|token)|i18n\/(?!en-later|later|zh-cn)|part\/(?:around|button|icon|state|use-call|when)\.|shell\/(?!palette\.tsx)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
+
+/** What goes into the script that the other pages share: their words, their parts, differences. */
+const LATER =
+  /node_modules\/diff\/|src\/console\/(?:i18n\/(?:en-)?later|part\/.*\.tsx?$|settings\/conflict\.tsx)/;
+
+/** What building and developing share. */
+export const consoleConfig = {
+  configFile: false,
+  root: join(root, "src/console"),
+  // Addresses are relative: a proxy may serve the console below any path.
+  base: "./",
+  logLevel: "warn",
+  // Not in the source's folder: the page's files are all that is served of it.
+  cacheDir: join(root, "node_modules/.cache/console"),
+  // Chrome 123, Firefox 120, Safari 17.5: the first with light-dark().
+  build: { target: ["chrome123", "firefox120", "safari17.5"], modulePreload: { polyfill: false } },
+} as const satisfies InlineConfig;
+
+/**
+ * Builds the console into a folder.
+ *
+ * @returns the paths of the modules that are in it.
+ */
+export async function buildConsole(folder: string): Promise<readonly string[]> {
+  const { build } = await import("vite");
+  const result = await build({
+    ...consoleConfig,
+    build: {
+      ...consoleConfig.build,
+      outDir: folder,
+      emptyOutDir: true,
+      assetsInlineLimit: 0,
+      // A phone far away waits for each file, and for no more than six at once over HTTP/1.1: one style
+      // sheet, one script of what all pages share, one of what the later ones do.
+      cssCodeSplit: false,
+      rolldownOptions: {
+        output: {
+          codeSplitting: {
+            groups: [
+              { name: "shared", test: SHARED, priority: 1 },
+              { name: "later", test: LATER },
+            ],
+          },
+        },
+      },
+      reportCompressedSize: false,
+    },
+  });
+  const [made] = Array.isArray(result) ? result : [result];
+  if (made === undefined || !("output" in made)) throw new Error("Vite has made nothing");
+  const chunks = made.output.filter((file) => file.type === "chunk");
+  writeDocuments(folder, chunks);
+  for (const file of globSync("**/*.*", { cwd: folder })) compress(join(folder, file));
+  return chunks.flatMap((chunk) => chunk.moduleIds);
+}
+
+/** A script of the output: its file, what it was made from, and the scripts that it begins with. */
+interface Chunk {
+  readonly fileName: string;
+  readonly facadeModuleId: string | null;
+  readonly imports: readonly string[];
+}
+
+/**
+ * Writes NAME.html for each page: the document with the scripts of that page named in it, so that a
+ * browser fetches all of them at once and not one after the other.
+ */
+function writeDocuments(folder: string, chunks: readonly Chunk[]): void {
+  const document = readFileSync(join(folder, "index.html"), "utf8");
+  const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
+  for (const chunk of chunks) {
+    const [, name] = /src\/console\/([\w-]+)\/page\.tsx$/.exec(chunk.facadeModuleId ?? "") ?? [];
+    if (name === undefined || document.includes(chunk.fileName)) continue;
+    const files = new Set<string>();
+    const add = (file: string): void => {
+      if (files.has(file) || document.includes(file)) return;
+      files.add(file);
+      byFile.get(file)?.imports.forEach(add);
+    };
+    add(chunk.fileName);
+    const links = [...files].map(
+      (file) => `<link rel="modulepreload" crossorigin href="./${file}">\n    `,
+    );
+    const head = document.replace('<link rel="stylesheet"', `${links.join("")}$&`);
+    writeFileSync(join(folder, `${name}.html`), head);
+  }
+}
+
+/** Writes FILE.br and FILE.gz: once and as small as they come, so that serving costs nothing. */
+function compress(file: string): void {
+  const bytes = readFileSync(file);
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+  };
+  writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params }));
+  writeFileSync(`${file}.gz`, gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }));
+}

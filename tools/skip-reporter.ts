@@ -1,0 +1,34 @@
+import type { Reporter, TestCase, TestModule, TestSuite } from "vitest/node";
+
+/**
+ * Says at the end of a test run what was left out and why, a line for each reason, and which tests
+ * passed only when they were tried again.
+ */
+export default class SkipReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const counts = new Map<string, number>();
+    for (const module of modules)
+      for (const test of module.children.allTests("skipped")) {
+        const reason = reasonOf(test);
+        counts.set(reason, (counts.get(reason) ?? 0) + 1);
+      }
+    for (const [reason, count] of counts)
+      process.stdout.write(`skipped: ${reason} (${count} test${count === 1 ? "" : "s"})\n`);
+    for (const module of modules)
+      for (const test of module.children.allTests("passed"))
+        if (test.diagnostic()?.flaky)
+          process.stdout.write(
+            `passed at the second try: ${module.relativeModuleId} > ${test.fullName}\n`,
+          );
+  }
+}
+
+/** What the test has said, or else the name of what was skipped as a whole. */
+function reasonOf(test: TestCase): string {
+  const result = test.result();
+  if ("note" in result && result.note !== undefined) return result.note;
+  let skipped: TestCase | TestSuite = test;
+  while (skipped.parent.type === "suite" && skipped.parent.options.mode === "skip")
+    skipped = skipped.parent;
+  return skipped.name;
+}

@@ -1,0 +1,37 @@
+import { spawnSync } from "node:child_process";
+
+/** A component or a line of dependencies in CycloneDX, as far as it is looked at. */
+interface Entry {
+  readonly "bom-ref"?: string;
+  readonly ref?: string;
+  readonly dependsOn?: readonly string[];
+}
+
+interface Bill {
+  readonly components: readonly Entry[];
+  readonly dependencies: readonly Entry[];
+}
+
+/**
+ * The software bill of materials (CycloneDX, by `npm sbom`) of what is handed out: of all packages
+ * that are installed, those whose code is inside.
+ *
+ * @param inside as `NAME@VERSION`; each has to be among those that are installed.
+ */
+export function softwareBill(root: string, inside: ReadonlySet<string>): Bill {
+  const args = ["sbom", "--sbom-format=cyclonedx", "--sbom-type=application"];
+  const { stdout } = spawnSync("npm", args, { cwd: root, encoding: "utf8" });
+  const all = JSON.parse(stdout) as Bill;
+  const known = (ref: string | undefined): boolean => ref !== undefined && inside.has(ref);
+  const components = all.components.filter((one) => known(one["bom-ref"]));
+  const listed = new Set(components.map((one) => one["bom-ref"]));
+  const missing = [...inside].filter((ref) => !listed.has(ref));
+  if (missing.length > 0) throw new Error(`npm sbom knows nothing of ${missing.join(", ")}`);
+  return {
+    ...all,
+    components,
+    dependencies: all.dependencies
+      .filter(({ ref }) => known(ref) || ref?.startsWith("mooring@"))
+      .map((one) => ({ ...one, dependsOn: one.dependsOn?.filter(known) ?? [] })),
+  };
+}
