@@ -11,6 +11,7 @@ Attacks a Mooring that it starts itself, on 127.0.0.1 alone, beside a well-behav
 when that client or the server's memory suffers more than they may.
 
   --quick        seconds for each attack instead of a quarter of a minute
+  --shared       on a machine with other work to do: what is slow is shown, and only a freeze fails
   --only NAME    only this attack; may be repeated or a list with commas
   --seed N       for what is random; printed, so that a run can be repeated
   --source       attacks src/main.ts and not the package that a build makes
@@ -30,6 +31,7 @@ async function main(args: readonly string[]): Promise<number> {
     args: [...args],
     options: {
       quick: { type: "boolean", default: false },
+      shared: { type: "boolean", default: false },
       only: { type: "string", multiple: true, default: [] },
       seed: { type: "string" },
       source: { type: "boolean", default: false },
@@ -46,6 +48,12 @@ async function main(args: readonly string[]): Promise<number> {
   process.once("exit", () => stage.abandon());
   process.once("SIGINT", () => process.exit(130));
   process.once("SIGTERM", () => process.exit(143));
+  const plan = {
+    stage,
+    quick: values.quick,
+    seed,
+    machine: values.shared ? "shared" : "own",
+  } as const;
   let failed = 0;
   let scene: Scene | undefined;
   try {
@@ -58,7 +66,7 @@ async function main(args: readonly string[]): Promise<number> {
       let outcome: Outcome | undefined;
       // What is measured on a machine with other work to do may be its work: twice is no accident.
       for (let attempt = 0; attempt < 2 && outcome?.broken.length !== 0; attempt += 1) {
-        scene ??= await openScene({ stage, server, quick: values.quick, seed }, publicBytes);
+        scene ??= await openScene({ ...plan, server }, publicBytes);
         outcome = await scene.attack(attack);
         if (outcome.broken.length === 0 && publicBytes === undefined) continue;
         // Nothing of it is left for the next one.

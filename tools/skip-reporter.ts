@@ -18,7 +18,7 @@ export default class SkipReporter implements Reporter {
       for (const test of module.children.allTests("passed"))
         if (test.diagnostic()?.flaky)
           process.stdout.write(
-            `passed at the second try: ${module.relativeModuleId} > ${test.fullName}\n`,
+            `passed at another try: ${module.relativeModuleId} > ${test.fullName}\n`,
           );
   }
 }

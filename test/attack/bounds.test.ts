@@ -34,6 +34,26 @@ describe("an attack", () => {
   });
 });
 
+describe("an attack on a machine with other work to do", () => {
+  const brokenThere = (during: Partial<typeof calm>, peak = 150) => {
+    const outcome = { before: calm, during: { ...calm, ...during }, memory: { ...memory, peak } };
+    return brokenBounds({ bounds }, outcome, "shared");
+  };
+
+  test("is held when the server is slow and does not freeze", () => {
+    expect(brokenThere({ ping: times(30, 900), save: times(900) }, 190)).toEqual([]);
+  });
+
+  test.each([
+    ["pings freeze", { ping: times(3, 1_001) }, 150, /ping took 1001 ms, more than 1000/],
+    ["saves freeze", { save: times(1_001) }, 150, /a save took 1001 ms/],
+    ["memory grows by half more than it may", {}, 191, /memory grew by 91 MB/],
+    ["a call of others fails", { failed: 1 }, 150, /1 calls of others failed/],
+  ])("is not held when %s", (_what, during, peak, reason) => {
+    expect(brokenThere(during, peak)).toEqual([expect.stringMatching(reason)]);
+  });
+});
+
 describe("npm run attack", () => {
   const run = (...args: string[]) => {
     const program = join(import.meta.dirname, "../../attack/main.ts");
