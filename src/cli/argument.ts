@@ -38,7 +38,7 @@ export const flags = {
   key: { value: "KEY", help: "Only changes of this setting" },
   kind: { value: "KIND", help: "What the principal is: program (as without it) or person" },
   limits: { value: "LIST", help: "Only these settings: key:s3_*,group:9" },
-  limit: { value: "N", short: "n", help: "At most N revisions or rows, 20 unless given" },
+  limit: { value: "N", short: "n", help: "At most N; of revisions and rows 20 unless given" },
   method: { value: "RPCS", help: "Only these calls, such as SaveSettings,push" },
   new: { help: "Make a custom setting where there is none of that key" },
   outcome: { value: "CODES", help: "Only with these outcomes, such as PERMISSION_DENIED" },

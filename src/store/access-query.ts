@@ -6,7 +6,13 @@ import {
   tokenReader,
   tokenToRow,
 } from "./access-row.ts";
-import type { AccessRows, AccessStore, AccessTransaction, StoredToken } from "./access-store.ts";
+import type {
+  AccessRows,
+  AccessStore,
+  AccessTransaction,
+  StoredToken,
+  TokenUse,
+} from "./access-store.ts";
 import type { AppendAudit } from "./audit-query.ts";
 import type { Database } from "./schema.ts";
 
@@ -94,14 +100,19 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
               .execute();
         });
       }),
-    uses: () =>
+    uses: (tokenIds) =>
       attempt(async () => {
-        const rows = await db.selectFrom("token_use").selectAll().execute();
-        return rows.map(({ token_id, time, peer }) => ({
-          tokenId: token_id,
-          time: Number(time),
-          peer,
-        }));
+        const uses: TokenUse[] = [];
+        for (let at = 0; at < tokenIds.length; at += PAGE) {
+          const rows = await db
+            .selectFrom("token_use")
+            .selectAll()
+            .where("token_id", "in", tokenIds.slice(at, at + PAGE))
+            .execute();
+          for (const { token_id, time, peer } of rows)
+            uses.push({ tokenId: token_id, time: Number(time), peer });
+        }
+        return uses;
       }),
   };
 }

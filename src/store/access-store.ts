@@ -81,5 +81,6 @@ export interface AccessStore {
   /** Resolves when no process goes by an older version without changedElsewhere being true there. */
   seenEverywhere(version: number): Promise<void>;
   recordUses(uses: readonly TokenUse[]): Promise<void>;
-  uses(): Promise<readonly TokenUse[]>;
+  /** When these tokens were used last, those that were. */
+  uses(tokenIds: readonly string[]): Promise<readonly TokenUse[]>;
 }

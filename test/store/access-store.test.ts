@@ -110,7 +110,8 @@ function describeAccess(newDatabase: () => Promise<() => Promise<Opened>>): void
         { tokenId: "a", time: 2, peer: "192.0.2.1" },
         { tokenId: "b", time: 3, peer: "" },
       ]);
-      const uses = [...(await other.uses())].sort((a, b) => a.time - b.time);
+      const uses = [...(await other.uses(["a", "b", "c"]))].sort((a, b) => a.time - b.time);
+      expect(await other.uses(["b"])).toEqual([{ tokenId: "b", time: 3, peer: "" }]);
       expect(uses).toEqual([
         { tokenId: "a", time: 2, peer: "192.0.2.1" },
         { tokenId: "b", time: 3, peer: "" },
