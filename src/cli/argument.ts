@@ -31,6 +31,7 @@ export const flags = {
     help: "When the token ends: 30d, 2027-01-31 or never; 90d unless given",
   },
   "expect-revision": { value: "N", help: "Only if nothing at all has changed since revision N" },
+  follow: { help: "Go on with what is written from now on, until Ctrl-C" },
   force: { help: "Replace a file that exists" },
   from: { value: "DB", help: "Copy this database" },
   "from-file": { value: "PATH", help: "Read the value from a file; - is standard input" },
