@@ -272,7 +272,7 @@ test("a value arrives as it is, however long", async () => {
 test("every variable that the commands read is known to the service as theirs", async () => {
   const { cliVariables } = await import("../../src/cli/world.ts");
   const folderOf = new URL("../../src/cli/", import.meta.url);
-  const text = ["connection.ts", "secret.ts"]
+  const text = ["service-address.ts", "secret.ts"]
     .map((name) => readFileSync(new URL(name, folderOf), "utf8"))
     .join("");
   const read = text.matchAll(/const \{ ([A-Z_, ]+) \} = world\.env/g);
