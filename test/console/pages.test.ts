@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Route } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { weighConsole } from "../../bench/probe/console-weight.ts";
 import { consoleTest, signIn, TOKEN, tabTo } from "./console.ts";
@@ -237,6 +238,26 @@ describe("the console", () => {
       expect(added, name).toBeGreaterThan(500);
       expect(added, name).toBeLessThanOrEqual(25_000);
     }
+  });
+
+  test("asks for what every page needs while its scripts are on their way, and once", async () => {
+    const page = await console.open("settings");
+    await page.locator(".check input").check();
+    await signIn(page);
+    const held: Route[] = [];
+    await page.route("**/assets/shared-*.js", (route) => void held.push(route));
+    const answered: string[] = [];
+    page.on("response", (reply) => answered.push(new URL(reply.url()).pathname));
+    const times = (rpc: string) => answered.filter((path) => path.endsWith(`/${rpc}`)).length;
+    await page.reload({ waitUntil: "commit" });
+    await expect
+      .poll(() => [times("WhoAmI"), times("ListSettings"), held.length])
+      .toEqual([1, 1, 1]);
+    expect(await page.locator("main").count()).toBe(0);
+    await held[0]?.continue();
+    await page.locator("#setting-site_title").waitFor();
+    await expect.poll(() => times("WatchSettings")).toBe(1);
+    expect([times("WhoAmI"), times("ListSettings")]).toEqual([1, 1]);
   });
 
   test("has no page for an address that is none", async () => {
