@@ -40,6 +40,25 @@ describe("history", () => {
       .toContain("while one looks");
   });
 
+  test("keeps what one types into a filter, and the older ones one has asked for, as new ones come", async () => {
+    for (let count = 0; count < 60; count += 1) await change("site_title", `Title ${count}`);
+    const page = await console.enter("history");
+    await page.getByRole("button", { name: "Show older ones" }).click();
+    const rows = () => page.locator(".revision").count();
+    await expect.poll(rows).toBeGreaterThan(60);
+    const before = await rows();
+    const field = page.getByLabel("Key", { exact: true });
+    await field.fill("robots_");
+    await change("robots_txt", "User-agent: none", "while one types");
+    await page.getByText("while one types").waitFor();
+    await expect.poll(rows).toBe(before + 1);
+    expect(await field.inputValue()).toBe("robots_");
+    await field.pressSequentially("txt");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.getByText("site_title").count()).toBe(0);
+    await page.getByText("while one types").waitFor();
+  });
+
   test("compares two revisions, with the words that differ", async () => {
     const from = await change("announcement", "One line\nThe second line is here\nThe end");
     const to = await change("announcement", "One line\nThe second line is there\nThe end");

@@ -1,9 +1,7 @@
 import { signal } from "@preact/signals";
 import { en } from "./en.ts";
 import type { MessageKey, Messages } from "./messages.ts";
-import { CHOSEN_LANGUAGE } from "./preferred.ts";
-
-export type Language = "en" | "zh-CN";
+import { CHOSEN_LANGUAGE, type Language } from "./preferred.ts";
 
 /** Each language by its own name. */
 export const languages: Readonly<Record<Language, string>> = { en: "English", "zh-CN": "中文" };

@@ -1,4 +1,4 @@
-import type { Language } from "./language.ts";
+export type Language = "en" | "zh-CN";
 
 /** Where the browser keeps the language that was chosen here. */
 export const CHOSEN_LANGUAGE = "mooring.language";

@@ -1,3 +1,5 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { t } from "../i18n/language.ts";
 import { place, refine } from "../shell/location.ts";
 import { Button } from "./button.tsx";
@@ -42,22 +44,13 @@ export function Filters(props: {
             ))}
           </select>
         ) : (
-          <span key={name} class="typed">
-            <input
-              {...common(name, label)}
-              type="search"
-              list={options && `filter-${name}`}
-              placeholder={label}
-              spellcheck={false}
-            />
-            {options && (
-              <datalist id={`filter-${name}`}>
-                {options.map((option) => (
-                  <option key={option} value={option} />
-                ))}
-              </datalist>
-            )}
-          </span>
+          <Typed
+            key={name}
+            name={name}
+            label={label}
+            value={query.get(name) ?? ""}
+            options={options}
+          />
         ),
       )}
       <input {...common("since", t("history.since"))} type="date" />
@@ -72,6 +65,43 @@ export function Filters(props: {
         </Button>
       )}
     </search>
+  );
+}
+
+/** A text that narrows when it is complete: by Enter, or as one goes on. */
+function Typed(props: {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly string[] | undefined;
+}) {
+  const { name, label, value, options } = props;
+  // What one is typing stays, whatever else comes in on the page.
+  const draft = useSignal(value);
+  useEffect(() => {
+    draft.value = value;
+  }, [draft, value]);
+  return (
+    <span class="typed">
+      <input
+        class="input"
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        spellcheck={false}
+        list={options && `filter-${name}`}
+        value={draft.value}
+        onInput={(event) => (draft.value = event.currentTarget.value)}
+        onChange={(event) => refine({ [name]: event.currentTarget.value })}
+      />
+      {options && (
+        <datalist id={`filter-${name}`}>
+          {options.map((option) => (
+            <option key={option} value={option} />
+          ))}
+        </datalist>
+      )}
+    </span>
   );
 }
 
