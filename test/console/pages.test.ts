@@ -259,6 +259,47 @@ describe("the console", () => {
     }
   });
 
+  test.each([
+    ["", "Overview"],
+    ["settings", "Settings"],
+    ["review", "Review changes"],
+    ["history", "History"],
+    ["drivers", "Drivers"],
+    ["sites", "Sites"],
+    ["backup", "Backup"],
+    ["tokens", "Tokens"],
+    ["audit", "Audit"],
+  ])("has the page %s with a title of its own", async (address, title) => {
+    const page = await console.enter(address);
+    await expect.poll(() => page.title()).toBe(`${title} · Mooring`);
+  });
+
+  test("goes to pages and drivers by a few letters, and leads to the reference of the interface", async () => {
+    const page = await console.enter("");
+    const type = async (text: string) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Go to" }).fill(text);
+    };
+    await type("nothing-like-it");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
+    await type("hist");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "History" }).waitFor();
+    await type("webdav");
+    await page.getByRole("option", { name: /^WebDAV driver/i }).click();
+    await page.locator("#item-address").waitFor();
+    await page.getByRole("link", { name: "Overview" }).first().click();
+    const opened = page.context().waitForEvent("page");
+    await page.getByRole("link", { name: "API reference" }).click();
+    const reference = await opened;
+    await reference.getByText("/api/admin/setting/list").first().waitFor();
+    expect(new URL(reference.url()).pathname).toBe("/docs");
+    // One is still signed in.
+    await page.getByRole("heading", { name: "What happened last" }).waitFor();
+  });
+
   test("asks for what every page needs while its scripts are on their way, and once", async () => {
     const page = await console.open("settings");
     await page.locator(".check input").check();

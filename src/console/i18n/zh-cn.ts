@@ -230,6 +230,7 @@ export const zhCn: Messages = {
   "overview.newest": "最近的改动",
   "overview.ownEnds": "您正在使用的令牌{when}到期。",
   "overview.ownToken": "您的令牌",
+  "overview.reference": "接口参考",
   "overview.revision": "版本",
   "overview.site": "有 {count} 项设置不一致。",
   "overview.token": "（属于 {principal}）{when}到期",

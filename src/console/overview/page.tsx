@@ -14,6 +14,8 @@ import { Attention } from "./attention.tsx";
 import { OwnToken } from "./own-token.tsx";
 import "./overview.css";
 
+/** Where the service shows its interface, in a tab of its own: leaving the page would sign out. */
+const reference = document.documentElement.dataset["reference"] ?? "";
 /** Changes that are shown. */
 const NEWEST = 8;
 
@@ -26,6 +28,11 @@ export default function OverviewPage() {
         <p class="quiet">
           {known?.byKey.get("version") && `Mooring ${known.byKey.get("version")?.value}`}
         </p>
+        {reference !== "" && (
+          <a class="button bare" href={reference} target="_blank" rel="noreferrer">
+            {t("overview.reference")}
+          </a>
+        )}
       </PageHead>
       {may("settings:read") && <Figures />}
       <Attention />
