@@ -13,7 +13,7 @@ export const enLater = {
   "audit.before": "Hash of the row before",
   "audit.checkpoint": "Checkpoint",
   "audit.checkpointAbout":
-    "Keep this text somewhere else. With it, “mooring audit verify --checkpoint” says later whether any row up to it was changed or is missing.",
+    "Keep this text somewhere else. With it, this page or “mooring audit verify --checkpoint” says later whether any row up to it was changed or is missing.",
   "audit.cut": "The file has the newest {count} rows; narrow the filters for others.",
   "audit.download": "Download",
   "audit.foreign": "This checkpoint is of another database.",

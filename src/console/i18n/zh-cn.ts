@@ -15,7 +15,7 @@ export const zhCn: Messages = {
   "audit.before": "上一条的哈希",
   "audit.checkpoint": "检查点",
   "audit.checkpointAbout":
-    "请将这段文字保存在别处。以后用 “mooring audit verify --checkpoint” 即可检查此前的记录是否被改动或缺失。",
+    "请将这段文字保存在别处。以后在此页或用 “mooring audit verify --checkpoint” 即可检查此前的记录是否被改动或缺失。",
   "audit.cut": "文件只包含最新的 {count} 条记录；如需其他记录，请缩小筛选范围。",
   "audit.download": "下载",
   "audit.foreign": "此检查点属于另一个数据库。",

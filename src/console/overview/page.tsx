@@ -27,12 +27,15 @@ export default function OverviewPage() {
       <PageHead title={known?.byKey.get("site_title")?.value || t("page.overview")}>
         <p class="quiet">
           {known?.byKey.get("version") && `Mooring ${known.byKey.get("version")?.value}`}
+          {reference !== "" && (
+            <>
+              {" · "}
+              <a href={reference} target="_blank" rel="noreferrer">
+                {t("overview.reference")}
+              </a>
+            </>
+          )}
         </p>
-        {reference !== "" && (
-          <a class="button bare" href={reference} target="_blank" rel="noreferrer">
-            {t("overview.reference")}
-          </a>
-        )}
       </PageHead>
       {may("settings:read") && <Figures />}
       <Attention />

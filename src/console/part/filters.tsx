@@ -25,10 +25,9 @@ export function Filters(props: {
 }) {
   const { query } = place.value;
   const names = [...props.fields.map(({ name }) => name), "since", "until", ...(props.also ?? [])];
-  const common = (name: string, label: string) => ({
+  const common = (name: string) => ({
     class: "input",
     value: query.get(name) ?? "",
-    "aria-label": label,
     onChange: (event: { currentTarget: { value: string } }) =>
       refine({ [name]: event.currentTarget.value }),
   });
@@ -36,7 +35,7 @@ export function Filters(props: {
     <search class="timeline-filters">
       {props.fields.map(({ name, label, options, choices }) =>
         choices ? (
-          <select key={name} {...common(name, label)}>
+          <select key={name} aria-label={label} {...common(name)}>
             {choices.map((choice, at) => (
               <option key={choice} value={at === 0 ? "" : choice}>
                 {choice}
@@ -53,9 +52,14 @@ export function Filters(props: {
           />
         ),
       )}
-      <input {...common("since", t("history.since"))} type="date" />
-      <span aria-hidden="true">–</span>
-      <input {...common("until", t("history.until"))} type="date" />
+      <span class="days">
+        {(["since", "until"] as const).map((name) => (
+          <label key={name}>
+            <span class="quiet small">{t(`history.${name}`)}</span>
+            <input {...common(name)} type="date" />
+          </label>
+        ))}
+      </span>
       {names.some((name) => query.has(name)) && (
         <Button
           kind="bare"
