@@ -1,4 +1,7 @@
+import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeCertificate } from "../downloader/certificate.ts";
+import { raw } from "../wire/upstream.ts";
 import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
 import type { Row } from "./stand-in-setting.ts";
 
@@ -230,6 +233,17 @@ describe("states", () => {
       await reply.body?.cancel();
     }
     expect((await fetch(`${site.url}/api/nothing`, { method: "PUT" })).status).toBe(405);
+  });
+
+  test("a port for TLS answers plain HTTP with 400 in the clear, without a head", async () => {
+    const certificate = await makeCertificate();
+    const key = await readFile(certificate.privateKey, "utf8");
+    await another({ tls: { cert: certificate.pem, key } });
+    await certificate.remove();
+    const text = await raw(site.port, ["GET /ping HTTP/1.1\r\nHost: h\r\n\r\n"]);
+    expect(text).toBe(
+      "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n",
+    );
   });
 
   test("with force_https the API answers as before, wrong paths redirect", async () => {

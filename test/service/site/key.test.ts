@@ -55,7 +55,7 @@ describe("what the site does with a value of its own", () => {
     const row = { ...site.settings.rows.get("ignore_paths") };
     site.settings.ignorePathsMs = 2_000;
     const wanted = { key: "ignore_paths", value: "/b", row: row as never, secret: false };
-    const { results } = await push(client, [wanted]);
+    const { results } = await push(client, [wanted], [wanted.row]);
     expect(results).toMatchObject([{ outcome: "applied" }]);
     client.close();
     site.settings.ignorePathsMs = 0;
