@@ -42,6 +42,19 @@ describe("where a request came from", () => {
     expect(reply.data.raw_url).toBe("https://files.example/d/hello.txt?sign=s");
   });
 
+  test("the same in Forwarded, which does not go on; a stranger is not believed", async () => {
+    const forwarded = "for=9.9.9.9;proto=https;host=files.example";
+    const linkOf = async (one: FrontedSite): Promise<string> => {
+      const [token, body] = [await one.login(), { path: "/hello.txt" }];
+      const headers = { forwarded };
+      const reply = await one.call("POST", "/api/fs/get", { token, body, headers });
+      expect(lastPassed(one)?.headers.forwarded).toBeUndefined();
+      return reply.data.raw_url;
+    };
+    expect(await linkOf(trusting)).toBe("https://files.example/d/hello.txt?sign=s");
+    expect(await linkOf(front)).toBe(`${front.url}/d/hello.txt?sign=s`);
+  });
+
   test("over HTTP/2 in the clear the scheme is http, and the authority is the host", async () => {
     const session = connectHttp2(front.url);
     const stream = session.request({ ":path": "/seen-h2", ":authority": "files.example" });
