@@ -111,7 +111,9 @@ export function compare(
     const definition = snapshot.get(key)?.definition;
     // What becomes of a value here says nothing new.
     if (definition !== undefined && normalizeStoredValue(definition, there) === wanted) return true;
-    if (treatmentOf(key).trimmed && wanted.trim() === there.trim()) return true;
+    const { trimmed, listed } = treatmentOf(key);
+    if (trimmed && wanted.trim() === there.trim()) return true;
+    if (listed?.[wanted] === there) return true;
     const mark = state.rewritten[key];
     return mark !== undefined && mark.sent === hash(wanted) && mark.got === hash(there);
   }

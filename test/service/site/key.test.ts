@@ -133,6 +133,44 @@ describe("what the site does with a value of its own", () => {
   });
 });
 
+describe.each(["alist", "openlist"])("default_role of AList, by a Mooring for %s", (family) => {
+  beforeEach(async () => {
+    await mooring.close();
+    await site.stop();
+    mooring = await startFollower({ env: { MOORING_FAMILY: family } });
+    site = await startStandIn({ manner: "alist", version: "v3.52.0" });
+    await followSite(mooring, site);
+  });
+
+  test("the number of the guests' role and its name are one value at first contact", async () => {
+    // Where Mooring has no such setting, a choice that is none of the site's own is not taken.
+    expect(mooring.value("default_role")).toBe(family === "alist" ? "1" : undefined);
+    expect([state().drift, state().refused, site.saves]).toEqual([[], {}, []]);
+  });
+
+  test("is sent alone, by the role's name, and is no drift then", async () => {
+    const changes = { default_role: "editor", site_title: "beside it" };
+    const items = Object.entries(changes).map(([key, value]) => ({ key, value }));
+    await mooring.settings.settings.save(items, ORIGIN);
+    await upToDate();
+    expect(sent()).toEqual([["site_title"], ["default_role"]]);
+    expect([site.value("default_role"), state().drift, state().rewritten]).toEqual(["3", [], {}]);
+    await mooring.sites.service.adopt("one", ALL, ORIGIN);
+    expect(mooring.value("default_role")).toBe("editor");
+  });
+
+  test.each(["4", "guest", "admin", "nobody"])(
+    "%s is refused by the site, which keeps its own",
+    async (value) => {
+      await mooring.save("default_role", "editor");
+      await upToDate();
+      await mooring.save("default_role", value);
+      await soon(() => state().refused["default_role"]?.reason).toMatch(/hook on default_role: /);
+      expect(site.value("default_role")).toBe("3");
+    },
+  );
+});
+
 test.each([
   ["ftp_public_host", /differs from site to site; the site reads it at its next start/],
   ["ftp_pasv_port_map", /next start/],
