@@ -10,7 +10,7 @@ import { changedMembers } from "./audit.ts";
 import type { Book } from "./book.ts";
 import type { Comparison } from "./compare.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "./failure.ts";
-import { type SiteInput, withInput } from "./input.ts";
+import { checkKeys, type SiteInput, withInput } from "./input.ts";
 import type { Pushed } from "./push.ts";
 import type { Round } from "./round.ts";
 import { NEW_STATE, type Site, type SiteState, type SiteView } from "./site.ts";
@@ -46,13 +46,13 @@ export interface SiteService {
   compare(
     name: string,
   ): Promise<{ readonly view: SiteView; readonly comparisons: readonly Comparison[] }>;
-  /** Takes the site's values as Mooring's own. @param keys none: all. */
+  /** Takes the site's values as Mooring's own. @param keys none: all. @throws INVALID_ARGUMENT for unknown ones. */
   adopt(
     name: string,
     options: { readonly keys: readonly string[]; readonly dryRun: boolean },
     origin: RevisionOrigin,
   ): Promise<Taken>;
-  /** Brings Mooring's values there. @param keys none: all. */
+  /** Brings Mooring's values there. @param keys likewise. */
   sync(
     name: string,
     options: {
@@ -98,8 +98,15 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
   const viewOf = (site: Site): SiteView => ({ site, state: book.state(site.id) });
   const knownKeys = (state: SiteState) => ({
     definitionOf: deps.definitionOf,
+    maxValueBytes: deps.maxValueBytes,
     isKnown: (key: string) => engine.snapshot().get(key) !== undefined || state.known.includes(key),
   });
+  const namedOf = (site: Site, keys: readonly string[]): readonly string[] => {
+    if (keys.length === 0) return keys;
+    const own = [...engine.snapshot().items()].map(({ key }) => key);
+    checkKeys(keys, new Set([...own, ...book.state(site.id).known]));
+    return keys;
+  };
   const taken = (site: Site): ServiceError =>
     new ServiceError(
       Code.AlreadyExists,
@@ -166,11 +173,11 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     },
     adopt: async (name, { keys, dryRun }, origin) => {
       const site = book.byName(name);
-      return told(takeValues(deps, site, { keys, dryRun, origin }));
+      return told(takeValues(deps, site, { keys: namedOf(site, keys), dryRun, origin }));
     },
     sync: async (name, { keys, dryRun, connectDownloaders }, actor) => {
       const site = book.byName(name);
-      const asked = keys.length === 0 ? undefined : keys;
+      const asked = keys.length === 0 ? undefined : namedOf(site, keys);
       const { revision } = engine.snapshot();
       const aim = dryRun ? "look" : "push";
       const round = await told(
