@@ -7,6 +7,7 @@ import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
 import { needOf } from "../../src/rpc/need.ts";
 import { SCOPES } from "../../src/service/access/grant.ts";
+import { run } from "../cli/world.ts";
 import { TOKEN } from "./service.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
 
@@ -46,6 +47,15 @@ test("an admin of the server behind has every scope but that of tokens", async (
   const { message } = await rpc("AccessService/WhoAmI");
   expect(message.principal).toBe("upstream:admin");
   expect(message.scopes).toEqual(SCOPES.filter((scope) => scope !== "tokens:manage").toSorted());
+});
+
+test("the command line calls a login a login", async () => {
+  const env = { MOORING_ADDRESS: `127.0.0.1:${front.service.port}`, MOORING_TOKEN: login };
+  const { code, out } = await run(["whoami"], { env });
+  expect(code).toBe(0);
+  expect(out).toMatch(/^principal +upstream:admin$/m);
+  expect(out).toMatch(/^token +a login of the server behind$/m);
+  expect(out).toMatch(/^until +it ends there$/m);
 });
 
 const services = [

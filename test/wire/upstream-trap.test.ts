@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Aria2c, startAria2c } from "../downloader/aria2c.ts";
 import { needs } from "../downloader/program.ts";
+import { type QbittorrentNox, startQbittorrentNox } from "../downloader/qbittorrent-nox.ts";
 import { TOKEN } from "./service.ts";
 import { type FrontedSite, lastPassed, raw, startFront } from "./upstream.ts";
 
@@ -201,6 +202,26 @@ describe("a download manager", () => {
     front.site.managersAnswer = true;
     expect(failed.code).toBe(400);
     expect(failed.message).toMatch(/the upstream could not connect it: dial tcp .* refused$/);
+  });
+});
+
+describe("qBittorrent", () => {
+  let qbittorrent: QbittorrentNox | undefined;
+
+  beforeEach(needs("qbittorrent-nox"));
+  afterAll(() => qbittorrent?.stop());
+
+  test("is connected by Mooring and by the site, too", async () => {
+    qbittorrent = await startQbittorrentNox();
+    const token = await front.login();
+    const login = { user: "admin", password: "adminadmin" };
+    const body = { url: qbittorrent.url(login), seedtime: "7" };
+    const reply = await front.call("POST", "/api/admin/setting/set_qbit", { token, body });
+    expect(reply.code, reply.message).toBe(200);
+    expect(front.site.count("POST /api/admin/setting/set_qbit")).toBe(1);
+    expect([front.site.value("qbittorrent_url"), front.site.value("qbittorrent_seedtime")]).toEqual(
+      [body.url, "7"],
+    );
   });
 });
 
