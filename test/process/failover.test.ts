@@ -1,10 +1,17 @@
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { needs } from "../downloader/program.ts";
+import { startStandIn } from "../site/stand-in.ts";
 import { startPgbouncer } from "../store/postgres/pgbouncer.ts";
 import { postgresProgram, startPostgres, type TestServer } from "../store/postgres/server.ts";
 import { openSwitch } from "../store/postgres/switch.ts";
 import { http1Sender } from "../wire/door/http.ts";
-import { checkLoad, type Instance, startInstances, startLoad } from "./instance-group.ts";
+import {
+  checkLoad,
+  checkReset,
+  type Instance,
+  startInstances,
+  startLoad,
+} from "./instance-group.ts";
 import { TOKEN } from "./mooring.ts";
 
 const isThere = needs(postgresProgram("postgres"));
@@ -73,31 +80,49 @@ describe("behind a pooler in transaction mode", () => {
       const server = await ownServer();
       const pooler = await startPgbouncer(server, "postgres");
       onTestFinished(pooler.stop);
-      const instances = await startInstances(pooler.url, 3);
-      const call = async (
-        instance: Instance | undefined,
-        token: string,
-        path: string,
-        method = "GET",
-      ) => {
-        const send = http1Sender(instance?.port() ?? 0);
-        const { json } = await send(path, { method, headers: { authorization: token } });
-        return json as { readonly code: number; readonly data: string };
-      };
-      const codes = (token: string) =>
-        Promise.all(
-          instances.map(async (one) => (await call(one, token, "/api/admin/setting/list")).code),
-        );
-      let token = TOKEN;
-      for (let round = 0; round < 6; round += 1) {
-        const by = instances[round % 3];
-        const { data } = await call(by, token, "/api/admin/setting/reset_token", "POST");
-        expect(await codes(token)).toEqual([401, 401, 401]);
-        token = data;
-        expect(await codes(token)).toEqual([200, 200, 200]);
-      }
+      await checkReset(await startInstances(pooler.url, 3), 6);
     },
   );
+});
+
+test("sites are guided by one instance, and by another one when that is killed", LONG, async () => {
+  const server = await ownServer();
+  const site = await startStandIn();
+  onTestFinished(() => site.stop());
+  const instances = await startInstances(await server.newDatabase(), 2);
+  const call = async (instance: Instance, path: string, body: unknown): Promise<void> => {
+    const headers = { authorization: TOKEN };
+    const send = http1Sender(instance.port());
+    const { json } = await send(`/api/admin/${path}`, { method: "POST", headers, body });
+    expect(json).toMatchObject({ code: 200 });
+  };
+  const [one, other] = instances;
+  if (one === undefined || other === undefined) throw new Error("no instance");
+  await call(one, "site/create", { name: "one", url: site.url, token: site.token() });
+  await call(other, "site/adopt", { name: "one" });
+  // Each knows at once what the other has written, and keeps it.
+  await call(one, "site/update?name=one", { paused: true });
+  await call(other, "site/update?name=one", { mode: "SITE_MODE_FOLLOW" });
+  const { json } = await http1Sender(other.port())("/api/admin/site/get?name=one", {
+    headers: { authorization: TOKEN },
+  });
+  expect(json).toMatchObject({
+    data: { paused: true, mode: "SITE_MODE_FOLLOW" },
+  });
+  await call(one, "site/update?name=one", { paused: false });
+  const save = (by: Instance, value: string) =>
+    call(by, "setting/save", [{ key: "site_title", value }]);
+  const pushed = (value: string) =>
+    expect.poll(() => site.value("site_title"), { timeout: 60_000 }).toBe(value);
+  await save(one, "by either");
+  await pushed("by either");
+  // One after the other: whichever guides is among them.
+  for (const [at, killed] of instances.entries()) {
+    killed.kill("SIGKILL");
+    await save(at === 0 ? other : one, `after ${at}`);
+    await pushed(`after ${at}`);
+    await killed.again();
+  }
 });
 
 test("reads with a token ask the database nothing, whatever their number", LONG, async () => {

@@ -92,4 +92,38 @@ export async function checkLoad({ url, instances, savers, watchers }: Load): Pro
     }),
   );
   for (const one of shown) expect(one).toEqual(shown[0]);
+  await checkReset(instances, instances.length);
+}
+
+/** Resets the token, by turns at each instance: the old one is accepted nowhere once that has been answered. */
+export async function checkReset(instances: readonly Instance[], rounds: number): Promise<void> {
+  const codes = (token: string): Promise<number[]> =>
+    Promise.all(instances.map((instance) => codeAt(instance, token)));
+  const each = (code: number): number[] => instances.map(() => code);
+  let token = TOKEN;
+  for (let round = 0; round < rounds; round += 1) {
+    const by = instances[round % instances.length];
+    if (by === undefined) throw new Error("no instance");
+    const next = await resetAt(by, token);
+    expect(await codes(token)).toEqual(each(401));
+    token = next;
+    expect(await codes(token)).toEqual(each(200));
+  }
+}
+
+/** Resets the token at an instance. @returns the new one. */
+export async function resetAt(instance: Instance, token: string): Promise<string> {
+  const reply = await http1Sender(instance.port())("/api/admin/setting/reset_token", {
+    method: "POST",
+    headers: { authorization: token },
+  });
+  expect(reply.json).toMatchObject({ code: 200 });
+  return (reply.json as { readonly data: string }).data;
+}
+
+/** What an instance says to a read with a token. */
+export async function codeAt(instance: Instance, token: string): Promise<number> {
+  const headers = { authorization: token };
+  const { json } = await http1Sender(instance.port())("/api/admin/setting/list", { headers });
+  return (json as { readonly code: number }).code;
 }

@@ -7,7 +7,14 @@ import {
   type TestServer,
 } from "../store/postgres/server.ts";
 import { http1Sender } from "../wire/door/http.ts";
-import { checkLoad, type Instance, startInstances, startLoad } from "./instance-group.ts";
+import {
+  checkLoad,
+  checkReset,
+  codeAt,
+  resetAt,
+  startInstances,
+  startLoad,
+} from "./instance-group.ts";
 import { TOKEN } from "./mooring.ts";
 
 const isThere = needs(postgresProgram("postgres"));
@@ -94,33 +101,8 @@ describe("three instances, 64 saving clients and a watcher at each", () => {
 });
 
 describe("a token that was reset", () => {
-  const reset = async (instance: Instance, token: string): Promise<string> => {
-    const reply = await http1Sender(instance.port())("/api/admin/setting/reset_token", {
-      method: "POST",
-      headers: { authorization: token },
-    });
-    return (reply.json as { readonly data: string }).data;
-  };
-  const codeAt = async (instance: Instance, token: string): Promise<number> => {
-    const headers = { authorization: token };
-    const { json } = await http1Sender(instance.port())("/api/admin/setting/list", { headers });
-    return (json as { readonly code: number }).code;
-  };
-
   test("is accepted by no instance once the reset has been answered", LONG, async () => {
-    const instances = await startInstances(await server.newDatabase(), 3);
-    let token = TOKEN;
-    for (let round = 0; round < 12; round += 1) {
-      const [by] = instances.slice(round % 3);
-      if (by === undefined) throw new Error("no instance");
-      const next = await reset(by, token);
-      const codes = await Promise.all(instances.map((instance) => codeAt(instance, token)));
-      expect(codes).toEqual([401, 401, 401]);
-      token = next;
-      expect(await Promise.all(instances.map((instance) => codeAt(instance, token)))).toEqual([
-        200, 200, 200,
-      ]);
-    }
+    await checkReset(await startInstances(await server.newDatabase(), 3), 12);
   });
 
   test("is refused by one that was halted meanwhile as soon as it goes on", LONG, async () => {
@@ -130,7 +112,7 @@ describe("a token that was reset", () => {
     expect(await codeAt(halted, TOKEN)).toBe(200);
     process.kill(halted.pid, "SIGSTOP");
     const asked = codeAt(halted, TOKEN);
-    const token = await reset(by, TOKEN);
+    const token = await resetAt(by, TOKEN);
     process.kill(halted.pid, "SIGCONT");
     expect(await asked).toBe(401);
     expect(await codeAt(halted, token)).toBe(200);
