@@ -15,6 +15,7 @@ import {
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { writeNewFile } from "../file.ts";
+import { limitOf, readPages } from "../pages.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import { localTime, pointInTime, untilText } from "../quantity.ts";
 
@@ -91,10 +92,19 @@ async function handOver(
   notice(`${about}; it is in ${path}, which only its owner may read`);
 }
 
-export async function listTokens({ args, output, connectTo }: CommandRun): Promise<void> {
+export async function listTokens(run: CommandRun): Promise<void> {
+  const { args, output, connectTo } = run;
   const client = await connectTo(AccessService);
-  const reply = await client.listTokens({ active: !args.is("all") });
-  if (args.is("json")) return output.json(ListTokensResponseSchema, reply);
+  const active = !args.is("all");
+  const { items: tokens, next: nextPageToken } = await readPages(limitOf(run), async (page) => {
+    const reply = await client.listTokens({ active, ...page });
+    return { items: reply.tokens, next: reply.nextPageToken };
+  });
+  if (args.is("json"))
+    return output.json(
+      ListTokensResponseSchema,
+      create(ListTokensResponseSchema, { tokens, nextPageToken }),
+    );
   await output.table(
     [
       { title: "ID" },
@@ -105,7 +115,7 @@ export async function listTokens({ args, output, connectTo }: CommandRun): Promi
       { title: "LAST USE" },
       { title: "COMMENT", flexible: true },
     ],
-    reply.tokens.map((token) => [
+    tokens.map((token) => [
       token.id,
       token.principal,
       token.scopes.join(","),

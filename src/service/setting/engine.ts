@@ -81,9 +81,9 @@ export interface Engine {
  * @throws ServiceError when a sealed value does not open; StoreError.
  */
 export async function createEngine(deps: EngineDeps): Promise<Engine> {
-  const { store, sealer } = deps;
+  const { store } = deps;
   const codec = createCodec(deps);
-  let snapshot = codec.snapshotOf(await loadSealed({ store, sealer, isSecret: codec.isSecret }));
+  let snapshot = codec.snapshotOf(await loadSealed({ ...deps, isSecret: codec.isSecret }));
   let listener: CommitListener | undefined;
   let { databaseId } = store;
 

@@ -16,8 +16,16 @@ export function serverOf(database: PGlite): PostgresServer {
     place: "pglite",
     dialect: new PGliteDialect({ pglite: shared }),
     listen: async (channel, heard) => {
-      const close = await database.listen(`"${channel}"`, heard);
-      return { close: () => close() };
+      let isOpen = true;
+      await database.listen(`"${channel}"`, (payload) => {
+        if (isOpen) heard(payload);
+      });
+      return {
+        // Its own way to end leaves out the quotes, which a name with a hyphen needs.
+        close: async () => {
+          isOpen = false;
+        },
+      };
     },
   };
 }
