@@ -6,8 +6,7 @@ import type { AccessStore } from "./store/access-store.ts";
 import type { AuditStore } from "./store/audit-store.ts";
 import { checkRows } from "./store/check.ts";
 import { copyRows, type OpenDatabase } from "./store/copy.ts";
-import type { Notify } from "./store/notify.ts";
-import type { SettingStore } from "./store/setting-store.ts";
+import type { Notify, SettingStore } from "./store/setting-store.ts";
 import type { SiteStore } from "./store/site-store.ts";
 
 /** Everything that is kept in a database. */

@@ -1,5 +1,5 @@
-import type { AccessTokenRow, PrincipalRow } from "./access-schema.ts";
 import type { StoredPrincipal, StoredToken } from "./access-store.ts";
+import type { AccessTokenRow, PrincipalRow } from "./schema.ts";
 
 /** PostgreSQL hands out whole numbers of 8 bytes as text. */
 function time(value: number | null): number | null {

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import type { StoredAuditRow } from "./audit-schema.ts";
 import type { AuditEntry, AuditPosition, AuditRow } from "./audit-store.ts";
+import type { StoredAuditRow } from "./schema.ts";
 
 /** What stands for the row before the first one. */
 export const START: AuditPosition = { seq: 0, hash: "0".repeat(64) };

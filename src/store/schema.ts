@@ -1,7 +1,4 @@
 import type { Generated, Insertable, Selectable } from "kysely";
-import type { AccessDatabase } from "./access-schema.ts";
-import type { AuditDatabase } from "./audit-schema.ts";
-import type { SiteDatabase } from "./site-schema.ts";
 
 /** A stored setting. Known keys have a row only once somebody set them. */
 export interface SettingTable {
@@ -54,15 +51,157 @@ export interface MetaTable {
   value: string;
 }
 
-export interface Database extends SiteDatabase, AccessDatabase, AuditDatabase {
+/** Somebody who has tokens. `version` is the one of the tables that wrote the row last. */
+export interface PrincipalTable {
+  id: string;
+  name: string;
+  kind: string;
+  /** Milliseconds since 1970 UTC, as all times here. */
+  created_at: number;
+  created_by: string;
+  disabled_at: number | null;
+  version: number;
+}
+
+/** A token: its text is not kept, a hash of its secret is. */
+export interface AccessTokenTable {
+  id: string;
+  principal_id: string;
+  /** SHA-256 of the secret in base64url. */
+  hash: string;
+  /** JSON arrays. */
+  scopes: string;
+  limits: string;
+  comment: string;
+  created_at: number;
+  created_by: string;
+  expires_at: number | null;
+  /** It ends then whatever it was made for: a successor has taken its place. */
+  not_after: number | null;
+  replaced_by: string | null;
+  revoked_at: number | null;
+  revoked_by: string | null;
+  /**
+   * When it was first seen that it has ended, in milliseconds that were counted while the service ran;
+   * null: it holds, as far as anybody has looked.
+   */
+  ended_at: Generated<number | null>;
+  version: number;
+}
+
+/** When a token was used last. Apart: it is written all the time, and nobody has to be told. */
+export interface TokenUseTable {
+  token_id: string;
+  time: number;
+  peer: string;
+}
+
+/** One row: the version of the other tables, which grows by one with each change. */
+export interface AccessHeadTable {
+  id: number;
+  version: number;
+}
+
+/** A site. Booleans are 0 or 1; what is sealed is the service's to open. */
+export interface SiteTable {
+  id: string;
+  name: string;
+  url: string;
+  address: string;
+  token: string;
+  ca: string;
+  pin: string;
+  mode: string;
+  include: string;
+  exclude: string;
+  overrides: string;
+  paused: number;
+  upstream: number;
+  /** Milliseconds since 1970 UTC. */
+  created: number;
+}
+
+/** What is known of a site's settings, as JSON. */
+export interface SiteStateTable {
+  site_id: string;
+  /** Grows by one with each write. */
+  version: number;
+  applied_revision: number;
+  state: string;
+}
+
+/** What was done at a site. */
+export interface SiteLogTable {
+  site_id: string;
+  seq: number;
+  time: number;
+  actor: string;
+  action: string;
+  revision: number;
+  /** JSON array. */
+  keys: string;
+  result: string;
+}
+
+/** Work that one process does at a time. */
+export interface LeaseTable {
+  name: string;
+  holder: string;
+  /** Milliseconds since 1970 UTC. */
+  expires: number;
+}
+
+/** What somebody did, or was refused. Rows are added, and forgotten from the oldest on. */
+export interface AuditTable {
+  /** From 1 on, without gaps. */
+  seq: number;
+  /** Milliseconds since 1970 UTC. */
+  time: number;
+  actor: string;
+  token_id: string;
+  door: string;
+  method: string;
+  peer: string;
+  request_id: string;
+  outcome: string;
+  /** Names, a line each. */
+  subject: string;
+  /** A JSON object. */
+  detail: string;
+  /** SHA-256 of the row before and of this one, in hexadecimal. */
+  prev: string;
+  hash: string;
+}
+
+/** One row: the newest of the audit. Its lock orders the rows of several instances; SQLite needs none. */
+export interface AuditHeadTable {
+  id: number;
+  seq: number;
+  hash: string;
+}
+
+export interface Database {
   setting: SettingTable;
   revision: RevisionTable;
   change: ChangeTable;
   meta: MetaTable;
+  principal: PrincipalTable;
+  access_token: AccessTokenTable;
+  token_use: TokenUseTable;
+  access_head: AccessHeadTable;
+  audit: AuditTable;
+  audit_head: AuditHeadTable;
+  site: SiteTable;
+  site_state: SiteStateTable;
+  site_log: SiteLogTable;
+  lease: LeaseTable;
 }
 
 export type SettingRow = Selectable<SettingTable>;
 export type RevisionRow = Selectable<RevisionTable>;
 export type ChangeRow = Selectable<ChangeTable>;
 export type NewSettingRow = Insertable<SettingTable>;
-export type { Generated };
+export type PrincipalRow = Selectable<PrincipalTable>;
+export type AccessTokenRow = Selectable<AccessTokenTable>;
+export type SiteRow = Selectable<SiteTable>;
+export type StoredAuditRow = Selectable<AuditTable>;

@@ -212,3 +212,6 @@ export interface SettingStore {
   compact(retention: Retention, step: number): Promise<number>;
   close(): Promise<void>;
 }
+
+/** Tells the person who runs the site of something about the database. */
+export type Notify = (level: "info" | "warn" | "error", message: string) => void;

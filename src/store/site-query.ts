@@ -1,7 +1,6 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { AppendAudit } from "./audit-query.ts";
-import type { Database } from "./schema.ts";
-import type { SiteRow } from "./site-schema.ts";
+import type { Database, SiteRow } from "./schema.ts";
 import type { SiteRecord, SiteStore, StoredSite, StoredSiteState } from "./site-store.ts";
 
 /** Entries of one site's log that are kept. */

@@ -1,5 +1,5 @@
 import { StoreError } from "../error.ts";
-import type { Notify } from "../notify.ts";
+import type { Notify } from "../setting-store.ts";
 import { postgresFailure } from "./failure.ts";
 
 /** Whether the database answers; says once when it goes and once when it is back. */

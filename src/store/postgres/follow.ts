@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import type { Reading } from "../access-query.ts";
-import type { Notify } from "../notify.ts";
 import type { Database } from "../schema.ts";
+import type { Notify } from "../setting-store.ts";
 import { Contact } from "./contact.ts";
 import { LEASE, Lease } from "./lease.ts";
 import { Notifications } from "./notifications.ts";

@@ -1,10 +1,7 @@
 import { type Kysely, sql } from "kysely";
-import { addEnded, createAccess } from "../access-migration.ts";
 import { START } from "../audit-chain.ts";
-import { createAudit } from "../audit-migration.ts";
 import type { Migrations } from "../migrate.ts";
-import { createSettings } from "../setting-migration.ts";
-import { createSites } from "../site-migration.ts";
+import { addEnded, createAccess, createAudit, createSettings, createSites } from "../tables.ts";
 
 /** A step that has been released is never edited: a change of the schema is a new step at the end. */
 export const migrations: Migrations = {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Kysely, sql } from "kysely";
-import type { Notify } from "../notify.ts";
 import type { Database } from "../schema.ts";
+import type { Notify } from "../setting-store.ts";
 import type { Listening, PostgresServer } from "./server.ts";
 
 /** How long the proof that notifications come may take, in milliseconds. */

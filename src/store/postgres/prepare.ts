@@ -1,8 +1,8 @@
 import { Kysely, sql, type Transaction } from "kysely";
 import { StoreError } from "../error.ts";
 import { migrate } from "../migrate.ts";
-import type { Notify } from "../notify.ts";
 import type { Database } from "../schema.ts";
+import type { Notify } from "../setting-store.ts";
 import { codeOf, postgresFailure } from "./failure.ts";
 import { migrations } from "./migration.ts";
 import type { PostgresServer } from "./server.ts";

@@ -14,10 +14,9 @@ import {
   readRevisions,
 } from "../history-query.ts";
 import { claimTurn, lastRewrite, markRewrite, readFacts, unmarkRewrite } from "../meta-query.ts";
-import type { Notify } from "../notify.ts";
 import type { Database } from "../schema.ts";
 import { readState, rewriteValues } from "../setting-query.ts";
-import type { SettingStore } from "../setting-store.ts";
+import type { Notify, SettingStore } from "../setting-store.ts";
 import { createSiteStore } from "../site-query.ts";
 import type { SiteStore } from "../site-store.ts";
 import { appendAudit } from "./audit.ts";

@@ -1,26 +1,27 @@
+import type SQLite from "better-sqlite3";
 import {
   CompiledQuery,
   type DatabaseConnection,
   SqliteAdapter,
+  type SqliteDatabase,
   SqliteDialect,
   SqliteDriver,
+  type SqliteStatement,
 } from "kysely";
-import type { SqliteHandle } from "./handle.ts";
-import { keepStatements } from "./statement-cache.ts";
 
 /**
  * Kysely's SQLite dialect with transactions that take the write lock at once, migrations included. A
  * deferred one would read first and fail when another process writes in between
  * (SQLITE_BUSY_SNAPSHOT).
  */
-export function createSqliteDialect(handle: SqliteHandle): SqliteDialect {
+export function createSqliteDialect(handle: SQLite.Database): SqliteDialect {
   return new ImmediateSqliteDialect(handle);
 }
 
 class ImmediateSqliteDialect extends SqliteDialect {
-  readonly #handle: SqliteHandle;
+  readonly #handle: SQLite.Database;
 
-  constructor(handle: SqliteHandle) {
+  constructor(handle: SQLite.Database) {
     super({ database: handle });
     this.#handle = handle;
   }
@@ -35,9 +36,9 @@ class ImmediateSqliteDialect extends SqliteDialect {
 }
 
 class ImmediateSqliteDriver extends SqliteDriver {
-  readonly #handle: SqliteHandle;
+  readonly #handle: SQLite.Database;
 
-  constructor(handle: SqliteHandle) {
+  constructor(handle: SQLite.Database) {
     super({ database: keepStatements(handle) });
     this.#handle = handle;
   }
@@ -57,4 +58,36 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
+}
+
+/** Statements kept at once; the one that was used longest ago goes first. */
+const KEPT = 100;
+/** A longer text, in characters, is that of a query that is hardly ever asked again. */
+const LONGEST = 16_384;
+
+/**
+ * The database as Kysely sees it, with statements that are prepared once and used again. Kysely
+ * prepares anew for each query, which takes longer than most queries themselves. SQLite prepares a
+ * kept statement anew by itself when the schema has changed (sqlite3_prepare_v3).
+ */
+export function keepStatements(handle: SQLite.Database): SqliteDatabase {
+  const kept = new Map<string, SqliteStatement & { readonly busy: boolean }>();
+  return {
+    prepare: (sql) => {
+      const known = kept.get(sql);
+      // One that is being iterated over belongs to who iterates.
+      if (known?.busy === true) return handle.prepare(sql);
+      const statement = known ?? handle.prepare<unknown[]>(sql);
+      if (sql.length > LONGEST) return statement;
+      kept.delete(sql);
+      kept.set(sql, statement);
+      const [oldest] = kept.size > KEPT ? kept.keys() : [];
+      if (oldest !== undefined) kept.delete(oldest);
+      return statement;
+    },
+    close: () => {
+      kept.clear();
+      handle.close();
+    },
+  };
 }

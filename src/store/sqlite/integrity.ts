@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
+import type SQLite from "better-sqlite3";
 import { StoreError } from "../error.ts";
-import type { Notify } from "../notify.ts";
-import type { SqliteHandle } from "./handle.ts";
+import type { Notify } from "../setting-store.ts";
 
 /** When a start looks at all pages: after a stop that was not clean, always, or never. */
 export type IntegrityCheck = "auto" | "always" | "off";
@@ -24,7 +24,7 @@ export function isLeftOpen(path: string): boolean {
  * @throws StoreError that says what to do, when something is damaged.
  */
 export function checkIntegrity(
-  handle: SqliteHandle,
+  handle: SQLite.Database,
   path: string,
   { isWhole, notify }: { readonly isWhole: boolean; readonly notify: Notify },
 ): void {
@@ -51,11 +51,11 @@ export function checkIntegrity(
   notify("info", `the database ${path} was checked and is whole (${took} ms)`);
 }
 
-function pageSize(handle: SqliteHandle): number {
+function pageSize(handle: SQLite.Database): number {
   return Number(handle.pragma("page_size", { simple: true }));
 }
 
-function problemOf(handle: SqliteHandle, table: string): string | undefined {
+function problemOf(handle: SQLite.Database, table: string): string | undefined {
   try {
     const found = handle.pragma(`quick_check("${table}")`, { simple: true });
     return found === "ok" ? undefined : String(found);

@@ -1,9 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
-import { addEnded, createAccess } from "../access-migration.ts";
-import { createAudit } from "../audit-migration.ts";
-import { createSettings } from "../setting-migration.ts";
-import { createSites } from "../site-migration.ts";
+import { addEnded, createAccess, createAudit, createSettings, createSites } from "../tables.ts";
 import { SEGMENT } from "./segment.ts";
 
 /**

@@ -1,9 +1,8 @@
 import SQLite from "better-sqlite3";
 import { StoreError } from "../error.ts";
-import type { Notify } from "../notify.ts";
+import type { Notify } from "../setting-store.ts";
 import { sqliteFailure } from "./failure.ts";
 import { checkFile, createFile, noDatabase, tightenFiles } from "./file.ts";
-import type { SqliteHandle } from "./handle.ts";
 import { checkIntegrity, type IntegrityCheck, isLeftOpen } from "./integrity.ts";
 import { untilUnlocked } from "./lock-wait.ts";
 
@@ -28,7 +27,7 @@ export interface SqliteOptions {
 export async function openSqlite(
   path: string,
   { integrityCheck = "auto", notify = () => undefined }: SqliteOptions = {},
-): Promise<SqliteHandle> {
+): Promise<SQLite.Database> {
   const isFile = path !== ":memory:";
   if (isFile) checkFile(path);
   const isChecked =
@@ -49,7 +48,7 @@ export async function openSqlite(
   }, failureOf);
 }
 
-function prepare(handle: SqliteHandle, path: string): void {
+function prepare(handle: SQLite.Database, path: string): void {
   claim(handle, path);
   const mode = handle.pragma("journal_mode = WAL", { simple: true });
   if (mode !== "wal" && path !== ":memory:")
@@ -69,7 +68,7 @@ function explain(error: unknown, path: string): StoreError {
 }
 
 /** Marks a new file as ours and refuses one that another program made. */
-function claim(handle: SqliteHandle, path: string): void {
+function claim(handle: SQLite.Database, path: string): void {
   const readId = () => handle.pragma("application_id", { simple: true });
   const id = readId();
   if (id === APPLICATION_ID) return;

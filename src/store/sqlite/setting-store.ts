@@ -1,3 +1,4 @@
+import type SQLite from "better-sqlite3";
 import { Kysely, sql, type Transaction } from "kysely";
 import { createAccessStore } from "../access-query.ts";
 import type { AccessStore } from "../access-store.ts";
@@ -18,16 +19,14 @@ import { readDelta, readState, rewriteValues } from "../setting-query.ts";
 import type { SettingStore } from "../setting-store.ts";
 import { createSiteStore } from "../site-query.ts";
 import type { SiteStore } from "../site-store.ts";
-import { appendAudit } from "./audit.ts";
 import { createSqliteDialect } from "./dialect.ts";
 import { sqliteFailure } from "./failure.ts";
-import type { SqliteHandle } from "./handle.ts";
+import { watchPlace } from "./file.ts";
 import { untilUnlocked } from "./lock-wait.ts";
 import { migrations } from "./migration.ts";
 import { openSqlite, type SqliteOptions } from "./open.ts";
-import { watchPlace } from "./place.ts";
 import { revisionsOf } from "./segment.ts";
-import { createTransact } from "./transaction.ts";
+import { appendAudit, createTransact } from "./transaction.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
 
@@ -204,7 +203,7 @@ export async function openSqliteSettingStore(
  *
  * @throws StoreError while somebody reads an older state from it.
  */
-function truncateLog(handle: SqliteHandle, path: string): void {
+function truncateLog(handle: SQLite.Database, path: string): void {
   const [result] = handle.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
   if (result?.busy !== 0)
     throw new StoreError(

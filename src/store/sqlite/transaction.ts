@@ -1,10 +1,13 @@
-import type { Kysely } from "kysely";
-import { readAuditHead } from "../audit-query.ts";
-import type { Database } from "../schema.ts";
+import type SQLite from "better-sqlite3";
+import { type Compilable, type Kysely, sql } from "kysely";
+import { chain } from "../audit-chain.ts";
+import { type AppendAudit, readAuditHead } from "../audit-query.ts";
+import type { AuditPosition } from "../audit-store.ts";
+import { StoreError } from "../error.ts";
+import { changeToRow, revisionToRow, settingToRow } from "../row.ts";
+import type { ChangeRow, Database, RevisionRow, SettingRow, StoredAuditRow } from "../schema.ts";
 import { newestRevision, readDelta, readState } from "../setting-query.ts";
-import type { SettingTransaction } from "../setting-store.ts";
-import type { SqliteHandle } from "./handle.ts";
-import { createRowWriter } from "./row-writer.ts";
+import type { SettingTransaction, StoredWrite } from "../setting-store.ts";
 
 /** Runs work in a transaction; rejects with what the work or SQLite throws. */
 export type Transact = <T>(work: (transaction: SettingTransaction) => Promise<T>) => Promise<T>;
@@ -13,7 +16,7 @@ export type Transact = <T>(work: (transaction: SettingTransaction) => Promise<T>
  * Makes what runs the transactions of saves. They take the write lock at once, as those of the
  * dialect do, and what every save asks and writes is prepared here, once.
  */
-export function createTransact(handle: SqliteHandle, db: Kysely<Database>): Transact {
+export function createTransact(handle: SQLite.Database, db: Kysely<Database>): Transact {
   const begin = handle.prepare("begin immediate");
   const commit = handle.prepare("commit");
   const newest = handle.prepare<[], number | null>(newestRevision(db).compile().sql).pluck();
@@ -38,3 +41,155 @@ export function createTransact(handle: SqliteHandle, db: Kysely<Database>): Tran
       }
     });
 }
+
+/**
+ * Writes the rows of a commit in the transaction that is open.
+ *
+ * @param head asked for the newest row of the audit where there is none in its table.
+ */
+type RowWriter = (rows: StoredWrite, head: () => Promise<AuditPosition>) => Promise<void>;
+
+/**
+ * Makes a writer. Kysely compiles its statements, once; they are prepared once and run without
+ * Kysely, whose steps around each query take longer than SQLite takes to write a row.
+ */
+function createRowWriter(handle: SQLite.Database, db: Kysely<Database>): RowWriter {
+  const writeSetting = rowStatement<SettingRow>(handle, SETTING, (row) =>
+    db
+      .insertInto("setting")
+      .values(row)
+      .onConflict((conflict) =>
+        conflict.column("key").doUpdateSet((eb) => ({
+          value: eb.ref("excluded.value"),
+          type: eb.ref("excluded.type"),
+          options: eb.ref("excluded.options"),
+          help: eb.ref("excluded.help"),
+          group_id: eb.ref("excluded.group_id"),
+          flag: eb.ref("excluded.flag"),
+          origin: eb.ref("excluded.origin"),
+          position: eb.ref("excluded.position"),
+          revision: eb.ref("excluded.revision"),
+        })),
+      ),
+  );
+  const writeRevision = rowStatement<RevisionRow>(handle, REVISION, (row) =>
+    db.insertInto("revision").values(row),
+  );
+  const writeChange = rowStatement<ChangeRow>(handle, CHANGE, (row) =>
+    db.insertInto("change").values(row),
+  );
+  const writeAudit = rowStatement<StoredAuditRow>(handle, AUDIT, (row) =>
+    db.insertInto("audit").values(row),
+  );
+  const newestAudit = handle.prepare<[], AuditPosition>(
+    db
+      .selectFrom("audit")
+      .select(["seq", "hash"])
+      .orderBy("seq", "desc")
+      .limit(sql.lit(1))
+      .compile().sql,
+  );
+  const remove = handle.prepare<[string]>(
+    db.deleteFrom("setting").where("key", "=", "").compile().sql,
+  );
+  return async ({ upserts, deletes, revisions, audit }, head) => {
+    for (const setting of upserts) writeSetting(settingToRow(setting));
+    for (const key of deletes) remove.run(key);
+    for (const commit of revisions) {
+      writeRevision(revisionToRow(commit));
+      for (const change of commit.changes) writeChange(changeToRow(commit.revision, change));
+    }
+    if (audit.length === 0) return;
+    for (const row of chain(newestAudit.get() ?? (await head()), audit)) writeAudit(row);
+  };
+}
+
+/**
+ * @param sample names every column; the statement takes their values in its order.
+ * @param build the query for the sample.
+ */
+function rowStatement<Row extends object>(
+  handle: SQLite.Database,
+  sample: Row,
+  build: (row: Row) => Compilable,
+): (row: Row) => void {
+  const columns = Object.keys(sample) as (keyof Row)[];
+  const statement = handle.prepare<unknown[]>(build(sample).compile().sql);
+  return (row) => {
+    statement.run(...columns.map((column) => withoutNul(row[column], handle)));
+  };
+}
+
+/** SQLite would store it, and no PostgreSQL that the database is copied to could. */
+function withoutNul<T>(value: T, { name }: SQLite.Database): T {
+  if (typeof value !== "string" || !value.includes("\0")) return value;
+  throw new StoreError(
+    "failed",
+    `the database ${name} cannot store a text with a NUL character: leave it out`,
+  );
+}
+
+const SETTING: SettingRow = {
+  key: "",
+  value: "",
+  type: "",
+  options: "",
+  help: "",
+  group_id: 0,
+  flag: 0,
+  origin: "custom",
+  position: 0,
+  revision: 0,
+};
+
+const REVISION: RevisionRow = {
+  revision: 0,
+  time: 0,
+  actor: "",
+  door: "",
+  method: "",
+  request_id: "",
+  peer: "",
+  reason: "",
+};
+
+const CHANGE: ChangeRow = {
+  revision: 0,
+  key: "",
+  old_value: null,
+  new_value: null,
+  old_hash: null,
+  new_hash: null,
+  old_definition: null,
+  new_definition: null,
+};
+
+const AUDIT: StoredAuditRow = {
+  seq: 0,
+  time: 0,
+  actor: "",
+  token_id: "",
+  door: "",
+  method: "",
+  peer: "",
+  request_id: "",
+  outcome: "",
+  subject: "",
+  detail: "",
+  prev: "",
+  hash: "",
+};
+
+/** Rows of one insert: SQLite has a limit of parameters. */
+const BATCH = 500;
+
+/** Adds to the audit in a transaction, which holds the write lock: nobody else does meanwhile. */
+export const appendAudit: AppendAudit = async (trx, entries) => {
+  if (entries.length === 0) return;
+  const rows = chain(await readAuditHead(trx), entries);
+  for (let at = 0; at < rows.length; at += BATCH)
+    await trx
+      .insertInto("audit")
+      .values(rows.slice(at, at + BATCH))
+      .execute();
+};

@@ -1,0 +1,189 @@
+import type { ColumnDataType, CreateTableBuilder, Expression, Kysely } from "kysely";
+
+/** What each database writes in its own way. */
+export interface Ways {
+  /** Text that is compared byte by byte. */
+  readonly key: ColumnDataType | Expression<unknown>;
+  /** A whole number of 64 bits, which may be a table's primary key. */
+  readonly number: ColumnDataType;
+  /** What is added to a table that is read by its key. */
+  readonly byKey?: Expression<unknown>;
+}
+
+/** Settings, their history, and the database's facts about itself. */
+export async function createSettings(
+  db: Kysely<unknown>,
+  { key, number, byKey }: Ways,
+): Promise<void> {
+  const readByKey = <T extends string>(table: CreateTableBuilder<T>): CreateTableBuilder<T> =>
+    byKey === undefined ? table : table.modifyEnd(byKey);
+  const setting = db.schema
+    .createTable("setting")
+    .addColumn("key", key, (c) => c.primaryKey())
+    .addColumn("value", "text", (c) => c.notNull())
+    .addColumn("type", "text", (c) => c.notNull())
+    .addColumn("options", "text", (c) => c.notNull())
+    .addColumn("help", "text", (c) => c.notNull())
+    .addColumn("group_id", "integer", (c) => c.notNull())
+    .addColumn("flag", "integer", (c) => c.notNull())
+    .addColumn("origin", "text", (c) => c.notNull())
+    .addColumn("position", "integer", (c) => c.notNull())
+    .addColumn("revision", number, (c) => c.notNull());
+  await readByKey(setting).execute();
+  await db.schema
+    .createTable("revision")
+    .addColumn("revision", number, (c) => c.primaryKey())
+    .addColumn("time", "bigint", (c) => c.notNull())
+    .addColumn("actor", "text", (c) => c.notNull())
+    .addColumn("door", "text", (c) => c.notNull())
+    .addColumn("method", "text", (c) => c.notNull())
+    .addColumn("request_id", "text", (c) => c.notNull())
+    .addColumn("peer", "text", (c) => c.notNull())
+    .addColumn("reason", "text", (c) => c.notNull())
+    .execute();
+  const change = db.schema
+    .createTable("change")
+    .addColumn("revision", "bigint", (c) => c.notNull())
+    .addColumn("key", key, (c) => c.notNull())
+    .addColumn("old_value", "text")
+    .addColumn("new_value", "text")
+    .addColumn("old_hash", "text")
+    .addColumn("new_hash", "text")
+    .addColumn("old_definition", "text")
+    .addColumn("new_definition", "text")
+    .addPrimaryKeyConstraint("change_pk", ["revision", "key"]);
+  await readByKey(change).execute();
+  await db.schema.createIndex("change_key").on("change").columns(["key", "revision"]).execute();
+  await db.schema
+    .createTable("meta")
+    .addColumn("name", key, (c) => c.primaryKey())
+    .addColumn("value", "text", (c) => c.notNull())
+    .execute();
+}
+
+/** Who may do what. */
+export async function createAccess(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable("principal")
+    .addColumn("id", "text", (c) => c.primaryKey())
+    .addColumn("name", "text", (c) => c.notNull().unique())
+    .addColumn("kind", "text", (c) => c.notNull())
+    .addColumn("created_at", "bigint", (c) => c.notNull())
+    .addColumn("created_by", "text", (c) => c.notNull())
+    .addColumn("disabled_at", "bigint")
+    .addColumn("version", "bigint", (c) => c.notNull())
+    .execute();
+  await db.schema
+    .createTable("access_token")
+    .addColumn("id", "text", (c) => c.primaryKey())
+    .addColumn("principal_id", "text", (c) => c.notNull())
+    .addColumn("hash", "text", (c) => c.notNull())
+    .addColumn("scopes", "text", (c) => c.notNull())
+    .addColumn("limits", "text", (c) => c.notNull())
+    .addColumn("comment", "text", (c) => c.notNull())
+    .addColumn("created_at", "bigint", (c) => c.notNull())
+    .addColumn("created_by", "text", (c) => c.notNull())
+    .addColumn("expires_at", "bigint")
+    .addColumn("not_after", "bigint")
+    .addColumn("replaced_by", "text")
+    .addColumn("revoked_at", "bigint")
+    .addColumn("revoked_by", "text")
+    .addColumn("version", "bigint", (c) => c.notNull())
+    .execute();
+  // What other processes have changed is read by it.
+  await db.schema
+    .createIndex("access_token_version")
+    .on("access_token")
+    .column("version")
+    .execute();
+  await db.schema
+    .createTable("token_use")
+    .addColumn("token_id", "text", (c) => c.primaryKey())
+    .addColumn("time", "bigint", (c) => c.notNull())
+    .addColumn("peer", "text", (c) => c.notNull())
+    .execute();
+  await db.schema
+    .createTable("access_head")
+    .addColumn("id", "integer", (c) => c.primaryKey())
+    .addColumn("version", "bigint", (c) => c.notNull())
+    .execute();
+}
+
+/** Since when tokens have ended, so that they are forgotten some day. */
+export async function addEnded(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable("access_token").addColumn("ended_at", "bigint").execute();
+}
+
+/** Sites, what is known of each, what was done there, and who does it. */
+export async function createSites(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable("site")
+    .addColumn("id", "text", (c) => c.primaryKey())
+    .addColumn("name", "text", (c) => c.notNull().unique())
+    .addColumn("url", "text", (c) => c.notNull())
+    .addColumn("address", "text", (c) => c.notNull().unique())
+    .addColumn("token", "text", (c) => c.notNull())
+    .addColumn("ca", "text", (c) => c.notNull())
+    .addColumn("pin", "text", (c) => c.notNull())
+    .addColumn("mode", "text", (c) => c.notNull())
+    .addColumn("include", "text", (c) => c.notNull())
+    .addColumn("exclude", "text", (c) => c.notNull())
+    .addColumn("overrides", "text", (c) => c.notNull())
+    .addColumn("paused", "integer", (c) => c.notNull())
+    .addColumn("upstream", "integer", (c) => c.notNull())
+    .addColumn("created", "bigint", (c) => c.notNull())
+    .execute();
+  await db.schema
+    .createTable("site_state")
+    .addColumn("site_id", "text", (c) => c.primaryKey())
+    .addColumn("version", "bigint", (c) => c.notNull())
+    .addColumn("applied_revision", "bigint", (c) => c.notNull())
+    .addColumn("state", "text", (c) => c.notNull())
+    .execute();
+  await db.schema
+    .createTable("site_log")
+    .addColumn("site_id", "text", (c) => c.notNull())
+    .addColumn("seq", "bigint", (c) => c.notNull())
+    .addColumn("time", "bigint", (c) => c.notNull())
+    .addColumn("actor", "text", (c) => c.notNull())
+    .addColumn("action", "text", (c) => c.notNull())
+    .addColumn("revision", "bigint", (c) => c.notNull())
+    .addColumn("keys", "text", (c) => c.notNull())
+    .addColumn("result", "text", (c) => c.notNull())
+    .addPrimaryKeyConstraint("site_log_pk", ["site_id", "seq"])
+    .execute();
+  await db.schema
+    .createTable("lease")
+    .addColumn("name", "text", (c) => c.primaryKey())
+    .addColumn("holder", "text", (c) => c.notNull())
+    .addColumn("expires", "bigint", (c) => c.notNull())
+    .execute();
+}
+
+/**
+ * Who did what.
+ *
+ * @param number the type of a row's number. For SQLite exactly `integer`, the default: then it is the
+ *   row id, and no second tree is kept for it.
+ */
+export async function createAudit(
+  db: Kysely<unknown>,
+  number: "integer" | "bigint" = "integer",
+): Promise<void> {
+  await db.schema
+    .createTable("audit")
+    .addColumn("seq", number, (c) => c.primaryKey())
+    .addColumn("time", "bigint", (c) => c.notNull())
+    .addColumn("actor", "text", (c) => c.notNull())
+    .addColumn("token_id", "text", (c) => c.notNull())
+    .addColumn("door", "text", (c) => c.notNull())
+    .addColumn("method", "text", (c) => c.notNull())
+    .addColumn("peer", "text", (c) => c.notNull())
+    .addColumn("request_id", "text", (c) => c.notNull())
+    .addColumn("outcome", "text", (c) => c.notNull())
+    .addColumn("subject", "text", (c) => c.notNull())
+    .addColumn("detail", "text", (c) => c.notNull())
+    .addColumn("prev", "text", (c) => c.notNull())
+    .addColumn("hash", "text", (c) => c.notNull())
+    .execute();
+}
