@@ -19,8 +19,9 @@ export const statusCommand: Command = {
   usage: ["status"],
   summary: "Print how the service is",
   details: [
-    "Version, since when it runs, database, revision, open streams, and whether it is",
-    "ready. Where there are several workers, one of them answers.",
+    "Version, since when it runs, database, revision, open streams, sites, tokens that",
+    "end soon, and whether it is ready. Where there are several workers, one of them",
+    "answers.",
   ],
   flags: [],
   offline: false,
@@ -38,6 +39,7 @@ export const statusCommand: Command = {
 function rowsOf(reply: GetStatusResponse, now: number): (readonly [string, string])[] {
   const { startTime, checks } = reply;
   const wrong = checks.filter(({ problem }) => problem !== "");
+  const noted = checks.filter(({ note }) => note !== "");
   const started = startTime === undefined ? now : timestampMs(startTime);
   return [
     ["version", reply.version],
@@ -52,6 +54,7 @@ function rowsOf(reply: GetStatusResponse, now: number): (readonly [string, strin
     ["settings", String(reply.settings)],
     ["drivers", String(reply.drivers)],
     ["watchers", String(reply.watchers)],
+    ...noted.map(({ name, note }) => [name, note] as const),
     ...endingRows(reply),
   ];
 }
