@@ -10,7 +10,7 @@ import { createAccess, publicMethods, readToken } from "./rpc/access.ts";
 import { atLeastInterceptor } from "./rpc/at-least.ts";
 import { Buffered } from "./rpc/body.ts";
 import { createHealth } from "./rpc/health.ts";
-import { createLocalize, localizedAdmit, localizeInterceptor } from "./rpc/language.ts";
+import { createLocalize, localizedAdmit, localizeFailure } from "./rpc/language.ts";
 import { createMethods } from "./rpc/method.ts";
 import { needOf } from "./rpc/need.ts";
 import { plainTextInterceptor } from "./rpc/plain-text.ts";
@@ -115,8 +115,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   const translations = createTranslations();
   const localize = createLocalize(translations);
   const methods = createMethods(createRoutes(services, health, translations), [
-    localizeInterceptor(localize),
-    reportInterceptor(observer, () => performance.now()),
+    reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
     access.interceptor,
     plainTextInterceptor,
     staleInterceptor(() => started?.databaseAwayFor() ?? 0),

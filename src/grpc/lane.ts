@@ -242,11 +242,19 @@ const NEVER_AGAIN = ["x-request-id"];
 function trailersOf(call: GrpcCall, error: ConnectError | undefined): OutgoingHttpHeaders {
   return {
     ...headersOf(call.setTrailer),
-    ...headersOf(setTrailerStatus(new Headers(), error)),
-    // Only what must be escaped (gRPC over HTTP/2, "Responses"): clients of grpc-js leave more as it is.
-    ...(error && { "grpc-message": escapeMessage(error.rawMessage) }),
+    ...(error === undefined ? WELL : failureTrailers(error)),
     "x-request-id": call.requestId,
     [sensitiveHeaders]: NEVER_AGAIN,
+  };
+}
+
+const WELL: OutgoingHttpHeaders = { "grpc-status": "0" };
+
+function failureTrailers(error: ConnectError): OutgoingHttpHeaders {
+  return {
+    ...headersOf(setTrailerStatus(new Headers(), error)),
+    // Only what must be escaped (gRPC over HTTP/2, "Responses"): clients of grpc-js leave more as it is.
+    "grpc-message": escapeMessage(error.rawMessage),
   };
 }
 

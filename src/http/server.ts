@@ -21,7 +21,7 @@ import { JSON_TYPE } from "./envelope.ts";
 import { describeFailure, failureEnvelope } from "./failure.ts";
 import { HttpFault } from "./fault.ts";
 import { hasTwoHosts } from "./host.ts";
-import { pathAndQuery } from "./rest/rest.ts";
+import { pathAndQuery, withoutOrigin } from "./rest/rest.ts";
 
 /** For the next request on a kept connection, in milliseconds; above the usual 60 s of proxies. */
 const KEEP_ALIVE = 72_000;
@@ -78,7 +78,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     // A slash at the end says nothing: servers of this kind have always answered it.
     routerOptions: { ignoreTrailingSlash: true },
-    rewriteUrl: ({ url = "" }) => withoutOrigin(url),
+    rewriteUrl: ({ url = "" }) => withoutOrigin(url) || "/",
     // Fastify's types know the error of an older Node.
     clientErrorHandler: (error, socket) =>
       answerClientError(error as Error as ClientError, socket, requestId(undefined)),
@@ -141,11 +141,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       ending = true;
     },
   };
-}
-
-/** A request target may be a whole URL (RFC 9112, section 3.2.2). */
-function withoutOrigin(url: string): string {
-  return url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "") || "/";
 }
 
 /** What Fastify itself refuses, and what nobody serves, in an envelope with its real status. */

@@ -135,18 +135,25 @@ export function createAccess(
       if (token === "") throw refused(MISSING);
       if ((await authenticate()?.(token)) === undefined) throw wrong("", refused(wrongOf(token)));
     },
-    interceptor: (next) => async (request) => {
-      const { call = undefined } = request as { readonly call?: Call };
-      const { grant } = call ?? request.contextValues.get(callKey) ?? {};
-      if (!publicMethods.has(request.method)) {
-        if (grant === undefined) throw refused(MISSING);
-        checkNeed(request.method, grant);
-      }
-      if (call?.token !== undefined && performance.now() - call.admittedAt > LATE)
-        await checkAgain(call);
-      const response = await next(request);
-      if (!response.stream || call?.token === undefined) return response;
-      return { ...response, message: held(response.message, call) };
+    interceptor: (next) => {
+      const pass: typeof next = (request) => {
+        const { call } = request as { readonly call?: Call };
+        const passed = next(request);
+        if (!request.stream || call?.token === undefined) return passed;
+        return passed.then((response) =>
+          response.stream ? { ...response, message: held(response.message, call) } : response,
+        );
+      };
+      return (request) => {
+        const { call } = request as { readonly call?: Call };
+        const { grant } = call ?? request.contextValues.get(callKey) ?? {};
+        if (!publicMethods.has(request.method)) {
+          if (grant === undefined) throw refused(MISSING);
+          checkNeed(request.method, grant);
+        }
+        const isLate = call?.token !== undefined && performance.now() - call.admittedAt > LATE;
+        return isLate ? checkAgain(call).then(() => pass(request)) : pass(request);
+      };
     },
     expire: (now) => {
       for (const call of streams)

@@ -1,5 +1,10 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { ConnectError, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import {
+  ConnectError,
+  type HandlerContext,
+  type StreamRequest,
+  type UnaryRequest,
+} from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { createErrorTranslation, type TranslateError } from "../service/language/error-text.ts";
@@ -43,22 +48,18 @@ function acceptLanguage(context: HandlerContext): string | undefined {
   return context.requestHeader.get("accept-language") ?? undefined;
 }
 
-/**
- * The outermost interceptor: beside an English message, an error carries it in the language of the
- * call as `google.rpc.LocalizedMessage`, and so does each violation.
- */
-export function localizeInterceptor(localize: Localize): Interceptor {
-  return (next) => (request) => {
+/** For errors of calls: the language is the one that the request's message or the header asks for. */
+export function localizeFailure(localize: Localize) {
+  return (error: ConnectError, request: UnaryRequest | StreamRequest): unknown => {
     const { call } = request as { readonly call?: Call };
-    return next(request).catch((error: unknown) => {
-      const asked = (request.message as { readonly languageCode?: unknown }).languageCode;
-      throw localize(error, call, typeof asked === "string" ? asked : "");
-    });
+    const asked = (request.message as { readonly languageCode?: unknown }).languageCode;
+    return localize(error, call, typeof asked === "string" ? asked : "");
   };
 }
 
 /**
- * Adds the message in the language of a call to an error that is going to be sent.
+ * Adds the message in the language of a call to an error that is going to be sent: as
+ * `google.rpc.LocalizedMessage` beside the English one, and likewise to each violation.
  *
  * @param asked the language that the request's message asks for; empty: the header decides.
  */

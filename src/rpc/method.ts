@@ -151,23 +151,37 @@ class LazyResponse implements UnaryResponse {
   }
 }
 
-/** Folds interceptors; what they hand on may be a copy, which has own members alone. */
+/**
+ * Folds interceptors. What they hand on may be a copy, which has own members alone, and what they
+ * throw at once is a rejection for those around them.
+ */
 function fold(innermost: AnyFn, interceptors: readonly Interceptor[]): AnyFn {
   return interceptors.reduceRight<AnyFn>((next, interceptor) => {
-    const inner: AnyFn = (request) => next(request.stream ? request : revived(request));
+    const inner: AnyFn = (request) => {
+      try {
+        return next(request.stream ? request : revived(request));
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    };
     return interceptor(inner);
   }, innermost);
 }
 
+/** What an interceptor has made of a request: its own members go before those of the original. */
+class ChangedRequest extends LazyRequest {}
+
 function revived(request: UnaryRequest): UnaryRequest {
   if (request instanceof LazyRequest) return request;
-  return Object.create(LazyRequest.prototype, Object.getOwnPropertyDescriptors(request));
+  return Object.create(ChangedRequest.prototype, Object.getOwnPropertyDescriptors(request));
 }
 
 function bindUnary({ method, impl }: Spec<"unary">, interceptors: readonly Interceptor[]): Method {
   const innermost = async (request: UnaryRequest): Promise<UnaryResponse> => {
     const { call } = request as Requested<UnaryRequest>;
-    const reply = await impl(request.message, contextOf(request, call));
+    const replying = impl(request.message, contextOf(request, call));
+    // Reads answer at once, and a wait costs as much as they do.
+    const reply = replying instanceof Promise ? await replying : replying;
     return new LazyResponse(method, whole(method, reply), call);
   };
   const next = fold(innermost as AnyFn, interceptors);
@@ -221,6 +235,7 @@ function bindStream(
 
 /** What a handler sees of a request that an interceptor may have changed. */
 function contextOf(request: UnaryRequest | StreamRequest, call: Call): HandlerContext {
+  if (request instanceof LazyRequest && !(request instanceof ChangedRequest)) return call;
   // Looked at only where an interceptor has replaced it: reading it makes it.
   const own = Object.getOwnPropertyDescriptor(request, "header")?.value as Headers | undefined;
   if (own === undefined || own === call.requestHeader) return call;

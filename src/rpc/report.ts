@@ -33,14 +33,21 @@ export function tellAll(observers: readonly CallObserver[]): CallObserver {
   };
 }
 
+/** Adds to an error that is going to be sent; gives what is sent. */
+type Localize = (error: ConnectError, request: Parameters<AnyFn>[0]) => unknown;
+type AnyFn = ReturnType<Interceptor>;
+
 /**
  * Reports every call once, outside of every interceptor that may fail, and makes sure that a door sees nothing but a
  * ConnectError. A call that was ended fails with the reason of that: CANCELED when its client went
  * away, DEADLINE_EXCEEDED when its time was over, UNAUTHENTICATED when the right to it ended.
+ *
+ * @param localize adds the error's message in the language of the call. Default: nothing is added.
  */
 export function reportInterceptor(
   { started: begin, ended }: CallObserver,
   now: () => number,
+  localize: Localize = (error) => error,
 ): Interceptor {
   return (next) => async (request) => {
     const { method: desc } = request;
@@ -49,10 +56,10 @@ export function reportInterceptor(
     begin(desc, call);
     const done = (error?: ConnectError): void =>
       ended({ desc, call, duration: now() - started, error });
-    const failed = (thrown: unknown): ConnectError => {
+    const failed = (thrown: unknown): unknown => {
       const error = toConnectError(reasonOf(thrown, request));
       done(error);
-      return error;
+      return localize(error, request);
     };
     try {
       const response = await next(request);
@@ -67,7 +74,7 @@ export function reportInterceptor(
 }
 
 /** Who calls. A request that comes by no door of ours is nobody's. */
-function callOf(request: Parameters<ReturnType<Interceptor>>[0]): CallInfo {
+function callOf(request: Parameters<AnyFn>[0]): CallInfo {
   const { call } = request as { call?: CallInfo };
   return call ?? request.contextValues.get(callKey) ?? { door: "cli", requestId: "", peer: "" };
 }

@@ -1,5 +1,3 @@
-import type { DescMethod } from "@bufbuild/protobuf";
-import { Code } from "@connectrpc/connect";
 import {
   AggregatorRegistry,
   Counter,
@@ -8,8 +6,8 @@ import {
   Histogram,
   Registry,
 } from "prom-client";
-import type { Door } from "../rpc/call.ts";
-import type { CallObserver, CallReport } from "../rpc/report.ts";
+import type { CallObserver } from "../rpc/report.ts";
+import { countCalls } from "./call-metrics.ts";
 
 /** Upper bounds of the histograms, in seconds: from a read from memory to a slow download manager. */
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];
@@ -57,10 +55,7 @@ export interface Metrics {
   readonly text: () => Promise<string>;
 }
 
-/**
- * Makes the metrics of this process. Names and labels of calls are those of the gRPC ecosystem, so
- * that its dashboards and alerts fit, with the protocol that a call came in by as `door`.
- */
+/** Makes the metrics of this process. */
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -171,88 +166,12 @@ export function createMetrics(version: string): Metrics {
   new AggregatorRegistry();
   AggregatorRegistry.setRegistries(registry);
   return {
-    observer: createObserver(registry),
+    observer: countCalls(registry, BUCKETS),
     committed: (duration) => commits.observe(duration / 1000),
     measure: (from) => {
       state = from;
     },
     text: () => registry.metrics(),
-  };
-}
-
-const CALL = ["grpc_type", "grpc_service", "grpc_method", "door"] as const;
-
-/** What a kind of call counts into; looked up once for each kind. */
-interface Kind {
-  readonly started: Counter.Internal;
-  /** Streams last as long as their clients like, which says nothing of the service. */
-  readonly seconds: Histogram.Internal<(typeof CALL)[number]> | undefined;
-  readonly refused: Counter.Internal;
-  /** By canonical code; undefined: OK. */
-  readonly handled: Map<Code | undefined, Counter.Internal>;
-  readonly handledAs: (code: Code | undefined) => Counter.Internal;
-}
-
-function createObserver(registry: Registry): CallObserver {
-  const registers = [registry];
-  const started = new Counter({
-    name: "grpc_server_started_total",
-    help: "Calls that have begun, on every protocol.",
-    labelNames: CALL,
-    registers,
-  });
-  const handled = new Counter({
-    name: "grpc_server_handled_total",
-    help: "Calls that have ended, on every protocol, by canonical code.",
-    labelNames: [...CALL, "grpc_code"],
-    registers,
-  });
-  const seconds = new Histogram({
-    name: "grpc_server_handling_seconds",
-    help: "How long unary calls took, on every protocol.",
-    labelNames: CALL,
-    buckets: BUCKETS,
-    registers,
-  });
-  const refused = new Counter({
-    name: "mooring_refused_tokens_total",
-    help: "Calls that were refused because their token was missing or wrong.",
-    labelNames: ["door"],
-    registers,
-  });
-  const kinds = new Map<DescMethod, Map<Door, Kind>>();
-  const kindOf = (desc: DescMethod, door: Door): Kind => {
-    const known = kinds.get(desc)?.get(door);
-    if (known !== undefined) return known;
-    const unary = desc.methodKind === "unary";
-    const labels = {
-      grpc_type: desc.methodKind,
-      grpc_service: desc.parent.typeName,
-      grpc_method: desc.name,
-      door,
-    };
-    const kind: Kind = {
-      started: started.labels(labels),
-      seconds: unary ? seconds.labels(labels) : undefined,
-      refused: refused.labels({ door }),
-      handled: new Map(),
-      handledAs: (code) =>
-        handled.labels({ ...labels, grpc_code: code === undefined ? "OK" : Code[code] }),
-    };
-    kinds.set(desc, new Map([...(kinds.get(desc) ?? []), [door, kind]]));
-    return kind;
-  };
-  return {
-    started: (desc, { door }) => kindOf(desc, door).started.inc(),
-    ended: ({ desc, call, duration, error }: CallReport) => {
-      const kind = kindOf(desc, call.door);
-      const known = kind.handled.get(error?.code);
-      const count = known ?? kind.handledAs(error?.code);
-      if (known === undefined) kind.handled.set(error?.code, count);
-      count.inc();
-      kind.seconds?.observe(duration / 1000);
-      if (error?.code === Code.Unauthenticated) kind.refused.inc();
-    },
   };
 }
 

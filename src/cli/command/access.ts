@@ -151,12 +151,20 @@ export const whoamiCommand: Command = {
     const reply = await (await connectTo(AccessService)).whoAmI({});
     if (args.is("json")) return output.json(WhoAmIResponseSchema, reply);
     const end = reply.expireTime;
+    // In front of a server its admins come with their logins there.
+    const isLogin = reply.principal.startsWith("upstream:");
     const rows = [
       ["principal", reply.principal],
-      ["token", reply.tokenId || "the permanent admin token"],
+      [
+        "token",
+        reply.tokenId || (isLogin ? "a login of the server behind" : "the permanent admin token"),
+      ],
       ["scopes", reply.scopes.join(", ")],
       ["limits", reply.limits.join(", ") || "none"],
-      ["until", end === undefined ? "for ever" : localTime(timestampMs(end))],
+      [
+        "until",
+        end === undefined ? (isLogin ? "it ends there" : "for ever") : localTime(timestampMs(end)),
+      ],
       ["from", reply.peer || "a Unix socket"],
     ];
     await output.value(rows.map(([name = "", text]) => `${name.padEnd(9)}  ${text}\n`).join(""));

@@ -39,7 +39,6 @@ export const statusCommand: Command = {
 function rowsOf(reply: GetStatusResponse, now: number): (readonly [string, string])[] {
   const { startTime, checks } = reply;
   const wrong = checks.filter(({ problem }) => problem !== "");
-  const noted = checks.filter(({ note }) => note !== "");
   const started = startTime === undefined ? now : timestampMs(startTime);
   return [
     ["version", reply.version],
@@ -54,7 +53,8 @@ function rowsOf(reply: GetStatusResponse, now: number): (readonly [string, strin
     ["settings", String(reply.settings)],
     ["drivers", String(reply.drivers)],
     ["watchers", String(reply.watchers)],
-    ...noted.map(({ name, note }) => [name, note] as const),
+    // Such as how sites are.
+    ...checks.flatMap(({ name, note }) => (note === "" ? [] : [[name, note] as const])),
     ...endingRows(reply),
   ];
 }

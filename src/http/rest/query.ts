@@ -143,11 +143,18 @@ export function createParameterReader(rules: ParameterRules): ParameterReader {
   };
 }
 
+/** Where a text stands, for messages. */
+export interface Place {
+  readonly place: string;
+  readonly name: string;
+}
+
 /** The value of a text for a target. @throws INVALID_ARGUMENT that says where the text stands. */
-export function readText(target: Target, text: string, where: string): unknown {
+export function readText(target: Target, text: string, { place, name }: Place): unknown {
   const value = target.reader.read(text);
   if (value !== undefined) return value;
-  throw badRequest(`${where}: expected ${target.reader.expected}, got ${quote(text)}`);
+  const { expected } = target.reader;
+  throw badRequest(`${place} ${quote(name)}: expected ${expected}, got ${quote(text)}`);
 }
 
 function createTarget(path: FieldPath): Target | undefined {
@@ -187,7 +194,7 @@ function fillNamed(message: Message, query: Query, named: NamedTarget): void {
     chosen.commaSeparated ? splitList(pair) : [queryValue(pair)],
   );
   checkCount(values, chosen.name);
-  for (const value of values) target.set(message, readText(target, value, where(chosen.name)));
+  for (const value of values) target.set(message, readText(target, value, inQuery(chosen.name)));
 }
 
 function fillDirect(
@@ -201,7 +208,7 @@ function fillDirect(
     const target = find(pair.name);
     if (target === undefined || (!target.repeated && filled.has(target.field))) continue;
     filled.add(target.field);
-    target.set(message, readText(target, queryValue(pair), where(pair.name)));
+    target.set(message, readText(target, queryValue(pair), inQuery(pair.name)));
   }
 }
 
@@ -211,9 +218,11 @@ function splitList(pair: QueryPair): string[] {
 
 function checkCount(values: readonly string[], name: string): void {
   if (values.length <= MAX_QUERY_ITEMS) return;
-  throw badRequest(`${where(name)}: a list of more than ${MAX_QUERY_ITEMS} elements`);
+  throw badRequest(
+    `query parameter ${quote(name)}: a list of more than ${MAX_QUERY_ITEMS} elements`,
+  );
 }
 
-function where(name: string): string {
-  return `query parameter ${quote(name)}`;
+function inQuery(name: string): Place {
+  return { place: "query parameter", name };
 }

@@ -11,7 +11,7 @@ import {
   type Rest,
   Rest_Reply,
 } from "../../../gen/mooring/rest/v1/rest_pb.js";
-import { quote } from "../fault.ts";
+import type { Call } from "../../rpc/call.ts";
 import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
 import { findField, findStateField, type StateField } from "./field.ts";
 import { fieldFromJson, messageFromJson } from "./json-message.ts";
@@ -162,7 +162,8 @@ export interface RequestParts {
   /** Texts of the path's variables, in the template's order. */
   readonly path: readonly string[];
   readonly query: Query;
-  readonly header: (name: string) => string | undefined;
+  /** For the conditional headers. */
+  readonly call: Pick<Call, "header">;
 }
 
 /** What a body's bytes say. */
@@ -193,20 +194,20 @@ export function bodyMessage(
 export function fillMessage(
   rule: RequestRule,
   message: Message,
-  { path, query, header }: RequestParts,
+  { path, query, call }: RequestParts,
   prefix: TagPrefix,
 ): Message {
   rule.query?.fill(message, query);
   rule.path.forEach((target, index) => {
     const text = path[index] ?? "";
-    target.set(message, readText(target, text, `path: ${quote(target.field)}`));
+    target.set(message, readText(target, text, { place: "path:", name: target.field }));
   });
-  const ifMatch = rule.ifMatch && header("if-match");
+  const ifMatch = rule.ifMatch && call.header("if-match");
   if (rule.ifMatch && ifMatch) {
     const value = readIfMatch(rule.ifMatch, ifMatch, prefix);
     if (value !== undefined) rule.ifMatch.set(message, value);
   }
-  const lastEventId = rule.lastEventId && header("last-event-id");
+  const lastEventId = rule.lastEventId && call.header("last-event-id");
   if (rule.lastEventId && lastEventId)
     rule.lastEventId.set(message, readLastEventId(rule.lastEventId, lastEventId, prefix));
   return message;

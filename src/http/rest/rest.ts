@@ -109,12 +109,17 @@ function answerOtherMethod(
   reply.code(204).header("allow", allow).send();
 }
 
-/** The request target's path and query. It may be a whole URL (RFC 9112, section 3.2.2). */
+/** The request target's path and query. */
 export function pathAndQuery({ raw }: FastifyRequest): { path: string; query: string } {
-  const url = (raw.url ?? "").replace(/^https?:\/\/[^/?#]*/i, "");
+  const url = withoutOrigin(raw.url ?? "");
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
   return { path: withoutEndSlash(path), query: mark < 0 ? "" : url.slice(mark + 1) };
+}
+
+/** A request target may be a whole URL (RFC 9112, section 3.2.2). */
+export function withoutOrigin(url: string): string {
+  return url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
 }
 
 /** A slash at the end says nothing: servers of this kind have always answered it. */

@@ -1,4 +1,4 @@
-import type { JsonValue, Message } from "@bufbuild/protobuf";
+import { create, type JsonValue, type Message } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createKeep } from "../../rpc/encoded.ts";
 import { carryOut } from "../exchange.ts";
@@ -37,27 +37,32 @@ export function createServing(gateway: Gateway) {
   const send = createSending(gateway);
   const { bounds, bodyLimit, prefix, sendStream, turnedAway } = gateway;
   const encoders = createKeep<Binding, ReturnType<typeof createEventEncoder>>();
-  const messageOf = async (exchange: Exchange): Promise<Message> => {
+  const messageOf = (exchange: Exchange): Message | Promise<Message> => {
     const { call, binding, query, parts, problem } = exchange;
     if (problem !== undefined) throw problem;
     const { request } = binding;
     const path = parts ? captureVariables(binding.template, parts) : [];
-    const body = call.hasBody
-      ? await call.body(bounds, bodyLimit(call.method), (bytes) =>
-          bodyMessage(request, bytes, () => readBodyText(bytes, binding, call)),
-        )
-      : await bodyMessage(request, NO_BODY, readJson);
-    const header = (name: string): string | undefined => call.header(name);
-    return fillMessage(request, body, { path, query, header }, prefix);
+    const fill = (message: Message): Message =>
+      fillMessage(request, message, { path, query, call }, prefix);
+    if (!call.hasBody) return fill(create(request.desc));
+    return call
+      .body(bounds, bodyLimit(call.method), (bytes) =>
+        bodyMessage(request, bytes, () => readBodyText(bytes, binding, call)),
+      )
+      .then(fill);
   };
-  const answer = async (exchange: Exchange, reply: FastifyReply, message: Message) => {
+  const answer = (exchange: Exchange, reply: FastifyReply, message: Message): Promise<void> => {
     const { call, binding } = exchange;
     const { method } = binding;
-    if (method.kind === "unary") return send(exchange, reply, await method.invoke(message, call));
+    if (method.kind === "unary")
+      return method.invoke(message, call).then((answered) => send(exchange, reply, answered));
     // HEAD gets the headers and starts nothing.
-    if (call.requestMethod === "HEAD") return void reply.headers(EVENT_HEADERS).send("");
+    if (call.requestMethod === "HEAD") {
+      reply.headers(EVENT_HEADERS).send("");
+      return Promise.resolve();
+    }
     const make = () => createEventEncoder(binding.reply, prefix, gateway.registry);
-    await sendStream(
+    return sendStream(
       eventReply(reply, call, encoders(binding, make), gateway),
       method.invoke(message, call),
     );
@@ -70,8 +75,6 @@ export function createServing(gateway: Gateway) {
     });
   };
 }
-
-const NO_BODY = Buffer.alloc(0);
 
 /** A body as JSON, or as a form where the message has nothing but scalars. */
 function readBodyText(bytes: Buffer, { request }: Binding, call: HttpCall): JsonValue {
