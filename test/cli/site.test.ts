@@ -50,12 +50,6 @@ test("a site is added, and what is wrong with it is said", async () => {
   expect((await cli("check", "hom")).err).toContain('there is no site "hom". Did you mean "home"?');
 });
 
-test("the status says how sites are", async () => {
-  expect((await service.cli(["status"])).out).toMatch(
-    /^sites {5}1: 1 differs; 3 settings differ$/m,
-  );
-});
-
 test("Mooring itself is no site", async () => {
   const own = join(service.folder, "own-token");
   await writeFile(own, service.env["MOORING_TOKEN"] ?? "");
