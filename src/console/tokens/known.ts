@@ -1,6 +1,7 @@
+import { allPrincipals, allTokens } from "../api/access-list.ts";
 import { auditService } from "../api/audit.ts";
 import { failureOf } from "../api/failure.ts";
-import { accessService, may } from "../api/rights.ts";
+import { may } from "../api/rights.ts";
 import { pause } from "../api/wait.ts";
 
 /** Between two looks for what the service does not tell of: who has used a token. In milliseconds. */
@@ -14,10 +15,7 @@ const DEEDS = ["CreatePrincipal", "DisablePrincipal", "CreateToken", "RotateToke
 export type Known = Awaited<ReturnType<typeof readKnown>>;
 
 export async function readKnown(signal: AbortSignal) {
-  const [{ principals }, { tokens }] = await Promise.all([
-    accessService.listPrincipals({}, { signal }),
-    accessService.listTokens({}, { signal }),
-  ]);
+  const [principals, tokens] = await Promise.all([allPrincipals(signal), allTokens({}, signal)]);
   return { principals, tokens };
 }
 
