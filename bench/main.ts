@@ -10,7 +10,13 @@ import { makePackage, SOURCE } from "./package.ts";
 import { profile } from "./profile.ts";
 import { installHint, missingPrograms, type Program } from "./program.ts";
 import { findingText, headText, summaryText } from "./report.ts";
-import { createStage, LOAD_CORE, type Stage } from "./stage.ts";
+import {
+  cleanEnvironment,
+  createStage,
+  moveToLoadCore,
+  type Stage,
+  stopOnSignals,
+} from "./stage.ts";
 
 const performanceDocument = new URL("../docs/performance.md", import.meta.url);
 
@@ -130,27 +136,6 @@ function chosen(names: readonly string[]): readonly Experiment[] {
   if (unknown !== undefined)
     throw new Error(`there is no experiment "${unknown}": see npm run bench -- --list`);
   return names.length === 0 ? experiments : experiments.filter(({ name }) => names.includes(name));
-}
-
-/** The measured server gets no variable of this shell that would change how it works. */
-function cleanEnvironment(): Record<string, string | undefined> {
-  const entries = Object.entries(process.env);
-  return Object.fromEntries(
-    entries.filter(([name]) => !name.startsWith("MOORING_") && name !== "NODE_OPTIONS"),
-  );
-}
-
-/** Keeps the bench itself off the servers' core. */
-async function moveToLoadCore(stage: Stage): Promise<void> {
-  const args = ["-a", "-p", "-c", LOAD_CORE, String(process.pid)];
-  await stage.run({ program: "taskset", args, cores: LOAD_CORE });
-}
-
-/** Ends every process at once when the bench is interrupted or breaks. */
-function stopOnSignals(stage: Stage): void {
-  process.once("exit", () => stage.abandon());
-  process.once("SIGINT", () => process.exit(130));
-  process.once("SIGTERM", () => process.exit(143));
 }
 
 function listed({ name, title }: Experiment): string {

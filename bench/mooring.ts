@@ -24,6 +24,8 @@ export interface MooringOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** An existing data folder; a fresh one when absent. */
   readonly folder?: string;
+  /** The admin token; a new one when absent. */
+  readonly token?: string;
 }
 
 /** Settings of one save: the contract's limit. */
@@ -43,7 +45,7 @@ export async function startMooring(lab: Lab, options: MooringOptions = {}): Prom
 /** Starts the server and does not wait. */
 export async function launchMooring(lab: Lab, options: MooringOptions = {}): Promise<Mooring> {
   const port = await freePort();
-  const token = randomBytes(32).toString("hex");
+  const token = options.token ?? randomBytes(32).toString("hex");
   const server = lab.stage.start({
     program: process.execPath,
     args: [...lab.nodeFlags, ...(options.nodeFlags ?? []), lab.server],

@@ -100,6 +100,27 @@ export function createStage(environment: Readonly<Record<string, string | undefi
   };
 }
 
+/** The measured server gets no variable of this shell that would change how it works. */
+export function cleanEnvironment(): Record<string, string | undefined> {
+  const entries = Object.entries(process.env);
+  return Object.fromEntries(
+    entries.filter(([name]) => !name.startsWith("MOORING_") && name !== "NODE_OPTIONS"),
+  );
+}
+
+/** Keeps the bench itself off the servers' core. */
+export async function moveToLoadCore(stage: Stage): Promise<void> {
+  const args = ["-a", "-p", "-c", LOAD_CORE, String(process.pid)];
+  await stage.run({ program: "taskset", args, cores: LOAD_CORE });
+}
+
+/** Ends every process at once when the bench is interrupted or breaks. */
+export function stopOnSignals(stage: Stage): void {
+  process.once("exit", () => stage.abandon());
+  process.once("SIGINT", () => process.exit(130));
+  process.once("SIGTERM", () => process.exit(143));
+}
+
 type Stdio = ["ignore" | "pipe", "pipe" | number, "pipe" | "inherit" | number];
 
 function running(child: ChildProcess, { program }: Command, log: string): Running {

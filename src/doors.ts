@@ -89,7 +89,9 @@ export async function createDoors(
     cacheControl: (desc) => (publicMethods.has(desc) ? "public, no-cache" : "private, no-store"),
     report,
   });
-  if (config.console === "on") await fastify.register(consolePlugin);
+  // A link carries no token: where the reference asks for one, there is none.
+  const reference = config.reflection === "on" ? "../docs" : "";
+  if (config.console === "on") await fastify.register(consolePlugin, { reference });
   const checkReflection = config.reflection === "token" ? deps.check : undefined;
   await fastify.register(openApiPlugin, {
     ...aboutContract(config, deps),

@@ -31,6 +31,8 @@ export interface AccessQueryDeps {
   readonly db: Kysely<Database>;
   /** Runs a query; it may be run again, and rejects with a StoreError. */
   readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Likewise, of what only reads. Default: attempt. */
+  readonly attemptRead?: <T>(work: () => Promise<T>) => Promise<T>;
   /** Throws when nothing may be written. */
   readonly check?: () => void;
   readonly changedElsewhere: () => boolean;
@@ -50,6 +52,7 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
   const {
     db,
     attempt,
+    attemptRead = attempt,
     check,
     changedElsewhere,
     changedAtLastLook,
@@ -63,7 +66,7 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
     changedAtLastLook,
     seenEverywhere,
     news: (after) =>
-      attempt(async () => {
+      attemptRead(async () => {
         const { isAnew, done } = reading();
         const version = await versionOf(db);
         const isSame = version === after && !isAnew;

@@ -1,9 +1,5 @@
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { postgresServer } from "../../src/store/postgres/server.ts";
-import { openPostgresSettingStore } from "../../src/store/postgres/setting-store.ts";
 import { needs } from "../downloader/program.ts";
-import { expectAudited } from "../store/audit-contract.ts";
 import {
   hasPostgres,
   postgresProgram,
@@ -11,8 +7,15 @@ import {
   type TestServer,
 } from "../store/postgres/server.ts";
 import { http1Sender } from "../wire/door/http.ts";
-import { type Savers, startSavers, startWatcher, type Watcher } from "./instance-load.ts";
-import { type MooringProcess, startedMooring, TOKEN, testFolder } from "./mooring.ts";
+import {
+  checkLoad,
+  checkReset,
+  codeAt,
+  resetAt,
+  startInstances,
+  startLoad,
+} from "./instance-group.ts";
+import { TOKEN } from "./mooring.ts";
 
 const isThere = needs(postgresProgram("postgres"));
 beforeEach((context) => isThere(context));
@@ -24,89 +27,6 @@ beforeAll(async () => {
 afterAll(() => server?.remove());
 
 const LONG = { timeout: 120_000 };
-const CLIENTS = 64;
-
-interface Instance extends MooringProcess {
-  again(): Promise<void>;
-}
-
-/** Starts instances that may be started again in their place after a kill. */
-async function startInstances(url: string, count: number): Promise<Instance[]> {
-  const folder = await testFolder();
-  const start = (at: number): Promise<MooringProcess> =>
-    startedMooring({
-      folder,
-      env: {
-        MOORING_ADMIN_TOKEN: TOKEN,
-        MOORING_DATABASE_URL: url,
-        MOORING_DATA_DIR: join(folder, String(at)),
-      },
-    });
-  return Promise.all(
-    Array.from({ length: count }, async (_, at) => {
-      let now = await start(at);
-      const again = async (): Promise<void> => {
-        now = await start(at);
-      };
-      return new Proxy({} as Instance, {
-        get: (_target, name) => (name === "again" ? again : Reflect.get(now, name)),
-      });
-    }),
-  );
-}
-
-interface Load {
-  readonly url: string;
-  readonly instances: readonly Instance[];
-  readonly savers: Savers;
-  readonly watchers: readonly Watcher[];
-}
-
-async function startLoad(url: string, pause = 0): Promise<Load> {
-  const instances = await startInstances(url, 3);
-  const watchers = instances.map((_, first) =>
-    startWatcher(instances, { first, after: 1, token: TOKEN }),
-  );
-  const savers = startSavers(instances, { count: CLIENTS, token: TOKEN, pause });
-  onTestFinished(async () => {
-    await savers.stop();
-    await Promise.all(watchers.map((watcher) => watcher.stop()));
-  });
-  await savers.more(200);
-  return { url, instances, savers, watchers };
-}
-
-/** What has to hold after whatever has happened. */
-async function checkLoad({ url, instances, savers, watchers }: Load): Promise<void> {
-  await savers.stop();
-  const store = await openPostgresSettingStore(postgresServer(url, "test"));
-  onTestFinished(() => store.close());
-  const { revision, settings } = await store.load();
-  const commits = await store.commits(0, revision, revision);
-  const all = commits.map((commit) => commit.revision);
-  expect(all).toEqual(Array.from({ length: revision }, (_, at) => at + 1));
-  await expectAudited(store.audit, all);
-  const values = new Map<string, Set<string | null>>();
-  for (const { changes } of commits)
-    for (const { key, newValue } of changes)
-      values.set(key, (values.get(key) ?? new Set()).add(newValue));
-  for (const [key, last] of savers.acknowledged) {
-    expect(values.get(key), `the last save of ${key}`).toContain(String(last));
-    const kept = settings.find((setting) => setting.key === key)?.value;
-    expect(Number(kept), key).toBeGreaterThanOrEqual(last);
-  }
-  for (const watcher of watchers) {
-    await watcher.reaches(revision);
-    expect(watcher.revisions).toEqual(all.slice(1));
-  }
-  const shown = await Promise.all(
-    instances.map(async (instance) => {
-      const send = http1Sender(instance.port());
-      return (await send("/api/admin/setting/list", { headers: { authorization: TOKEN } })).json;
-    }),
-  );
-  for (const one of shown) expect(one).toEqual(shown[0]);
-}
 
 describe("three instances, 64 saving clients and a watcher at each", () => {
   test("agree on one history while nothing happens to them", LONG, async () => {
@@ -181,33 +101,8 @@ describe("three instances, 64 saving clients and a watcher at each", () => {
 });
 
 describe("a token that was reset", () => {
-  const reset = async (instance: Instance, token: string): Promise<string> => {
-    const reply = await http1Sender(instance.port())("/api/admin/setting/reset_token", {
-      method: "POST",
-      headers: { authorization: token },
-    });
-    return (reply.json as { readonly data: string }).data;
-  };
-  const codeAt = async (instance: Instance, token: string): Promise<number> => {
-    const headers = { authorization: token };
-    const { json } = await http1Sender(instance.port())("/api/admin/setting/list", { headers });
-    return (json as { readonly code: number }).code;
-  };
-
   test("is accepted by no instance once the reset has been answered", LONG, async () => {
-    const instances = await startInstances(await server.newDatabase(), 3);
-    let token = TOKEN;
-    for (let round = 0; round < 12; round += 1) {
-      const [by] = instances.slice(round % 3);
-      if (by === undefined) throw new Error("no instance");
-      const next = await reset(by, token);
-      const codes = await Promise.all(instances.map((instance) => codeAt(instance, token)));
-      expect(codes).toEqual([401, 401, 401]);
-      token = next;
-      expect(await Promise.all(instances.map((instance) => codeAt(instance, token)))).toEqual([
-        200, 200, 200,
-      ]);
-    }
+    await checkReset(await startInstances(await server.newDatabase(), 3), 12);
   });
 
   test("is refused by one that was halted meanwhile as soon as it goes on", LONG, async () => {
@@ -217,7 +112,7 @@ describe("a token that was reset", () => {
     expect(await codeAt(halted, TOKEN)).toBe(200);
     process.kill(halted.pid, "SIGSTOP");
     const asked = codeAt(halted, TOKEN);
-    const token = await reset(by, TOKEN);
+    const token = await resetAt(by, TOKEN);
     process.kill(halted.pid, "SIGCONT");
     expect(await asked).toBe(401);
     expect(await codeAt(halted, token)).toBe(200);

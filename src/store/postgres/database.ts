@@ -10,7 +10,7 @@ import type { PostgresServer } from "./server.ts";
 /** Opens a database of a PostgreSQL server to copy or check it. @throws StoreError. */
 export async function openPostgresDatabase(server: PostgresServer): Promise<OpenDatabase> {
   const { place } = server;
-  const db = new Kysely<Database>({ dialect: server.dialect });
+  const db = new Kysely<Database>({ dialect: server.patient });
   const explained = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -20,7 +20,7 @@ export async function openPostgresDatabase(server: PostgresServer): Promise<Open
     }
   };
   try {
-    await explained(() => prepare(db, place));
+    await explained(() => prepare(server, () => undefined));
   } catch (error) {
     await db.destroy();
     throw error;

@@ -8,8 +8,9 @@ const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
   // No connection.
   ECONNREFUSED: ["away", "does not answer: start it, or correct MOORING_DATABASE_URL"],
   ENOENT: ["away", "has no socket there: start it, or correct MOORING_DATABASE_URL"],
-  "57P01": ["away", "is shutting down"],
-  "57P02": ["away", "is starting again after a crash"],
+  // The server ends a connection also after a commit: while it waits for a standby, or has crashed.
+  "57P01": ["unsure", "has ended the connection: it is shutting down, or somebody has ended it"],
+  "57P02": ["unsure", "is starting again after a crash"],
   "57P03": ["away", "is starting or shutting down: try again in a moment"],
   ENOTFOUND: ["unsure", "has a host name that is not known: correct MOORING_DATABASE_URL"],
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: ["unsure", UNKNOWN_AUTHORITY],
@@ -26,13 +27,10 @@ const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
   "3D000": ["unusable", "has no database of that name: create it, or correct the URL"],
   "53300": ["busy", "has no connection left: raise its max_connections, or run fewer instances"],
   // No right, no room, no time.
+  "25P03": ["busy", "waited too long for this program: try again in a moment"],
   "25006": [
     "unusable",
     "is a read-only standby: MOORING_DATABASE_URL has to name the primary (target_session_attrs is not enough)",
-  ],
-  "42501": [
-    "unusable",
-    "does not let this user do that: grant it CREATE on the schema, or let its owner start Mooring once",
   ],
   "53100": ["full", "cannot grow, because its disk is full: free some space, then try again"],
   "53200": ["busy", "is out of memory: try again in a moment"],
@@ -49,6 +47,18 @@ const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
  */
 export function postgresFailure(error: unknown, place: string): StoreError {
   const code = codeOf(error);
+  if (code === NO_RIGHT)
+    return new StoreError(
+      "unusable",
+      `the database ${place} does not let this user do that (${textOf(error)}): grant it all rights on Mooring's tables`,
+      error,
+    );
+  if (isOfFile(error))
+    return new StoreError(
+      "unusable",
+      `a file that the URL of the database ${place} names cannot be read (${textOf(error)}): correct sslrootcert, sslcert or sslkey`,
+      error,
+    );
   const known = EXPLAINED[code];
   if (known !== undefined)
     return new StoreError(known[0], `the database ${place} ${known[1]}`, error);
@@ -79,11 +89,22 @@ export function isConnectionLost(error: unknown): boolean {
   return code === "57P01" || code === "57P02" || (!isSqlState(code) && !(code in EXPLAINED));
 }
 
+/** No right to something that is there. */
+const NO_RIGHT = "42501";
+
+/** The driver reads the files of certificates, and says of them what the network says of a socket. */
+function isOfFile(error: unknown): boolean {
+  return (
+    error instanceof Error && "syscall" in error && /^(open|read)$/.test(String(error.syscall))
+  );
+}
+
 function isSqlState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code);
 }
 
-function codeOf(error: unknown): string {
+/** A SQLSTATE, or a code of the network; empty: it has none. */
+export function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   if (error instanceof Error && "code" in error && typeof error.code === "string")
     return error.code;

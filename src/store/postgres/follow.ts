@@ -20,6 +20,8 @@ export interface FollowDeps {
   readonly databaseId: string;
   /** Names this process among the instances. */
   readonly instanceId: string;
+  /** This machine's clock, in milliseconds since 1970 UTC. */
+  readonly now: () => number;
   readonly notify: Notify;
   /** Told that there is something new, at once where notifications come. */
   readonly onNews: () => void;
@@ -48,9 +50,9 @@ export class Follower {
   #loop: Promise<void> | undefined;
 
   constructor(deps: FollowDeps) {
-    const { server, db, databaseId, instanceId, notify } = deps;
+    const { server, db, databaseId, instanceId, now, notify } = deps;
     this.#deps = deps;
-    this.#lease = new Lease(db, instanceId);
+    this.#lease = new Lease(db, instanceId, now);
     this.#contact = new Contact(server.place, notify, LEASE);
     this.#notifications = new Notifications({
       ...{ server, db, instanceId, notify },
@@ -80,6 +82,11 @@ export class Follower {
   /** Milliseconds since the database has answered, where it is away; 0: it is there. */
   get awayFor(): number {
     return this.#contact.awayFor;
+  }
+
+  /** What the server's clock shows when this machine's shows `now`. */
+  serverTime(now: number): number {
+    return this.#lease.serverTime(now);
   }
 
   /** Whether there may be something that was not read. */

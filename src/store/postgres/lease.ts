@@ -34,16 +34,28 @@ export interface Seen {
 export class Lease {
   readonly #db: Kysely<Database>;
   readonly #instanceId: string;
+  readonly #now: () => number;
+  /** By how much the server's clock is ahead of this machine's, in milliseconds. */
+  #ahead = 0;
   /** Of `performance.now()`. */
   #until = 0;
   #timeline = FIRST_TIMELINE;
   /** Until when leases may hold whose rows a promotion has lost, likewise. */
   #lostUntil = 0;
 
-  /** @param instanceId names this process among the instances. */
-  constructor(db: Kysely<Database>, instanceId: string) {
+  /**
+   * @param instanceId names this process among the instances.
+   * @param now this machine's clock, in milliseconds since 1970 UTC.
+   */
+  constructor(db: Kysely<Database>, instanceId: string, now: () => number) {
     this.#db = db;
     this.#instanceId = instanceId;
+    this.#now = now;
+  }
+
+  /** What the server's clock shows when this machine's shows `now`: instances have that one in common. */
+  serverTime(now: number): number {
+    return now + this.#ahead;
   }
 
   get isOver(): boolean {
@@ -53,10 +65,12 @@ export class Lease {
   /** Renews it with what was heard of, and asks for what is the newest: one round trip. */
   async renew({ revision, access }: Seen): Promise<Head> {
     const asked = performance.now();
+    const before = this.#now();
     const { rows } = await sql<{
       revision: string;
       access: string;
       timeline: string;
+      time: string;
     }>`with renewed as (
       insert into instance (id, seen_revision, seen_access, lease_until)
       values (${this.#instanceId}, ${revision}, ${access}, clock_timestamp() + ${LEASE_INTERVAL})
@@ -64,9 +78,14 @@ export class Lease {
       set seen_revision = excluded.seen_revision, seen_access = excluded.seen_access, lease_until = excluded.lease_until
     )
     select revision, coalesce((select version from access_head where id = 1), 0) as access,
-      ${sql.raw(TIMELINE)} as timeline from head where id = 1`.execute(this.#db);
+      ${sql.raw(TIMELINE)} as timeline,
+      floor(extract(epoch from clock_timestamp()) * 1000)::bigint as time
+    from head where id = 1`.execute(this.#db);
     const [head] = rows;
     if (head === undefined) throw new Error("the table head is empty");
+    // It was that time between the two: what agrees with it is no difference.
+    const time = Number(head.time);
+    this.#ahead = Math.min(Math.max(this.#ahead, time - this.#now()), time - before);
     this.#until = asked + LEASE;
     this.#on(head.timeline);
     return {

@@ -3,10 +3,17 @@ import pg from "pg";
 
 /** Milliseconds until a new connection is given up. */
 const CONNECT = 2_000;
-/** Until an answer is given up here; the server gives up before. */
-const ANSWER = 3_000;
-const STATEMENT = 2_500;
-const LOCK = 2_000;
+/** How long something may take, in milliseconds. */
+interface Patience {
+  /** Until an answer is given up here; the server gives up before. */
+  readonly answer: number;
+  readonly statement: number;
+  readonly lock: number;
+}
+const PROMPT: Patience = { answer: 3_000, statement: 2_500, lock: 2_000 };
+const SAVE = 4_800;
+const HOUR = 3_600_000;
+const PATIENT: Patience = { answer: HOUR + 1_000, statement: HOUR, lock: HOUR };
 /** One writes, the others read the history. */
 const CONNECTIONS = 4;
 
@@ -20,6 +27,10 @@ export interface PostgresServer {
   /** How it is called in messages, without its password. */
   readonly place: string;
   readonly dialect: Dialect;
+  /** The same for what may take minutes: a change of the schema, a copy. */
+  readonly patient: Dialect;
+  /** When a save is given up, in milliseconds: the connection, the lock and the statement have their own. */
+  readonly saveWithin: number;
   /**
    * Opens a connection of its own for a channel's notifications.
    *
@@ -39,21 +50,30 @@ export function postgresServer(url: string, place: string): PostgresServer {
     connectionString: checkingCertificates(url),
     application_name: "mooring",
     connectionTimeoutMillis: CONNECT,
-    query_timeout: ANSWER,
+    query_timeout: PROMPT.answer,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   };
-  const pool = new pg.Pool({
-    ...options,
-    max: CONNECTIONS,
-    Client: BoundedClient,
-    onConnect: setTimeouts,
-  });
-  // A connection that breaks while nobody uses it is replaced by the pool.
-  pool.on("error", () => undefined);
+  const dialect = (patience: Patience): Dialect =>
+    new PostgresDialect({
+      pool: async () => {
+        const pool = new pg.Pool({
+          ...options,
+          query_timeout: patience.answer,
+          max: CONNECTIONS,
+          Client: BoundedClient,
+          onConnect: (client) => setTimeouts(client, patience),
+        });
+        // A connection that breaks while nobody uses it is replaced by the pool.
+        pool.on("error", () => undefined);
+        return pool;
+      },
+    });
   return {
     place,
-    dialect: new PostgresDialect({ pool }),
+    dialect: dialect(PROMPT),
+    patient: dialect(PATIENT),
+    saveWithin: SAVE,
     listen: async (channel, heard, lost) => {
       const client = new pg.Client(options);
       const end = (): void => {
@@ -90,9 +110,12 @@ function checkingCertificates(url: string): string {
 }
 
 /** In a statement of their own: a pooler in between refuses them as parameters of the connection. */
-async function setTimeouts(client: pg.ClientBase): Promise<void> {
+async function setTimeouts(
+  client: pg.ClientBase,
+  { answer, statement, lock }: Patience,
+): Promise<void> {
   await client.query(
-    `set statement_timeout = ${STATEMENT}; set lock_timeout = ${LOCK}; set idle_in_transaction_session_timeout = ${ANSWER}`,
+    `set statement_timeout = ${statement}; set lock_timeout = ${lock}; set idle_in_transaction_session_timeout = ${answer}`,
   );
 }
 

@@ -32,6 +32,8 @@ import { FIRST_TIMELINE } from "./write.ts";
 export interface PostgresOptions {
   /** Default: nobody is told. */
   readonly notify?: Notify;
+  /** This machine's clock, in milliseconds since 1970 UTC. Default: Date.now. */
+  readonly now?: () => number;
 }
 
 const byIndex: RevisionsOf = (db, key) =>
@@ -44,7 +46,7 @@ const byIndex: RevisionsOf = (db, key) =>
  */
 export async function openPostgresSettingStore(
   server: PostgresServer,
-  { notify = () => undefined }: PostgresOptions = {},
+  { notify = () => undefined, now = Date.now }: PostgresOptions = {},
 ): Promise<
   SettingStore & {
     readonly sites: SiteStore;
@@ -82,7 +84,7 @@ export async function openPostgresSettingStore(
     );
 
   try {
-    await attempt(() => prepare(db, place));
+    await attempt(() => prepare(server, notify));
     const { databaseId, fingerprintKey } = await attempt(() => readFacts(db));
     let onNews = (): void => undefined;
     const follower = new Follower({
@@ -90,13 +92,16 @@ export async function openPostgresSettingStore(
       db,
       databaseId,
       instanceId: randomBytes(9).toString("base64url"),
+      now,
       notify,
       onNews: () => onNews(),
     });
     await attempt(() => follower.start());
-    const transact = createTransact(db, follower);
+    const transact = createTransact(db, follower, server.saveWithin);
     // A load that overtakes a save would take the memory back to before it.
     const inTurn = oneAfterTheOther();
+
+    const sites = createSiteStore({ db, append: appendAudit, attempt });
 
     return {
       get databaseId() {
@@ -106,11 +111,15 @@ export async function openPostgresSettingStore(
       },
       fingerprintKey,
       audit: createAuditStore({ db, origin: databaseId, attempt, append: appendAudit }),
-      sites: createSiteStore({ db, append: appendAudit, attempt }),
+      sites: {
+        ...sites,
+        lease: (name, holder, at, ttl) => sites.lease(name, holder, follower.serverTime(at), ttl),
+      },
       access: createAccessStore({
         db,
         append: appendAudit,
         attempt,
+        attemptRead: reading,
         changedElsewhere: () => {
           if (isClosed) throw failureOf(undefined);
           return follower.isAccessBehind;
@@ -171,7 +180,8 @@ export async function openPostgresSettingStore(
         );
         return undefined;
       },
-      claimTurn: (task, interval, now) => attempt(() => claimTurn(db, task, interval, now)),
+      claimTurn: (task, interval, at) =>
+        attempt(() => claimTurn(db, task, interval, follower.serverTime(at))),
       compact: (retention, step) =>
         attempt(() => db.transaction().execute((trx) => forgetRevisions(trx, retention, step))),
       close: async () => {

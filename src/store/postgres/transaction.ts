@@ -7,9 +7,6 @@ import { readDeltaAtOnce } from "./delta.ts";
 import type { Follower } from "./follow.ts";
 import { TIMELINE, type WriteBase, writeStatement } from "./write.ts";
 
-/** When a save is given up, in milliseconds: the connection, the lock and the statement have their own. */
-const GIVE_UP = 4_800;
-
 /** Work that has to be done again, with the lock. */
 class NeedsLock extends Error {}
 
@@ -35,9 +32,11 @@ export function oneAfterTheOther(): OneAfterTheOther {
  * and where the work asks for what others have written, it is done again under the lock.
  *
  * One at a time: two of one process would be in each other's way.
+ *
+ * @param within when it is given up, in milliseconds.
  */
-export function createTransact(db: Kysely<Database>, follower: Follower) {
-  return <T>(work: Work<T>): Promise<T> => inTime(runOnce(db, follower, work));
+export function createTransact(db: Kysely<Database>, follower: Follower, within: number) {
+  return <T>(work: Work<T>): Promise<T> => inTime(runOnce(db, follower, work), within);
 }
 
 interface Done<T> {
@@ -63,12 +62,12 @@ async function runOnce<T>(
   };
 }
 
-async function inTime<T>(running: Promise<() => T>): Promise<T> {
+async function inTime<T>(running: Promise<() => T>, within: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(new StoreError("unsure", "the database did not answer in time"));
-    }, GIVE_UP);
+    }, within);
   });
   try {
     const finish = await Promise.race([running, late]);

@@ -55,7 +55,15 @@ beforeAll(async () => {
   );
   writeFileSync(
     at("hba.conf"),
-    "hostssl all guest 127.0.0.1/32 scram-sha-256\nhost all guest 127.0.0.1/32 reject\nhost all all 127.0.0.1/32 trust\n",
+    "hostssl all holder 127.0.0.1/32 cert\nhostssl all guest 127.0.0.1/32 scram-sha-256\nhost all guest 127.0.0.1/32 reject\nhost all all 127.0.0.1/32 trust\n",
+  );
+  openssl(
+    ...["req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=holder"],
+    ...["-keyout", at("holder.key"), "-out", at("holder.csr")],
+  );
+  openssl(
+    ...["x509", "-req", "-in", at("holder.csr"), "-CA", at("ca.pem"), "-CAkey", at("ca.key")],
+    ...["-CAcreateserial", "-days", "1", "-out", at("holder.pem")],
   );
   const { uid, gid } = statSync(folder);
   for (const file of globSync(`${folder}/*`)) {
@@ -65,10 +73,12 @@ beforeAll(async () => {
   server = await startPostgres({
     settings: [
       ...["ssl=on", `ssl_cert_file=${at("server.pem")}`, `ssl_key_file=${at("server.key")}`],
+      `ssl_ca_file=${at("ca.pem")}`,
       `hba_file=${at("hba.conf")}`,
     ],
   });
   await server.query(`create role guest login superuser password '${PASSWORD}'`);
+  await server.query("create role holder login superuser");
 });
 afterAll(async () => {
   await server?.remove();
@@ -123,6 +133,13 @@ describe("the URL's TLS options", () => {
     expect(await refusal(await url(`guest:${encoded}`, `sslmode=${mode}`))).toMatch(/authority/);
     await open(await url(`guest:${encoded}`, `sslmode=${mode}&sslrootcert=${folder}/ca.pem`));
     expect(warned).not.toHaveBeenCalled();
+  });
+
+  test("sslcert and sslkey show who one is", async () => {
+    const options = `sslmode=verify-full&sslrootcert=${folder}/ca.pem`;
+    const certificate = `sslcert=${folder}/holder.pem&sslkey=${folder}/holder.key`;
+    await open(await url("holder", `${options}&${certificate}`));
+    expect(await refusal(await url("holder", options))).toMatch(/refuses this user/);
   });
 
   test("no-verify takes any certificate", async () => {

@@ -8,13 +8,9 @@ import {
   test,
   vi,
 } from "vitest";
-import { StoreError } from "../../../src/store/error.ts";
-import { postgresServer } from "../../../src/store/postgres/server.ts";
-import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
-import type { SettingStore } from "../../../src/store/setting-store.ts";
-import { freePort, needs } from "../../downloader/program.ts";
+import { needs } from "../../downloader/program.ts";
 import { startProcess } from "../process.ts";
-import { setting } from "../sample.ts";
+import { failureOf, opened, SOON, save } from "./opened.ts";
 import { startPgbouncer } from "./pgbouncer.ts";
 import { hasPostgres, postgresProgram, startPostgres, type TestServer } from "./server.ts";
 import { openSwitch } from "./switch.ts";
@@ -32,75 +28,6 @@ beforeAll(async () => {
 });
 afterAll(() => server?.remove());
 
-const HALTED = { timeout: 15_000, interval: 20 };
-
-async function opened(url: string) {
-  const said: string[] = [];
-  const notify = (level: string, message: string): void => void said.push(`${level}: ${message}`);
-  const store = await openPostgresSettingStore(postgresServer(url, "the-place"), { notify });
-  onTestFinished(() => store.close());
-  await store.load();
-  return { store, said };
-}
-
-const save = (store: SettingStore, revision: number, value = String(revision)) =>
-  store.transact((trx) => trx.write(setting(revision, { a: value })));
-
-async function failureOf(action: () => Promise<unknown>): Promise<StoreError> {
-  try {
-    await action();
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    expect(error.message).not.toContain("\n");
-    return error;
-  }
-  throw new Error("nothing was thrown");
-}
-
-describe("opening a database says in one sentence", () => {
-  const refusal = (url: string) => failureOf(() => opened(url));
-
-  test("that nothing listens there", async () => {
-    const { failure, message } = await refusal(
-      `postgres://u:pw-secret@127.0.0.1:${await freePort()}/x`,
-    );
-    expect(failure).toBe("away");
-    expect(message).toBe(
-      "the database the-place does not answer: start it, or correct MOORING_DATABASE_URL",
-    );
-  });
-
-  test("that there is no database of that name", async () => {
-    expect((await refusal(server.url("nowhere"))).message).toMatch(/has no database of that name/);
-  });
-
-  test("that the user may not make tables", async () => {
-    const url = await server.newDatabase();
-    await server.query("create role guest login");
-    expect((await refusal(url.replace("mooring@", "guest@"))).message).toMatch(
-      /does not let this user do that: grant it CREATE on the schema/,
-    );
-  });
-
-  test("that a newer Mooring wrote it, and changes nothing", async () => {
-    const url = await server.newDatabase();
-    const name = url.split("/").at(-1) ?? "";
-    await (await opened(url)).store.close();
-    await server.query("insert into migration values ('9999_future', '2099-01-01')", name);
-    const { failure, message } = await refusal(url);
-    expect(failure).toBe("unusable");
-    expect(message).toMatch(/was written by a newer Mooring than this one/);
-  });
-
-  test("that it is a standby", { timeout: 60_000 }, async () => {
-    const standby = await server.standby();
-    onTestFinished(() => standby.remove());
-    expect((await refusal(standby.url())).message).toMatch(
-      /is a read-only standby: MOORING_DATABASE_URL has to name the primary/,
-    );
-  });
-});
-
 test("a connection for notifications that is cut is opened again, and nothing is missed meanwhile", async () => {
   const url = await server.newDatabase();
   const [one, other] = [await opened(url), await opened(url)];
@@ -111,9 +38,50 @@ test("a connection for notifications that is cut is opened again, and nothing is
   expect(cut).toEqual([{ done: true }, { done: true }]);
   for (let revision = 1; revision <= 20; revision += 1) {
     await save(one.store, revision);
-    await vi.waitFor(() => expect(other.store.changedElsewhere()).toBe(true), HALTED);
+    await vi.waitFor(() => expect(other.store.changedElsewhere()).toBe(true), SOON);
     expect(await other.store.delta(revision - 1)).toMatchObject({ revision });
   }
+});
+
+test("a connection for notifications that has gone silent costs the time until it is asked, and no change", async () => {
+  const url = await server.newDatabase();
+  const address = await openSwitch(server.port);
+  const [one, other] = [
+    await opened(url),
+    await opened(url.replace(`:${server.port}/`, `:${address.port}/`)),
+  ];
+  address.silence("listen ");
+  for (let revision = 1; revision <= 5; revision += 1) {
+    await save(one.store, revision);
+    await vi.waitFor(() => expect(other.store.changedElsewhere()).toBe(true), SOON);
+    expect(await other.store.delta(revision - 1)).toMatchObject({ revision });
+    await one.store.seenEverywhere(revision);
+  }
+});
+
+test("an address that leads to a standby for a while refuses saves, serves reads, and takes saves when it is promoted", async () => {
+  const primary = await startPostgres();
+  onTestFinished(() => primary.remove());
+  const standby = await primary.standby();
+  onTestFinished(() => standby.remove());
+  const address = await openSwitch(primary.port);
+  const { store, said } = await opened(`postgres://mooring@127.0.0.1:${address.port}/postgres`);
+  await save(store, 1);
+  await vi.waitFor(async () => {
+    expect(await standby.query("select revision from head")).toEqual([{ revision: "1" }]);
+  }, SOON);
+  address.to(standby.port);
+  await primary.kill("SIGKILL");
+  await vi.waitFor(async () => {
+    const { message } = await failureOf(() => save(store, 2));
+    expect(message).toMatch(/is a read-only standby/);
+  }, SOON);
+  await vi.waitFor(() => expect(said.join()).toMatch(/error: .*reads go on from memory/), SOON);
+  expect(await store.load()).toMatchObject({ revision: 1 });
+  await standby.promote();
+  await vi.waitFor(() => save(store, 2), SOON);
+  await vi.waitFor(() => expect(said.join()).toMatch(/info: .* is back/), SOON);
+  expect(await store.load()).toMatchObject({ revision: 2 });
 });
 
 test("a server that is killed refuses saves and takes them again when it is back", {
@@ -128,15 +96,12 @@ test("a server that is killed refuses saves and takes them again when it is back
   for (let attempt = 0; attempt < 3; attempt += 1)
     failures.push(await failureOf(() => save(store, 2)));
   expect(failures.at(-1)?.failure).toBe("away");
-  await vi.waitFor(() => expect(said.join()).toMatch(/error: .*reads go on from memory/), HALTED);
+  await vi.waitFor(() => expect(said.join()).toMatch(/error: .*reads go on from memory/), SOON);
   // Whoever asks whether something has changed has to be told that nobody knows.
-  await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true), HALTED);
+  await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true), SOON);
   await own.start();
-  await vi.waitFor(async () => save(store, 2), HALTED);
-  await vi.waitFor(
-    () => expect(said.join()).toMatch(/info: the database the-place is back/),
-    HALTED,
-  );
+  await vi.waitFor(async () => save(store, 2), SOON);
+  await vi.waitFor(() => expect(said.join()).toMatch(/info: the database the-place is back/), SOON);
   expect(await store.commits(0, 9, 9)).toHaveLength(2);
 });
 
@@ -152,7 +117,7 @@ test("a server that does not answer is given up, and nobody can know what became
   expect((await failureOf(() => store.delta(1))).failure).toBe("unsure");
   expect(store.changedElsewhere()).toBe(true);
   own.resume();
-  const { revision } = await vi.waitFor(() => store.load(), HALTED);
+  const { revision } = await vi.waitFor(() => store.load(), SOON);
   await save(store, revision + 1);
   expect(await store.commits(0, 9, 9)).toHaveLength(revision + 1);
 });
@@ -163,7 +128,7 @@ test("another instance that is halted is waited for as long as its lease, and as
   const other = startProcess(new URL("./store-program.ts", import.meta.url));
   await other.call("open", url);
   await other.call("load");
-  await vi.waitFor(async () => expect(await other.call("changedElsewhere")).toBe(false), HALTED);
+  await vi.waitFor(async () => expect(await other.call("changedElsewhere")).toBe(false), SOON);
   other.pause();
   await save(store, 1);
   await store.seenEverywhere(1);
@@ -183,15 +148,12 @@ test("a standby that was promoted has another id, and everything is read anew", 
   const { databaseId } = store;
   await own.query("checkpoint");
   await own.promoteInPlace();
-  await vi.waitFor(
-    () => expect(said.join()).toMatch(/warn: a standby has taken the place/),
-    HALTED,
-  );
+  await vi.waitFor(() => expect(said.join()).toMatch(/warn: a standby has taken the place/), SOON);
   expect(store.databaseId).not.toBe(databaseId);
   expect(store.changedElsewhere()).toBe(true);
   expect(await store.delta(1)).toBeUndefined();
   expect(await store.load()).toMatchObject({ revision: 1 });
-  await vi.waitFor(() => expect(store.changedElsewhere()).toBe(false), HALTED);
+  await vi.waitFor(() => expect(store.changedElsewhere()).toBe(false), SOON);
   await save(store, 2);
 });
 
@@ -209,7 +171,7 @@ test("a standby that lacks the last saves and uses their numbers again is notice
   await vi.waitFor(async () => {
     const rows = await standby.query("select revision from head");
     expect(rows).toEqual([{ revision: "1" }]);
-  }, HALTED);
+  }, SOON);
   const { databaseId } = store;
   await standby.kill("SIGINT");
   await save(store, 2, "lost");
@@ -229,7 +191,7 @@ test("a standby that lacks the last saves and uses their numbers again is notice
         expect(await trx.delta(3)).toBeUndefined();
         return trx.load();
       }),
-    HALTED,
+    SOON,
   );
   expect(seen).toMatchObject({ revision: 3, settings: [{ key: "a", value: "kept" }] });
   expect(store.databaseId).not.toBe(databaseId);
@@ -255,7 +217,7 @@ describe("behind a pooler in transaction mode", () => {
       const [writer, reader] = revision % 2 === 0 ? [one, other] : [other, one];
       await writer.store.load();
       await save(writer.store, revision);
-      await vi.waitFor(() => expect(reader.store.changedElsewhere()).toBe(true), HALTED);
+      await vi.waitFor(() => expect(reader.store.changedElsewhere()).toBe(true), SOON);
       await writer.store.seenEverywhere(revision);
     }
     expect(other.said).toHaveLength(1);

@@ -12,9 +12,13 @@ export function serverOf(database: PGlite): PostgresServer {
       return typeof member === "function" ? member.bind(target) : member;
     },
   });
+  const dialect = new PGliteDialect({ pglite: shared });
   return {
     place: "pglite",
-    dialect: new PGliteDialect({ pglite: shared }),
+    dialect,
+    patient: dialect,
+    // It shares the tests' own thread: how long that takes says nothing of a server.
+    saveWithin: 80_000,
     listen: async (channel, heard) => {
       let isOpen = true;
       await database.listen(`"${channel}"`, (payload) => {

@@ -6,12 +6,15 @@ export interface Switch {
   readonly port: number;
   /** Leads to another port; connections to the one before are cut. */
   to(port: number): void;
+  /** From now on nothing comes back on connections that have sent this text; they stay open. */
+  silence(text: string): void;
 }
 
 /** Opens one; it is closed with the test. */
 export async function openSwitch(first: number): Promise<Switch> {
   let target = first;
   const sockets = new Set<Socket>();
+  const silenced: string[] = [];
   const server = createServer((client) => {
     const behind = connect(target, "127.0.0.1");
     for (const socket of [client, behind]) {
@@ -23,7 +26,14 @@ export async function openSwitch(first: number): Promise<Switch> {
         behind.destroy();
       });
     }
-    client.pipe(behind).pipe(client);
+    let sent = "";
+    client.on("data", (chunk: Buffer) => {
+      sent += chunk.toString("latin1");
+    });
+    client.pipe(behind);
+    behind.on("data", (chunk: Buffer) => {
+      if (!silenced.some((text) => sent.includes(text))) client.write(chunk);
+    });
   }).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const cut = (): void => {
@@ -39,5 +49,6 @@ export async function openSwitch(first: number): Promise<Switch> {
       target = port;
       cut();
     },
+    silence: (text) => void silenced.push(text),
   };
 }

@@ -1,0 +1,37 @@
+import { expect, onTestFinished } from "vitest";
+import { StoreError } from "../../../src/store/error.ts";
+import { postgresServer } from "../../../src/store/postgres/server.ts";
+import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
+import type { SettingStore } from "../../../src/store/setting-store.ts";
+import { setting } from "../sample.ts";
+
+/** Until something has happened on a busy machine. */
+export const SOON = { timeout: 20_000, interval: 20 };
+
+/** Opens a store and reads it; it is closed with the test. */
+export async function opened(url: string, now = Date.now) {
+  const said: string[] = [];
+  const notify = (level: string, message: string): void => void said.push(`${level}: ${message}`);
+  const store = await openPostgresSettingStore(postgresServer(url, "the-place"), { notify, now });
+  onTestFinished(() => store.close());
+  await store.load();
+  return { store, said };
+}
+
+/** Saves one setting, as a revision. */
+export const save = (store: SettingStore, revision: number, value = String(revision)) =>
+  store.transact((trx) => trx.write(setting(revision, { a: value })));
+
+/** How an action fails: a StoreError of one sentence. */
+export async function failureOf(action: () => Promise<unknown>): Promise<StoreError> {
+  try {
+    await action();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    expect(error.message).not.toContain("\n");
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+export const nameOf = (url: string): string => url.split("/").at(-1) ?? "";
