@@ -189,7 +189,16 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     log: (name, limit, before) => book.log(book.byName(name).id, limit, before),
     watch: (signal) => watchBook(book, viewOf, { signal, stopping: deps.stopping }),
   };
-  return readingFirst(book, service);
+  const first = readingFirst(book);
+  return {
+    ...service,
+    update: first(service.update),
+    delete: first(service.delete),
+    check: first(service.check),
+    compare: first(service.compare),
+    adopt: first(service.adopt),
+    sync: first(service.sync),
+  };
 }
 
 function tooEarly({ name }: Site): ServiceError {
