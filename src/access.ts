@@ -7,6 +7,7 @@ import { createAccessService } from "./service/access/access.ts";
 import { actorOf } from "./service/access/actor.ts";
 import { openBook } from "./service/access/book.ts";
 import { startEndingNotice } from "./service/access/ending.ts";
+import { startForgetting } from "./service/access/forget.ts";
 import { createLastUse } from "./service/access/last-use.ts";
 import type { Engine } from "./service/setting/engine.ts";
 import { TOKEN_KEY } from "./service/setting/token.ts";
@@ -21,6 +22,8 @@ const SESSION_INTERVAL = 3_000;
 const EXPIRY_INTERVAL = 500;
 /** How often it is written when tokens were used last, in milliseconds. */
 const LAST_USE_INTERVAL = 60_000;
+/** How often it is looked for tokens that ended long ago, likewise. */
+const FORGET_INTERVAL = 600_000;
 /** How often another process's changes are looked for when no call asks, in milliseconds. */
 const REFRESH_INTERVAL = 100;
 
@@ -36,6 +39,8 @@ export interface AccessParts {
   /** Open streams, which end with the right to them. */
   readonly streams: Pick<Access, "recheck" | "expire">;
   readonly log: Logger;
+  /** How long a token is kept that has ended, in milliseconds. */
+  readonly endedTokenAge: number;
 }
 
 /** Who may call, as it is in the database and at the upstream. */
@@ -53,6 +58,7 @@ export async function openAccess({
   upstream,
   streams,
   log,
+  endedTokenAge,
 }: AccessParts): Promise<OpenAccess> {
   const lastUse = createLastUse(store.access, {
     interval: LAST_USE_INTERVAL,
@@ -111,12 +117,18 @@ export async function openAccess({
       ),
     onError: (error) => log.warn({ err: error }, "tokens that end soon are not named"),
   });
+  const stopForgetting = startForgetting({
+    ...{ store: store.access, book, claimTurn: store.claimTurn },
+    ...{ age: endedTokenAge, interval: FORGET_INTERVAL, now: Date.now },
+    onError: (error) => log.warn({ err: error }, "tokens that ended long ago can't be forgotten"),
+  });
   return {
     authenticate: authenticateBy(engine, book, upstream),
     manager: { ...manager, endOf: book.endOf },
     close: () => {
       for (const timer of timers) clearInterval(timer);
       endNotice();
+      stopForgetting();
       return lastUse.close();
     },
   };

@@ -13,7 +13,13 @@ import { createHttpServer, type HttpServer, registerReflection } from "./http/se
 import { type Access, publicMethods } from "./rpc/access.ts";
 import type { Buffered } from "./rpc/body.ts";
 import { type Call, createRequestIds } from "./rpc/call.ts";
-import { examples, readContractComments } from "./rpc/documentation.ts";
+import {
+  answerHeaders,
+  examples,
+  readContractComments,
+  replyHeaders,
+  requestHeaders,
+} from "./rpc/documentation.ts";
 import type { Method } from "./rpc/method.ts";
 import { createPeerOf } from "./rpc/peer.ts";
 import { createReflection } from "./rpc/reflection.ts";
@@ -83,7 +89,9 @@ export async function createDoors(
     cacheControl: (desc) => (publicMethods.has(desc) ? "public, no-cache" : "private, no-store"),
     report,
   });
-  if (config.console === "on") await fastify.register(consolePlugin);
+  // A link carries no token: where the reference asks for one, there is none.
+  const reference = config.reflection === "on" ? "../docs" : "";
+  if (config.console === "on") await fastify.register(consolePlugin, { reference });
   const checkReflection = config.reflection === "token" ? deps.check : undefined;
   await fastify.register(openApiPlugin, {
     ...aboutContract(config, deps),
@@ -135,6 +143,11 @@ function aboutContract(config: Config, { methods, version }: DoorsDeps) {
       examples,
       isPublic: (desc: DescMethod) => publicMethods.has(desc),
       httpStatus: config.httpStatus,
+      headers: {
+        request: requestHeaders,
+        reply: replyHeaders,
+        answer: answerHeaders,
+      },
     }),
   };
 }

@@ -2,6 +2,11 @@
 // The program: `mooring [serve] [flags]` serves, any other word is a command of the client.
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+
+// V8 would let its space for new objects grow to some 16 MB, which no processor's cache holds: at
+// its first size a call costs up to a tenth less, and the process needs less memory.
+setFlagsFromString("--semi-space-growth-factor=1");
 
 // Compiled code is kept beside the packages: starts after the first one take half the time. Where
 // that folder cannot be written, nothing is kept.

@@ -87,6 +87,7 @@ async function start(
   opened.defer(() => upstream?.close());
   const { authenticate, manager, close } = await openAccess({
     ...{ engine, store, upstream, streams, log },
+    endedTokenAge: config.endedTokenAgeMs,
   });
   opened.defer(close);
   const audit = openAudit({ store, log });

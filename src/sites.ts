@@ -7,7 +7,7 @@ import { createUpstreamHandler } from "./http/upstream/handler.ts";
 import type { Origin } from "./http/upstream/header.ts";
 import { createPipe } from "./http/upstream/pipe.ts";
 import type { Method } from "./rpc/method.ts";
-import { createPeerOf } from "./rpc/peer.ts";
+import { createOriginOf } from "./rpc/peer.ts";
 import type { Logger } from "./server/log.ts";
 import { type AuditOrigin, doneEntry } from "./service/audit/entry.ts";
 import { createFingerprint } from "./service/secret/fingerprint.ts";
@@ -118,7 +118,7 @@ export function passToUpstream(
   const pipe = createPipe({
     url,
     via: `mooring-${randomBytes(6).toString("base64url")}`,
-    originOf: createOriginOf(trustedProxies),
+    originOf: readOrigin(trustedProxies),
     isWithheld: parts.isOwnToken,
     onFailure: (reason) => log.debug({ reason }, "the upstream does not answer"),
   });
@@ -168,24 +168,11 @@ export function figuresOf(sites: SiteService) {
   }));
 }
 
-/** An address of nobody (RFC 1122, section 3.2.1.3): who is believed when it names this one? */
-const NOBODY = "0.0.0.1";
-
 /** Where a request came from, as a trusted proxy says it, or else the connection. */
-function createOriginOf(trusted: readonly string[]): (request: IncomingMessage) => Origin {
-  const peerOf = createPeerOf(trusted);
-  return ({ socket, headers }) => {
-    const { remoteAddress } = socket;
-    const textOf = (name: string): string => String(headers[name] ?? "");
-    const isTrusted =
-      peerOf(remoteAddress, (name) => (name === "forwarded" ? undefined : NOBODY)) === NOBODY;
-    const scheme = textOf("x-forwarded-proto").toLowerCase();
-    const host = textOf("x-forwarded-host");
-    return {
-      peer: peerOf(remoteAddress, (name) => headers[name]?.toString()),
-      scheme:
-        isTrusted && /^https?$/.test(scheme) ? scheme : "encrypted" in socket ? "https" : "http",
-      ...(isTrusted && host !== "" ? { host } : {}),
-    };
-  };
+function readOrigin(trusted: readonly string[]): (request: IncomingMessage) => Origin {
+  const originOf = createOriginOf(trusted);
+  return ({ socket, headers }) => ({
+    scheme: "encrypted" in socket ? "https" : "http",
+    ...originOf(socket.remoteAddress, (name) => headers[name]?.toString()),
+  });
 }

@@ -15,6 +15,9 @@ const SHARED =
 const LATER =
   /node_modules\/diff\/|src\/console\/(?:i18n\/(?:en-)?later|part\/.*\.tsx?$|settings\/conflict\.tsx)/;
 
+/** What runs before everything else is here: a script of its own. */
+const EARLY = /src\/console\/(?:api\/early|i18n\/preferred)\.ts$/;
+
 /** What building and developing share. */
 export const consoleConfig = {
   configFile: false,
@@ -49,6 +52,7 @@ export async function buildConsole(folder: string): Promise<readonly string[]> {
         output: {
           codeSplitting: {
             groups: [
+              { name: "early", test: EARLY, priority: 2 },
               { name: "shared", test: SHARED, priority: 1 },
               { name: "later", test: LATER },
             ],
@@ -68,6 +72,7 @@ export async function buildConsole(folder: string): Promise<readonly string[]> {
 
 /** A script of the output: its file, what it was made from, and the scripts that it begins with. */
 interface Chunk {
+  readonly name: string;
   readonly fileName: string;
   readonly facadeModuleId: string | null;
   readonly imports: readonly string[];
@@ -78,7 +83,8 @@ interface Chunk {
  * browser fetches all of them at once and not one after the other.
  */
 function writeDocuments(folder: string, chunks: readonly Chunk[]): void {
-  const document = readFileSync(join(folder, "index.html"), "utf8");
+  const document = withEarly(readFileSync(join(folder, "index.html"), "utf8"), chunks);
+  writeFileSync(join(folder, "index.html"), document);
   const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
   for (const chunk of chunks) {
     const [, name] = /src\/console\/([\w-]+)\/page\.tsx$/.exec(chunk.facadeModuleId ?? "") ?? [];
@@ -96,6 +102,16 @@ function writeDocuments(folder: string, chunks: readonly Chunk[]): void {
     const head = document.replace('<link rel="stylesheet"', `${links.join("")}$&`);
     writeFileSync(join(folder, `${name}.html`), head);
   }
+}
+
+/** The document with the early script as one that waits for nothing, before the others. */
+function withEarly(document: string, chunks: readonly Chunk[]): string {
+  const early = chunks.find(({ name }) => name === "early")?.fileName;
+  if (early === undefined) throw new Error("no script comes before the others");
+  const script = `<script type="module" async crossorigin src="./${early}"></script>\n    `;
+  return document
+    .replace(`<link rel="modulepreload" crossorigin href="./${early}">\n    `, "")
+    .replace('<script type="module"', `${script}$&`);
 }
 
 /** Writes FILE.br and FILE.gz: once and as small as they come, so that serving costs nothing. */

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type Browser, chromium, type Page } from "playwright-core";
 import {
@@ -9,6 +11,7 @@ import { callMethod } from "../grpc-call.ts";
 import type { Lab } from "../lab.ts";
 import { addCustomSettings, type Mooring, startMooring } from "../mooring.ts";
 import { executableOf } from "../program.ts";
+import { LOAD_CORE, SERVER_CORE } from "../stage.ts";
 import { median } from "../statistics.ts";
 import { type ConsoleCost, costOfConsole } from "./console-cost.ts";
 import { weighConsole } from "./console-weight.ts";
@@ -25,7 +28,7 @@ export const consoleInBrowser: Experiment = {
   title: "The console in Chromium",
   needs: ["chromium"],
   measure: async (lab) => {
-    const executablePath = executableOf("chromium", process.env["PATH"] ?? "");
+    const executablePath = onAllCores(lab, executableOf("chromium", process.env["PATH"] ?? ""));
     const browser = await chromium.launch({ executablePath, args: FLAGS });
     try {
       const mooring = await startMooring(lab);
@@ -70,6 +73,19 @@ export const consoleInBrowser: Experiment = {
     }
   },
 };
+
+/**
+ * The browser is many processes, and slowing a page down keeps a processor busy: beside the others on
+ * one processor that would be far more than four times. The server has little to do meanwhile.
+ *
+ * @returns the path of a program that starts it on all processors, whatever the bench itself runs on.
+ */
+function onAllCores(lab: Lab, program: string | undefined): string {
+  const path = join(lab.stage.folder(), "browser");
+  const cores = `${SERVER_CORE},${LOAD_CORE}`;
+  writeFileSync(path, `#!/bin/sh\nexec taskset -c ${cores} ${program} "$@"\n`, { mode: 0o700 });
+  return path;
+}
 
 function verdict(text: string, value: number, unit: string, atMost: number): Verdict {
   return { text, value, unit, target: { atMost } };

@@ -1,8 +1,7 @@
 import { statSync } from "node:fs";
-import { connect, isIP } from "node:net";
+import { connect } from "node:net";
 import { type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { formatAddress, address as parseAddress } from "../config/address.ts";
 import { quote } from "../config/complaint.ts";
 import { type Config, parseConfig } from "../config/config.ts";
 import { type Database, databaseName } from "../config/database.ts";
@@ -15,10 +14,8 @@ import {
   readFileText,
   readToken,
 } from "./secret.ts";
+import { readServiceAddress, type ServiceAddress } from "./service-address.ts";
 import type { World } from "./world.ts";
-
-/** The service's address unless something else is said: that of a service with no configuration. */
-const DEFAULT_ADDRESS = "127.0.0.1:5244";
 
 const DEFAULT_TIMEOUT = "10s";
 
@@ -64,11 +61,7 @@ export async function openConnection(
   const timeoutMs = readTimeout(timeout, world);
   const database = args.text("database");
   if (database !== undefined) return openDatabase(database, args, world, timeout);
-  const { MOORING_ADDRESS } = world.env;
-  const at = readServiceAddress(
-    { flag: args.text("address"), variable: MOORING_ADDRESS },
-    world.cwd,
-  );
+  const at = readServiceAddress(args.text("address"), { world, anonymous });
   const token = anonymous ? NOBODY : readToken(args, world);
   const certificate = at.url.startsWith("https:") ? readClientCertificate(world) : undefined;
   const { transport, close } = await openTransport(at, token.text, timeoutMs, certificate);
@@ -95,63 +88,12 @@ function readTimeout(text: string, world: World): number {
   return parsed.value;
 }
 
-/** Where a service is. */
-export interface ServiceAddress {
-  /** Scheme, host and port; of a socket that of this machine. */
-  readonly url: string;
-  /** Path of a socket of the file system. */
-  readonly socket?: string;
-  /** As somebody has written it, for messages. */
-  readonly place: string;
-}
-
-/**
- * Reads `HOST:PORT`, `[IPV6]:PORT`, `:PORT` (this machine), `unix:PATH`, `https://HOST[:PORT]` (TLS)
- * or `http://HOST[:PORT]`.
- *
- * @throws CliFailure (usage).
- */
-export function readServiceAddress(
-  given: { readonly flag: string | undefined; readonly variable: string | undefined },
-  cwd: string,
-): ServiceAddress {
-  const flag = given.flag?.trim();
-  const text = flag || given.variable?.trim() || DEFAULT_ADDRESS;
-  const source = flag ? "--address" : "MOORING_ADDRESS";
-  if (/^https?:\/\//i.test(text)) return readUrl(text, source);
-  const at = parseAddress(text, context({ cwd }));
-  if ("complaint" in at) throw usage(`${source} ${quote(text)} ${at.complaint}`);
-  if ("path" in at.value) return { url: "http://localhost", socket: at.value.path, place: text };
-  const { host, port } = at.value;
-  if (port === 0) throw usage(`${source} ${quote(text)} has port 0, where nothing can be called`);
-  // An empty host is all interfaces for who listens; this machine for who calls.
-  return {
-    url: `http://${formatAddress({ host: host || "127.0.0.1", port })}`,
-    place: text,
-  };
-}
-
-function readUrl(text: string, source: string): ServiceAddress {
-  const url = URL.parse(text);
-  // Anything more, such as a password, is not repeated.
-  if (url === null || url.href !== `${url.origin}/`)
-    throw usage(
-      `${source} is no address of a service: write it as https://HOST or https://HOST:PORT, with nothing after it`,
-    );
-  // TLS names the host it wants (RFC 6066, section 3), which can't be an address.
-  if (url.protocol === "https:" && isIP(url.hostname.replace(/^\[|\]$/g, "")) !== 0)
-    throw usage(
-      `${source} has an IP address after https://: write the name that the certificate is for`,
-    );
-  return { url: url.origin, place: url.origin };
-}
-
 /** Of a reply: 10,000 settings of a few kilobytes; what is beyond it is refused, not read. */
 const MAX_REPLY = 64 * 1024 * 1024;
 
 /** gRPC over one HTTP/2 connection. TLS trusts the authorities that Node trusts. */
 async function openTransport(
-  { url, socket }: ServiceAddress,
+  { url, socket, isUnnamed = false }: ServiceAddress,
   token: string,
   timeoutMs: number,
   certificate: ClientCertificate | undefined,
@@ -162,7 +104,9 @@ async function openTransport(
     url,
     // A watch notices a service that vanished without a word.
     { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 },
-    socket === undefined ? { ...certificate } : { createConnection: () => connect(socket) },
+    socket === undefined
+      ? { ...certificate, rejectUnauthorized: !isUnnamed }
+      : { createConnection: () => connect(socket) },
   );
   const transport = createGrpcTransport({
     baseUrl: url,

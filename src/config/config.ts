@@ -52,6 +52,8 @@ export interface Config {
   readonly historyAgeMs: number;
   readonly auditRows: number;
   readonly auditAgeMs: number;
+  /** How long a token is kept that has ended, in milliseconds. */
+  readonly endedTokenAgeMs: number;
   /** The first seals, all open; empty: nothing is sealed. */
   readonly secretKeys: readonly KeyObject[];
   /** From the head of a request to the end of its body. */

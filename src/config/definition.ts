@@ -198,6 +198,13 @@ export const definitions = {
     default: "400d",
     help: "How long the audit keeps a row: a number with `ms`, `s`, `m`, `h` or `d`.",
   },
+  endedTokenAgeMs: {
+    variable: "MOORING_ENDED_TOKEN_AGE",
+    placeholder: "DURATION",
+    parse: duration({ longest: "36500d" }),
+    default: "90d",
+    help: "How long a token that has ended stays in the lists, counted while the service runs: a number with `ms`, `s`, `m`, `h` or `d`.",
+  },
   secretKeys: {
     variable: "MOORING_SECRET_KEY",
     placeholder: "KEYS",

@@ -1,8 +1,10 @@
 import { render } from "preact";
-import { followSettings } from "./api/live.ts";
-import { followRights } from "./api/rights.ts";
+import { connection, followSettings } from "./api/live.ts";
+import { followRights, rights } from "./api/rights.ts";
 import { session } from "./api/session.ts";
-import { preferredLanguage, speak } from "./i18n/language.ts";
+import { until } from "./api/wait.ts";
+import { speak } from "./i18n/language.ts";
+import { preferredLanguage } from "./i18n/preferred.ts";
 import { edits, followEdits } from "./settings/edit.ts";
 import { followViolations } from "./settings/save.ts";
 import { load, pageAt } from "./shell/current-page.tsx";
@@ -14,6 +16,9 @@ import { SignIn } from "./sign-in/page.tsx";
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/layout.css";
+
+/** How long the first page may wait for its first answers, before it is drawn without. In ms. */
+const NEARLY = 200;
 
 /** Nothing is shown, and nothing asked for, before somebody has signed in. */
 function Console() {
@@ -42,5 +47,9 @@ const arrived = pageAt(place.peek().page);
 if (session.peek() !== undefined && arrived !== undefined) void load(arrived);
 
 await spoken;
+// What was asked for early is here, or nearly so: the page is drawn once with it, and not twice.
+const answered = until(() => rights.value !== undefined && connection.value !== "waiting");
+const late = new Promise((resolve) => setTimeout(resolve, NEARLY));
+if (session.peek() !== undefined) await Promise.race([answered, late]);
 const root = document.getElementById("console");
 if (root !== null) render(<Console />, root);

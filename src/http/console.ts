@@ -12,6 +12,8 @@ export interface ConsoleOptions {
   readonly folder?: string;
   /** Where the services are, relative to the console's folder. Default: its parent. */
   readonly services?: string;
+  /** Where the reference of the interface is, likewise. Default: none is offered. */
+  readonly reference?: string;
 }
 
 /** In the package it lies beside the program; the source has it where the last build put it. */
@@ -61,11 +63,12 @@ const SECURITY = {
  */
 export async function consolePlugin(
   fastify: FastifyInstance,
-  { folder, services = "../" }: ConsoleOptions = {},
+  { folder, services = "../", reference = "" }: ConsoleOptions = {},
 ): Promise<void> {
   let files: Files | undefined;
   const read = (): Files => {
-    files ??= readConsole([folder ?? FOLDERS].flat().find(isBuilt), services);
+    const places = `data-services="${services}" data-reference="${reference}"`;
+    files ??= readConsole([folder ?? FOLDERS].flat().find(isBuilt), places);
     return files;
   };
   const accepted = createNegotiator();
@@ -110,15 +113,14 @@ function isBuilt(folder: string): boolean {
 }
 
 /** @throws HttpFault when nobody has built it: the program runs from its source. */
-function readConsole(folder: string | undefined, services: string): Files {
+function readConsole(folder: string | undefined, places: string): Files {
   if (folder === undefined)
     throw new HttpFault(503, 'the console is not built: run "npm run build", then reload');
   const names = globSync("**/*.br", { cwd: folder }).map((name) => name.slice(0, -".br".length));
   return new Map(
     names.map((name) => {
       const path = name.split(sep).join("/");
-      const file =
-        extname(name) === ".html" ? document(folder, name, services) : asset(folder, name);
+      const file = extname(name) === ".html" ? document(folder, name, places) : asset(folder, name);
       return [`/${path}`, file];
     }),
   );
@@ -138,10 +140,10 @@ function asset(folder: string, name: string): File {
   };
 }
 
-/** A document. It is small, and is sent as it is. */
-function document(folder: string, name: string, services: string): File {
+/** A document. It is small, and is sent as it is. @param places attributes that say what is where. */
+function document(folder: string, name: string, places: string): File {
   const text = readFileSync(join(folder, name), "utf8");
-  const bytes = Buffer.from(text.replace("<html ", `<html data-services="${services}" `));
+  const bytes = Buffer.from(text.replace("<html ", `<html ${places} `));
   return { type: TYPES[".html"] ?? "", cacheControl: "no-cache", form: remembered(() => bytes) };
 }
 

@@ -53,7 +53,7 @@ const REQUEST_HEADERS = [
 ];
 
 const EXPOSED_HEADERS = [
-  ...["ETag", "X-Request-Id", "Retry-After", "Mooring-Stale-Seconds"],
+  ...["ETag", "X-Request-Id", "Retry-After", "Mooring-Stale-Seconds", "Mooring-Upstream"],
   ...connectCors.exposedHeaders,
 ].join(", ");
 

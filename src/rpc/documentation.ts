@@ -1,12 +1,66 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
 /** What the contract's comments say, by full name, such as `mooring.v1.Setting.key`. */
 export function readContractComments(): Readonly<Record<string, string>> {
   const file = join(import.meta.dirname, "../data/contract-comments.json");
   return JSON.parse(readFileSync(file, "utf8"));
 }
+
+/** A header, as the reference shows it. */
+export interface HeaderDocumentation {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: JsonObject;
+  readonly example?: string;
+}
+
+/** What every call may say in its headers, besides its token. */
+export const requestHeaders: readonly HeaderDocumentation[] = [
+  {
+    name: "Mooring-At-Least-Revision",
+    description:
+      "The read has to show this revision or a later one: it waits for up to a second, and is UNAVAILABLE (503) then.",
+    schema: { type: "integer", minimum: 0 },
+    example: "1",
+  },
+  {
+    name: "Accept-Language",
+    description: "The language of texts, `en` or `zh-CN`; the parameter `hl` goes before it.",
+    schema: { type: "string" },
+    example: "zh-CN",
+  },
+  {
+    name: "X-Request-Id",
+    description: "Names the call in the log, the audit and the reply; else the service names it.",
+    schema: { type: "string" },
+  },
+  {
+    name: "Traceparent",
+    description: "The span that the call belongs to (W3C Trace Context), where traces are sent.",
+    schema: { type: "string" },
+  },
+];
+
+/** What every reply says in its headers. */
+export const replyHeaders: readonly HeaderDocumentation[] = [
+  {
+    name: "X-Request-Id",
+    description: "Names the call in the log and the audit.",
+    schema: { type: "string" },
+  },
+];
+
+/** What a reply of an rpc may say besides. */
+export const answerHeaders: readonly HeaderDocumentation[] = [
+  {
+    name: "Mooring-Stale-Seconds",
+    description:
+      "How old the reply may be, because the database does not answer: seconds since it has last done so. Absent: it answers.",
+    schema: { type: "integer", minimum: 0 },
+  },
+];
 
 /** A call over REST that shows how an rpc is used. */
 export interface CallExample {

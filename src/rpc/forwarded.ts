@@ -6,21 +6,30 @@ const SPACE = "[ \\t]*";
 const ELEMENT = new RegExp(`^${SPACE}${PAIR}(?:${SPACE};${SPACE}${PAIR})*${SPACE}$`);
 const PAIRS = new RegExp(PAIR, "g");
 
+/** What one proxy says of whoever has asked it; undefined: nothing, or two things. */
+export interface ForwardedElement {
+  /** Such as `192.0.2.1:80`, `[2001:db8::1]`, `unknown` or `_hidden`. */
+  readonly node: string | undefined;
+  /** The scheme and the host that it was asked for. */
+  readonly proto: string | undefined;
+  readonly host: string | undefined;
+}
+
 /**
- * What each proxy says of whoever has asked it, the last one first, as in the header `Forwarded`
- * (RFC 7239). Read from the right: what the first ones have sent may be anything, quotes that never
- * end among it, and hides nothing of what stands behind it.
+ * What each proxy says, the last one first, as in the header `Forwarded` (RFC 7239). Read from the
+ * right: what the first ones have sent may be anything, quotes that never end among it, and hides
+ * nothing of what stands behind it.
  *
- * @returns nodes such as `192.0.2.1:80`, `[2001:db8::1]`, `unknown` or `_hidden`; ends with undefined
- *   at what is no element, or says nothing of the client.
+ * @returns elements; ends with one that says nothing of the client, or before what is no element.
  */
-export function* forwardedFor(header: string): Generator<string | undefined> {
+export function* forwardedElements(header: string): Generator<ForwardedElement> {
   let end = header.length;
   while (end >= 0) {
     const start = startOfElement(header, end);
-    const node = start === undefined ? undefined : nodeOf(header.slice(start, end));
-    yield node;
-    if (start === undefined || node === undefined) return;
+    if (start === undefined) return;
+    const element = readElement(header.slice(start, end));
+    yield element;
+    if (element.node === undefined) return;
     end = start - 1;
   }
 }
@@ -34,18 +43,20 @@ function startOfElement(header: string, end: number): number | undefined {
   return undefined;
 }
 
-/** Exactly one `for`: who says two things says nothing. */
-function nodeOf(element: string): string | undefined {
-  const nodes = [...element.matchAll(PAIRS)]
-    .filter(([, name]) => name?.toLowerCase() === "for")
-    .map(([, , value = ""]) => value);
-  const [node] = nodes;
-  if (node === undefined || nodes.length > 1) return undefined;
-  return node.startsWith('"') ? node.slice(1, -1).replace(/\\(.)/g, "$1") : node;
+/** Of each member exactly one: who says two things says nothing. */
+function readElement(text: string): ForwardedElement {
+  const pairs = [...text.matchAll(PAIRS)];
+  const member = (wanted: string): string | undefined => {
+    const found = pairs.filter(([, name]) => name?.toLowerCase() === wanted);
+    const [[, , value = ""] = []] = found;
+    if (found.length !== 1) return undefined;
+    return value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, "$1") : value;
+  };
+  return { node: member("for"), proto: member("proto"), host: member("host") };
 }
 
-/** The same of `X-Forwarded-For`: addresses, separated by commas. */
-export function* xForwardedFor(header: string): Generator<string | undefined> {
+/** The addresses of `X-Forwarded-For`, the last one first. */
+export function* xForwardedFor(header: string): Generator<string> {
   let end = header.length;
   while (end >= 0) {
     const comma = end === 0 ? -1 : header.lastIndexOf(",", end - 1);

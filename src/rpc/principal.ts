@@ -35,8 +35,13 @@ export interface AccessManager extends AccessService {
 /** Of AccessService. */
 export function accessImpl(access: () => AccessManager): ServiceImpl<typeof AccessServiceDesc> {
   return {
-    listPrincipals: () =>
-      create(ListPrincipalsResponseSchema, { principals: access().principals().map(principalOf) }),
+    listPrincipals: (page) => {
+      const { items, next } = access().principals(page);
+      return create(ListPrincipalsResponseSchema, {
+        principals: items.map(principalOf),
+        nextPageToken: next,
+      });
+    },
     createPrincipal: async ({ name, kind }, context) => {
       const kindName = kind === PrincipalKind.PERSON ? "person" : "program";
       const made = await access().createPrincipal(name, kindName, callerOf(context));
@@ -46,8 +51,10 @@ export function accessImpl(access: () => AccessManager): ServiceImpl<typeof Acce
       create(DisablePrincipalResponseSchema, {
         principal: principalOf(await access().disablePrincipal(name, callerOf(context))),
       }),
-    listTokens: async (filter) =>
-      create(ListTokensResponseSchema, { tokens: (await access().tokens(filter)).map(tokenOf) }),
+    listTokens: async (query) => {
+      const { items, next } = await access().tokens(query);
+      return create(ListTokensResponseSchema, { tokens: items.map(tokenOf), nextPageToken: next });
+    },
     createToken: async (
       { principal, scopes, limits, comment, expireTime, neverExpires },
       context,
@@ -103,7 +110,7 @@ function time(ms: number | null | undefined) {
   return ms === null || ms === undefined ? undefined : timestampFromMs(ms);
 }
 
-type PrincipalView = ReturnType<AccessService["principals"]>[number];
+type PrincipalView = ReturnType<AccessService["principals"]>["items"][number];
 
 function principalOf({ name, kind, createdAt, createdBy, disabledAt }: PrincipalView): Principal {
   return withoutAbsent(PrincipalSchema, {

@@ -104,6 +104,8 @@ export function siteImpl(source: () => SiteSource): ServiceImpl<typeof SiteServi
             description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
           },
         ]);
+      if (before < 0n)
+        throw invalid([{ field: "before", description: "before is a sequence number, or 0" }]);
       const from = before === 0n ? undefined : Number(before);
       const entries = await source().sites.log(name, pageSize || 50, from);
       return create(ListSiteLogResponseSchema, {
@@ -159,6 +161,10 @@ function inputFromProto(
 }
 
 function modeFromProto(mode: SiteModeProto): SiteMode {
+  if (SiteModeProto[mode] === undefined)
+    throw invalid([
+      { field: "mode", description: `mode is SITE_MODE_OBSERVE or SITE_MODE_FOLLOW, not ${mode}` },
+    ]);
   return mode === SiteModeProto.FOLLOW ? "follow" : "observe";
 }
 

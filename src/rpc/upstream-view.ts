@@ -29,27 +29,36 @@ import type { Upstream } from "../service/site/upstream.ts";
 /** What an upstream says of itself. */
 interface Own {
   readonly version: string;
+  /** As an admin of it may see it here: masked where secrets are. */
   readonly token: string;
+}
+
+/** Who looks: one of the upstream's admins. */
+export interface Viewer {
+  /** Whether they have asked for secrets as `********`. */
+  readonly masksSecrets: boolean;
 }
 
 type Show = (message: never, own: Own) => Message;
 
 /**
  * Shows replies and events as the upstream would: its version stands in what everybody may read, its
- * version and token in what its admins read. Mooring's own token keeps Mooring's own view: its
+ * version and token in what its admins read. Mooring's own tokens keep Mooring's own view: its
  * programs compare it with what they hold. Each message is made once.
  */
 export function createUpstreamView() {
   let made = new WeakMap<Message, Message>();
   let madeFor = "";
-  return (message: Message, method: DescMethod, behind: Upstream, isVisitor: boolean): Message => {
-    const show = forEverybody.get(method) ?? (isVisitor ? forVisitors.get(method) : undefined);
+  return (message: Message, method: DescMethod, behind: Upstream, visitor?: Viewer): Message => {
+    const show = forEverybody.get(method) ?? (visitor && forVisitors.get(method));
     if (show === undefined || !behind.isReady()) return message;
-    const own = { version: behind.version(), token: behind.token() };
-    if (madeFor !== `${own.version}\n${own.token}`) {
+    const [version, token] = [behind.version(), behind.token()];
+    if (madeFor !== `${version}\n${token}`) {
       made = new WeakMap();
-      madeFor = `${own.version}\n${own.token}`;
+      madeFor = `${version}\n${token}`;
     }
+    // A reply with secrets is another message than one without.
+    const own = { version, token: visitor?.masksSecrets === false ? token : MASK };
     const known = made.get(message) ?? show(message as never, own);
     made.set(message, known);
     return known;
@@ -73,21 +82,29 @@ const { method: setting } = SettingService;
 const forVisitors: ReadonlyMap<DescMethod, Show> = new Map<DescMethod, Show>([
   [
     setting.listSettings,
-    ({ settings, revision }: ListSettingsResponse, own) =>
-      create(ListSettingsResponseSchema, { settings: settings.map(ownSetting(own)), revision }),
+    (reply: ListSettingsResponse, own) =>
+      create(ListSettingsResponseSchema, {
+        ...reply,
+        settings: reply.settings.map(ownSetting(own)),
+      }),
   ],
   [
     setting.batchGetSettings,
-    ({ settings, revision }: BatchGetSettingsResponse, own) =>
-      create(BatchGetSettingsResponseSchema, { settings: settings.map(ownSetting(own)), revision }),
+    (reply: BatchGetSettingsResponse, own) =>
+      create(BatchGetSettingsResponseSchema, {
+        ...reply,
+        settings: reply.settings.map(ownSetting(own)),
+      }),
   ],
   [
     setting.getSetting,
-    ({ setting: found, revision }: GetSettingResponse, own) =>
-      create(GetSettingResponseSchema, {
-        revision,
-        ...(found === undefined ? {} : { setting: ownSetting(own)(found) }),
-      }),
+    (reply: GetSettingResponse, own) =>
+      reply.setting === undefined
+        ? reply
+        : create(GetSettingResponseSchema, {
+            ...reply,
+            setting: ownSetting(own)(reply.setting),
+          }),
   ],
   [setting.watchSettings, settingsEvent],
 ]);
@@ -95,8 +112,7 @@ const forVisitors: ReadonlyMap<DescMethod, Show> = new Map<DescMethod, Show>([
 function ownSetting({ version, token }: Own) {
   return (each: Setting): Setting => {
     if (each.key === "version") return create(SettingSchema, { ...each, value: version });
-    if (each.key !== "token") return each;
-    return create(SettingSchema, { ...each, value: each.value === MASK ? MASK : token });
+    return each.key === "token" ? create(SettingSchema, { ...each, value: token }) : each;
   };
 }
 

@@ -1,16 +1,13 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import {
-  type ExportSettingsRequest,
   type SaveSettingsRequest,
   SaveSettingsRequestSchema,
-  SecretsMode,
   type SetAria2Request,
   type SetQbittorrentRequest,
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { ROOT } from "../service/access/grant.ts";
+import { createGrant, SCOPES } from "../service/access/grant.ts";
 import { SiteFailure } from "../service/site/failure.ts";
 import type { Visitor } from "../service/site/session.ts";
 import type { Delivery, Upstream } from "../service/site/upstream.ts";
@@ -25,6 +22,12 @@ const ACTOR = "upstream:";
 const PATIENCE = 1_000;
 /** Says how a save stands at the upstream: `applied`, `pending` or `refused`. */
 const DELIVERY_HEADER = "mooring-upstream";
+
+/** Everything but Mooring's own tokens: its permanent one is root's alone, by the rules for all others. */
+const VISITOR = createGrant(
+  SCOPES.filter((scope) => scope !== "tokens:manage"),
+  [],
+);
 
 const { method: setting } = SettingService;
 
@@ -44,7 +47,7 @@ export class BadGateway extends Fault {
 }
 
 /**
- * An admin of the upstream: one who may do everything but what the interceptor below refuses.
+ * An admin of the upstream: one who may do everything but see, change and make Mooring's tokens.
  *
  * @throws UNAUTHENTICATED with the upstream's words; PERMISSION_DENIED for who is no admin;
  *   UNAVAILABLE when it can't be asked.
@@ -53,7 +56,7 @@ export async function admitVisitor(visitor: Visitor | Promise<Visitor>): Promise
   const found = await visitor;
   switch (found.kind) {
     case "admin":
-      return { name: `${ACTOR}${found.name}`, tokenId: "", grant: ROOT };
+      return { name: `${ACTOR}${found.name}`, tokenId: "", grant: VISITOR };
     case "user":
       throw new ConnectError("You are not an admin", Code.PermissionDenied);
     case "refused":
@@ -83,15 +86,19 @@ export function upstreamInterceptor(upstream: () => Upstream | undefined): Inter
     if (request.stream) {
       const response = await next(request);
       if (!response.stream) return response;
-      const message = each(response.message, (event) => show(event, method, behind, isVisitor));
+      // Events show no secrets.
+      const visitor = isVisitor ? { masksSecrets: true } : undefined;
+      const message = each(response.message, (event) => show(event, method, behind, visitor));
       return { ...withHeads(response), message } as typeof response;
     }
-    const asked = isVisitor ? allowed(method, request.message) : request.message;
+    const asked = isVisitor ? ownTokenLeftOut(method, request.message) : request.message;
     const response = await next(
       asked === request.message ? request : ({ ...request, message: asked } as typeof request),
     );
     if (response.stream) return response;
-    const message = show(response.message as Message, method, behind, isVisitor);
+    const { maskSecrets = false } = asked as { maskSecrets?: boolean };
+    const visitor = isVisitor ? { masksSecrets: maskSecrets } : undefined;
+    const message = show(response.message as Message, method, behind, visitor);
     if (CHANGES.has(method)) {
       await connectManager(method, asked as Message, behind);
       const { revision = 0n } = response.message as { revision?: bigint };
@@ -116,25 +123,9 @@ async function* each(
   for await (const event of events) yield show(event as Message);
 }
 
-/** @throws PERMISSION_DENIED for what only Mooring's own token may do. */
-function allowed(method: DescMethod, message: unknown): Message {
-  const refuse = (what: string): never => {
-    throw new ConnectError(
-      `${what} takes Mooring's own admin token, not a login of the upstream`,
-      Code.PermissionDenied,
-    );
-  };
-  if (method === setting.resetToken) refuse("to reset the token");
-  if (method.parent === AccessService && method !== AccessService.method.whoAmI)
-    refuse("to manage tokens");
-  if (method === setting.importSettings) refuse("an import, which may hold a token,");
-  if (method === setting.exportSettings) {
-    const { secrets } = message as ExportSettingsRequest;
-    if (secrets === SecretsMode.SEAL || secrets === SecretsMode.CLEAR)
-      refuse("an export of secrets, the token among them,");
-  }
+/** Pages send whole lists, with the upstream's own token and version as they were shown. */
+function ownTokenLeftOut(method: DescMethod, message: unknown): Message {
   if (method !== setting.saveSettings) return message as Message;
-  // Whole lists hold the upstream's own token and version as they were shown.
   const request = message as SaveSettingsRequest;
   const settings = request.settings.filter(({ key }) => key !== "token" && key !== "version");
   return settings.length === request.settings.length

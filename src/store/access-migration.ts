@@ -47,3 +47,8 @@ export async function createAccess(db: Kysely<unknown>): Promise<void> {
     .addColumn("version", "bigint", (c) => c.notNull())
     .execute();
 }
+
+/** Since when tokens have ended, so that they are forgotten some day. */
+export async function addEnded(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable("access_token").addColumn("ended_at", "bigint").execute();
+}

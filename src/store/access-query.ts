@@ -6,8 +6,15 @@ import {
   tokenReader,
   tokenToRow,
 } from "./access-row.ts";
-import type { AccessRows, AccessStore, AccessTransaction, StoredToken } from "./access-store.ts";
+import type {
+  AccessRows,
+  AccessStore,
+  AccessTransaction,
+  StoredToken,
+  TokenUse,
+} from "./access-store.ts";
 import type { AppendAudit } from "./audit-query.ts";
+import { readMeta, setMeta } from "./meta-query.ts";
 import type { Database } from "./schema.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
@@ -62,8 +69,9 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
       attemptRead(async () => {
         const { isAnew, done } = reading();
         const version = await versionOf(db);
-        const isWhole = isAnew || version < after;
-        const isSame = version === after && !isWhole;
+        const isSame = version === after && !isAnew;
+        // Rows that are gone are in no news: whoever may know one reads all.
+        const isWhole = !isSame && (isAnew || version < after || after < (await readForgotten(db)));
         // Rows of a later version come again the next time.
         const rows = isSame ? NO_ROWS : await rowsAfter(db, isWhole ? 0 : after);
         done(version);
@@ -84,6 +92,16 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
       if (version !== undefined) committed(version);
       return result;
     },
+    countEnded: (now, step) =>
+      attempt(() => {
+        check?.();
+        return db.transaction().execute(async (trx) => {
+          const time = Number((await readMeta(trx, COUNTED)) ?? 0) + step;
+          await setMeta(trx, COUNTED, String(time));
+          await markEnded(trx, now, time);
+          return time;
+        });
+      }),
     recordUses: (uses) =>
       attempt(async () => {
         if (uses.length === 0) return;
@@ -97,14 +115,19 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
               .execute();
         });
       }),
-    uses: () =>
+    uses: (tokenIds) =>
       attempt(async () => {
-        const rows = await db.selectFrom("token_use").selectAll().execute();
-        return rows.map(({ token_id, time, peer }) => ({
-          tokenId: token_id,
-          time: Number(time),
-          peer,
-        }));
+        const uses: TokenUse[] = [];
+        for (let at = 0; at < tokenIds.length; at += PAGE) {
+          const rows = await db
+            .selectFrom("token_use")
+            .selectAll()
+            .where("token_id", "in", tokenIds.slice(at, at + PAGE))
+            .execute();
+          for (const { token_id, time, peer } of rows)
+            uses.push({ tokenId: token_id, time: Number(time), peer });
+        }
+        return uses;
       }),
   };
 }
@@ -125,6 +148,41 @@ async function rowsAfter(db: Db, after: number): Promise<AccessRows> {
     .where("version", ">", after)
     .execute();
   return { principals: principals.map(principalFromRow), tokens: await tokensAfter(db, after) };
+}
+
+/** The version that took tokens away last. */
+const FORGOTTEN = "access_forgotten";
+/** Counted milliseconds: how long the service has run since it counts them. */
+const COUNTED = "access_counted";
+
+async function readForgotten(db: Db): Promise<number> {
+  return Number((await readMeta(db, FORGOTTEN)) ?? 0);
+}
+
+async function markEnded(trx: Transaction<Database>, now: number, time: number): Promise<void> {
+  const never = Number.MAX_SAFE_INTEGER;
+  const hasEnded = sql<boolean>`(revoked_at is not null
+    or coalesce(expires_at, ${never}) <= ${now} or coalesce(not_after, ${never}) <= ${now}
+    or principal_id in (select id from principal where disabled_at is not null))`;
+  await trx
+    .updateTable("access_token")
+    .set({ ended_at: time })
+    .where("ended_at", "is", null)
+    .where(hasEnded)
+    .execute();
+  await trx
+    .updateTable("access_token")
+    .set({ ended_at: null })
+    .where("ended_at", "is not", null)
+    .where(sql<boolean>`not ${hasEnded}`)
+    .execute();
+}
+
+async function forgetTokens(trx: Transaction<Database>, ids: readonly string[], version: number) {
+  if (ids.length === 0) return;
+  await trx.deleteFrom("access_token").where("id", "in", ids).execute();
+  await trx.deleteFrom("token_use").where("token_id", "in", ids).execute();
+  await setMeta(trx, FORGOTTEN, String(version));
 }
 
 /** Rows of one query: all of them at once would take a multiple of what is kept of them. */
@@ -178,7 +236,17 @@ function transactionOn(
         .executeTakeFirst();
       return Number(row?.count ?? 0);
     },
-    write: async ({ principals = [], tokens = [], audit }) => {
+    endedBefore: async (time, limit) => {
+      const rows = await trx
+        .selectFrom("access_token")
+        .selectAll()
+        .where("ended_at", "<=", time)
+        .orderBy("ended_at")
+        .limit(limit)
+        .execute();
+      return rows.map(tokenFromRow);
+    },
+    write: async ({ principals = [], tokens = [], forgotten = [], audit }) => {
       // Its row is locked until the commit: versions become visible in their order.
       const head = await trx
         .insertInto("access_head")
@@ -205,6 +273,7 @@ function transactionOn(
           .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
           .execute();
       }
+      await forgetTokens(trx, forgotten, version);
       await append(trx, audit);
       written(version);
       return version;

@@ -56,7 +56,7 @@ export function tokenReader(): (row: AccessTokenRow) => StoredToken {
   });
 }
 
-export function tokenToRow(token: StoredToken): Omit<AccessTokenRow, "version"> {
+export function tokenToRow(token: StoredToken): Omit<AccessTokenRow, "version" | "ended_at"> {
   return {
     id: token.id,
     principal_id: token.principalId,

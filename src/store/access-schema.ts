@@ -1,4 +1,4 @@
-import type { Selectable } from "kysely";
+import type { Generated, Selectable } from "kysely";
 
 /** Somebody who has tokens. `version` is the one of the tables that wrote the row last. */
 export interface PrincipalTable {
@@ -30,6 +30,11 @@ export interface AccessTokenTable {
   replaced_by: string | null;
   revoked_at: number | null;
   revoked_by: string | null;
+  /**
+   * When it was first seen that it has ended, in milliseconds that were counted while the service ran;
+   * null: it holds, as far as anybody has looked.
+   */
+  ended_at: Generated<number | null>;
   version: number;
 }
 

@@ -49,7 +49,7 @@ export interface AccessNews extends AccessRows {
   readonly version: number;
   /**
    * The rows are all that there are, and others mean nothing any more: another database, or an older
-   * state of this one, has taken its place.
+   * state of this one, has taken its place, or tokens were forgotten.
    */
   readonly isWhole: boolean;
 }
@@ -60,12 +60,21 @@ export interface AccessTransaction {
   principal(id: string): Promise<StoredPrincipal | undefined>;
   token(id: string): Promise<StoredToken | undefined>;
   tokenCount(): Promise<number>;
+  /** Tokens that were seen to have ended before a counted time, see `countEnded`; the first `limit` of them. */
+  endedBefore(time: number, limit: number): Promise<readonly StoredToken[]>;
   /**
-   * Adds rows, or replaces those of the same id; `audit` says what this is. Once, as the last step.
+   * Adds rows, or replaces those of the same id; takes away the tokens of the ids in `forgotten`; `audit`
+   * says what this is. Once, as the last step.
    *
    * @returns the version that they are.
    */
-  write(rows: Partial<AccessRows> & { readonly audit: readonly AuditEntry[] }): Promise<number>;
+  write(rows: AccessWrite): Promise<number>;
+}
+
+/** What one change of access writes. */
+export interface AccessWrite extends Partial<AccessRows> {
+  readonly forgotten?: readonly string[];
+  readonly audit: readonly AuditEntry[];
 }
 
 /** Keeps who may do what. Rejects with a StoreError only. */
@@ -80,6 +89,15 @@ export interface AccessStore {
   transact<T>(work: (transaction: AccessTransaction) => Promise<T>): Promise<T>;
   /** Resolves when no process goes by an older version without changedElsewhere being true there. */
   seenEverywhere(version: number): Promise<void>;
+  /**
+   * Counts time on by a step, and notes at which time it was first seen that a token has ended. What
+   * holds again, because a clock was wrong, is noted anew when it ends.
+   *
+   * @param now which tokens have ended, in milliseconds since 1970 UTC.
+   * @returns the counted time in milliseconds; no clock has a part in it.
+   */
+  countEnded(now: number, step: number): Promise<number>;
   recordUses(uses: readonly TokenUse[]): Promise<void>;
-  uses(): Promise<readonly TokenUse[]>;
+  /** When these tokens were used last, those that were. */
+  uses(tokenIds: readonly string[]): Promise<readonly TokenUse[]>;
 }

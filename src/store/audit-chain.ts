@@ -77,7 +77,7 @@ export function chain(head: AuditPosition, entries: readonly AuditEntry[]): Stor
   return entries.map((entry) => {
     const unchained = toUnchained(entry);
     seq += 1;
-    const row = { seq, ...unchained, prev, hash: hashOf(seq, prev, tailOf(unchained)) };
+    const row = { ...unchained, seq, prev, hash: hashOf(seq, prev, tailOf(unchained)) };
     prev = row.hash;
     return row;
   });

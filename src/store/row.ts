@@ -8,8 +8,18 @@ export function settingFromRow(row: SettingRow): StoredSetting {
 }
 
 export function settingToRow(setting: StoredSetting): SettingRow {
-  const { group, ...rest } = setting;
-  return { ...rest, group_id: group };
+  return {
+    key: setting.key,
+    value: setting.value,
+    type: setting.type,
+    options: setting.options,
+    help: setting.help,
+    group_id: setting.group,
+    flag: setting.flag,
+    origin: setting.origin,
+    position: setting.position,
+    revision: setting.revision,
+  };
 }
 
 export function revisionToRow(commit: StoredRevision): RevisionRow {

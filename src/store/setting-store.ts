@@ -119,6 +119,12 @@ export interface SettingTransaction {
   write(rows: StoredWrite): Promise<void>;
 }
 
+/** Settings whose value is another, and what the audit says of it. */
+export interface Rewrite {
+  readonly settings: readonly StoredSetting[];
+  readonly audit: readonly AuditEntry[];
+}
+
 /**
  * Keeps settings and their history. Every method rejects with a StoreError and nothing else.
  * Each implementation passes the contract suite in test/store.
@@ -178,12 +184,11 @@ export interface SettingStore {
    * Rewrites values as they are stored, without a revision: for sealing them anew. The files have what
    * stood there until eraseReplaced.
    *
-   * @param change gets all settings, in a write transaction, and gives those whose value is another.
+   * @param change gets all settings, in a write transaction, and gives those whose value is another, and
+   *   what the audit says of it.
    * @returns what is stored then.
    */
-  rewrite(
-    change: (settings: readonly StoredSetting[]) => readonly StoredSetting[],
-  ): Promise<StoredState>;
+  rewrite(change: (settings: readonly StoredSetting[]) => Rewrite): Promise<StoredState>;
   /**
    * Takes out of the files what a rewrite, of any process at any time, has replaced.
    *

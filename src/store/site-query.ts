@@ -2,7 +2,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import type { AppendAudit } from "./audit-query.ts";
 import type { Database } from "./schema.ts";
 import type { SiteRow } from "./site-schema.ts";
-import type { SiteEvent, SiteRecord, SiteStore, StoredSite } from "./site-store.ts";
+import type { SiteRecord, SiteStore, StoredSite, StoredSiteState } from "./site-store.ts";
 
 /** Entries of one site's log that are kept. */
 const MAX_EVENTS = 1_000;
@@ -77,9 +77,12 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
       }),
     record: (records) =>
       writing(async (trx) => {
+        const known = await knownSites(trx, records);
         const versions: (number | undefined)[] = [];
-        for (const record of records) versions.push(await writeRecord(trx, record));
+        for (const { state } of records)
+          versions.push(known.has(state.siteId) ? await writeState(trx, state) : undefined);
         const written = records.filter((_record, at) => versions[at] !== undefined);
+        await writeEvents(trx, written);
         await append(
           trx,
           written.flatMap(({ audit }) => audit),
@@ -134,16 +137,21 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
   };
 }
 
-async function writeRecord(
+/** Which of the records' sites there are: what is known of one that is gone is no use. */
+async function knownSites(
   trx: Transaction<Database>,
-  { state: { siteId, version, appliedRevision, state }, events }: SiteRecord,
+  records: readonly SiteRecord[],
+): Promise<ReadonlySet<string>> {
+  const ids = records.map(({ state }) => state.siteId);
+  const rows = await trx.selectFrom("site").select("id").where("id", "in", ids).execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** @returns the version now; undefined: somebody else has written since. */
+async function writeState(
+  trx: Transaction<Database>,
+  { siteId, version, appliedRevision, state }: StoredSiteState,
 ): Promise<number | undefined> {
-  const site = await trx
-    .selectFrom("site")
-    .select("id")
-    .where("id", "=", siteId)
-    .executeTakeFirst();
-  if (site === undefined) return undefined;
   const row = { version: version + 1, applied_revision: appliedRevision, state };
   const done = await trx
     .insertInto("site_state")
@@ -152,34 +160,45 @@ async function writeRecord(
       conflict.column("site_id").doUpdateSet(row).where("site_state.version", "=", version),
     )
     .executeTakeFirst();
-  if ((done.numInsertedOrUpdatedRows ?? 0n) === 0n) return undefined;
-  if (events.length > 0) await writeEvents(trx, siteId, events);
-  return row.version;
+  return (done.numInsertedOrUpdatedRows ?? 0n) === 0n ? undefined : row.version;
 }
 
 async function writeEvents(
   trx: Transaction<Database>,
-  siteId: string,
-  events: readonly SiteEvent[],
+  records: readonly SiteRecord[],
 ): Promise<void> {
-  const last = await trx
+  const told = records.filter(({ events }) => events.length > 0);
+  if (told.length === 0) return;
+  const found = await trx
     .selectFrom("site_log")
-    .select((eb) => eb.fn.max("seq").as("seq"))
-    .where("site_id", "=", siteId)
-    .executeTakeFirst();
-  const from = Number(last?.seq ?? 0) + 1;
-  const rows = events.map(({ keys, ...event }, at) => ({
-    ...event,
-    site_id: siteId,
-    seq: from + at,
-    keys: JSON.stringify(keys),
-  }));
-  await trx.insertInto("site_log").values(rows).execute();
-  await trx
-    .deleteFrom("site_log")
-    .where("site_id", "=", siteId)
-    .where("seq", "<=", from + events.length - 1 - MAX_EVENTS)
+    .select((eb) => ["site_id", eb.fn.max("seq").as("seq")])
+    .where(
+      "site_id",
+      "in",
+      told.map(({ state }) => state.siteId),
+    )
+    .groupBy("site_id")
     .execute();
+  const last = new Map(found.map(({ site_id, seq }) => [site_id, Number(seq)]));
+  const rows = told.flatMap(({ state: { siteId }, events }) =>
+    events.map(({ keys, ...event }) => {
+      const seq = (last.get(siteId) ?? 0) + 1;
+      last.set(siteId, seq);
+      return { ...event, site_id: siteId, seq, keys: JSON.stringify(keys) };
+    }),
+  );
+  for (let at = 0; at < rows.length; at += MAX_EVENTS)
+    await trx
+      .insertInto("site_log")
+      .values(rows.slice(at, at + MAX_EVENTS))
+      .execute();
+  for (const [siteId, seq] of last)
+    if (seq > MAX_EVENTS)
+      await trx
+        .deleteFrom("site_log")
+        .where("site_id", "=", siteId)
+        .where("seq", "<=", seq - MAX_EVENTS)
+        .execute();
 }
 
 function siteFromRow({ paused, upstream, created, ...rest }: SiteRow): StoredSite {

@@ -70,6 +70,20 @@ test("a principal is made, listed, and disabled with its tokens", async () => {
   });
 });
 
+test("lists are as long as somebody wants", async () => {
+  for (const name of ["one", "two", "three"])
+    await cli(["token", "create", name, "--scopes", "settings:read"]);
+  const idsOf = async (...args: string[]): Promise<string[]> => {
+    const { out } = await cli(["token", "list", "--json", ...args]);
+    return JSON.parse(out).tokens.map(({ principal }: { principal: string }) => principal);
+  };
+  expect(await idsOf("-n", "2")).toEqual(["three", "two"]);
+  expect((await idsOf()).slice(0, 3)).toEqual(["three", "two", "one"]);
+  const people = JSON.parse((await cli(["principal", "list", "-n", "1", "--json"])).out);
+  expect(people).toMatchObject({ principals: [{}], next_page_token: people.principals[0].name });
+  expect(await cli(["token", "list", "-n", "0"])).toMatchObject({ code: 2 });
+});
+
 test("whoami of the permanent token", async () => {
   expect((await cli(["whoami"])).out).toMatch(
     /principal +root\ntoken +the permanent admin token\n/,

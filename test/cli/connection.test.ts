@@ -11,7 +11,7 @@ import { create } from "@bufbuild/protobuf";
 import { ServerCredentials, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { GetSettingResponseSchema } from "../../gen/mooring/v1/setting_service_pb.js";
-import { readServiceAddress } from "../../src/cli/connection.ts";
+import { readServiceAddress } from "../../src/cli/service-address.ts";
 import { needs } from "../downloader/program.ts";
 import { failure, startFake } from "./fake-service.ts";
 import { PROGRAM, startService } from "./service.ts";
@@ -24,7 +24,11 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("the address", () => {
-  const read = (flag?: string, variable?: string) => readServiceAddress({ flag, variable }, "/srv");
+  const read = (flag?: string, variable?: string, env = {}, anonymous = false) =>
+    readServiceAddress(flag, {
+      world: { env: { MOORING_ADDRESS: variable, ...env }, cwd: "/srv" },
+      anonymous,
+    });
 
   test.each([
     ["files.example:5244", "http://files.example:5244"],
@@ -45,6 +49,39 @@ describe("the address", () => {
     expect(read("a:1", "b:2").url).toBe("http://a:1");
     expect(read(undefined, "b:2").url).toBe("http://b:2");
     expect(read(undefined, " ").url).toBe("http://127.0.0.1:5244");
+  });
+
+  test.each([
+    [{ MOORING_LISTEN: "127.0.0.1:8080" }, { url: "http://127.0.0.1:8080" }],
+    [{ MOORING_LISTEN: ":8080" }, { url: "http://127.0.0.1:8080" }],
+    [{ MOORING_LISTEN: "0.0.0.0:8080" }, { url: "http://127.0.0.1:8080" }],
+    [{ MOORING_LISTEN: "[::]:8080" }, { url: "http://[::1]:8080" }],
+    [{ MOORING_LISTEN: "unix:run/mooring.sock" }, { socket: "/srv/run/mooring.sock" }],
+    [
+      { MOORING_LISTEN: "unix:/run/x.sock", MOORING_GRPC_LISTEN: "127.0.0.1:50051" },
+      { url: "http://127.0.0.1:50051" },
+    ],
+    [{ MOORING_LISTEN: "b:2", MOORING_ADDRESS: "a:1" }, { url: "http://a:1" }],
+  ])("is else where a service with the same variables listens: %j", (env, at) => {
+    expect(read(undefined, undefined, env)).toMatchObject(at);
+  });
+
+  test("of a service that speaks TLS needs the name of its certificate, where a secret is sent", () => {
+    const env = { MOORING_LISTEN: ":8443", MOORING_TLS_CERT_FILE: "/etc/tls.pem" };
+    expect(() => read(undefined, undefined, env)).toThrow(
+      "say in MOORING_ADDRESS which name its certificate is for, as https://NAME:PORT",
+    );
+    expect(read(undefined, undefined, env, true)).toMatchObject({
+      ...{ url: "https://127.0.0.1:8443", isUnnamed: true },
+    });
+    expect(read(undefined, "https://files.example:8443", env)).not.toHaveProperty("isUnnamed");
+  });
+
+  test.each([
+    [{ MOORING_LISTEN: "127.0.0.1:0" }, 'MOORING_LISTEN "127.0.0.1:0" has port 0'],
+    [{ MOORING_LISTEN: "8080" }, 'MOORING_LISTEN "8080" is no host and port'],
+  ])("cannot be told from %j", (env, message) => {
+    expect(() => read(undefined, undefined, env)).toThrow(message);
   });
 
   test.each([
@@ -235,7 +272,7 @@ test("a value arrives as it is, however long", async () => {
 test("every variable that the commands read is known to the service as theirs", async () => {
   const { cliVariables } = await import("../../src/cli/world.ts");
   const folderOf = new URL("../../src/cli/", import.meta.url);
-  const text = ["connection.ts", "secret.ts"]
+  const text = ["service-address.ts", "secret.ts"]
     .map((name) => readFileSync(new URL(name, folderOf), "utf8"))
     .join("");
   const read = text.matchAll(/const \{ ([A-Z_, ]+) \} = world\.env/g);

@@ -37,7 +37,16 @@ test("a site is added, and what is wrong with it is said", async () => {
   expect(added.out).toBe(
     "home: openlist v4.2.5 (Commit: 0123456) - Frontend: v4.2.5 - Build at: 2026-08-19 answers; 3 settings differ there\n",
   );
-  expect((await add("again", site.url)).code).toBe(7);
+  expect(await add("again", site.url)).toMatchObject({
+    code: 7,
+    err: `mooring site: the site "home" has this address already: ${site.url}\n`,
+  });
+  expect((await add("home", "http://127.0.0.1:2")).err).toContain('a site named "home" already');
+  expect((await cli("adopt", "home", "announcment")).err).toContain('Did you mean "announcement"?');
+  expect((await cli("set", "home", "override:site_titel=x")).err).toContain(
+    'Did you mean "site_title"?',
+  );
+  expect((await service.cli(["status"])).out).toMatch(/^sites +1: 1 differs; 3 settings differ$/m);
   expect((await cli("check", "hom")).err).toContain('there is no site "hom". Did you mean "home"?');
 });
 

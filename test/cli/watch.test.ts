@@ -5,54 +5,12 @@ import {
   type WatchSettingsRequest,
   WatchSettingsResponseSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { runCli } from "../../src/cli/cli.ts";
 import { failure, startFake } from "./fake-service.ts";
 import { type Service, startService } from "./service.ts";
-import { type Ended, start } from "./world.ts";
+import { startWatching } from "./watching.ts";
 
-/** A watch that runs until it is interrupted. */
-function watch(args: readonly string[], env: Record<string, string>) {
-  let interrupt: () => void = () => undefined;
-  let heard: () => void = () => undefined;
-  const pauses: number[] = [];
-  const { world, ended, out, err } = start(["watch", ...args], {
-    env,
-    world: {
-      onInterrupt: (listener) => {
-        interrupt = listener;
-        return () => undefined;
-      },
-      pause: async (ms) => {
-        pauses.push(ms);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      },
-    },
-  });
-  for (const stream of [world.stdout, world.stderr]) {
-    const { write } = stream;
-    stream.write = ((...written: Parameters<typeof write>) => {
-      queueMicrotask(() => heard());
-      return write.apply(stream, written);
-    }) as typeof write;
-  }
-  const running: Promise<Ended> = runCli(world).then(ended);
-  return {
-    running,
-    pauses,
-    /** Resolves once what was printed, to either stream, has this in it. */
-    until: (text: string) =>
-      new Promise<void>((resolve) => {
-        heard = () => {
-          if ([...out, ...err].join("").includes(text)) resolve();
-        };
-        heard();
-      }),
-    interrupt: async (): Promise<Ended> => {
-      interrupt();
-      return running;
-    },
-  };
-}
+const watch = (args: readonly string[], env: Record<string, string>) =>
+  startWatching(["watch", ...args], env);
 
 describe("against a service", () => {
   let service: Service;

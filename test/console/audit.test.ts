@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import SQLite from "better-sqlite3";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
@@ -43,10 +44,12 @@ test("filters narrow it, and stand in the address", async () => {
   await page.getByLabel("Outcome").selectOption("PERMISSION_DENIED");
   await page.getByText("There is no such row.").waitFor();
   await page.getByRole("button", { name: "Clear" }).click();
+  await rows(page).first().waitFor();
   await page.getByLabel("Who").fill("nobody-like-it");
   await page.keyboard.press("Enter");
   await page.getByText("There is no such row.").waitFor();
   await page.getByRole("button", { name: "Clear" }).click();
+  await rows(page).first().waitFor();
   await page.getByLabel("From day").fill("2100-01-01");
   await page.getByText("There is no such row.").waitFor();
 });
@@ -81,6 +84,60 @@ test("the checkpoint is that of the service, follows it, and is copied", async (
   await page.getByRole("button", { name: "Copy" }).click();
   await page.getByText("Copied").waitFor();
   expect(await page.evaluate("navigator.clipboard.readText()")).toContain(lines[2]);
+});
+
+test("is verified row by row, by itself and up to a checkpoint that was kept", async () => {
+  const service = console.client(AuditService);
+  await change("site_title", "Before");
+  const { checkpoint } = await service.getCheckpoint({});
+  const kept = checkpoint?.text ?? "";
+  const row = Number(checkpoint?.sequence);
+  await change("site_title", "After");
+  const page = await console.enter("audit");
+  const verify = () => page.getByRole("button", { name: "Verify" }).click();
+  const field = page.getByLabel("A checkpoint that was kept");
+  await verify();
+  await page.getByText(`Whole: rows 1 to ${row + 1} follow each other.`).waitFor();
+  await field.fill(kept);
+  await verify();
+  await page.getByText("follow each other, and fit the checkpoint.").waitFor();
+  await field.fill("neither this nor that");
+  await page.getByText("This is no checkpoint").waitFor();
+  await field.fill(kept.replace(/^./, (first) => (first === "x" ? "y" : "x")));
+  await page.getByText("This checkpoint is of another database.").waitFor();
+  await field.fill(kept.replace(`\n${row}\n`, `\n${row + 1}\n`));
+  await verify();
+  await page.getByText(`Row ${row + 1} is another one than the checkpoint’s`).waitFor();
+  await field.fill(kept.replace(`\n${row}\n`, `\n${row + 100}\n`));
+  await verify();
+  await page.getByText(`of row ${row + 100}, and the audit ends before it`).waitFor();
+});
+
+test.each([
+  ["is not as it was written", "update audit set actor = 'nobody' where seq = ?"],
+  ["is missing", "delete from audit where seq = ?"],
+])("a row that %s is named", async (words, statement) => {
+  await change("site_title", `Before a row ${words}`);
+  await change("site_title", `After a row ${words}`);
+  const { checkpoint } = await console.client(AuditService).getCheckpoint({});
+  const row = Number(checkpoint?.sequence) - 1;
+  await console.stop();
+  const database = new SQLite(console.database());
+  const before = database.prepare("select * from audit where seq = ?").get(row) as object;
+  database.prepare(statement).run(row);
+  database.close();
+  await console.start();
+  const page = await console.enter("audit");
+  await page.getByRole("button", { name: "Verify" }).click();
+  await page.getByText(`Row ${row} ${words}`).waitFor();
+  await console.stop();
+  const names = Object.keys(before);
+  const again = new SQLite(console.database());
+  again
+    .prepare(`insert or replace into audit (${names}) values (${names.map(() => "?")})`)
+    .run(Object.values(before));
+  again.close();
+  await console.start();
 });
 
 test("is narrowed, opened and copied by keyboard alone", async () => {

@@ -160,6 +160,16 @@ export const states: readonly State[] = [
       await page.locator(".event .facts").first().waitFor();
     },
   },
+  {
+    name: "audit-verified",
+    address: "audit",
+    ready: ".verification",
+    act: async (page) => {
+      await page.locator(".verification button").click();
+      await page.locator(".verification .notice").waitFor();
+      await page.locator(".verification .notice").scrollIntoViewIfNeeded();
+    },
+  },
   { name: "audit-none", address: "audit?subject=nothing-like-it", ready: ".state-box" },
   {
     name: "menu-more",

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Route } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { weighConsole } from "../../bench/probe/console-weight.ts";
 import { consoleTest, signIn, TOKEN, tabTo } from "./console.ts";
@@ -37,6 +38,25 @@ describe("history", () => {
     await expect
       .poll(() => page.locator(".revision").first().innerText())
       .toContain("while one looks");
+  });
+
+  test("keeps what one types into a filter, and the older ones one has asked for, as new ones come", async () => {
+    for (let count = 0; count < 60; count += 1) await change("site_title", `Title ${count}`);
+    const page = await console.enter("history");
+    await page.getByRole("button", { name: "Show older ones" }).click();
+    const rows = () => page.locator(".revision").count();
+    await expect.poll(rows).toBeGreaterThan(60);
+    const before = await rows();
+    const field = page.getByLabel("Key", { exact: true });
+    await field.fill("robots_");
+    await change("robots_txt", "User-agent: none", "while one types");
+    await page.getByText("while one types").waitFor();
+    await expect.poll(rows).toBe(before + 1);
+    expect(await field.inputValue()).toBe("robots_");
+    await field.pressSequentially("txt");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.getByText("site_title").count()).toBe(0);
+    await page.getByText("while one types").waitFor();
   });
 
   test("compares two revisions, with the words that differ", async () => {
@@ -237,6 +257,67 @@ describe("the console", () => {
       expect(added, name).toBeGreaterThan(500);
       expect(added, name).toBeLessThanOrEqual(25_000);
     }
+  });
+
+  test.each([
+    ["", "Overview"],
+    ["settings", "Settings"],
+    ["review", "Review changes"],
+    ["history", "History"],
+    ["drivers", "Drivers"],
+    ["sites", "Sites"],
+    ["backup", "Backup"],
+    ["tokens", "Tokens"],
+    ["audit", "Audit"],
+  ])("has the page %s with a title of its own", async (address, title) => {
+    const page = await console.enter(address);
+    await expect.poll(() => page.title()).toBe(`${title} · Mooring`);
+  });
+
+  test("goes to pages and drivers by a few letters, and leads to the reference of the interface", async () => {
+    const page = await console.enter("");
+    const type = async (text: string) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Go to" }).fill(text);
+    };
+    await type("nothing-like-it");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
+    await type("hist");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "History" }).waitFor();
+    await type("webdav");
+    await page.getByRole("option", { name: /^WebDAV driver/i }).click();
+    await page.locator("#item-address").waitFor();
+    await page.getByRole("link", { name: "Overview" }).first().click();
+    const opened = page.context().waitForEvent("page");
+    await page.getByRole("link", { name: "API reference" }).click();
+    const reference = await opened;
+    await reference.getByText("/api/admin/setting/list").first().waitFor();
+    expect(new URL(reference.url()).pathname).toBe("/docs");
+    // One is still signed in.
+    await page.getByRole("heading", { name: "What happened last" }).waitFor();
+  });
+
+  test("asks for what every page needs while its scripts are on their way, and once", async () => {
+    const page = await console.open("settings");
+    await page.locator(".check input").check();
+    await signIn(page);
+    const held: Route[] = [];
+    await page.route("**/assets/shared-*.js", (route) => void held.push(route));
+    const answered: string[] = [];
+    page.on("response", (reply) => answered.push(new URL(reply.url()).pathname));
+    const times = (rpc: string) => answered.filter((path) => path.endsWith(`/${rpc}`)).length;
+    await page.reload({ waitUntil: "commit" });
+    await expect
+      .poll(() => [times("WhoAmI"), times("ListSettings"), held.length])
+      .toEqual([1, 1, 1]);
+    expect(await page.locator("main").count()).toBe(0);
+    await held[0]?.continue();
+    await page.locator("#setting-site_title").waitFor();
+    await expect.poll(() => times("WatchSettings")).toBe(1);
+    expect([times("WhoAmI"), times("ListSettings")]).toEqual([1, 1]);
   });
 
   test("has no page for an address that is none", async () => {

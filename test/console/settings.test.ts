@@ -137,6 +137,22 @@ describe("a change", () => {
 });
 
 describe("editors", () => {
+  test("of choices, switches and colours give the values that they show", async () => {
+    const page = await console.enter("settings?group=2");
+    await field(page, "main_color").waitFor();
+    await page.getByLabel("Pick a colour").fill("#0b5f7c");
+    await field(page, "settings_layout").selectOption("responsive");
+    await page.getByRole("button", { name: "Site", exact: true }).click();
+    await field(page, "allow_mounted").click();
+    await expect.poll(() => page.locator(".edit-bar").innerText()).toContain("3 edits");
+    await page.getByRole("button", { name: "Review changes" }).click();
+    await page.getByRole("button", { name: "Save 3 changes" }).click();
+    await page.getByText("3 changes are saved").waitFor();
+    expect(await saved("main_color")).toBe("#0b5f7c");
+    expect(await saved("settings_layout")).toBe("responsive");
+    expect(await saved("allow_mounted")).toBe("false");
+  });
+
   test("of lists take names away and add pasted ones", async () => {
     const page = await console.enter("settings?key=video_types");
     await page.getByRole("button", { name: "Remove mp4" }).click();

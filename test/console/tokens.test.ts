@@ -203,3 +203,37 @@ test("very many tokens are counted, and as many shown as anybody looks at", asyn
   await page.getByRole("searchbox").fill(older[0]?.id ?? "");
   await expect.poll(() => page.locator("[data-token]").count()).toBe(1);
 });
+
+describe("the list", () => {
+  test("shows what others make, rotate and revoke, as it happens", async () => {
+    const access = console.client(AccessService);
+    const page = await console.enter("tokens");
+    await page.locator(".token").first().waitFor();
+    const request = { principal: "elsewhere", scopes: ["drivers:read"], neverExpires: true };
+    const { token } = await access.createToken(request);
+    const id = token?.id ?? "";
+    await item(page, id).getByText("active").waitFor();
+    const { token: next } = await access.rotateToken({ id, overlap: { seconds: 600n } });
+    await item(page, next?.id ?? "").waitFor();
+    await item(page, id).getByText("replaced by").waitFor();
+    await access.revokeToken({ id });
+    await item(page, id).getByText("revoked", { exact: true }).waitFor();
+    await access.disablePrincipal({ name: "elsewhere" });
+    await item(page, next?.id ?? "")
+      .getByText("its principal is disabled")
+      .waitFor();
+  });
+
+  test("is read again when one comes back to it, where the audit is not to be read", async () => {
+    const page = await console.enter("tokens", {
+      token: await console.token(["tokens:manage"], "keeper"),
+    });
+    await page.locator(".token").first().waitFor();
+    const id = (await tokens("keeper"))[0]?.id ?? "";
+    await console.token(["tokens:manage"], "late");
+    const [late] = await tokens("late");
+    await page.evaluate('dispatchEvent(new Event("focus"))');
+    await item(page, late?.id ?? "").waitFor();
+    await item(page, id).waitFor();
+  });
+});

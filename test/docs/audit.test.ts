@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readCheckpoint } from "../../src/service/audit/checkpoint.ts";
 import { type Service, startService } from "../cli/service.ts";
+import { startWatching } from "../cli/watching.ts";
 import { needs } from "../downloader/program.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/audit.md"), "utf8");
@@ -26,13 +27,25 @@ describe("docs/audit.md", () => {
   });
   afterAll(() => service.remove());
 
+  /** Runs what follows until it has printed something. */
+  const followed = async (args: string[]) => {
+    const following = startWatching(args, service.env);
+    let isSeen = false;
+    void following.until("SaveSettings").then(() => {
+      isSeen = true;
+    });
+    for (let at = 0; !isSeen; at += 1) await service.cli(["set", `announcement=${at}`]);
+    return following.interrupt();
+  };
+
   test("has commands that do what it says", async () => {
     const commands = blocks("sh").flatMap((block) => block.trim().split("\n"));
-    expect(commands).toHaveLength(7);
+    expect(commands).toHaveLength(8);
     for (const command of commands) {
       const [line = ""] = command.split(/ +#| > /);
       const args = line.replaceAll("'", "").split(" ").slice(1);
-      expect(await service.cli(args), command).toMatchObject({ code: 0 });
+      const run = args.includes("--follow") ? followed(args) : service.cli(args);
+      expect(await run, command).toMatchObject({ code: 0 });
     }
   });
 

@@ -50,7 +50,7 @@ describe("the document", () => {
         "referrer-policy": "no-referrer",
         "cross-origin-opener-policy": "same-origin",
       });
-      expect(reply.body).toContain('<html data-services="../" lang="en">');
+      expect(reply.body).toContain('<html data-services="../" data-reference="" lang="en">');
     },
   );
 

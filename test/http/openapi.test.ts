@@ -18,18 +18,23 @@ import { defineRpcs } from "./contract.ts";
 interface Operation {
   readonly operationId: string;
   readonly security?: readonly object[];
-  readonly parameters: readonly { name: string; in: string; example?: unknown }[];
+  readonly parameters: readonly { $ref?: string; name: string; in: string; example?: unknown }[];
   readonly requestBody?: { content: Record<string, { example?: unknown }> };
   readonly responses: Record<
     string,
-    { $ref?: string; content?: Record<string, { schema: object }> }
+    { $ref?: string; headers?: object; content?: Record<string, { schema: object }> }
   >;
 }
 
 interface Document {
   readonly paths: Record<string, Record<string, Operation>>;
   readonly components: {
-    readonly responses: Record<string, { content: Record<string, { schema: object }> }>;
+    readonly responses: Record<
+      string,
+      { headers: object; content: Record<string, { schema: object }> }
+    >;
+    readonly parameters: Record<string, { name: string; in: string }>;
+    readonly headers: Record<string, { description: string }>;
     readonly schemas: Record<string, object>;
   };
 }
@@ -115,10 +120,27 @@ function requestOf([, operation, method, path]: ReturnType<typeof operations>[nu
   };
 }
 
+/** Headers that are those of every HTTP message. */
+const TRANSPORT = ["connection", "content-length", "content-type", "date", "keep-alive"];
+
+/** Checks that each header of a reply is documented for its status. */
+function expectHeaders(reply: Response, operation: Operation, place = ""): void {
+  const found = operation.responses[String(reply.status)];
+  const name = found?.$ref?.split("/").at(-1) ?? "";
+  const headers = found?.headers ?? service.document.components.responses[name]?.headers ?? {};
+  const documented = Object.keys(headers).map((header) => header.toLowerCase());
+  const sent = [...reply.headers.keys()].filter(
+    (header) => !TRANSPORT.includes(header) && header !== "transfer-encoding",
+  );
+  expect(sent.length, place).toBeGreaterThan(0);
+  expect(documented, `${place} ${reply.status}`).toEqual(expect.arrayContaining(sent));
+}
+
 /** Checks a reply against the schema of its status and type, with no member that is not in it. */
 async function expectDocumented(reply: Response, operation: Operation): Promise<unknown> {
   const found = operation.responses[String(reply.status)];
   expect(found, `status ${reply.status}`).toBeDefined();
+  expectHeaders(reply, operation);
   const name = found?.$ref?.split("/").at(-1) ?? "";
   const content = found?.content ?? service.document.components.responses[name]?.content ?? {};
   const type = reply.headers.get("content-type") ?? "";
@@ -170,6 +192,7 @@ describe("each operation's example", () => {
       });
       if (reply.headers.get("content-type") === "text/event-stream") {
         expect(operation.responses["200"]?.content).toHaveProperty("text/event-stream");
+        expectHeaders(reply, operation, place);
         stop.abort();
         continue;
       }
@@ -204,6 +227,7 @@ describe("each operation's example", () => {
       });
       if (operation.responses["200"]?.content?.["text/event-stream"]) {
         expect(reply.status, place).toBe(401);
+        expectHeaders(reply, operation, place);
         await reply.body?.cancel();
         continue;
       }
@@ -231,6 +255,73 @@ describe("each operation's example", () => {
       expect(text.status, place).toBe(415);
       await expectDocumented(text, operation);
     }
+  });
+});
+
+describe("headers", () => {
+  const nameOf = ($ref: string): string => $ref.split("/").at(-1) ?? "";
+
+  test("of calls are with every operation, and lead to what is said of them", () => {
+    const { parameters, headers } = service.document.components;
+    for (const [place, { parameters: own, responses }] of operations()) {
+      const common = own.flatMap(({ $ref }) => ($ref === undefined ? [] : nameOf($ref)));
+      expect(common, place).toEqual([
+        "Mooring-At-Least-Revision",
+        ...["Accept-Language", "X-Request-Id", "Traceparent"],
+      ]);
+      for (const name of common) expect(parameters[name]).toMatchObject({ name, in: "header" });
+      expect(responses["200"]?.headers, place).toHaveProperty("Mooring-Stale-Seconds");
+    }
+    const used = JSON.stringify(service.document).matchAll(/#\/components\/headers\/([\w-]+)/g);
+    const names = [...new Set([...used].map(([, name]) => name))].sort();
+    expect(names).toEqual(Object.keys(headers).sort());
+  });
+
+  test("are sent as they are documented: compressed, kept, asked for in Chinese, throttled", async () => {
+    const headers = { authorization: TOKEN };
+    const list = service.document.paths["/api/admin/driver/list"]?.["get"] as Operation;
+    const at = "/api/admin/driver/list";
+    await get(at, { ...headers, "accept-encoding": "gzip" });
+    const chinese = await get(at, { ...headers, "accept-language": "zh-CN" });
+    expect(chinese.headers.get("content-language")).toBe("zh-CN");
+    expectHeaders(chinese, list, at);
+    const etag = (await get(at, headers)).headers.get("etag") ?? "";
+    const kept = await get(at, { ...headers, "if-none-match": etag });
+    expect(kept.status).toBe(304);
+    expectHeaders(kept, list, at);
+    await expect
+      .poll(async () => {
+        const reply = await get(at, { ...headers, "accept-encoding": "gzip" });
+        expectHeaders(reply, list, at);
+        return reply.headers.get("content-encoding");
+      })
+      .toBe("gzip");
+    const encoded = await fetch(`http://127.0.0.1:${service.http.port}/api/admin/setting/save`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json", "content-encoding": "gzip" },
+      body: "[]",
+    });
+    expect(encoded.status).toBe(415);
+    expect(encoded.headers.get("accept-encoding")).toBe("identity");
+    expectHeaders(
+      encoded,
+      service.document.paths["/api/admin/setting/save"]?.["post"] as Operation,
+    );
+    const own = await startService({ env: { MOORING_WRONG_TOKENS: "1" } });
+    onTestFinished(own.stop);
+    const replies: Response[] = [];
+    for (let sent = 0; sent < 4; sent += 1)
+      replies.push(
+        await fetch(`http://127.0.0.1:${own.port}${at}`, { headers: { authorization: "wrong" } }),
+      );
+    expect(replies.at(-1)?.headers.get("retry-after")).toMatch(/^\d+$/);
+    for (const reply of replies) expectHeaders(reply, list, at);
+  });
+
+  test("are shown by the reference, once", async () => {
+    const html = await (await get("/docs")).text();
+    for (const name of ["Mooring-At-Least-Revision", "Mooring-Stale-Seconds", "Retry-After"])
+      expect(html.split(`<code>${name}</code>`)).toHaveLength(2);
   });
 });
 
@@ -280,6 +371,7 @@ function plain(descs: readonly object[]) {
     examples: {},
     isPublic: () => true,
     httpStatus: "envelope" as const,
+    headers: { request: [], reply: [], answer: [] },
   };
 }
 

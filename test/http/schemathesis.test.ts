@@ -17,6 +17,9 @@ const CHECKS = [
   "response_headers_conformance",
 ];
 
+// A revision that is yet to come is waited for, and is 503 then: the service is right, and a run slow.
+const SHOWN = ["-H", "Mooring-At-Least-Revision: 1"];
+
 // Streams do not end, a new token would shut the run out, and what names an address of another server
 // would call whatever address is made up.
 const LEFT_OUT = "watch$|reset_token$|set_\\w+$|site/(?:create|update)$";
@@ -45,7 +48,7 @@ test.each([
       ...["run", `http://127.0.0.1:${service.port}/openapi.json`, "--no-color"],
       ...["--checks", CHECKS.join(","), "--phases", phases],
       ...["--max-examples", "5", "--seed", "1", "--request-timeout", "10"],
-      ...["--exclude-path-regex", LEFT_OUT, ...header],
+      ...["--exclude-path-regex", LEFT_OUT, ...SHOWN, ...header],
     ];
     const { stdout } = await promisify(execFile)("schemathesis", args, { cwd }).catch((error) => {
       throw new Error(String(error.stdout).slice(-4_000));

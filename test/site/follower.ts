@@ -40,13 +40,15 @@ export interface FollowerOptions {
   readonly folder?: string;
   readonly times?: SitesDeps["times"];
   readonly now?: () => number;
+  /** Variables besides those that place it. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export async function startFollower(options: FollowerOptions = {}): Promise<Follower> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "mooring-site-")));
   const result = parseConfig({
     args: [],
-    env: { MOORING_DATA_DIR: folder, MOORING_SECRET_KEY: KEY },
+    env: { MOORING_DATA_DIR: folder, MOORING_SECRET_KEY: KEY, ...options.env },
     cwd: folder,
     parallelism: 1,
     readFile: () => "",

@@ -31,6 +31,8 @@ export interface SettingsOfSite {
   /** Milliseconds that a save of ignore_paths takes: each mounted site is asked. */
   ignorePathsMs: number;
   save(body: unknown): Promise<SaveResult>;
+  /** A row as the admin's list has it. */
+  listed(row: Row): Row;
   defaults(): Row[];
   resetToken(): string;
   /** What a start does: metadata of known keys is repaired, unknown keys get flag 3. */
@@ -55,6 +57,20 @@ const ALIST_ONLY: readonly Row[] = [
   row("frp_auth_token", "frp-secret", "string", 12, 1),
 ];
 
+/** Of AList from 3.51 on: ids of roles and their names. Accounts that people make get one of the others. */
+const ROLES: ReadonlyMap<string, string> = new Map([
+  ["1", "guest"],
+  ["2", "admin"],
+  ["3", "editor"],
+  ["4", "reader"],
+]);
+const NO_DEFAULT_ROLE: ReadonlySet<string> = new Set(["guest", "admin"]);
+
+function hasRoles(manner: Manner, version: string): boolean {
+  const [, minor = "0"] = /^v3\.(\d+)/.exec(version) ?? [];
+  return manner === "alist" && Number(minor) >= 51;
+}
+
 function row(key: string, value: string, type: string, group: number, flag: number): Row {
   return { key, value, help: "", type, options: "", group, flag, index: 0 };
 }
@@ -78,6 +94,8 @@ export function createSettingsOfSite(manner: Manner, version: string): SettingsO
   if (manner === "alist")
     for (const [at, added] of ALIST_ONLY.entries())
       initial.set(added.key, { ...added, index: initial.size + at });
+  if (hasRoles(manner, version))
+    initial.set("default_role", { ...row("default_role", "1", "select", 1, 0), index: 9 });
   const own = {
     announcement: "### repo\nA living site.",
     privacy_regs: "(?:a|b)@example",
@@ -93,6 +111,12 @@ export function createSettingsOfSite(manner: Manner, version: string): SettingsO
     engine: "none",
     privacy: [],
     ignorePathsMs: 0,
+    listed: (each) => {
+      if (each.key !== "default_role" || !initial.has(each.key)) return each;
+      const options = [...ROLES.values()].filter((name) => !NO_DEFAULT_ROLE.has(name));
+      const value = ROLES.get(each.value) ?? each.value;
+      return { ...each, value, options: options.join(",") };
+    },
     defaults: () =>
       [...initial.values()].map((each) => ({
         ...each,
@@ -214,6 +238,13 @@ async function hook(site: SettingsOfSite, item: Row): Promise<void> {
       if (!ENGINES.includes(item.value)) throw new Error(`not support index: ${item.value}`);
       site.engine = item.value;
       return;
+    case "default_role": {
+      const [id] = [...ROLES].find(([, name]) => name === item.value) ?? [];
+      if (id === undefined) throw new Error(`role ${item.value} not found: record not found`);
+      if (NO_DEFAULT_ROLE.has(item.value)) throw new Error(`cannot set ${item.value} as default`);
+      item.value = id;
+      return;
+    }
     case "ignore_paths":
       if (site.ignorePathsMs > 0)
         await new Promise((resolve) => setTimeout(resolve, site.ignorePathsMs).unref());

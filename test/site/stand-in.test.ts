@@ -1,4 +1,7 @@
+import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeCertificate } from "../downloader/certificate.ts";
+import { raw } from "../wire/upstream.ts";
 import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
 import type { Row } from "./stand-in-setting.ts";
 
@@ -191,6 +194,24 @@ describe("saving at the site", () => {
     expect((await rowOf("aria2_uri")).index).toBe(0);
   });
 
+  test("AList from 3.51 on: default_role is listed and taken by the role's name, stored by its id", async () => {
+    expect((await rows()).some(({ key }) => key === "default_role")).toBe(false);
+    await another({ manner: "alist", version: "v3.52.0" });
+    const row = await rowOf("default_role");
+    expect(row).toMatchObject({ value: "guest", type: "select", options: "editor,reader" });
+    const { data } = await call("GET", "/api/public/settings", { token: "" });
+    expect(data).toMatchObject({ default_role: "1" });
+    expect((await save([{ ...row, value: "editor" }])).code).toBe(200);
+    expect(site.value("default_role")).toBe("3");
+    expect((await rowOf("default_role")).value).toBe("editor");
+    for (const value of ["guest", "admin", "4", "nobody"]) {
+      const { code, message } = await save([{ ...row, value }]);
+      expect(code).toBe(500);
+      expect(message).toContain("failed to execute hook on default_role");
+    }
+    expect(site.value("default_role")).toBe("3");
+  });
+
   test("version can be overwritten until the next start", async () => {
     await save([{ ...(await rowOf("version")), value: "v0" }]);
     expect(site.value("version")).toBe("v0");
@@ -230,6 +251,17 @@ describe("states", () => {
       await reply.body?.cancel();
     }
     expect((await fetch(`${site.url}/api/nothing`, { method: "PUT" })).status).toBe(405);
+  });
+
+  test("a port for TLS answers plain HTTP with 400 in the clear, without a head", async () => {
+    const certificate = await makeCertificate();
+    const key = await readFile(certificate.privateKey, "utf8");
+    await another({ tls: { cert: certificate.pem, key } });
+    await certificate.remove();
+    const text = await raw(site.port, ["GET /ping HTTP/1.1\r\nHost: h\r\n\r\n"]);
+    expect(text).toBe(
+      "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n",
+    );
   });
 
   test("with force_https the API answers as before, wrong paths redirect", async () => {

@@ -186,7 +186,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
   const list = (request: IncomingMessage): Row[] => {
     const query = new URL(request.url ?? "/", "http://site").searchParams;
     const groups = (query.get("groups") || query.get("group") || "").split(",").filter(Boolean);
-    const all = [...settings.rows.values()];
+    const all = [...settings.rows.values()].map(settings.listed);
     if (groups.length === 0) return all;
     return all
       .filter((row) => groups.includes(String(row.group)))

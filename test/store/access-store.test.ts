@@ -110,12 +110,50 @@ function describeAccess(newDatabase: () => Promise<() => Promise<Opened>>): void
         { tokenId: "a", time: 2, peer: "192.0.2.1" },
         { tokenId: "b", time: 3, peer: "" },
       ]);
-      const uses = [...(await other.uses())].sort((a, b) => a.time - b.time);
+      const uses = [...(await other.uses(["a", "b", "c"]))].sort((a, b) => a.time - b.time);
+      expect(await other.uses(["b"])).toEqual([{ tokenId: "b", time: 3, peer: "" }]);
       expect(uses).toEqual([
         { tokenId: "a", time: 2, peer: "192.0.2.1" },
         { tokenId: "b", time: 3, peer: "" },
       ]);
       expect((await other.news(0)).version).toBe(0);
+    }));
+
+  test("ended tokens are noted by counted time, and forgotten ones are known by nobody any more", () =>
+    withTwo(async (one, other) => {
+      const tokens = [
+        token("a"),
+        { ...token("b"), revokedAt: 5, revokedBy: "x" },
+        { ...token("c"), expiresAt: 20 },
+        { ...token("d"), notAfter: 30 },
+      ];
+      const principals = [principal("p")];
+      await one.transact((trx) => trx.write({ principals, tokens, audit: [] }));
+      await other.news(0);
+      const noted = async (): Promise<string[]> => {
+        const found = await one.transact((trx) => trx.endedBefore(1_000, 10));
+        return found.map(({ id }) => id).sort();
+      };
+      expect([await one.countEnded(10, 7), await noted()]).toEqual([7, ["b"]]);
+      expect([await other.countEnded(30, 7), await noted()]).toEqual([14, ["b", "c", "d"]]);
+      // The clock was wrong: what it has ended holds again.
+      expect([await one.countEnded(10, 7), await noted()]).toEqual([21, ["b"]]);
+      expect(await one.transact((trx) => trx.endedBefore(6, 10))).toEqual([]);
+      expect(await one.transact((trx) => trx.endedBefore(7, 10))).toEqual([tokens[1]]);
+      // It is no news as long as nothing is written of the tokens themselves.
+      expect(await other.news(1)).toEqual({ version: 1, isWhole: false, ...none });
+      await one.transact((trx) => trx.write({ forgotten: ["b"], audit: [] }));
+      const news = await other.news(1);
+      expect(news).toMatchObject({ version: 2, isWhole: true, principals });
+      expect(news.tokens.map(({ id }) => id).sort()).toEqual(["a", "c", "d"]);
+      expect(await other.news(2)).toEqual({ version: 2, isWhole: false, ...none });
+      await one.transact((trx) => trx.write({ tokens: [token("e")], audit: [] }));
+      expect(await other.news(2)).toMatchObject({ version: 3, isWhole: false });
+      await one.transact((trx) =>
+        trx.write({ principals: [{ ...principal("p"), disabledAt: 3 }], audit: [] }),
+      );
+      await one.countEnded(10, 7);
+      expect(await noted()).toEqual(["a", "c", "d", "e"]);
     }));
 
   test("versions written at the same time are one after the other", () =>

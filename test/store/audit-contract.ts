@@ -64,6 +64,25 @@ export function describeAudit(
       await place.remove();
     });
 
+    test("values that are sealed anew have their row in the same transaction", async () => {
+      await store.transact((trx) => trx.write(setting(1, { a: "clear" })));
+      const before = (await store.audit.head()).seq;
+      const sealed = { value: "sealed" };
+      await store.rewrite((settings) => ({
+        settings: settings.map((one) => ({ ...one, ...sealed })),
+        audit: [entry({ method: "seal", subjects: settings.map(({ key }) => key) })],
+      }));
+      expect((await store.load()).settings).toMatchObject([sealed]);
+      const rows = await allRows(store.audit);
+      expect(rows.slice(before)).toMatchObject([{ method: "seal", subjects: ["a"] }]);
+      expectChain(rows);
+      const refused = store.rewrite(() => {
+        throw new Error("no");
+      });
+      await expect(refused).rejects.toThrow("no");
+      expect(await allRows(store.audit)).toHaveLength(rows.length);
+    });
+
     test("is empty at first", async () => {
       expect([await store.audit.head(), await store.audit.floor()]).toEqual([START, START]);
       expect(await allRows(store.audit)).toEqual([]);

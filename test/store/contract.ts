@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { StoreError } from "../../src/store/error.ts";
 import type { SettingStore, StoredWrite } from "../../src/store/setting-store.ts";
+import { entry } from "./audit-contract.ts";
 import { changed, commit, deleting, setting, stored } from "./sample.ts";
 
 /** A new, empty database and a way to open it as often as one likes. */
@@ -286,7 +287,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         await store.listRevisions({ limit: 1 });
         await store.commits(0, 1, 1);
         await store.compact({ count: 1, notBefore: 0 }, 10);
-        await store.rewrite(() => []);
+        await store.rewrite(() => ({ settings: [], audit: [] }));
         expect(store.changedElsewhere()).toBe(true);
       });
     });
@@ -483,7 +484,8 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         await write(setting(1, { a: "plain", b: "b" }));
         const state = await store.rewrite((settings) => {
           expect(settings).toMatchObject([{ key: "a", value: "plain" }, { key: "b" }]);
-          return settings.slice(0, 1).map((one) => ({ ...one, value: "sealed" }));
+          const sealed = settings.slice(0, 1).map((one) => ({ ...one, value: "sealed" }));
+          return { settings: sealed, audit: [entry({ method: "seal", subjects: ["a"] })] };
         });
         expect(state).toMatchObject({
           revision: 1,
@@ -506,9 +508,10 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
           write(setting(at + 2, { a: `new ${at}` }), other),
         );
         const seal = (value: string) => (value.startsWith("sealed") ? value : `sealed ${value}`);
-        const rewritten = await store.rewrite((settings) =>
-          settings.map((one) => ({ ...one, value: seal(one.value) })),
-        );
+        const rewritten = await store.rewrite((settings) => ({
+          settings: settings.map((one) => ({ ...one, value: seal(one.value) })),
+          audit: [],
+        }));
         const { revision } = rewritten;
         expect(rewritten.settings[0]?.value).toBe(
           revision === 1 ? "sealed old" : `sealed new ${revision - 2}`,
@@ -586,7 +589,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         () => store.listRevisions({ limit: 1 }),
         () => store.commits(0, 1, 1),
         () => store.changesBetween(0, 1),
-        () => store.rewrite(() => []),
+        () => store.rewrite(() => ({ settings: [], audit: [] })),
         () => store.compact({ count: 1, notBefore: 0 }, 1),
         () => store.eraseReplaced(),
         () => store.claimTurn("sweep", 1, 1),

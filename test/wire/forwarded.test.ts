@@ -6,7 +6,7 @@ import {
 } from "@connectrpc/connect-node";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { createPeerOf } from "../../src/rpc/peer.ts";
+import { createOriginOf, createPeerOf } from "../../src/rpc/peer.ts";
 import { as } from "./access-client.ts";
 import { startService, TOKEN } from "./service.ts";
 
@@ -94,6 +94,72 @@ describe("the client's address behind proxies", () => {
     expect(createPeerOf([])("127.0.0.1", sent({ "x-forwarded-for": "203.0.113.9" }))).toBe(
       "127.0.0.1",
     );
+  });
+});
+
+describe("what the client has asked for", () => {
+  const trusted = ["127.0.0.1", "10.0.0.0/8"];
+  const HTTPS = { scheme: "https", host: "files.example" };
+  const usual = (proto: string, host: string) => ({
+    "x-forwarded-proto": proto,
+    "x-forwarded-host": host,
+  });
+  test.each<[string, Record<string, string>, object, string?]>([
+    ["in X-Forwarded-Proto and -Host", usual("https", "files.example"), HTTPS],
+    ["in Forwarded", { forwarded: "for=203.0.113.9;proto=https;host=files.example" }, HTTPS],
+    ["in Forwarded, without a client", { forwarded: 'proto=HTTPS;host="files.example"' }, HTTPS],
+    [
+      "with a port",
+      { forwarded: 'proto=http;host="[2001:db8::1]:8443"' },
+      { scheme: "http", host: "[2001:db8::1]:8443" },
+    ],
+    ["by a stranger", usual("https", "files.example"), {}, "192.0.2.1"],
+    [
+      "by the outermost of two proxies",
+      {
+        forwarded:
+          "for=203.0.113.9;proto=https;host=files.example, for=10.1.2.3;proto=http;host=in",
+      },
+      HTTPS,
+    ],
+    [
+      "by the outermost of two proxies in lists",
+      { "x-forwarded-for": "203.0.113.9, 10.1.2.3", ...usual("https, http", "files.example, in") },
+      HTTPS,
+    ],
+    [
+      "by who stands before the outermost",
+      {
+        "x-forwarded-for": "198.51.100.7, 203.0.113.9",
+        ...usual("http, https", "evil.example, files.example"),
+      },
+      HTTPS,
+    ],
+    [
+      "by who stands before the outermost, in Forwarded",
+      { forwarded: "for=198.51.100.7;host=evil.example, for=203.0.113.9" },
+      {},
+    ],
+    [
+      "in both ways",
+      { forwarded: "for=203.0.113.9;proto=https", ...usual("https", "files.example") },
+      HTTPS,
+    ],
+    [
+      "in two ways that differ",
+      { forwarded: "proto=http;host=evil.example", ...usual("https", "files.example") },
+      {},
+    ],
+    [
+      "for two clients",
+      { "x-forwarded-for": "203.0.113.9", forwarded: "for=198.51.100.7;host=evil.example" },
+      {},
+    ],
+    ["as what is no scheme and no host", usual("gopher", "a b/<x>"), {}],
+    ["twice in one element", { forwarded: "host=a.example;host=b.example" }, {}],
+  ])("%s: %j is %j", (_, headers, expected, address = "127.0.0.1") => {
+    const { peer: _peer, ...asked } = createOriginOf(trusted)(address, sent(headers));
+    expect(asked).toEqual(expected);
   });
 });
 

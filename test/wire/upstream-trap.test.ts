@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Aria2c, startAria2c } from "../downloader/aria2c.ts";
 import { needs } from "../downloader/program.ts";
+import { type QbittorrentNox, startQbittorrentNox } from "../downloader/qbittorrent-nox.ts";
 import { TOKEN } from "./service.ts";
 import { type FrontedSite, lastPassed, raw, startFront } from "./upstream.ts";
 
@@ -40,6 +41,19 @@ describe("where a request came from", () => {
       "x-forwarded-for": "9.9.9.9",
     });
     expect(reply.data.raw_url).toBe("https://files.example/d/hello.txt?sign=s");
+  });
+
+  test("the same in Forwarded, which does not go on; a stranger is not believed", async () => {
+    const forwarded = "for=9.9.9.9;proto=https;host=files.example";
+    const linkOf = async (one: FrontedSite): Promise<string> => {
+      const [token, body] = [await one.login(), { path: "/hello.txt" }];
+      const headers = { forwarded };
+      const reply = await one.call("POST", "/api/fs/get", { token, body, headers });
+      expect(lastPassed(one)?.headers.forwarded).toBeUndefined();
+      return reply.data.raw_url;
+    };
+    expect(await linkOf(trusting)).toBe("https://files.example/d/hello.txt?sign=s");
+    expect(await linkOf(front)).toBe(`${front.url}/d/hello.txt?sign=s`);
   });
 
   test("over HTTP/2 in the clear the scheme is http, and the authority is the host", async () => {
@@ -188,6 +202,26 @@ describe("a download manager", () => {
     front.site.managersAnswer = true;
     expect(failed.code).toBe(400);
     expect(failed.message).toMatch(/the upstream could not connect it: dial tcp .* refused$/);
+  });
+});
+
+describe("qBittorrent", () => {
+  let qbittorrent: QbittorrentNox | undefined;
+
+  beforeEach(needs("qbittorrent-nox"));
+  afterAll(() => qbittorrent?.stop());
+
+  test("is connected by Mooring and by the site, too", async () => {
+    qbittorrent = await startQbittorrentNox();
+    const token = await front.login();
+    const login = { user: "admin", password: "adminadmin" };
+    const body = { url: qbittorrent.url(login), seedtime: "7" };
+    const reply = await front.call("POST", "/api/admin/setting/set_qbit", { token, body });
+    expect(reply.code, reply.message).toBe(200);
+    expect(front.site.count("POST /api/admin/setting/set_qbit")).toBe(1);
+    expect([front.site.value("qbittorrent_url"), front.site.value("qbittorrent_seedtime")]).toEqual(
+      [body.url, "7"],
+    );
   });
 });
 

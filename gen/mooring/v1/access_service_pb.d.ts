@@ -18,6 +18,19 @@ export declare const file_mooring_v1_access_service: GenFile;
  * @generated from message mooring.v1.ListPrincipalsRequest
  */
 export declare type ListPrincipalsRequest = Message<"mooring.v1.ListPrincipalsRequest"> & {
+  /**
+   * Principals of one page. 0, and more than 10,000, are 10,000.
+   *
+   * @generated from field: int32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * From the page before. Empty: the first page.
+   *
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
 };
 
 /**
@@ -38,6 +51,13 @@ export declare type ListPrincipalsResponse = Message<"mooring.v1.ListPrincipalsR
    * @generated from field: repeated mooring.v1.Principal principals = 1;
    */
   principals: Principal[];
+
+  /**
+   * For the next page. Empty: this was the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -152,6 +172,20 @@ export declare type ListTokensRequest = Message<"mooring.v1.ListTokensRequest"> 
    * @generated from field: bool active = 2;
    */
   active: boolean;
+
+  /**
+   * Tokens of one page. 0, and more than 10,000, are 10,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * From the page before. Empty: the newest tokens.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
 };
 
 /**
@@ -167,11 +201,18 @@ export declare const ListTokensRequestSchema: GenMessage<ListTokensRequest>;
  */
 export declare type ListTokensResponse = Message<"mooring.v1.ListTokensResponse"> & {
   /**
-   * At most 10,000.
+   * Those that the filters leave, the newest first.
    *
    * @generated from field: repeated mooring.v1.Token tokens = 1;
    */
   tokens: Token[];
+
+  /**
+   * For the next page. Empty: this was the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -442,7 +483,9 @@ export declare const WhoAmIResponseSchema: GenMessage<WhoAmIResponse>;
  */
 export declare const AccessService: GenService<{
   /**
-   * ListPrincipals reads all principals, by name.
+   * ListPrincipals reads principals by name, in pages. INVALID_ARGUMENT: a page token
+   * that is none, or a page size below 0. Over REST the shorter path answers the bare
+   * list of a page, the one with `/list` also what the next page needs.
    *
    * @generated from rpc mooring.v1.AccessService.ListPrincipals
    */
@@ -473,7 +516,10 @@ export declare const AccessService: GenService<{
     output: typeof DisablePrincipalResponseSchema;
   },
   /**
-   * ListTokens reads all tokens, the newest first: never their texts.
+   * ListTokens reads tokens, the newest first and in pages: never their texts.
+   * INVALID_ARGUMENT: a page token that is none, or a page size below 0. Over REST the
+   * shorter path answers the bare list of a page, the one with `/list` also what the
+   * next page needs.
    *
    * @generated from rpc mooring.v1.AccessService.ListTokens
    */

@@ -15,6 +15,7 @@ import {
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { writeNewFile } from "../file.ts";
+import { limitOf, readPages } from "../pages.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import { localTime, pointInTime, untilText } from "../quantity.ts";
 
@@ -91,10 +92,19 @@ async function handOver(
   notice(`${about}; it is in ${path}, which only its owner may read`);
 }
 
-export async function listTokens({ args, output, connectTo }: CommandRun): Promise<void> {
+export async function listTokens(run: CommandRun): Promise<void> {
+  const { args, output, connectTo } = run;
   const client = await connectTo(AccessService);
-  const reply = await client.listTokens({ active: !args.is("all") });
-  if (args.is("json")) return output.json(ListTokensResponseSchema, reply);
+  const active = !args.is("all");
+  const { items: tokens, next: nextPageToken } = await readPages(limitOf(run), async (page) => {
+    const reply = await client.listTokens({ active, ...page });
+    return { items: reply.tokens, next: reply.nextPageToken };
+  });
+  if (args.is("json"))
+    return output.json(
+      ListTokensResponseSchema,
+      create(ListTokensResponseSchema, { tokens, nextPageToken }),
+    );
   await output.table(
     [
       { title: "ID" },
@@ -105,7 +115,7 @@ export async function listTokens({ args, output, connectTo }: CommandRun): Promi
       { title: "LAST USE" },
       { title: "COMMENT", flexible: true },
     ],
-    reply.tokens.map((token) => [
+    tokens.map((token) => [
       token.id,
       token.principal,
       token.scopes.join(","),
@@ -141,12 +151,20 @@ export const whoamiCommand: Command = {
     const reply = await (await connectTo(AccessService)).whoAmI({});
     if (args.is("json")) return output.json(WhoAmIResponseSchema, reply);
     const end = reply.expireTime;
+    // In front of a server its admins come with their logins there.
+    const isLogin = reply.principal.startsWith("upstream:");
     const rows = [
       ["principal", reply.principal],
-      ["token", reply.tokenId || "the permanent admin token"],
+      [
+        "token",
+        reply.tokenId || (isLogin ? "a login of the server behind" : "the permanent admin token"),
+      ],
       ["scopes", reply.scopes.join(", ")],
       ["limits", reply.limits.join(", ") || "none"],
-      ["until", end === undefined ? "for ever" : localTime(timestampMs(end))],
+      [
+        "until",
+        end === undefined ? (isLogin ? "it ends there" : "for ever") : localTime(timestampMs(end)),
+      ],
       ["from", reply.peer || "a Unix socket"],
     ];
     await output.value(rows.map(([name = "", text]) => `${name.padEnd(9)}  ${text}\n`).join(""));

@@ -61,12 +61,16 @@ export async function verifyAudit(run: CommandRun): Promise<void> {
 }
 
 export async function exportAudit({ args, output, connectTo }: CommandRun): Promise<void> {
-  const after = args.text("after") ?? "0";
-  if (!/^\d{1,15}$/.test(after))
-    throw usage(`--after ${quote(after)} is not the number of a row, such as 12`);
+  const after = rowNumber(args.text("after") ?? "0");
   const client = await connectTo(AuditService);
-  for await (const { events } of pages(client, BigInt(after)))
+  for await (const { events } of pages(client, after))
     for (const event of events) await output.jsonLine(AuditEventSchema, event);
+}
+
+/** The row that `--after` names. @throws CliFailure (usage). */
+export function rowNumber(after: string): bigint {
+  if (/^\d{1,15}$/.test(after)) return BigInt(after);
+  throw usage(`--after ${quote(after)} is not the number of a row, such as 12`);
 }
 
 /** All pages after a row, the oldest first. */

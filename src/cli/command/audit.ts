@@ -8,14 +8,17 @@ import {
   AuditService,
   GetCheckpointResponseSchema,
   ListAuditEventsResponseSchema,
+  WatchAuditResponseSchema,
 } from "../../../gen/mooring/v1/audit_service_pb.js";
 import { nearestName, quote } from "../../config/complaint.ts";
 import type { FlagName } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { usage } from "../failure.ts";
 import { writeNewFile } from "../file.ts";
+import { follow } from "../follow.ts";
+import { printableLine } from "../printable.ts";
 import { count, localTime, pointInTime } from "../quantity.ts";
-import { exportAudit, verifyAudit } from "./audit-chain.ts";
+import { exportAudit, rowNumber, verifyAudit } from "./audit-chain.ts";
 
 /** Rows of one page of the service at most. */
 const PAGE = 1_000;
@@ -32,8 +35,13 @@ const filters = [
   ...["actor", "token-id", "method", "outcome", "subject", "since", "until", "limit"],
 ] as const satisfies readonly FlagName[];
 
+/** What following knows besides; a row that comes is as new as it can be. */
+const following = [
+  ...["follow", "after", "actor", "token-id", "method", "outcome", "subject"],
+] as const satisfies readonly FlagName[];
+
 const actions: Readonly<Record<string, Action>> = {
-  list: { run: listAudit, flags: filters },
+  list: { run: listOrFollow, flags: [...filters, "follow", "after"] },
   verify: { run: verifyAudit, flags: ["checkpoint"] },
   export: { run: exportAudit, flags: ["after"] },
   checkpoint: { run: writeCheckpoint, flags: ["output", "force"] },
@@ -43,18 +51,21 @@ export const auditCommand: Command = {
   name: "audit",
   usage: [
     "audit list [--actor NAME] [--token-id ID] [--method RPCS] [--outcome CODES] [--subject GLOB] [--since TIME] [--until TIME] [-n N]",
+    "audit list --follow [--after ROW] [--actor NAME] [--token-id ID] [--method RPCS] [--outcome CODES] [--subject GLOB]",
     "audit verify [--checkpoint PATH]",
     "audit export [--after ROW]",
     "audit checkpoint [--output PATH] [--force]",
   ],
   summary: "Print who did what, and prove that nothing of it was changed",
   details: [
+    "list --follow prints rows as they are written, or those after a row and then on.",
+    "When the connection breaks it is made again, and no row in between is missed.",
     "verify reads all rows that are kept and names the first one that does not fit.",
     "A checkpoint says where the audit stands; kept elsewhere it shows later whether",
     "rows up to it were changed or removed. export prints a JSON object a line, the",
     "oldest row first, with everything that the hashes are of.",
   ],
-  flags: [...filters, "checkpoint", "after", "output", "force"],
+  flags: [...filters, "follow", "checkpoint", "after", "output", "force"],
   offline: true,
   positionals: [1, 1],
   run: async (run) => {
@@ -72,21 +83,63 @@ export const auditCommand: Command = {
   },
 };
 
-async function listAudit({ args, output, world, connectTo, notice }: CommandRun): Promise<void> {
+async function listOrFollow(run: CommandRun): Promise<void> {
+  const { args } = run;
+  if (!args.is("follow")) {
+    if (args.has("after")) throw usage("--after goes with audit list --follow, or audit export");
+    return listAudit(run);
+  }
+  const other = filters.find((flag) => args.has(flag) && !following.some((one) => one === flag));
+  if (other !== undefined) throw usage(`--${other} does not go with --follow`);
+  if (args.has("database")) throw usage("--follow needs a service: leave --database out");
+  await followAudit(run);
+}
+
+function filterOf({ args }: CommandRun) {
+  return {
+    actor: args.text("actor") ?? "",
+    tokenId: args.text("token-id") ?? "",
+    methods: listOf(args.text("method")),
+    outcomes: listOf(args.text("outcome")),
+    subject: args.text("subject") ?? "",
+  };
+}
+
+async function followAudit(run: CommandRun): Promise<void> {
+  const { args, output, connectTo } = run;
+  const client = await connectTo(AuditService);
+  const filter = filterOf(run);
+  const text = args.text("after");
+  await follow(run, {
+    from: text === undefined ? undefined : rowNumber(text),
+    open: (afterSequence, options) =>
+      client.watchAudit(
+        afterSequence === undefined ? filter : { ...filter, afterSequence },
+        options,
+      ),
+    placeOf: ({ sequence }) => sequence,
+    write: async (message) => {
+      if (args.is("json")) return output.jsonLine(WatchAuditResponseSchema, message);
+      const lines = message.events.map((event) => printableLine(rowOf(event).join("  ")));
+      if (lines.length > 0) await output.write(`${lines.join("\n")}\n`);
+    },
+    restart: async () => {
+      const { oldestSequence } = await client.getCheckpoint({});
+      const from = oldestSequence > 0n ? oldestSequence - 1n : 0n;
+      return { from, notice: `going on with row ${from + 1n}` };
+    },
+  });
+}
+
+async function listAudit(run: CommandRun): Promise<void> {
+  const { args, output, world, connectTo, notice } = run;
   const limit = count(args.text("limit") ?? DEFAULT_LIMIT, "--limit", MAX_LIMIT);
   const time = (name: "since" | "until") => {
     const text = args.text(name);
     if (text === undefined) return {};
     return { [name]: timestampFromMs(pointInTime(text, `--${name}`, world.now())) };
   };
-  const filter = {
-    actor: args.text("actor") ?? "",
-    tokenId: args.text("token-id") ?? "",
-    methods: listOf(args.text("method")),
-    outcomes: listOf(args.text("outcome")),
-    subject: args.text("subject") ?? "",
-    ...{ ...time("since"), ...time("until") },
-  };
+  const filter = { ...filterOf(run), ...time("since"), ...time("until") };
   const client = await connectTo(AuditService);
   const reply = create(ListAuditEventsResponseSchema);
   do {

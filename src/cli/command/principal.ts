@@ -1,5 +1,6 @@
 // Who has tokens: the command principal.
 
+import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { PrincipalKind } from "../../../gen/mooring/v1/access_pb.js";
 import {
@@ -12,11 +13,12 @@ import { quote } from "../../config/complaint.ts";
 import { type Action, runAction } from "../action.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
+import { limitOf, readPages } from "../pages.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import { localTime } from "../quantity.ts";
 
 const actions: Readonly<Record<string, Action>> = {
-  list: { count: 0, flags: [], act: listPrincipals },
+  list: { count: 0, flags: ["limit"], act: listPrincipals },
   create: { count: 1, flags: ["kind"], act: createPrincipal },
   disable: { count: 1, flags: ["yes"], act: disablePrincipal },
 };
@@ -29,7 +31,7 @@ const KINDS: Readonly<Record<string, PrincipalKind>> = {
 export const principalCommand: Command = {
   name: "principal",
   usage: [
-    "principal list",
+    "principal list [-n N]",
     "principal create NAME [--kind KIND]",
     "principal disable NAME [--yes]",
   ],
@@ -38,15 +40,24 @@ export const principalCommand: Command = {
     "A principal is a program or a person; token create makes one that is missing, as a",
     "program. disable ends all of its tokens at once and for good: it gets no others.",
   ],
-  flags: ["kind", "yes"],
+  flags: ["kind", "limit", "yes"],
   offline: false,
   positionals: [1, 2],
   run: (run) => runAction("principal", actions, { run, flags: principalCommand.flags }),
 };
 
-async function listPrincipals({ args, output, connectTo }: CommandRun): Promise<void> {
-  const reply = await (await connectTo(AccessService)).listPrincipals({});
-  if (args.is("json")) return output.json(ListPrincipalsResponseSchema, reply);
+async function listPrincipals(run: CommandRun): Promise<void> {
+  const { args, output, connectTo } = run;
+  const client = await connectTo(AccessService);
+  const { items: principals, next: nextPageToken } = await readPages(limitOf(run), async (page) => {
+    const reply = await client.listPrincipals(page);
+    return { items: reply.principals, next: reply.nextPageToken };
+  });
+  if (args.is("json"))
+    return output.json(
+      ListPrincipalsResponseSchema,
+      create(ListPrincipalsResponseSchema, { principals, nextPageToken }),
+    );
   await output.table(
     [
       { title: "NAME" },
@@ -55,7 +66,7 @@ async function listPrincipals({ args, output, connectTo }: CommandRun): Promise<
       { title: "BY", flexible: true },
       { title: "DISABLED" },
     ],
-    reply.principals.map(({ name, kind, createTime, createdBy, disableTime }) => [
+    principals.map(({ name, kind, createTime, createdBy, disableTime }) => [
       name,
       kind === PrincipalKind.PERSON ? "person" : "program",
       createTime === undefined ? "" : localTime(timestampMs(createTime)),

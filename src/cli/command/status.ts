@@ -52,6 +52,8 @@ function rowsOf(reply: GetStatusResponse, now: number): (readonly [string, strin
     ["settings", String(reply.settings)],
     ["drivers", String(reply.drivers)],
     ["watchers", String(reply.watchers)],
+    // Such as how sites are.
+    ...checks.flatMap(({ name, note }) => (note === "" ? [] : [[name, note] as const])),
     ...endingRows(reply),
   ];
 }

@@ -2,7 +2,7 @@ import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { language } from "../i18n/language.ts";
-import { folder } from "../shell/location.ts";
+import { fetchOnce, services } from "./early.ts";
 import { session, signOut } from "./session.ts";
 
 /** Calls carry the token and the language; whose token is refused is signed out. */
@@ -28,7 +28,8 @@ export function refused(error: unknown, sent: string | undefined): unknown {
 
 /** The way to the service. Clients of services that only some pages need are made there. */
 export const transport = createConnectTransport({
-  baseUrl: new URL(document.documentElement.dataset["services"] ?? "../", folder).href,
+  baseUrl: services,
+  fetch: fetchOnce,
   useBinaryFormat: true,
   interceptors: [asUser],
 });

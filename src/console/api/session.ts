@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { KEPT_TOKEN } from "./early.ts";
 
 /** Whom the service knows this page as. */
 export interface Session {
@@ -8,7 +9,6 @@ export interface Session {
 /** Why one has been signed out, to be said at the next sign-in. */
 export type Ended = "byUser" | "tokenEnded";
 
-const KEPT = "mooring.token";
 const words = new BroadcastChannel("mooring");
 
 /** Undefined: nobody has signed in. The token is in memory, and nowhere else unless it was asked for. */
@@ -17,15 +17,15 @@ export const ended = signal<Ended | undefined>(undefined);
 
 /** @param keep also in this tab's storage, so that a reload does not ask again. */
 export function signIn(token: string, { keep }: { readonly keep: boolean }): void {
-  if (keep) sessionStorage.setItem(KEPT, token);
-  else sessionStorage.removeItem(KEPT);
+  if (keep) sessionStorage.setItem(KEPT_TOKEN, token);
+  else sessionStorage.removeItem(KEPT_TOKEN);
   ended.value = undefined;
   session.value = { token };
 }
 
 /** Goes on with another token, as after a reset. */
 export function changeToken(token: string): void {
-  signIn(token, { keep: sessionStorage.getItem(KEPT) !== null });
+  signIn(token, { keep: sessionStorage.getItem(KEPT_TOKEN) !== null });
 }
 
 /** While the token is being replaced, that the old one is refused says nothing. */
@@ -54,13 +54,13 @@ words.onmessage = ({ data }: MessageEvent<{ token: number; why: Ended }>) => {
 };
 
 function leave(why: Ended): void {
-  sessionStorage.removeItem(KEPT);
+  sessionStorage.removeItem(KEPT_TOKEN);
   ended.value = why;
   session.value = undefined;
 }
 
 function kept(): Session | undefined {
-  const token = sessionStorage.getItem(KEPT);
+  const token = sessionStorage.getItem(KEPT_TOKEN);
   return token === null ? undefined : { token };
 }
 

@@ -1,6 +1,7 @@
 import type { AuditCheckpoint } from "../../../gen/mooring/v1/audit_pb.js";
 import { t } from "../i18n/language.ts";
 import { CopyButton } from "../part/copy.tsx";
+import { Verification } from "./verification.tsx";
 
 /** Where the audit stands: kept elsewhere, it shows later whether a row was changed or is missing. */
 export function Checkpoint({ of }: { readonly of: AuditCheckpoint }) {
@@ -14,6 +15,7 @@ export function Checkpoint({ of }: { readonly of: AuditCheckpoint }) {
       <p class="ways">
         <CopyButton text={of.text} />
       </p>
+      <Verification origin={of.origin} />
     </section>
   );
 }

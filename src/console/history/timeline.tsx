@@ -30,6 +30,7 @@ export function Timeline({ title }: { readonly title: string }) {
   const filters = JSON.stringify(Object.fromEntries(query));
 
   const reads = useRef(0);
+  const shownFor = useRef("");
   const read = async (pageToken: string): Promise<void> => {
     reads.current += 1;
     const turn = reads.current;
@@ -37,12 +38,21 @@ export function Timeline({ title }: { readonly title: string }) {
       const page = await settingService.listRevisions({ ...asked, pageSize: PAGE, pageToken });
       // An answer to what was asked before must not come over a later one.
       if (turn !== reads.current) return;
-      const kept = pageToken === "" ? [] : (revisions.peek() ?? []);
+      const known = shownFor.current === filters ? (revisions.peek() ?? []) : [];
       rememberRevisions(page.revisions);
-      revisions.value = [...kept, ...page.revisions];
-      next.value = page.nextPageToken;
+      shownFor.current = filters;
       oldest.value = page.oldestRevision;
       failure.value = undefined;
+      if (pageToken === "" && joins(page.revisions, known)) {
+        // Older ones that somebody has asked for stay as new ones come.
+        const last = page.revisions.at(-1)?.revision ?? 0n;
+        const older = known.filter(({ revision }) => revision < last);
+        revisions.value = [...page.revisions, ...older];
+        if (older.length === 0) next.value = page.nextPageToken;
+        return;
+      }
+      revisions.value = pageToken === "" ? page.revisions : [...known, ...page.revisions];
+      next.value = page.nextPageToken;
     } catch (thrown) {
       if (turn === reads.current) failure.value = failureOf(thrown);
     }
@@ -119,6 +129,12 @@ function requestOf(query: URLSearchParams) {
     ...(since && { since: timestampFromDate(since) }),
     ...(until && { until: timestampFromDate(until) }),
   };
+}
+
+/** Whether no revision lies between the newest ones and those that were known before. */
+function joins(newest: readonly Revision[], known: readonly Revision[]): boolean {
+  const [last, first] = [newest.at(-1), known[0]];
+  return last !== undefined && first !== undefined && first.revision >= last.revision;
 }
 
 /** Keys that are offered to whoever types one. */

@@ -41,6 +41,7 @@ export const en = {
   "overview.newest": "What happened last",
   "overview.ownEnds": "The token that you use ends {when}.",
   "overview.ownToken": "Your token",
+  "overview.reference": "API reference",
   "overview.revision": "Revision",
   "overview.site": { one: "1 setting differs there.", other: "{count} settings differ there." },
   "overview.token": "of {principal} ends {when}",

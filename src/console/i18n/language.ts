@@ -1,26 +1,18 @@
 import { signal } from "@preact/signals";
 import { en } from "./en.ts";
 import type { MessageKey, Messages } from "./messages.ts";
-
-export type Language = "en" | "zh-CN";
+import { CHOSEN_LANGUAGE, type Language } from "./preferred.ts";
 
 /** Each language by its own name. */
 export const languages: Readonly<Record<Language, string>> = { en: "English", "zh-CN": "中文" };
 
 export type Parameters = Readonly<Record<string, string | number | bigint>>;
 
-const CHOSEN = "mooring.language";
 /** Complete when a page is there that needs all of them. */
 const english = { ...en } as Messages;
 const messages = signal<Messages>(english);
 
 export const language = signal<Language>("en");
-
-/** The one that was chosen here before, or else the browser's. */
-export function preferredLanguage(): Language {
-  const chosen = localStorage.getItem(CHOSEN) ?? navigator.language;
-  return chosen.toLowerCase().startsWith("zh") ? "zh-CN" : "en";
-}
 
 /**
  * Changes the language of everything: of calls and numbers at once, of words when they are here.
@@ -48,7 +40,7 @@ export function learn(words: Partial<Messages>): void {
 
 /** As speak, and for the next visit too. */
 export async function chooseLanguage(wanted: Language): Promise<void> {
-  localStorage.setItem(CHOSEN, wanted);
+  localStorage.setItem(CHOSEN_LANGUAGE, wanted);
   await speak(wanted);
 }
 
@@ -70,9 +62,13 @@ export function perLanguage<T>(make: (language: Language) => T): () => T {
 const plurals = perLanguage((spoken) => new Intl.PluralRules(spoken));
 const numbers = perLanguage((spoken) => new Intl.NumberFormat(spoken));
 
-/** A number as the language writes it. */
+/**
+ * A number as the language writes it. Small ones are written alike in all languages here, and a
+ * browser's first `NumberFormat` takes a phone 100 ms.
+ */
 export function number(value: number | bigint): string {
-  return numbers().format(value);
+  const isPlain = value >= 0 && value < 1_000 && Number.isInteger(Number(value));
+  return isPlain ? String(value) : numbers().format(value);
 }
 
 /** A sentence in the language of the page; `{name}` in it stands for a parameter. */

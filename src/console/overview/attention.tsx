@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import type { Token } from "../../../gen/mooring/v1/access_pb.js";
 import type { Site } from "../../../gen/mooring/v1/site_pb.js";
+import { allTokens } from "../api/access-list.ts";
 import { connection, settings } from "../api/live.ts";
-import { accessService, may, rights } from "../api/rights.ts";
+import { may, rights } from "../api/rights.ts";
 import { endOf } from "../api/token.ts";
 import { t } from "../i18n/language.ts";
 import { Around } from "../part/around.tsx";
@@ -105,7 +106,7 @@ async function sitesToLookAt(signal: AbortSignal): Promise<readonly Site[]> {
 /** Tokens that end soon and have no successor. */
 async function tokensThatEnd(signal: AbortSignal): Promise<readonly Token[]> {
   if (!may("tokens:manage")) return [];
-  const { tokens } = await accessService.listTokens({ active: true }, { signal });
+  const tokens = await allTokens({ active: true }, signal);
   return tokens.filter(({ endsSoon }) => endsSoon);
 }
 

@@ -14,6 +14,8 @@ import { Attention } from "./attention.tsx";
 import { OwnToken } from "./own-token.tsx";
 import "./overview.css";
 
+/** Where the service shows its interface, in a tab of its own: leaving the page would sign out. */
+const reference = document.documentElement.dataset["reference"] ?? "";
 /** Changes that are shown. */
 const NEWEST = 8;
 
@@ -25,6 +27,14 @@ export default function OverviewPage() {
       <PageHead title={known?.byKey.get("site_title")?.value || t("page.overview")}>
         <p class="quiet">
           {known?.byKey.get("version") && `Mooring ${known.byKey.get("version")?.value}`}
+          {reference !== "" && (
+            <>
+              {" · "}
+              <a href={reference} target="_blank" rel="noreferrer">
+                {t("overview.reference")}
+              </a>
+            </>
+          )}
         </p>
       </PageHead>
       {may("settings:read") && <Figures />}

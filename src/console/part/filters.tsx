@@ -1,3 +1,5 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { t } from "../i18n/language.ts";
 import { place, refine } from "../shell/location.ts";
 import { Button } from "./button.tsx";
@@ -23,10 +25,9 @@ export function Filters(props: {
 }) {
   const { query } = place.value;
   const names = [...props.fields.map(({ name }) => name), "since", "until", ...(props.also ?? [])];
-  const common = (name: string, label: string) => ({
+  const common = (name: string) => ({
     class: "input",
     value: query.get(name) ?? "",
-    "aria-label": label,
     onChange: (event: { currentTarget: { value: string } }) =>
       refine({ [name]: event.currentTarget.value }),
   });
@@ -34,7 +35,7 @@ export function Filters(props: {
     <search class="timeline-filters">
       {props.fields.map(({ name, label, options, choices }) =>
         choices ? (
-          <select key={name} {...common(name, label)}>
+          <select key={name} aria-label={label} {...common(name)}>
             {choices.map((choice, at) => (
               <option key={choice} value={at === 0 ? "" : choice}>
                 {choice}
@@ -42,27 +43,23 @@ export function Filters(props: {
             ))}
           </select>
         ) : (
-          <span key={name} class="typed">
-            <input
-              {...common(name, label)}
-              type="search"
-              list={options && `filter-${name}`}
-              placeholder={label}
-              spellcheck={false}
-            />
-            {options && (
-              <datalist id={`filter-${name}`}>
-                {options.map((option) => (
-                  <option key={option} value={option} />
-                ))}
-              </datalist>
-            )}
-          </span>
+          <Typed
+            key={name}
+            name={name}
+            label={label}
+            value={query.get(name) ?? ""}
+            options={options}
+          />
         ),
       )}
-      <input {...common("since", t("history.since"))} type="date" />
-      <span aria-hidden="true">–</span>
-      <input {...common("until", t("history.until"))} type="date" />
+      <span class="days">
+        {(["since", "until"] as const).map((name) => (
+          <label key={name}>
+            <span class="quiet small">{t(`history.${name}`)}</span>
+            <input {...common(name)} type="date" />
+          </label>
+        ))}
+      </span>
       {names.some((name) => query.has(name)) && (
         <Button
           kind="bare"
@@ -72,6 +69,43 @@ export function Filters(props: {
         </Button>
       )}
     </search>
+  );
+}
+
+/** A text that narrows when it is complete: by Enter, or as one goes on. */
+function Typed(props: {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly string[] | undefined;
+}) {
+  const { name, label, value, options } = props;
+  // What one is typing stays, whatever else comes in on the page.
+  const draft = useSignal(value);
+  useEffect(() => {
+    draft.value = value;
+  }, [draft, value]);
+  return (
+    <span class="typed">
+      <input
+        class="input"
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        spellcheck={false}
+        list={options && `filter-${name}`}
+        value={draft.value}
+        onInput={(event) => (draft.value = event.currentTarget.value)}
+        onChange={(event) => refine({ [name]: event.currentTarget.value })}
+      />
+      {options && (
+        <datalist id={`filter-${name}`}>
+          {options.map((option) => (
+            <option key={option} value={option} />
+          ))}
+        </datalist>
+      )}
+    </span>
   );
 }
 

@@ -3,9 +3,10 @@ import { connection } from "../api/live.ts";
 import { t } from "../i18n/language.ts";
 import { Failed, Skeleton } from "../part/state.tsx";
 import { useCall } from "../part/use-call.ts";
+import { useFollow } from "../part/use-follow.ts";
 import { place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { readKnown } from "./known.ts";
+import { followKnown, readKnown } from "./known.ts";
 import { TokenList } from "./list.tsx";
 import { NewToken } from "./new-token.tsx";
 import { RotateToken } from "./rotate.tsx";
@@ -16,6 +17,8 @@ import "./tokens.css";
 export default function TokensPage() {
   const { query } = place.value;
   const { data, failure, again } = useCall(readKnown, [connection.value === "live"]);
+  // Setting a turn needs no newer `again` than the first.
+  useFollow((signal) => followKnown(again, signal), []);
   const rotated = query.get("rotate");
   if (data === undefined)
     return (

@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Method } from "../../rpc/method.ts";
 import { type Binding, createBindings } from "../rest/binding.ts";
 import type { PathTemplate } from "../rest/path.ts";
+import { headerComponents, parameterComponents } from "./header.ts";
 import { createOperation, failureResponses, type OperationContext } from "./operation.ts";
 import { type Comments, Schemas } from "./schema.ts";
 
@@ -20,7 +21,7 @@ export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
  * @throws RuleError
  */
 export function createDocument(options: DocumentOptions): JsonObject {
-  const { methods, rules, title, version, description, comments, isPublic } = options;
+  const { methods, rules, title, version, description, comments, isPublic, headers } = options;
   const schemas = new Schemas(comments);
   const bindings = methods.flatMap((method) => createBindings(method, rules));
   const services = new Set(bindings.map(({ method }) => method.desc.parent));
@@ -53,7 +54,9 @@ export function createDocument(options: DocumentOptions): JsonObject {
     paths,
     components: {
       ...(closed ? { securitySchemes: SECURITY } : {}),
-      responses: failureResponses(),
+      parameters: parameterComponents(headers),
+      headers: headerComponents(headers),
+      responses: failureResponses(headers),
       schemas: { ...schemas.components, Failure: FAILURE, Status: STATUS },
     },
   };

@@ -6,6 +6,7 @@ import { findFieldPath } from "../rest/field.ts";
 import { takesForm } from "../rest/form.ts";
 import { findTarget } from "../rest/query.ts";
 import { type BesideRule, readRules } from "../rest/rule.ts";
+import { answerHeaders, commonParameters, failureHeaders, type HeaderNotes } from "./header.ts";
 import { type Comments, type Schemas, scalarSchema } from "./schema.ts";
 
 /** A call of an rpc that shows how it is used. */
@@ -28,6 +29,8 @@ export interface OperationContext {
   readonly isPublic: (method: DescMethod) => boolean;
   /** What the HTTP status of a reply in the envelope is: see GatewayOptions. */
   readonly httpStatus: "envelope" | "code";
+  /** Headers that an application's own parts read and write. */
+  readonly headers: HeaderNotes;
 }
 
 /**
@@ -49,10 +52,13 @@ export function createOperation(
     summary: descs.map(({ name }) => words(name)).join(", or: "),
     ...(description === "" ? {} : { description }),
     ...(context.isPublic(method.desc) ? { security: [] } : {}),
-    parameters: uniqueBy(
-      bindings.flatMap((binding) => parameters(binding, context)),
-      (one) => `${one["in"]} ${one["name"]}`,
-    ),
+    parameters: [
+      ...uniqueBy(
+        bindings.flatMap((binding) => parameters(binding, context)),
+        (one) => `${one["in"]} ${one["name"]}`,
+      ),
+      ...commonParameters(context.headers),
+    ],
     ...(bodies[0] === undefined ? {} : { requestBody: bodies[0] }),
     responses: responses(bindings, context),
   };
@@ -197,18 +203,17 @@ function responses(
   const state = bindings.some((binding) => binding.reply.state !== undefined);
   const cached = state && bindings.every(({ httpMethod }) => httpMethod === "GET");
   const bare = reply.shape === "bare";
+  const headers = answerHeaders(bindings[0], { hasState: state, mayFail: !real }, context.headers);
   return {
     200: {
       description: real
         ? "The call has succeeded."
         : "The call has ended; the member `code` says how: 200 for a success.",
-      ...(state && reply.shape !== "events"
-        ? { headers: { ETag: header("Names the state that is shown.") } }
-        : {}),
+      headers,
       content: successContent(reply.shape, inBody),
     },
     ...(cached && reply.shape !== "events"
-      ? { 304: { description: "What the client has is still so." } }
+      ? { 304: { description: "What the client has is still so.", headers } }
       : {}),
     ...Object.fromEntries(
       [...failures]
@@ -216,10 +221,6 @@ function responses(
         .map((status) => [status, { $ref: `#/components/responses/${failureName(status, bare)}` }]),
     ),
   };
-}
-
-function header(description: string): JsonObject {
-  return { description, schema: { type: "string" } };
 }
 
 function successContent(shape: Binding["reply"]["shape"], schemas: JsonObject[]): JsonObject {
@@ -248,18 +249,22 @@ function failureName(status: number, bare: boolean): string {
 }
 
 /** The replies that operations refer to, by name. */
-export function failureResponses(): Record<string, JsonObject> {
+export function failureResponses(notes: HeaderNotes): Record<string, JsonObject> {
   const statuses = new Set([...REFUSALS, ...Object.values(ENVELOPE_CODE)]);
   return Object.fromEntries(
     [false, true].flatMap((bare) =>
-      [...statuses].map((status) => [failureName(status, bare), failureResponse(status, bare)]),
+      [...statuses].map((status) => [
+        failureName(status, bare),
+        failureResponse(status, bare, failureHeaders(status, notes)),
+      ]),
     ),
   );
 }
 
-function failureResponse(status: number, bare: boolean): JsonObject {
+function failureResponse(status: number, bare: boolean, headers: JsonObject): JsonObject {
   return {
     description: STATUS_CODES[status] ?? "Failure",
+    headers,
     content: {
       "application/json; charset=utf-8": {
         schema: bare ? { $ref: "#/components/schemas/Status" } : FAILURE,

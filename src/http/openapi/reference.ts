@@ -61,6 +61,7 @@ export function createReference(document: unknown): string {
       '<p>The same for programs: <a href="openapi.json">openapi.json</a>.</p>',
       `<nav><ul>${links.join("")}</ul></nav>`,
       ...sections,
+      ...headersHtml(objectOf(components)),
       `<h2 id="schemas">Schemas</h2>`,
       ...Object.entries(objectOf(objectOf(components)["schemas"])).map(
         ([schema, content]) =>
@@ -84,11 +85,30 @@ function operationHtml({ path, method, operation }: Operation, document: unknown
     `<h3 id="${text(operationId)}">${text(summary)}</h3>`,
     `<p><code>${method} ${escapeHtml(path)}</code> — ${token}</p>`,
     note(description),
-    parameterTable(listOf(parameters).map(objectOf)),
+    // Those of every call stand at the end of the page.
+    parameterTable(
+      listOf(parameters)
+        .map(objectOf)
+        .filter(({ $ref }) => $ref === undefined),
+    ),
     bodyHtml(objectOf(requestBody)),
     `<p>Reply: ${replyHtml(objectOf(responses))}</p>`,
     `<pre><code>${escapeHtml(curl({ path, method, operation }, listOf(security).length > 0))}</code></pre>`,
   ].join("\n");
+}
+
+/** Headers of calls and replies, whatever the operation. */
+function headersHtml({ parameters, headers }: Record<string, unknown>): string[] {
+  const replies = Object.entries(objectOf(headers)).map(([name, header]) => ({
+    ...objectOf(header),
+    ...{ name, in: "reply" },
+  }));
+  const calls = Object.values(objectOf(parameters)).map((one) => ({
+    ...objectOf(one),
+    in: "request",
+  }));
+  if (replies.length === 0) return [];
+  return ['<h2 id="headers">Headers</h2>', parameterTable([...calls, ...replies])];
 }
 
 function parameterTable(parameters: readonly Record<string, unknown>[]): string {

@@ -4,17 +4,26 @@ import { doneEntry } from "../audit/entry.ts";
 import { invalid, notFound, ServiceError } from "../error.ts";
 import type { Book } from "./book.ts";
 import type { AccessCaller, Change } from "./change.ts";
+import { type Page, type PageRequest, type Place, pageOf } from "./page.ts";
 
 /** Names that history and log have for others. */
 const RESERVED = new Set(["root", "admin", "cli", "mooring", "system"]);
+
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+
+/** A principal's place in the list is its name. */
+const PLACE: Place<StoredPrincipal> = {
+  of: ({ name }) => name,
+  after: (text) => (NAME.test(text) ? ({ name }) => name > text : undefined),
+};
 
 /** As many as there may be tokens. */
 const MAX_PRINCIPALS = 100_000;
 
 /** Who has tokens. */
 export interface PrincipalService {
-  /** By name. */
-  principals(): readonly StoredPrincipal[];
+  /** By name. @throws INVALID_ARGUMENT for a page that there can't be. */
+  principals(page: PageRequest): Page<StoredPrincipal>;
   /** @throws INVALID_ARGUMENT; ALREADY_EXISTS; RESOURCE_EXHAUSTED. */
   createPrincipal(name: string, kind: string, caller: AccessCaller): Promise<StoredPrincipal>;
   /** Ends the rights of all its tokens. @throws NOT_FOUND. */
@@ -30,7 +39,12 @@ export interface PrincipalDeps {
 export function createPrincipalService(deps: PrincipalDeps): PrincipalService {
   const { book, change, randomBytes } = deps;
   return {
-    principals: () => [...book.principals()].sort((one, other) => (one.name < other.name ? -1 : 1)),
+    principals: (page) =>
+      pageOf(
+        book.principals().toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+        page,
+        PLACE,
+      ),
     createPrincipal: async (name, kind, caller) => {
       checkName(name);
       if (book.principals().length >= MAX_PRINCIPALS)
@@ -78,7 +92,7 @@ export function newPrincipal(
 /** @throws INVALID_ARGUMENT. */
 export function checkName(name: string): void {
   const reserved = RESERVED.has(name) ? " and none that the program itself uses" : "";
-  if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name) || reserved !== "")
+  if (!NAME.test(name) || reserved !== "")
     throw invalid([
       {
         field: "principal",

@@ -82,5 +82,8 @@ export function overlapOf(asked: number | undefined): number {
 /** @throws RESOURCE_EXHAUSTED. */
 export async function checkCount(transaction: AccessTransaction): Promise<void> {
   if ((await transaction.tokenCount()) >= MAX_TOKENS)
-    throw new ServiceError(Code.ResourceExhausted, `there are ${MAX_TOKENS} tokens already`);
+    throw new ServiceError(
+      Code.ResourceExhausted,
+      `there are ${MAX_TOKENS} tokens already; those that have ended go some time after (MOORING_ENDED_TOKEN_AGE)`,
+    );
 }

@@ -10,6 +10,7 @@ import { actorOf } from "./actor.ts";
 import type { Book } from "./book.ts";
 import type { AccessCaller, Change } from "./change.ts";
 import { type EndingToken, endingTokens, endsSoon } from "./ending.ts";
+import { type Page, type PageRequest, type Place, pageOf } from "./page.ts";
 import { checkName, newPrincipal } from "./principal.ts";
 import {
   checkComment,
@@ -21,9 +22,6 @@ import {
   overlapOf,
 } from "./token-rule.ts";
 import { makeToken } from "./token-text.ts";
-
-/** Most tokens that a list has. */
-const MAX_LISTED = 10_000;
 
 export interface TokenInput extends Lifetime {
   readonly principal: string;
@@ -52,10 +50,18 @@ export interface TokenView {
 /** A token with its text, which is shown once. */
 export type NewTokenView = TokenView & { readonly text: string };
 
+/** Which tokens somebody wants. */
+export interface TokenQuery extends PageRequest {
+  /** Empty: everybody's. */
+  readonly principal: string;
+  /** Only those that open something now. */
+  readonly active: boolean;
+}
+
 /** Tokens of principals. */
 export interface TokenService {
-  /** Newest first. */
-  tokens(filter: { principal: string; active: boolean }): Promise<readonly TokenView[]>;
+  /** The newest first. @throws INVALID_ARGUMENT for a page that there can't be. */
+  tokens(query: TokenQuery): Promise<Page<TokenView>>;
   /** Those that somebody should see to before long, the first to end first. */
   endingTokens(): readonly EndingToken[];
   /** Makes the principal as well where there is none of its name. */
@@ -66,7 +72,7 @@ export interface TokenService {
 
 export interface TokenDeps {
   readonly store: Pick<AccessStore, "uses">;
-  readonly book: Pick<Book, "tokens" | "principalOf" | "isActive" | "now">;
+  readonly book: Pick<Book, "tokens" | "principalOf" | "isActive" | "now" | "readings">;
   readonly change: Change;
   readonly randomBytes: (size: number) => Buffer;
 }
@@ -86,15 +92,30 @@ export function createTokenService(deps: TokenDeps): TokenService {
     const { id, text, hash } = makeToken(randomBytes);
     return { token: { ...token, id, hash }, text };
   };
+  let sorted: { readonly tokens: readonly StoredToken[]; readonly readings: number } | undefined;
+  /** In their order, which is made once after each change: a list of many has many pages. */
+  const newestFirst = (): readonly StoredToken[] => {
+    const readings = book.readings();
+    if (sorted?.readings !== readings)
+      sorted = { tokens: [...book.tokens()].sort(byAge), readings };
+    return sorted.tokens;
+  };
   return {
-    tokens: async ({ principal, active }) => {
-      const uses = new Map((await store.uses()).map((use) => [use.tokenId, use]));
-      return [...book.tokens()]
-        .map((token) => viewOf(token, book.principalOf(token)?.name ?? "", uses.get(token.id)))
-        .filter((view) => principal === "" || view.principal === principal)
-        .filter((view) => !active || view.isActive)
-        .sort((one, other) => other.token.createdAt - one.token.createdAt)
-        .slice(0, MAX_LISTED);
+    tokens: async ({ principal, active, ...page }) => {
+      const { items, next } = pageOf(
+        newestFirst(),
+        page,
+        PLACE,
+        (token) =>
+          (principal === "" || book.principalOf(token)?.name === principal) &&
+          (!active || book.isActive(token)),
+      );
+      const used = await store.uses(items.map(({ id }) => id));
+      const uses = new Map(used.map((use) => [use.tokenId, use]));
+      const views = items.map((token) =>
+        viewOf(token, book.principalOf(token)?.name ?? "", uses.get(token.id)),
+      );
+      return { items: views, next };
     },
     endingTokens: () => endingTokens(book),
     createToken: async (input, caller) => {
@@ -182,6 +203,22 @@ export function createTokenService(deps: TokenDeps): TokenService {
     },
   };
 }
+
+type Aged = Pick<StoredToken, "createdAt" | "id">;
+
+function byAge(one: Aged, other: Aged): number {
+  return other.createdAt - one.createdAt || (one.id < other.id ? -1 : 1);
+}
+
+/** A token's place in the list is when it was made, and its id. */
+const PLACE: Place<StoredToken> = {
+  of: ({ createdAt, id }) => `${createdAt}-${id}`,
+  after: (text) => {
+    const [, time, id = ""] = /^(-?\d{1,16})-([0-9A-Za-z]{12})$/.exec(text) ?? [];
+    const last = { createdAt: Number(time), id };
+    return time === undefined ? undefined : (token) => byAge(last, token) < 0 && token.id !== id;
+  },
+};
 
 /** A token as history and audit name it. */
 async function nameOf(

@@ -22,10 +22,8 @@ export function doneEntry(
   detail: AuditEntry["detail"],
 ): AuditEntry {
   const { actor, door, method, peer, requestId } = origin;
-  return {
-    ...{ time, actor, tokenId: tokenIdOf(actor), door, method, peer, requestId },
-    ...{ outcome: OK, subjects, detail },
-  };
+  const tokenId = tokenIdOf(actor);
+  return { time, actor, tokenId, door, method, peer, requestId, outcome: OK, subjects, detail };
 }
 
 /** The row of a change of settings. */

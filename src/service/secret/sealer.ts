@@ -27,6 +27,8 @@ export interface Sealer {
    */
   open(key: string, stored: string): string;
   isSealed(stored: string): boolean;
+  /** The public name of the key that sealed it; undefined: it is in the clear. */
+  keyOf(stored: string): string | undefined;
   /** Whether sealing it anew would change more than its nonce: it is in the clear, or another key's. */
   needsReseal(stored: string): boolean;
 }
@@ -50,6 +52,7 @@ export function createSealer(
   return {
     seals: first !== undefined,
     isSealed,
+    keyOf: (stored) => SEALED_V1.exec(stored)?.[1],
     needsReseal: (stored) => first !== undefined && SEALED_V1.exec(stored)?.[1] !== first.id,
     seal: (key, plaintext) =>
       first === undefined ? escapePlain(plaintext) : encrypt(first, key, plaintext, random),

@@ -25,7 +25,7 @@ export interface ItemCodec {
   hash(value: string): string;
 }
 
-/** A revision as the history keeps it. */
+/** A revision as the history keeps it; of its origin only what the history has. */
 export function toCommit(
   header: { readonly revision: number; readonly time: number; readonly origin: RevisionOrigin },
   replacements: readonly ItemReplacement[],
@@ -33,7 +33,8 @@ export function toCommit(
 ): RevisionCommit {
   const { revision, time, origin } = header;
   const changes = replacements.map((replacement) => toChange(replacement, codec));
-  return { ...origin, revision, time, changes };
+  const { actor, door, method, requestId, peer, reason } = origin;
+  return { actor, door, method, requestId, peer, reason, revision, time, changes };
 }
 
 /** What the history keeps of one replaced item. */

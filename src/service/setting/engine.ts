@@ -81,9 +81,9 @@ export interface Engine {
  * @throws ServiceError when a sealed value does not open; StoreError.
  */
 export async function createEngine(deps: EngineDeps): Promise<Engine> {
-  const { store, sealer } = deps;
+  const { store } = deps;
   const codec = createCodec(deps);
-  let snapshot = codec.snapshotOf(await loadSealed({ store, sealer, isSecret: codec.isSecret }));
+  let snapshot = codec.snapshotOf(await loadSealed({ ...deps, isSecret: codec.isSecret }));
   let listener: CommitListener | undefined;
   let { databaseId } = store;
 
@@ -162,14 +162,16 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     refresh: () => refresh.run(),
     change: async (origin, decide, options) => {
       checkReason(origin.reason);
-      const changed = await writer.change(origin, decide, options).catch((error: unknown) => {
-        throw writeFailure(error);
-      });
-      if (options?.dryRun !== true && changed.commit?.changes.some(endsRight))
-        await store.seenEverywhere(changed.revision).catch((error: unknown) => {
-          throw seenFailure(error);
-        });
-      return changed;
+      let failure = writeFailure;
+      try {
+        const changed = await writer.change(origin, decide, options);
+        failure = seenFailure;
+        if (options?.dryRun !== true && changed.commit?.changes.some(endsRight))
+          await store.seenEverywhere(changed.revision);
+        return changed;
+      } catch (error) {
+        throw failure(error);
+      }
     },
     listen: (to) => {
       listener = to;

@@ -25,7 +25,7 @@ import {
   type SettingInput,
 } from "./save.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { Moved, refuseMoved, withoutStale } from "./stale.ts";
+import { hasStale, Moved, refuseMoved, withoutStale } from "./stale.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
 import type { Changed, ChangeOptions, ChangeOrigin } from "./writer.ts";
 
@@ -123,35 +123,32 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     if (item === undefined) throw unknownSetting(key);
     return item;
   };
+  const explain = async (error: unknown, rights: Rights | undefined): Promise<unknown> =>
+    error instanceof RevisionConflict ? explainConflict(error, store, rights) : error;
   /** @throws ABORTED when it can't be told what the client has changed. */
-  const fresh = async (sent: readonly SettingInput[], base: Snapshot, rights?: Rights) =>
-    withoutStale(sent.slice(0, MAX_SAVE_ITEMS + 1), base, { store, fingerprint }).catch(
-      async (error: unknown) => {
-        throw error instanceof RevisionConflict
-          ? await explainConflict(error, store, rights)
-          : error;
-      },
-    );
-  const change = <T>(
+  const fresh = async (sent: readonly SettingInput[], base: Snapshot, rights?: Rights) => {
+    try {
+      return await withoutStale(sent, base, { store, fingerprint });
+    } catch (error) {
+      throw await explain(error, rights);
+    }
+  };
+  const change = async <T>(
     origin: ChangeOrigin,
-    { expectedRevision, ...options }: ChangeConditions,
+    { expectedRevision, dryRun = false }: ChangeConditions,
     decide: (draft: Draft) => T,
-  ): Promise<Changed<T>> =>
-    engine
-      .change(
-        origin,
-        (draft) => {
-          if (expectedRevision !== undefined && expectedRevision !== draft.revision)
-            throw new RevisionConflict(expectedRevision);
-          return decide(draft);
-        },
-        options,
-      )
-      .catch(async (error: unknown) => {
-        throw error instanceof RevisionConflict
-          ? await explainConflict(error, store, origin.rights)
-          : error;
-      });
+  ): Promise<Changed<T>> => {
+    const decideAt = (draft: Draft): T => {
+      if (expectedRevision !== undefined && expectedRevision !== draft.revision)
+        throw new RevisionConflict(expectedRevision);
+      return decide(draft);
+    };
+    try {
+      return await engine.change(origin, decideAt, { dryRun });
+    } catch (error) {
+      throw await explain(error, origin.rights);
+    }
+  };
   /** Sets known settings for a client, as a save would. */
   const set = async (
     origin: ChangeOrigin,
@@ -173,12 +170,14 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       checkBatch(keys);
       return keys.map(get);
     },
-    save: async (sent, origin, conditions = {}) => {
+    save: async (all, origin, conditions = {}) => {
       const { rights } = origin;
-      rights?.need(sent.slice(0, MAX_SAVE_ITEMS + 1).map(({ key }) => key));
+      // One more than is allowed, so that it is refused.
+      const sent = all.slice(0, MAX_SAVE_ITEMS + 1);
+      rights?.need(sent.map(({ key }) => key));
       const attempt = async (): Promise<Changed<readonly Skipped[]>> => {
         const base = snapshot();
-        const inputs = await fresh(sent, base, rights);
+        const inputs = hasStale(sent, base) ? await fresh(sent, base, rights) : sent;
         if (expectsAbsent(inputs, base))
           await refuseDeleted(inputs.slice(0, MAX_SAVE_ITEMS), base, store, rights);
         return change(origin, conditions, (draft) => {

@@ -10,6 +10,11 @@ export class Moved extends Error {
   override readonly name = "Moved";
 }
 
+/** Whether something has changed since it was read: only then does the history have to be asked. */
+export function hasStale(inputs: readonly SettingInput[], base: Snapshot): boolean {
+  return inputs.some((input) => isStale(input, base));
+}
+
 /**
  * What a page has changed of a group that it sends back whole: without the settings that somebody else
  * has changed since they were read, and whose value is still the one that was read then.
@@ -27,8 +32,8 @@ export async function withoutStale(
     readonly fingerprint: Fingerprint;
   },
 ): Promise<readonly SettingInput[]> {
+  if (!isOneGroup(inputs, base)) return inputs;
   const stale = inputs.filter((input) => isStale(input, base));
-  if (stale.length === 0 || !isOneGroup(inputs, base)) return inputs;
   const unchanged = new Set<SettingInput>();
   const bySeen = Map.groupBy(stale, ({ seenRevision = 0 }) => seenRevision);
   for (const [seen, read] of bySeen) {

@@ -56,24 +56,19 @@ export function compare(
   const known = new Map(rows.filter(isKnown).map((row) => [row.key, row]));
   const found: Comparison[] = [];
   for (const item of snapshot.items()) {
-    const { key } = item;
+    const { key, secret } = item;
     const row = known.get(key);
     known.delete(key);
-    if (treatmentOf(key).never || item.flag === FLAG.deprecated) continue;
+    const { never, note = "" } = treatmentOf(key);
+    if (never || item.flag === FLAG.deprecated) continue;
     const overridden = Object.hasOwn(site.overrides, key);
     const wanted = overridden ? (site.overrides[key] ?? "") : item.value;
     const drifted = state.appliedRevision > 0 && item.revision <= state.appliedRevision;
-    const common = {
-      key,
-      wanted,
-      row,
-      item,
-      secret: item.secret,
-      overridden,
-      drifted,
-      note: treatmentOf(key).note ?? "",
-    };
-    found.push({ ...common, ...standingOf(item, wanted, row, drifted) });
+    const { standing, note: reason = note } = standingOf(item, wanted, row, drifted);
+    found.push({
+      ...{ key, standing, wanted, row, item, secret, overridden, drifted },
+      note: reason,
+    });
   }
   for (const row of known.values()) {
     if (treatmentOf(row.key).never) continue;
@@ -116,7 +111,9 @@ export function compare(
     const definition = snapshot.get(key)?.definition;
     // What becomes of a value here says nothing new.
     if (definition !== undefined && normalizeStoredValue(definition, there) === wanted) return true;
-    if (treatmentOf(key).trimmed && wanted.trim() === there.trim()) return true;
+    const { trimmed, listed } = treatmentOf(key);
+    if (trimmed && wanted.trim() === there.trim()) return true;
+    if (listed?.[wanted] === there) return true;
     const mark = state.rewritten[key];
     return mark !== undefined && mark.sent === hash(wanted) && mark.got === hash(there);
   }

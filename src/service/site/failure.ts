@@ -85,5 +85,5 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, "the name is not known"],
   [/^(ECONNRESET|EPIPE)$/, "the connection was closed"],
   [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, "the machine does not answer"],
-  [/^HPE_/, "what answers there is no HTTP"],
+  [/^HPE_/, "what answers there is no HTTP; if it speaks TLS, write its address with https://"],
 ];

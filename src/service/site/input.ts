@@ -1,4 +1,7 @@
+import { X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
 import { invalid, type Violation } from "../error.ts";
+import { didYouMean } from "../nearest.ts";
 import type { SettingDefinition } from "../setting/definition.ts";
 import { checkText, checkValue, normalizeValue } from "../setting/value.ts";
 import { checkPattern } from "./selection.ts";
@@ -19,20 +22,23 @@ export interface SiteInput {
   readonly paused?: boolean | undefined;
 }
 
-/** What an override may be for. */
+/** What an override may be for, and how long. */
 export interface KnownKeys {
+  /** UTF-8 bytes of one value at most. */
+  readonly maxValueBytes: number;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
-  /** Keys of custom settings, and those that the site knows. */
-  readonly isKnown: (key: string) => boolean;
+  /** Keys that Mooring or the site has. */
+  readonly keys: ReadonlySet<string>;
 }
 
 const MAX_PATTERNS = 200;
+const MAX_AUTHORITY = 65_536;
 const MAX_OVERRIDES = 200;
 
 /**
  * The site with what a client said of it.
  *
- * @throws INVALID_ARGUMENT with every violation; none has a token or an override's value.
+ * @throws INVALID_ARGUMENT with every violation; none has a token or a secret value.
  */
 export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site {
   const violations: Violation[] = [];
@@ -51,9 +57,7 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   look("name", checkName(next.name));
   look("url", checkUrl(next.url));
   look("token", checkToken(next.token));
-  if (next.ca !== "" && !/^-----BEGIN CERTIFICATE-----\r?\n/.test(next.ca.trimStart()))
-    look("ca", "is no certificate in PEM form");
-  look("ca", next.ca.length > 65_536 ? "is longer than 64 KiB" : undefined);
+  look("ca", checkAuthority(next.ca));
   if (next.pin !== "" && !/^[0-9a-f]{64}$/.test(next.pin))
     look(
       "certificate_sha256",
@@ -83,6 +87,19 @@ function checkName(name: string): string | undefined {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)
     ? undefined
     : "has 1 to 64 letters, digits, dots, lines below or hyphens, and begins with a letter or digit";
+}
+
+function checkAuthority(pem: string): string | undefined {
+  if (pem === "") return undefined;
+  if (pem.length > MAX_AUTHORITY) return "is longer than 64 KiB";
+  try {
+    // OpenSSL takes a text without any certificate in it, too.
+    new X509Certificate(pem);
+    createSecureContext({ ca: pem });
+    return undefined;
+  } catch {
+    return "is no certificate in PEM form";
+  }
 }
 
 function normalUrl(text: string): string {
@@ -116,11 +133,36 @@ function checkToken(token: string): string | undefined {
 function checkOverride(
   key: string,
   value: string,
-  { definitionOf, isKnown }: KnownKeys,
+  { definitionOf, keys, maxValueBytes }: KnownKeys,
 ): string | undefined {
   if (treatmentOf(key).never) return "is the site's own: it is never pushed";
   const definition = definitionOf(key);
-  if (definition === undefined)
-    return isKnown(key) ? checkText(value) : "is for a key that neither Mooring nor the site knows";
+  if (definition === undefined && !keys.has(key))
+    return `is for a key that neither Mooring nor the site knows.${didYouMean(key, keys)}`;
+  const problem = checkText(value, maxValueBytes);
+  if (problem !== undefined || definition === undefined) return problem;
   return checkValue(definition, normalizeValue(definition, value));
 }
+
+/**
+ * Looks at keys that somebody names of a site.
+ *
+ * @param known all keys that Mooring or the site has.
+ * @throws INVALID_ARGUMENT with every key that is nobody's, or the site's own.
+ */
+export function checkKeys(keys: readonly string[], known: ReadonlySet<string>): void {
+  const violations = keys.flatMap((key, at): Violation[] => {
+    const field = `keys[${at}]`;
+    const name = `"${key.slice(0, 64)}"`;
+    if (treatmentOf(key).never)
+      return [{ field, description: `${name} is the site's own: it is neither taken nor sent` }];
+    if (known.has(key)) return [];
+    const hint = didYouMean(key, known);
+    return [{ field, description: `neither Mooring nor the site has a setting ${name}.${hint}` }];
+  });
+  const [first, ...rest] = violations.slice(0, MAX_NAMED);
+  if (first !== undefined) throw invalid([first, ...rest]);
+}
+
+/** Keys that one refusal names at most. */
+const MAX_NAMED = 20;

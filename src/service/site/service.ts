@@ -7,11 +7,11 @@ import { failedPrecondition, ServiceError, unavailable } from "../error.ts";
 import type { SettingDefinition } from "../setting/definition.ts";
 import type { Engine } from "../setting/engine.ts";
 import { changedMembers } from "./audit.ts";
-import type { Book } from "./book.ts";
+import { addressOf, type Book } from "./book.ts";
 import type { Comparison } from "./compare.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "./failure.ts";
 import { readingFirst } from "./fresh.ts";
-import { type SiteInput, withInput } from "./input.ts";
+import { checkKeys, type SiteInput, withInput } from "./input.ts";
 import type { Pushed } from "./push.ts";
 import type { Round } from "./round.ts";
 import { NEW_STATE, type Site, type SiteState, type SiteView } from "./site.ts";
@@ -47,13 +47,13 @@ export interface SiteService {
   compare(
     name: string,
   ): Promise<{ readonly view: SiteView; readonly comparisons: readonly Comparison[] }>;
-  /** Takes the site's values as Mooring's own. @param keys none: all. */
+  /** Takes the site's values as Mooring's own. @param keys none: all. @throws INVALID_ARGUMENT for unknown ones. */
   adopt(
     name: string,
     options: { readonly keys: readonly string[]; readonly dryRun: boolean },
     origin: RevisionOrigin,
   ): Promise<Taken>;
-  /** Brings Mooring's values there. @param keys none: all. */
+  /** Brings Mooring's values there. @param keys likewise. */
   sync(
     name: string,
     options: {
@@ -97,15 +97,29 @@ const EMPTY: Site = Object.freeze({
 export function createSiteService(deps: SiteServiceDeps): SiteService {
   const { book, workers, engine } = deps;
   const viewOf = (site: Site): SiteView => ({ site, state: book.state(site.id) });
-  const knownKeys = (state: SiteState) => ({
+  const keysOf = ({ known }: SiteState): ReadonlySet<string> =>
+    new Set([...Array.from(engine.snapshot().items(), ({ key }) => key), ...known]);
+  const known = (state: SiteState) => ({
     definitionOf: deps.definitionOf,
-    isKnown: (key: string) => engine.snapshot().get(key) !== undefined || state.known.includes(key),
+    maxValueBytes: deps.maxValueBytes,
+    keys: keysOf(state),
   });
-  const taken = (site: Site): ServiceError =>
-    new ServiceError(
+  const namedOf = (site: Site, keys: readonly string[]): readonly string[] => {
+    if (keys.length > 0) checkKeys(keys, keysOf(book.state(site.id)));
+    return keys;
+  };
+  const taken = (site: Site): ServiceError => {
+    const others = book.sites().filter(({ id }) => id !== site.id);
+    const address = addressOf(site.url);
+    const same = others.find(({ url }) => addressOf(url) === address);
+    const isNamed = same === undefined || others.some(({ name }) => name === site.name);
+    return new ServiceError(
       Code.AlreadyExists,
-      `there is a site named "${site.name}" already, or one at the address ${site.url}`,
+      isNamed
+        ? `there is a site named "${site.name}" already`
+        : `the site "${same.name}" has this address already: ${same.url}`,
     );
+  };
   const noted = (origin: AuditOrigin, { name }: Site, detail: AuditEntry["detail"]) =>
     doneEntry(origin, deps.now(), [name], detail);
   const look = (site: Site): Promise<Round> =>
@@ -120,7 +134,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const site = withInput(
         { ...EMPTY, id: deps.newId(), created: deps.now() },
         input,
-        knownKeys(NEW_STATE),
+        known(NEW_STATE),
       );
       if (site.mode === "follow") throw tooEarly(site);
       const { url, mode } = site;
@@ -136,7 +150,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     update: async (name, input, origin) => {
       const before = book.byName(name);
       const state = book.state(before.id);
-      const site = withInput(before, input, knownKeys(state));
+      const site = withInput(before, input, known(state));
       if (site.mode === "follow" && before.mode !== "follow" && state.appliedRevision === 0)
         throw tooEarly(site);
       const changed = changedMembers(before, site);
@@ -167,11 +181,11 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     },
     adopt: async (name, { keys, dryRun }, origin) => {
       const site = book.byName(name);
-      return told(takeValues(deps, site, { keys, dryRun, origin }));
+      return told(takeValues(deps, site, { keys: namedOf(site, keys), dryRun, origin }));
     },
     sync: async (name, { keys, dryRun, connectDownloaders }, actor) => {
       const site = book.byName(name);
-      const asked = keys.length === 0 ? undefined : keys;
+      const asked = keys.length === 0 ? undefined : namedOf(site, keys);
       const { revision } = engine.snapshot();
       const aim = dryRun ? "look" : "push";
       const round = await told(

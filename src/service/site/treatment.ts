@@ -12,12 +12,15 @@ export interface Treatment {
   readonly rewritten?: true;
   /** White space around the value says nothing. */
   readonly trimmed?: true;
+  /** Values that the site lists as others. */
+  readonly listed?: Readonly<Record<string, string>>;
   /** What somebody should know of it. */
   readonly note?: string;
 }
 
 const LOCAL = "often differs from site to site";
 const RESTART = "the site reads it at its next start";
+const ROLE = "the site lists and takes a role by its name; roles differ from site to site";
 const CONNECT = "the site connects the download manager in a step of its own";
 
 /** By key, or by a pattern with `*` at one end. The first that fits counts. */
@@ -29,6 +32,8 @@ const table: readonly (readonly [string, Treatment])[] = [
   ["filename_char_mapping", { alone: true, note: "removed pairs act until the site restarts" }],
   ["privacy_regs", { alone: true }],
   ["search_index", { alone: true, repair: true, note: LOCAL }],
+  // The number of the role that a new site has for guests, which it takes back by no name.
+  ["default_role", { alone: true, listed: { "1": "guest" }, note: ROLE }],
   // The site asks every server that it mounts: two minutes for one that hangs.
   ["ignore_paths", { alone: true, limit: 150_000, note: LOCAL }],
   ["logo", { rewritten: true }],

@@ -73,7 +73,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
   const nextLook = new Map<string, number>();
   /** Each site as it was when it was last looked at. */
   const looked = new Map<string, Site>();
-  const turn = createPace();
+  const pace = createPace();
   let running = 0;
   const waiting: (() => void)[] = [];
   let closed = false;
@@ -82,7 +82,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
     const known = clients.get(site.id);
     if (known !== undefined && isSameAccess(known.site, site)) return known.client;
     known?.client.close();
-    const client = createSiteClient(site, 1, call, turn);
+    const client = createSiteClient(site, 1, call);
     clients.set(site.id, { site, client });
     return client;
   };
@@ -103,7 +103,6 @@ export function createWorkers(deps: WorkerDeps): Workers {
     const before = queues.get(siteId) ?? Promise.resolve();
     const done = before.then(async () => {
       const leave = await enter();
-      await turn();
       try {
         const site = book.byId(siteId);
         if (site === undefined || closed) throw new SiteFailure("refused", "the site is gone");
@@ -185,8 +184,10 @@ export function createWorkers(deps: WorkerDeps): Workers {
     if (isNew) deps.onEvent(site, event);
   };
 
-  const followOnce = (siteId: string): Promise<void> =>
-    alone(siteId, async ({ site, round }) => {
+  const followOnce = async (siteId: string): Promise<void> => {
+    // A save waits for the one that Mooring stands in front of.
+    if (book.byId(siteId)?.upstream !== true) await pace();
+    await alone(siteId, async ({ site, round }) => {
       const { error, nextTry, appliedRevision } = book.state(siteId);
       const isLooked =
         looked.get(siteId) === site && (nextLook.get(siteId) ?? 0) > now() && error === undefined;
@@ -198,6 +199,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
     }).catch((error: unknown) => {
       if (!(error instanceof SiteFailure)) throw error;
     });
+  };
 
   return {
     alone,

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from "kysely";
-import { createAccess } from "../access-migration.ts";
+import { addEnded, createAccess } from "../access-migration.ts";
 import { START } from "../audit-chain.ts";
 import { createAudit } from "../audit-migration.ts";
 import type { Migrations } from "../migrate.ts";
@@ -13,6 +13,7 @@ export const migrations: Migrations = {
   "0003_access": { up: createAccess },
   "0004_seen_access": { up: seeAccess },
   "0005_audit": { up: createChain },
+  "0006_ended_tokens": { up: addEnded },
 };
 
 /** Compared byte by byte, as in every other place. */

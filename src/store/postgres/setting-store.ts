@@ -173,8 +173,10 @@ export async function openPostgresSettingStore(
         attempt(() =>
           db.transaction().execute(async (trx) => {
             await sql`select from head where id = 1 for update`.execute(trx);
-            await rewriteValues(trx, change((await readState(trx)).settings));
+            const { settings, audit } = change((await readState(trx)).settings);
+            await rewriteValues(trx, settings);
             await markRewrite(trx);
+            await appendAudit(trx, audit);
             return readState(trx);
           }),
         ),

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
-import { createAccess } from "../access-migration.ts";
+import { addEnded, createAccess } from "../access-migration.ts";
 import { createAudit } from "../audit-migration.ts";
 import { createSettings } from "../setting-migration.ts";
 import { createSites } from "../site-migration.ts";
@@ -16,6 +16,7 @@ export const migrations: Record<string, Migration> = {
   "0003_sites": { up: createSites },
   "0004_access": { up: createAccess },
   "0005_audit": { up: createAudit },
+  "0006_ended_tokens": { up: addEnded },
 };
 
 function createTables(db: Kysely<unknown>): Promise<void> {

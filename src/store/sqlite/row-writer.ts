@@ -82,7 +82,7 @@ function rowStatement<Row extends object>(
   const columns = Object.keys(sample) as (keyof Row)[];
   const statement = handle.prepare<unknown[]>(build(sample).compile().sql);
   return (row) => {
-    statement.run(columns.map((column) => withoutNul(row[column], handle)));
+    statement.run(...columns.map((column) => withoutNul(row[column], handle)));
   };
 }
 

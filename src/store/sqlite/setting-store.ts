@@ -132,8 +132,10 @@ export async function openSqliteSettingStore(
       changesBetween: (after, upTo) => attempt(() => readChangesBetween(db, after, upTo)),
       rewrite: (change) =>
         writing(async (trx) => {
-          await rewriteValues(trx, change((await readState(trx)).settings));
+          const { settings, audit } = change((await readState(trx)).settings);
+          await rewriteValues(trx, settings);
           await markRewrite(trx);
+          await appendAudit(trx, audit);
           return readState(trx);
         }),
       eraseReplaced: async () => {

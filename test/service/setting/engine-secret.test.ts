@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { FLAG } from "../../../src/service/setting/item.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { allRows, expectChain } from "../../store/audit-contract.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../backup/setting.ts";
 import { definitions, openParts, save, tester, testParts } from "./parts.ts";
@@ -107,6 +109,45 @@ describe("a sealing key", () => {
     const after = await testParts(path, { keys: [young] });
     expect(after.settings.get("aria2_secret")).toMatchObject({ value: "s1", revision: 1 });
     expect(after.settings.get("qbittorrent_url").value).toBe("http://u:p@h/");
+  });
+
+  test("that is new stands in the audit with the settings that it has sealed, and no value", async () => {
+    const path = newPath();
+    const [first, second] = [newKey(), newKey()];
+    const values = [hidden("a"), hidden("b"), hidden("c")];
+    const sealedRows = async () => {
+      const store = await openSqliteSettingStore(path);
+      const rows = await allRows(store.audit);
+      await store.close();
+      expectChain(rows);
+      for (const secret of [first, second, ...values])
+        expect(JSON.stringify(rows)).not.toContain(secret);
+      return rows
+        .filter(({ method }) => method === "seal")
+        .map(({ actor, door, outcome, subjects, detail }) => ({
+          ...{ actor, door, outcome, subjects: subjects.toSorted(), ...JSON.parse(detail) },
+        }));
+    };
+    const open = async (keys: string[], changes: Record<string, string>) => {
+      const parts = await openParts(path, { keys });
+      if (Object.keys(changes).length > 0) await save(parts, changes);
+      await parts.close();
+    };
+    await open([], { aria2_secret: values[0] ?? "", ldap_manager_password: values[1] ?? "" });
+    expect(await sealedRows()).toEqual([]);
+    await open([first], {});
+    await open([first], { sso_client_secret: values[2] ?? "" });
+    const name = expect.stringMatching(/^[0-9a-f]{12}$/);
+    const row = { actor: "mooring", door: "start", outcome: "OK" };
+    const before = { ...row, subjects: ["aria2_secret", "ldap_manager_password"], keys: 2 };
+    const begun = { ...before, with: name, before: ["clear"] };
+    expect(await sealedRows()).toEqual([begun]);
+    // Two processes that start at the same time seal once.
+    await Promise.all([open([second, first], {}), open([second, first], {})]);
+    const all = await sealedRows();
+    const subjects = [...begun.subjects, "sso_client_secret"];
+    expect(all).toEqual([begun, { ...row, subjects, keys: 3, with: name, before: [all[0].with] }]);
+    expect(all[1].with).not.toBe(all[0].with);
   });
 
   test.each([

@@ -55,7 +55,7 @@ describe("what the site does with a value of its own", () => {
     const row = { ...site.settings.rows.get("ignore_paths") };
     site.settings.ignorePathsMs = 2_000;
     const wanted = { key: "ignore_paths", value: "/b", row: row as never, secret: false };
-    const { results } = await push(client, [wanted]);
+    const { results } = await push(client, [wanted], [wanted.row]);
     expect(results).toMatchObject([{ outcome: "applied" }]);
     client.close();
     site.settings.ignorePathsMs = 0;
@@ -131,6 +131,44 @@ describe("what the site does with a value of its own", () => {
     expect(mooring.value("made_up")).toBeUndefined();
     expect(state().known).not.toContain("made_up");
   });
+});
+
+describe.each(["alist", "openlist"])("default_role of AList, by a Mooring for %s", (family) => {
+  beforeEach(async () => {
+    await mooring.close();
+    await site.stop();
+    mooring = await startFollower({ env: { MOORING_FAMILY: family } });
+    site = await startStandIn({ manner: "alist", version: "v3.52.0" });
+    await followSite(mooring, site);
+  });
+
+  test("the number of the guests' role and its name are one value at first contact", async () => {
+    // Where Mooring has no such setting, a choice that is none of the site's own is not taken.
+    expect(mooring.value("default_role")).toBe(family === "alist" ? "1" : undefined);
+    expect([state().drift, state().refused, site.saves]).toEqual([[], {}, []]);
+  });
+
+  test("is sent alone, by the role's name, and is no drift then", async () => {
+    const changes = { default_role: "editor", site_title: "beside it" };
+    const items = Object.entries(changes).map(([key, value]) => ({ key, value }));
+    await mooring.settings.settings.save(items, ORIGIN);
+    await upToDate();
+    expect(sent()).toEqual([["site_title"], ["default_role"]]);
+    expect([site.value("default_role"), state().drift, state().rewritten]).toEqual(["3", [], {}]);
+    await mooring.sites.service.adopt("one", ALL, ORIGIN);
+    expect(mooring.value("default_role")).toBe("editor");
+  });
+
+  test.each(["4", "guest", "admin", "nobody"])(
+    "%s is refused by the site, which keeps its own",
+    async (value) => {
+      await mooring.save("default_role", "editor");
+      await upToDate();
+      await mooring.save("default_role", value);
+      await soon(() => state().refused["default_role"]?.reason).toMatch(/hook on default_role: /);
+      expect(site.value("default_role")).toBe("3");
+    },
+  );
 });
 
 test.each([

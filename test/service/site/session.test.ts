@@ -78,3 +78,24 @@ test("too many questions at once are refused", async () => {
   const refused = answers.filter((each) => each.kind === "silent" && /too many/.test(each.words));
   expect(refused.length).toBe(300 - 256);
 });
+
+test("ten thousand answers are kept at most, the newest ones", async () => {
+  let questions = 0;
+  const known = createSessions(
+    {
+      ...client,
+      call: async () => {
+        questions += 1;
+        return { role: 2, username: "admin" };
+      },
+    },
+    () => time,
+  );
+  for (let at = 0; at <= 10_000; at += 1) await known.who(`token-${at}`, undefined);
+  expect(questions).toBe(10_001);
+  await known.who("token-10000", undefined);
+  await known.who("token-1", undefined);
+  expect(questions).toBe(10_001);
+  await known.who("token-0", undefined);
+  expect(questions).toBe(10_002);
+});

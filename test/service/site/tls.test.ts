@@ -1,5 +1,7 @@
 import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createSiteClient } from "../../../src/service/site/client.ts";
 import { type Certificate, makeCertificate } from "../../downloader/certificate.ts";
@@ -55,9 +57,36 @@ test("another fingerprint is refused before anything is sent", async () => {
   expect(site.seen.length).toBe(asked);
 });
 
-test("http for https, and https for http", async () => {
+test("http for https says what to write, whoever answers there", async () => {
+  const at = site.url.replace("https", "http");
+  const said = "speaks TLS, and was asked without: write its address with https://";
+  await expect(count({ url: at })).rejects.toThrow(`${at} ${said}`);
+});
+
+test.each([
+  [
+    "nginx",
+    "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html><center>The plain HTTP request was sent to HTTPS port</center></html>",
+    "write its address with https://",
+  ],
+  [
+    "a TLS alert",
+    "\x15\x03\x01\x00\x02\x02\x46",
+    "if it speaks TLS, write its address with https://",
+  ],
+])("likewise of %s", async (_, bytes, said) => {
+  const server = createServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    socket.once("data", () => socket.end(bytes, "latin1"));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  await expect(count({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(said);
+  server.close();
+});
+
+test("https for http is named, too", async () => {
   const plain = await startStandIn();
-  await expect(count({ url: site.url.replace("https", "http") })).rejects.toThrow();
   await expect(count({ url: plain.url.replace("http", "https") })).rejects.toThrow("speaks no TLS");
   await plain.stop();
 });

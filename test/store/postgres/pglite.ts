@@ -20,8 +20,16 @@ export function serverOf(database: PGlite): PostgresServer {
     // It shares the tests' own thread: how long that takes says nothing of a server.
     saveWithin: 80_000,
     listen: async (channel, heard) => {
-      const close = await database.listen(`"${channel}"`, heard);
-      return { close: () => close() };
+      let isOpen = true;
+      await database.listen(`"${channel}"`, (payload) => {
+        if (isOpen) heard(payload);
+      });
+      return {
+        // Its own way to end leaves out the quotes, which a name with a hyphen needs.
+        close: async () => {
+          isOpen = false;
+        },
+      };
     },
   };
 }

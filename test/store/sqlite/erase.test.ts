@@ -24,7 +24,7 @@ test("what a rewrite has replaced is in no file any more", async () => {
   const write = setting(1, { a: CLEAR });
   await store.transact((trx) => trx.write({ ...write, revisions: [] }));
   expect(filesWith(path, CLEAR)).not.toEqual([]);
-  await store.rewrite(() => [sealed]);
+  await store.rewrite(() => ({ settings: [sealed], audit: [] }));
   expect(await store.eraseReplaced()).toBeUndefined();
   expect(filesWith(path, CLEAR)).toEqual([]);
   await store.close();
@@ -37,7 +37,7 @@ test("while a reader keeps it in the log that is said, and the next process goes
   const reader = new SQLite(path, { readonly: true });
   reader.exec("begin");
   reader.prepare("select count(*) from setting").get();
-  await store.rewrite(() => [sealed]);
+  await store.rewrite(() => ({ settings: [sealed], audit: [] }));
   expect(await store.eraseReplaced()).toMatch(
     /another program reads an older state .* so that .*-wal keeps it: end that program/,
   );

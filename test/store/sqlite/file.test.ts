@@ -99,7 +99,9 @@ describe("files that are gone", () => {
       await expect(save(store)).rejects.toThrow(
         `${path}${suffix} was deleted while the service used it; stop the service, put the files back`,
       );
-      await expect(store.rewrite(() => [])).rejects.toThrow("was deleted");
+      await expect(store.rewrite(() => ({ settings: [], audit: [] }))).rejects.toThrow(
+        "was deleted",
+      );
       await expect(store.compact({ count: 1, notBefore: 0 }, 1)).rejects.toThrow("was deleted");
       await expect(store.claimTurn("sweep", 1, 5)).rejects.toThrow("was deleted");
       expect(await store.load()).toMatchObject({ revision: 1 });

@@ -1,8 +1,11 @@
 import type { DescMethod } from "@bufbuild/protobuf";
+import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../../gen/mooring/v1/audit_service_pb.js";
 import { DriverService } from "../../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
+import { StatusService } from "../../../gen/mooring/v1/status_service_pb.js";
 
 /** A method's REST form as its documentation says it: written by hand, not read from the options. */
 export interface RestRoute {
@@ -22,10 +25,15 @@ const { method: open } = PublicService;
 const { method: driver } = DriverService;
 const { method: setting } = SettingService;
 const { method: audit } = AuditService;
+const { method: access } = AccessService;
+const { method: site } = SiteService;
+const { method: status } = StatusService;
 
 const DRIVER = "/api/admin/driver";
 const SETTING = "/api/admin/setting";
 const AUDIT = "/api/admin/audit";
+const ACCESS = "/api/admin/access";
+const SITE = "/api/admin/site";
 
 /** Every method that REST has. */
 export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod, RestRoute>([
@@ -75,4 +83,30 @@ export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod
   [audit.watchAudit, { verb: "GET", path: `${AUDIT}/watch`, data: "*" }],
   [audit.getCheckpoint, { verb: "GET", path: `${AUDIT}/checkpoint`, data: "*" }],
   [setting.importSettings, { verb: "POST", path: `${SETTING}/import`, body: "*", data: "*" }],
+  [access.listPrincipals, { verb: "GET", path: `${ACCESS}/principals/list`, data: "*" }],
+  [
+    access.createPrincipal,
+    { verb: "POST", path: `${ACCESS}/principals/create`, body: "*", data: "principal" },
+  ],
+  [
+    access.disablePrincipal,
+    { verb: "POST", path: `${ACCESS}/principals/disable`, body: "*", data: "principal" },
+  ],
+  [access.listTokens, { verb: "GET", path: `${ACCESS}/tokens/list`, data: "*" }],
+  [access.createToken, { verb: "POST", path: `${ACCESS}/tokens/create`, body: "*", data: "*" }],
+  [access.rotateToken, { verb: "POST", path: `${ACCESS}/tokens/rotate`, body: "*", data: "*" }],
+  [access.revokeToken, { verb: "POST", path: `${ACCESS}/tokens/revoke`, body: "*", data: "token" }],
+  [access.whoAmI, { verb: "GET", path: `${ACCESS}/whoami`, data: "*" }],
+  [site.listSites, { verb: "GET", path: `${SITE}/list`, data: "sites" }],
+  [site.getSite, { verb: "GET", path: `${SITE}/get`, data: "site" }],
+  [site.createSite, { verb: "POST", path: `${SITE}/create`, body: "site", data: "site" }],
+  [site.updateSite, { verb: "POST", path: `${SITE}/update`, body: "site", data: "site" }],
+  [site.deleteSite, { verb: "POST", path: `${SITE}/delete` }],
+  [site.checkSite, { verb: "POST", path: `${SITE}/check`, data: "site" }],
+  [site.compareSite, { verb: "POST", path: `${SITE}/compare`, data: "differences" }],
+  [site.adoptSite, { verb: "POST", path: `${SITE}/adopt`, body: "*", data: "*" }],
+  [site.syncSite, { verb: "POST", path: `${SITE}/sync`, body: "*", data: "*" }],
+  [site.listSiteLog, { verb: "GET", path: `${SITE}/log`, data: "*" }],
+  [site.watchSites, { verb: "GET", path: `${SITE}/watch`, data: "*" }],
+  [status.getStatus, { verb: "GET", path: "/api/admin/status", data: "*" }],
 ]);

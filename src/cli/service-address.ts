@@ -1,0 +1,100 @@
+import { isIP } from "node:net";
+import { formatAddress, address as parseAddress } from "../config/address.ts";
+import { quote } from "../config/complaint.ts";
+import { usage } from "./failure.ts";
+import type { World } from "./world.ts";
+
+/** The service's address unless something else is said: that of a service with no configuration. */
+const DEFAULT_ADDRESS = "127.0.0.1:5244";
+
+/** Variables of the service that say where it serves gRPC, the one that counts first. */
+const LISTEN_VARIABLES = ["MOORING_GRPC_LISTEN", "MOORING_LISTEN"] as const;
+
+/** Where a service is. */
+export interface ServiceAddress {
+  /** Scheme, host and port; of a socket that of this machine. */
+  readonly url: string;
+  /** Path of a socket of the file system. */
+  readonly socket?: string;
+  /** As somebody has written it, for messages. */
+  readonly place: string;
+  /** Nobody has said the name that its certificate is for, so that it can't be checked. */
+  readonly isUnnamed?: boolean;
+}
+
+/** What an address is read with. */
+export interface AddressContext {
+  readonly world: Pick<World, "env" | "cwd">;
+  /** Whether nothing secret is sent there. */
+  readonly anonymous: boolean;
+}
+
+/**
+ * Reads where the service is: the flag `--address`, else MOORING_ADDRESS, both as `HOST:PORT`,
+ * `[IPV6]:PORT`, `:PORT` (this machine), `unix:PATH`, `https://HOST[:PORT]` (TLS) or
+ * `http://HOST[:PORT]`; else where a service with these variables listens; else where one without any
+ * does.
+ *
+ * @throws CliFailure (usage).
+ */
+export function readServiceAddress(
+  flag: string | undefined,
+  context: AddressContext,
+): ServiceAddress {
+  const { world } = context;
+  const given = flag?.trim();
+  if (given) return readAddress(given, "--address", context);
+  const { MOORING_ADDRESS } = world.env;
+  const address = MOORING_ADDRESS?.trim();
+  if (address) return readAddress(address, "MOORING_ADDRESS", context);
+  const variable = LISTEN_VARIABLES.find((name) => world.env[name]?.trim());
+  const text = variable === undefined ? DEFAULT_ADDRESS : (world.env[variable]?.trim() ?? "");
+  return withTls(readAddress(text, variable ?? "MOORING_ADDRESS", context), context);
+}
+
+function readAddress(text: string, source: string, { world }: AddressContext): ServiceAddress {
+  if (/^https?:\/\//i.test(text)) return readUrl(text, source);
+  const at = parseAddress(text, { cwd: world.cwd, parallelism: 1 });
+  if ("complaint" in at) throw usage(`${source} ${quote(text)} ${at.complaint}`);
+  if ("path" in at.value) return { url: "http://localhost", socket: at.value.path, place: text };
+  const { host, port } = at.value;
+  if (port === 0) throw usage(`${source} ${quote(text)} has port 0, where nothing can be called`);
+  return { url: `http://${formatAddress({ host: hostToCall(host), port })}`, place: text };
+}
+
+/** All interfaces, for who listens, are this machine, for who calls. */
+function hostToCall(host: string): string {
+  if (host === "" || host === "0.0.0.0") return "127.0.0.1";
+  return host === "::" ? "::1" : host;
+}
+
+function readUrl(text: string, source: string): ServiceAddress {
+  const url = URL.parse(text);
+  // Anything more, such as a password, is not repeated.
+  if (url === null || url.href !== `${url.origin}/`)
+    throw usage(
+      `${source} is no address of a service: write it as https://HOST or https://HOST:PORT, with nothing after it`,
+    );
+  // TLS names the host it wants (RFC 6066, section 3), which can't be an address.
+  if (url.protocol === "https:" && isIP(url.hostname.replace(/^\[|\]$/g, "")) !== 0)
+    throw usage(
+      `${source} has an IP address after https://: write the name that the certificate is for`,
+    );
+  return { url: url.origin, place: url.origin };
+}
+
+/**
+ * Where the service speaks TLS by these variables, so does who calls it. Which name its certificate is
+ * for is not among them: a question without a secret needs none, anything else does.
+ *
+ * @throws CliFailure (usage).
+ */
+function withTls(at: ServiceAddress, { world, anonymous }: AddressContext): ServiceAddress {
+  const certificate = world.env["MOORING_TLS_CERT_FILE"]?.trim();
+  if (at.socket !== undefined || !certificate) return at;
+  if (!anonymous)
+    throw usage(
+      "the service of these variables speaks TLS (MOORING_TLS_CERT_FILE): say in MOORING_ADDRESS which name its certificate is for, as https://NAME:PORT",
+    );
+  return { ...at, url: at.url.replace("http:", "https:"), isUnnamed: true };
+}

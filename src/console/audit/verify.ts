@@ -1,0 +1,103 @@
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import type { AuditCheckpoint, AuditEvent } from "../../../gen/mooring/v1/audit_pb.js";
+import { auditService } from "../api/audit.ts";
+
+/** A place in the audit. */
+export type Position = Pick<AuditCheckpoint, "origin" | "sequence" | "hash">;
+
+/** The first thing that does not fit, by the row that it is about. */
+export type Problem =
+  /** Its hash is not that of what it says. */
+  | "changed"
+  | "missing"
+  /** It was made after another row than the one before it. */
+  | "unchained"
+  /** It is another row than the one that the checkpoint knows. */
+  | "rewritten"
+  /** The checkpoint knows it, and the audit ends before it. */
+  | "cutOff"
+  /** The checkpoint knows it, and it is not kept any more. */
+  | "forgotten";
+
+/** What the rows say of the audit, as far as they were looked at. */
+export interface Verdict {
+  readonly first: bigint;
+  readonly last: bigint;
+  readonly problem?: { readonly kind: Problem; readonly sequence: bigint };
+}
+
+const PAGE = 1_000;
+
+/** Browsers have hashes only where nobody can change the page on its way: https, or this machine. */
+export const canVerify = window.isSecureContext;
+
+/**
+ * Reads all rows, the oldest first, and makes the hash of each anew: the service is not believed.
+ *
+ * @param kept where the audit stood once, of the same database; it was kept elsewhere.
+ * @param onProgress gets the row that was looked at last, now and then.
+ * @throws ConnectError
+ */
+export async function verifyAudit(
+  kept: Position | undefined,
+  onProgress: (sequence: bigint) => void,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  let pageToken = "";
+  let first = 0n;
+  let last = { sequence: 0n, hash: "" };
+  const stop = (kind: Problem, sequence: bigint): Verdict => ({
+    first,
+    last: last.sequence,
+    problem: { kind, sequence },
+  });
+  do {
+    const request = { afterSequence: 0n, pageSize: PAGE, pageToken };
+    const page = await auditService.listAuditEvents(request, { signal });
+    if (first === 0n) {
+      first = page.oldestSequence;
+      last = { sequence: first - 1n, hash: page.floorHash };
+      if (isAnother(kept, last)) return stop("rewritten", last.sequence);
+    }
+    for (const event of page.events) {
+      const { sequence, hash, previousHash } = event;
+      if (sequence !== last.sequence + 1n) return stop("missing", last.sequence + 1n);
+      if (hash !== (await hashOf(event))) return stop("changed", sequence);
+      if (previousHash !== last.hash) return stop("unchained", sequence);
+      last = { sequence, hash };
+      if (isAnother(kept, last)) return stop("rewritten", sequence);
+    }
+    onProgress(last.sequence);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "");
+  if (kept && kept.sequence > last.sequence) return stop("cutOff", kept.sequence);
+  if (kept && kept.sequence < first - 1n) return stop("forgotten", kept.sequence);
+  return { first, last: last.sequence };
+}
+
+function isAnother(kept: Position | undefined, row: Omit<Position, "origin">): boolean {
+  return kept?.sequence === row.sequence && kept.hash !== row.hash;
+}
+
+/** As docs/audit.md has it: SHA-256 of a JSON array in the form of RFC 8785. */
+async function hashOf(event: AuditEvent): Promise<string> {
+  const { sequence, previousHash, time, actor, tokenId, door, method, peer } = event;
+  const at = time ? timestampMs(time) : 0;
+  const before = [Number(sequence), previousHash, at, actor, tokenId, door, method, peer];
+  const after = [event.requestId, event.outcome, event.subjects.join("\n"), event.detail];
+  const text = new TextEncoder().encode(JSON.stringify([...before, ...after]));
+  return hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", text)));
+}
+
+/** Reads the text of a checkpoint; what follows an empty line is passed over. Undefined: it is none. */
+export function readCheckpoint(text: string): Position | undefined {
+  const [origin = "", sequence = "", base64 = ""] = text.trim().split(/\r?\n/);
+  if (origin === "" || !/^\d{1,16}$/.test(sequence) || !/^[\w+/]{43}=$/.test(base64))
+    return undefined;
+  return { origin, sequence: BigInt(sequence), hash: hexOf(base64Decode(base64)) };
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,110 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Binding } from "../rest/binding.ts";
+
+/** A header that calls of every operation may have, or their replies. */
+export interface HeaderNote {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: JsonObject;
+  readonly example?: string;
+}
+
+/** Headers besides those of the gateway itself, which an application's own parts read and write. */
+export interface HeaderNotes {
+  readonly request: readonly HeaderNote[];
+  /** Of every reply, also one that refuses. */
+  readonly reply: readonly HeaderNote[];
+  /** Of a reply of the rpc alone. */
+  readonly answer: readonly HeaderNote[];
+}
+
+const TEXT: JsonObject = { type: "string" };
+
+/** What the gateway writes. */
+const OWN: readonly HeaderNote[] = [
+  { name: "Cache-Control", description: "Who may keep the reply.", schema: TEXT },
+  { name: "Vary", description: "Headers of the request that the reply depends on.", schema: TEXT },
+  {
+    name: "Content-Encoding",
+    description: "How the body is compressed, where the client takes that (`Accept-Encoding`).",
+    schema: { type: "string", enum: ["br", "gzip"] },
+  },
+  {
+    name: "Content-Language",
+    description: "The language of the reply's texts.",
+    schema: TEXT,
+  },
+  { name: "ETag", description: "Names the state that is shown.", schema: TEXT },
+  {
+    name: "Retry-After",
+    description: "Seconds to wait before the same call makes sense again.",
+    schema: { type: "integer", minimum: 0 },
+  },
+  {
+    name: "WWW-Authenticate",
+    description: "How to give a token, where it is missing or wrong.",
+    schema: TEXT,
+  },
+  {
+    name: "Accept-Encoding",
+    description: "The encoding that a body may have, where it had another one.",
+    schema: TEXT,
+  },
+  {
+    name: "X-Accel-Buffering",
+    description: "`no`: a proxy passes each event on at once.",
+    schema: TEXT,
+  },
+];
+
+/** Headers of replies, to refer to. */
+export function headerComponents({ reply, answer }: HeaderNotes): Record<string, JsonObject> {
+  return Object.fromEntries(
+    [...OWN, ...reply, ...answer].map(({ name, description, schema }) => [
+      name,
+      { description, schema },
+    ]),
+  );
+}
+
+/** Headers of requests, to refer to. */
+export function parameterComponents({ request }: HeaderNotes): Record<string, JsonObject> {
+  return Object.fromEntries(request.map((note) => [note.name, { in: "header", ...note }]));
+}
+
+/** Those that every operation takes. */
+export function commonParameters({ request }: HeaderNotes): JsonObject[] {
+  return request.map(({ name }) => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+/** Headers of a reply that the rpc has made, or of an envelope that may say that it has failed. */
+export function answerHeaders(
+  { reply }: Binding,
+  { hasState, mayFail }: { readonly hasState: boolean; readonly mayFail: boolean },
+  notes: HeaderNotes,
+): JsonObject {
+  const isStream = reply.shape === "events";
+  return refer([
+    ...(hasState && !isStream ? ["ETag"] : []),
+    "Cache-Control",
+    ...(isStream ? ["X-Accel-Buffering"] : ["Vary", "Content-Encoding"]),
+    ...(reply.language === undefined || isStream ? [] : ["Content-Language"]),
+    ...(mayFail ? ["Retry-After", "WWW-Authenticate"] : []),
+    ...[...notes.reply, ...notes.answer].map(({ name }) => name),
+  ]);
+}
+
+/** Headers of a refusal. */
+export function failureHeaders(status: number, notes: HeaderNotes): JsonObject {
+  return refer([
+    "Cache-Control",
+    ...(status === 401 ? ["WWW-Authenticate"] : []),
+    ...(status === 415 ? ["Accept-Encoding"] : []),
+    ...(status === 429 || status === 503 ? ["Retry-After"] : []),
+    ...notes.reply.map(({ name }) => name),
+  ]);
+}
+
+function refer(names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}

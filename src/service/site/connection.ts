@@ -1,0 +1,169 @@
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { connect, type TLSSocket } from "node:tls";
+import { networkFailure, SiteFailure } from "./failure.ts";
+
+/** How a site is reached. */
+export interface SiteAccess {
+  /** http or https, with the path that the site is served below. */
+  readonly url: string;
+  readonly token: string;
+  /** PEM text of the authority; empty: those that Node trusts. */
+  readonly ca: string;
+  /** SHA-256 of the certificate, 64 hexadecimal digits; empty: the authority decides. */
+  readonly pin: string;
+}
+
+/** A request to a site. */
+export interface Question {
+  readonly method: "GET" | "POST";
+  /** With the path that the site is below. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON; undefined: no body. */
+  readonly body: string | undefined;
+  /** Milliseconds for the whole exchange. */
+  readonly limit: number;
+}
+
+/** What came of it. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Buffer;
+}
+
+/** Connections to one site, kept for the next question. */
+export interface Connections {
+  /** @throws SiteFailure. A GET is asked again when a kept connection turns out to be gone. */
+  ask(question: Question): Promise<Reply>;
+  close(): void;
+}
+
+/** A list of settings is 16 kB; texts of a few hundred kilobytes stand in some. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** @param most at one time. */
+export function createConnections(access: SiteAccess, url: URL, most: number): Connections {
+  const at = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  const agent = agentOf(access, url, most);
+  const send = url.protocol === "https:" ? requestHttps : requestHttp;
+  const target = {
+    agent,
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port || (url.protocol === "https:" ? 443 : 80),
+  };
+  const exchange = ({ method, path, headers, body, limit }: Question): Promise<Reply> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+    const call = send({ ...target, method, path, headers });
+    const fail = (error: unknown): void => {
+      clearTimeout(timer);
+      call.destroy();
+      reject(networkFailure(error, at));
+    };
+    const timer = setTimeout(() => {
+      const within = `within ${limit / 1000} s`;
+      const message = `${at} gave no answer ${within}: its storages may still be loading`;
+      fail(new SiteFailure("silent", message));
+    }, limit);
+    call.on("error", (error) => fail(Object.assign(error, { reused: call.reusedSocket === true })));
+    call.on("response", (response) => {
+      response.on("error", fail);
+      collect(response, at, fail, (bytes) => {
+        clearTimeout(timer);
+        const { statusCode: status = 0 } = response;
+        resolve({ status, headers: response.headers, body: bytes });
+      });
+    });
+    call.end(body);
+    return promise;
+  };
+  return {
+    ask: (question) =>
+      exchange(question).catch((error: unknown) => {
+        // The site has closed a kept connection at the moment of its use. A read may be asked again.
+        const { cause } = error as { cause?: { reused?: boolean } };
+        if (question.method !== "GET" || cause?.reused !== true) throw error;
+        return exchange(question);
+      }),
+    close: () => agent.destroy(),
+  };
+}
+
+/** Reads to the end: by events, because an iterator costs more than the rest of a small reply. */
+function collect(
+  response: IncomingMessage,
+  at: string,
+  fail: (error: unknown) => void,
+  done: (body: Buffer) => void,
+): void {
+  const parts: Buffer[] = [];
+  let size = 0;
+  response.on("data", (part: Buffer) => {
+    size += part.length;
+    if (size <= MAX_BYTES) return void parts.push(part);
+    const most = `${MAX_BYTES / 2 ** 20} MiB`;
+    fail(
+      new SiteFailure("too_large", `${at} sends more than ${most}, which no list of settings has`),
+    );
+  });
+  response.on("end", () => {
+    if (!response.complete)
+      return fail(Object.assign(new Error("cut off"), { code: "ECONNRESET" }));
+    const [only] = parts;
+    done(only !== undefined && parts.length === 1 ? only : Buffer.concat(parts));
+  });
+}
+
+function agentOf({ ca, pin }: SiteAccess, url: URL, maxSockets: number): HttpAgent | HttpsAgent {
+  const options = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: 30_000 };
+  if (url.protocol !== "https:") return new HttpAgent(options);
+  return pin === ""
+    ? new HttpsAgent({ ...options, ...(ca === "" ? {} : { ca }) })
+    : new PinnedAgent(options, pin.toLowerCase());
+}
+
+/** Hands a connection out only when its certificate is the expected one: nothing is sent before. */
+class PinnedAgent extends HttpsAgent {
+  readonly #pin: string;
+
+  constructor(options: ConstructorParameters<typeof HttpsAgent>[0], pin: string) {
+    super(options);
+    this.#pin = pin;
+  }
+
+  override createConnection(
+    options: object,
+    callback?: (error: Error | null, stream: TLSSocket) => void,
+  ): TLSSocket {
+    const { host, port, servername } = options as {
+      host: string;
+      port: number;
+      servername?: string;
+    };
+    const socket = connect({
+      host,
+      port,
+      ...(servername ? { servername } : {}),
+      rejectUnauthorized: false,
+    });
+    const done = (error: Error | null): void => {
+      socket.off("error", done);
+      if (error !== null) socket.destroy();
+      callback?.(error, socket);
+    };
+    socket.once("error", done);
+    socket.once("secureConnect", () => {
+      const found = socket.getPeerCertificate().fingerprint256.replaceAll(":", "").toLowerCase();
+      if (found === this.#pin) return done(null);
+      done(
+        new SiteFailure(
+          "tls",
+          `the certificate has the SHA-256 fingerprint ${found}, not the expected one`,
+        ),
+      );
+    });
+    // The caller waits for the callback.
+    return undefined as unknown as TLSSocket;
+  }
+}

@@ -1,0 +1,116 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { PROGRAM, type Service, startService } from "./service.ts";
+import { startWatching } from "./watching.ts";
+
+let service: Service;
+beforeEach(async () => {
+  service = await startService();
+});
+afterEach(() => service.remove());
+
+const follow = (...args: string[]) =>
+  startWatching(["audit", "list", "--follow", ...args], service.env);
+const save = (title: string) => service.cli(["set", `site_title=${title}`, "--reason", title]);
+
+/** The messages of `--json`. */
+function messagesOf(out: string) {
+  return out
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { sequence: string; events: { sequence: string }[] });
+}
+
+test("rows are printed as they are written, those that fit, and Ctrl-C ends it with 0", async () => {
+  const following = follow("--subject", "site_*", "--after", "0");
+  await save("First");
+  await following.until("First");
+  await service.cli(["set", "announcement=not asked for"]);
+  await save("Second");
+  await following.until("Second");
+  const { code, out, err } = await following.interrupt();
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toMatch(
+    /^\d+ {2}[-\d]+ [\d:]+ {2}admin {2}grpc SaveSettings {2}OK {2}site_title {2}\{.*"First".*\}\n/m,
+  );
+  expect(out).not.toContain("announcement");
+});
+
+test("without a row to begin after, it begins with what comes", async () => {
+  await save("Before");
+  const following = follow("--json");
+  await following.until('"sequence"');
+  await save("After");
+  await following.until("After");
+  expect((await following.interrupt()).out).not.toContain("Before");
+});
+
+test("it goes on after a restart of the service: no row is missed, and none comes twice", async () => {
+  const following = follow("--json", "--after", "0");
+  await save("One");
+  await following.until("One");
+  await service.stop();
+  await following.until("trying again");
+  const offline = { env: { MOORING_ADDRESS: "", MOORING_TOKEN: "" } };
+  await service.cli(
+    ["set", "site_title=Meanwhile", "--reason", "Meanwhile", "--database", "mooring.db"],
+    offline,
+  );
+  await service.start();
+  await following.until("Meanwhile");
+  await save("Two");
+  await following.until('"reason\\":\\"Two');
+  const { code, out } = await following.interrupt();
+  expect(code).toBe(0);
+  const rows = messagesOf(out).flatMap(({ events }) => events.map(({ sequence }) => sequence));
+  expect(rows).toEqual(rows.map((_, at) => String(at + 1)));
+});
+
+test("where the audit is another one now, it says so and begins with its oldest row", async () => {
+  for (const title of ["A", "B", "C"]) await save(title);
+  const following = follow();
+  await save("Newest");
+  await following.until("Newest");
+  await service.stop();
+  await following.until("trying again");
+  for (const end of ["", "-wal", "-shm"]) await rm(service.database + end, { force: true });
+  await service.start();
+  await following.until("going on with row 1");
+  await save("Anew");
+  await following.until("Anew");
+  expect((await following.interrupt()).code).toBe(0);
+});
+
+test("the program ends with 0 on SIGINT", async () => {
+  const child = spawn(process.execPath, [PROGRAM, "audit", "list", "--follow", "--after", "0"], {
+    env: { ...service.env, NO_COLOR: "1" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exit = once(child, "exit");
+  await save("Seen");
+  for await (const line of createInterface(child.stdout)) if (line.includes("Seen")) break;
+  child.kill("SIGINT");
+  expect(await exit).toEqual([0, null]);
+});
+
+test.each<[string[], string]>([
+  [["--follow", "--since", "1h"], "--since does not go with --follow"],
+  [["--follow", "-n", "3"], "--limit does not go with --follow"],
+  [["--after", "3"], "--after goes with audit list --follow"],
+  [["--follow", "--after", "x"], "is not the number of a row"],
+  [["--follow", "--database", "mooring.db"], "--follow needs a service"],
+])("%j is refused", async (args, message) => {
+  expect(await service.cli(["audit", "list", ...args])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(message),
+  });
+});
+
+test("a row that is yet to come is refused at once", async () => {
+  const { code, err } = await follow("--after", "999").running;
+  expect(code).toBe(3);
+  expect(err).toContain("no row 999 of the audit yet");
+});

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
+import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
+import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
+import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
+import { needOf } from "../../src/rpc/need.ts";
+import { SCOPES } from "../../src/service/access/grant.ts";
+import { run } from "../cli/world.ts";
+import { TOKEN } from "./service.ts";
+import { type FrontedSite, startFront } from "./upstream.ts";
+
+let front: FrontedSite;
+let login: string;
+
+beforeAll(async () => {
+  front = await startFront();
+  login = await front.login();
+});
+
+afterAll(() => front.stop());
+
+interface Came {
+  readonly ok: boolean;
+  readonly code: string;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the rpc sends.
+  readonly message: any;
+}
+
+async function rpc(path: string, body: object = {}, authorization = login): Promise<Came> {
+  const reply = await fetch(`http://127.0.0.1:${front.service.port}/mooring.v1.${path}`, {
+    method: "POST",
+    headers: { authorization, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const text = await reply.text();
+  const message = JSON.parse(text);
+  return { ok: reply.ok, code: reply.ok ? "ok" : message.code, text, message };
+}
+
+const scopes = async (): Promise<string[]> =>
+  (await rpc("AccessService/WhoAmI")).message.scopes as string[];
+
+test("an admin of the server behind has every scope but that of tokens", async () => {
+  const { message } = await rpc("AccessService/WhoAmI");
+  expect(message.principal).toBe("upstream:admin");
+  expect(message.scopes).toEqual(SCOPES.filter((scope) => scope !== "tokens:manage").toSorted());
+});
+
+test("the command line calls a login a login", async () => {
+  const env = { MOORING_ADDRESS: `127.0.0.1:${front.service.port}`, MOORING_TOKEN: login };
+  const { code, out } = await run(["whoami"], { env });
+  expect(code).toBe(0);
+  expect(out).toMatch(/^principal +upstream:admin$/m);
+  expect(out).toMatch(/^token +a login of the server behind$/m);
+  expect(out).toMatch(/^until +it ends there$/m);
+});
+
+const services = [
+  AccessService,
+  AuditService,
+  DriverService,
+  SettingService,
+  SiteService,
+  StatusService,
+];
+const methods = services.flatMap((service) =>
+  service.methods.filter(({ methodKind }) => methodKind === "unary"),
+);
+
+test.each(methods.map((method) => [`${method.parent.name}/${method.name}`, method] as const))(
+  "%s is refused exactly where the scopes say so",
+  async (path, method) => {
+    const held = new Set(await scopes());
+    const isAllowed = needOf(method).scopes.every((scope) => held.has(scope));
+    const { code, text } = await rpc(path);
+    expect(code === "permission_denied", text).toBe(!isAllowed);
+  },
+);
+
+describe("Mooring's own token", () => {
+  const own = async (): Promise<string> =>
+    (await rpc("SettingService/GetSetting", { key: "token" }, TOKEN)).message.setting.value;
+
+  test("is in nothing that such an admin reads; the server's own is", async () => {
+    for (const secrets of ["SECRETS_MODE_CLEAR", "SECRETS_MODE_SEAL"]) {
+      const passphrase = secrets.endsWith("SEAL") ? "a long passphrase of a test" : "";
+      const { ok, text } = await rpc("SettingService/ExportSettings", { secrets, passphrase });
+      expect([ok, text.includes(TOKEN)], text.slice(0, 300)).toEqual([true, false]);
+    }
+    const reads = [
+      ["GetSetting", { key: "token" }],
+      ["BatchGetSettings", { keys: ["token"] }],
+      ["ListSettings", { groups: [0] }],
+    ] as const;
+    for (const [name, body] of reads) {
+      const plain = await rpc(`SettingService/${name}`, body);
+      expect([plain.text.includes(TOKEN), plain.text.includes(front.site.token())]).toEqual([
+        false,
+        true,
+      ]);
+      const { text } = await rpc(`SettingService/${name}`, { ...body, maskSecrets: true });
+      expect([text.includes(TOKEN), text.includes(front.site.token())]).toEqual([false, false]);
+    }
+  });
+
+  test("changes by nothing that they do", async () => {
+    await rpc("SettingService/SaveSettings", { settings: [{ key: "site_title", value: "a" }] });
+    const item = { key: "token", value: "x".repeat(40) };
+    await rpc("SettingService/SaveSettings", { settings: [item] });
+    expect(await own()).toBe(TOKEN);
+    const clear = { secrets: "SECRETS_MODE_CLEAR" };
+    const backup = await rpc("SettingService/ExportSettings", clear, TOKEN);
+    const { document } = JSON.parse(backup.text.replaceAll(TOKEN, item.value));
+    await rpc("SettingService/ImportSettings", { document });
+    expect(await own()).toBe(TOKEN);
+    const { message } = await rpc("SettingService/ListRevisions", {});
+    await rpc("SettingService/Rollback", { revision: message.revisions.at(-1).revision });
+    expect(await own()).toBe(TOKEN);
+  });
+});
