@@ -97,7 +97,7 @@ export async function openPostgresSettingStore(
 
   try {
     await attempt(() => prepare(server, notify));
-    const { databaseId, fingerprintKey } = await attempt(() => readFacts(db));
+    const { databaseId, fingerprintKey } = await reading(() => readFacts(db));
     let onNews = (): void => undefined;
     const follower = new Follower({
       server,
@@ -108,7 +108,7 @@ export async function openPostgresSettingStore(
       notify,
       onNews: () => onNews(),
     });
-    await attempt(() => follower.start());
+    await reading(() => follower.start());
     const transact = createTransact(db, follower, server.saveWithin);
     // A load that overtakes a save would take the memory back to before it.
     const inTurn = oneAfterTheOther();
