@@ -1,4 +1,4 @@
-// What many instances on one PostgreSQL server cost: `npm run bench:postgres`. About three minutes, with
+// What many instances on one PostgreSQL server cost: `npm run bench:postgres`. About five minutes, with
 // a server of its own in a temporary folder. The instances share one core, and the load generators and
 // the database's server the other, unless a row says otherwise. On a machine that others use meanwhile
 // ratios hold, and nothing else.

@@ -12,6 +12,7 @@ import type { Logger } from "./server/log.ts";
 import { type AuditOrigin, doneEntry } from "./service/audit/entry.ts";
 import { createFingerprint } from "./service/secret/fingerprint.ts";
 import { createSealer } from "./service/secret/sealer.ts";
+import { passingReason } from "./service/site/failure.ts";
 import type { SiteService } from "./service/site/service.ts";
 import { healthOf, type Site } from "./service/site/site.ts";
 import { type Sites, startSites } from "./service/site/start.ts";
@@ -120,6 +121,7 @@ export function passToUpstream(
     via: `mooring-${randomBytes(6).toString("base64url")}`,
     originOf: readOrigin(trustedProxies),
     isWithheld: parts.isOwnToken,
+    reasonOf: passingReason,
     onFailure: (reason) => log.debug({ reason }, "the upstream does not answer"),
   });
   return createUpstreamHandler({

@@ -4,24 +4,23 @@ import os
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 from mooring.v1 import public_service_pb2, public_service_pb2_grpc
-from mooring.v1 import setting_pb2, setting_service_pb2, setting_service_pb2_grpc
+from mooring.v1 import setting_service_pb2, setting_service_pb2_grpc
 
 channel = grpc.insecure_channel(os.environ["MOORING_ADDRESS"])
 token = [("authorization", os.environ["MOORING_TOKEN"])]
 settings = setting_service_pb2_grpc.SettingServiceStub(channel)
+save = setting_service_pb2.SaveSettingsRequest
 public = public_service_pb2_grpc.PublicServiceStub(channel)
 seen = public.GetPublicSettings(public_service_pb2.GetPublicSettingsRequest())
 print("title:", seen.settings["site_title"])
 
-title = setting_pb2.SettingInput(key="site_title", value=f"Harbour {os.getpid()}")
-request = setting_service_pb2.SaveSettingsRequest(settings=[title], expected_revision=seen.revision)
-print("saved at revision:", settings.SaveSettings(request, metadata=token).revision)
+title = {"key": "site_title", "value": f"Harbour {os.getpid()}"}
+saved = settings.SaveSettings(save(settings=[title], expected_revision=seen.revision), metadata=token)
+print("saved at revision:", saved.revision)
 
-wrong = setting_pb2.SettingInput(key="default_page_size", value="many")
 try:
-    settings.SaveSettings(setting_service_pb2.SaveSettingsRequest(settings=[wrong]), metadata=token)
+    settings.SaveSettings(save(settings=[{"key": "default_page_size", "value": "many"}]), metadata=token)
 except grpc.RpcError as error:
     status = status_pb2.Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"])
-    refused = error_details_pb2.BadRequest()
-    status.details[0].Unpack(refused)
+    refused = error_details_pb2.BadRequest.FromString(status.details[0].value)
     print("refused:", refused.field_violations[0].field)

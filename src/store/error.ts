@@ -1,6 +1,6 @@
 /**
  * What went wrong with the database, as far as a caller can act on it.
- * - `unusable`: no database of ours can be had at this place (start only).
+ * - `unusable`: no database of ours can be had at this place, or none that this user may write.
  * - `busy`: another program holds the lock longer than we wait.
  * - `full`: the disk is full.
  * - `away`: there is no server at the moment, and it says so: nobody else has one either.

@@ -19,13 +19,14 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 /**
  * How each state of each page is looked at, in each language, one after the other. Themes differ in
- * nothing but colours, so that the second one of a width is asked about these alone.
+ * nothing but colours, so that the second one of a width is asked about these alone. One language of
+ * each is kept as a picture.
  */
 const looks = [
-  { width: 360, theme: "light", rules: undefined },
-  { width: 360, theme: "dark", rules: ["color-contrast"] },
-  { width: 1280, theme: "dark", rules: undefined },
-  { width: 1280, theme: "light", rules: ["color-contrast"] },
+  { width: 360, theme: "light", rules: undefined, pictured: "zh-CN" },
+  { width: 360, theme: "dark", rules: ["color-contrast"], pictured: "en" },
+  { width: 1280, theme: "dark", rules: undefined, pictured: "zh-CN" },
+  { width: 1280, theme: "light", rules: ["color-contrast"], pictured: "en" },
 ] as const;
 
 const changeTitle = (value: string) =>
@@ -113,19 +114,20 @@ describe.each(["en", "zh-CN"])("in %s, light and dark, narrow and wide", (locale
       faults.push(...(await look(page, name, locale)));
     }
     expect(faults).toEqual([]);
-  }, 300_000);
+  }, 600_000);
 });
 
-/** @returns what is wrong with what the page shows, in every look; a picture of each is kept. */
+/** @returns what is wrong with what the page shows, in every look. */
 async function look(page: Page, name: string, locale: string): Promise<string[]> {
   const faults: string[] = [];
   // Not as an element: the policy lets no foreign script in.
   await page.evaluate(AXE);
-  for (const { width, theme, rules } of looks) {
+  for (const { width, theme, rules, pictured } of looks) {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme: theme });
     const found = await page.evaluate<string[]>(faultsBy(rules));
     faults.push(...found.map((fault) => `${name}, ${theme}, ${width} px: ${fault}`));
+    if (pictured !== locale) continue;
     const path = join(SCREENSHOTS, `${name}-${locale}-${width}-${theme}.png`);
     await page.screenshot({ path, animations: "disabled" });
   }

@@ -244,6 +244,20 @@ describe("the console", () => {
     expect(await ground()).not.toBe(dark);
   });
 
+  test("moves for a moment at most, and not at all where the system asks for that", async () => {
+    const page = await console.enter("settings");
+    await page.locator("#setting-site_title").waitFor();
+    const longest = () =>
+      page.evaluate<number>(`Math.max(...[...document.querySelectorAll("*")].flatMap((one) => {
+        const { transitionDuration, animationDuration } = getComputedStyle(one);
+        return [transitionDuration, animationDuration].join().split(",").map(parseFloat);
+      }))`);
+    expect(await longest()).toBeGreaterThan(0);
+    expect(await longest()).toBeLessThanOrEqual(0.15);
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    expect(await longest()).toBe(0);
+  });
+
   test("is light: the first page, its scripts, and what each other page adds", async () => {
     const { first, scripts, pages } = await weighConsole(console.browser, {
       origin: console.origin,

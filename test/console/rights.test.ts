@@ -98,6 +98,25 @@ describe("a token", () => {
     },
   );
 
+  test("that reads no settings asks for none when the page is loaded anew, either", async () => {
+    const page = await console.open("drivers");
+    const refused = refusedCalls(page);
+    await page.locator(".check input").check();
+    await signIn(page, await console.token(["drivers:read"]));
+    await page.reload();
+    await page.locator(".drivers a").first().waitFor();
+    await page.locator(".whose", { hasText: "somebody" }).waitFor();
+    expect(refused).toEqual([]);
+    // The next one to sign in here is seen as who they are.
+    await page.getByRole("button", { name: "Sign out" }).first().click();
+    await page.locator(".check input").check();
+    await signIn(page);
+    await page.locator(".connection.live").waitFor();
+    await page.reload();
+    await page.locator(".connection.live").waitFor();
+    expect(refused).toEqual([]);
+  });
+
   test("that may only read settings edits, reveals, makes and deletes none", async () => {
     const page = await console.enter("settings?key=aria2_secret", {
       token: await console.token(["settings:read"]),

@@ -6,6 +6,7 @@ const console = consoleTest();
 
 /** Pages, each with the call that it can't do without, and what it shows when that has answered. */
 const pages = [
+  { address: "", call: "SettingService/ListRevisions", ready: ".revision" },
   { address: "settings", call: "SettingService/ListSettings", ready: "#setting-site_title" },
   { address: "history", call: "SettingService/ListRevisions", ready: ".revision" },
   { address: "history?revision=1", call: "SettingService/GetRevision", ready: ".changes" },

@@ -101,6 +101,27 @@ async function newestRevision(): Promise<number> {
   return Number(data.revisions[0]?.revision);
 }
 
+describe("each program is short", () => {
+  /** Lines that are no comment and not empty; of Go those of `main`. */
+  const linesOf = (path: string): number => {
+    const text = readFileSync(join(ROOT, "examples", path), "utf8");
+    const body = path.endsWith(".go")
+      ? (/^func main\(\) \{\n(.*?)^\}/ms.exec(text)?.[1] ?? "")
+      : text;
+    return body.split("\n").filter((line) => !/^\s*($|\/\/|#|""")/.test(line)).length;
+  };
+
+  test.each([
+    ...["curl/save.sh", "curl/watch.sh", "node/save.ts", "node/watch.ts"],
+    ...["python/save.py", "python/watch.py", "browser/page.ts"],
+    ...["go/grpc/save/main.go", "go/grpc/watch/main.go"],
+    ...["go/connect/save/main.go", "go/connect/watch/main.go"],
+  ])("%s", (path) => {
+    expect(linesOf(path)).toBeGreaterThan(5);
+    expect(linesOf(path)).toBeLessThanOrEqual(23);
+  });
+});
+
 /** What each `save` prints, and a line of each `watch`. */
 const SAVED = /^title: Before\nsaved at revision: \d+\nrefused: settings\[0\]\.value\n$/;
 const printed = (line: string): number =>

@@ -45,6 +45,7 @@ beforeAll(async () => {
     via: "test",
     originOf: () => ({ peer: "127.0.0.1", scheme: "http" }),
     isWithheld: () => false,
+    reasonOf: ({ message }) => message,
     onFailure: (reason) => failures.push(reason),
   });
   const handler = (request: unknown, response: unknown): void =>

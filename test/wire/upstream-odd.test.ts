@@ -1,7 +1,10 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { connect, type IncomingHttpHeaders } from "node:http2";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeCertificate } from "../downloader/certificate.ts";
+import { needs } from "../downloader/program.ts";
 import { type StandIn, startStandIn } from "../site/stand-in.ts";
 import { startService, type TestService } from "./service.ts";
 import { raw } from "./upstream.ts";
@@ -102,5 +105,36 @@ describe("a request that has no form of HTTP/1.1", () => {
     const head = await ask(headers as Record<string, string>);
     if (!(head instanceof Error)) expect([200, 400, 405]).toContain(head[":status"]);
     expect(await ask({ ":path": "/d/hello.txt" })).toMatchObject({ ":status": 200 });
+  });
+});
+
+describe("a server behind that can't be asked: people are told why, and no address", () => {
+  async function said(upstream: string): Promise<string> {
+    service = await startService({ env: { MOORING_UPSTREAM: upstream } });
+    const reply = await fetch(`http://127.0.0.1:${service.port}/x`);
+    expect(reply.status).toBe(502);
+    return ((await reply.json()) as { message: string }).message;
+  }
+
+  test("nothing listens there", async () => {
+    expect(await said("http://127.0.0.1:1")).toBe(
+      "the server behind does not answer: nothing listens there",
+    );
+  });
+
+  test("https for http", async () => {
+    site = await startStandIn();
+    expect(await said(site.url.replace("http", "https"))).toContain(
+      "it speaks no TLS: write its address with http://",
+    );
+  });
+
+  test("a certificate that nobody knows", async (context) => {
+    needs("openssl")(context);
+    const certificate = await makeCertificate();
+    const key = await readFile(certificate.privateKey, "utf8");
+    site = await startStandIn({ tls: { cert: certificate.pem, key } });
+    await certificate.remove();
+    expect(await said(site.url)).toMatch(/certificate is not trusted .* NODE_EXTRA_CA_CERTS/);
   });
 });

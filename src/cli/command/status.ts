@@ -19,8 +19,9 @@ export const statusCommand: Command = {
   usage: ["status"],
   summary: "Print how the service is",
   details: [
-    "Version, since when it runs, database, revision, open streams, and whether it is",
-    "ready. Where there are several workers, one of them answers.",
+    "Version, since when it runs, database, revision, open streams, sites, tokens that",
+    "end soon, and whether it is ready. Where there are several workers, one of them",
+    "answers.",
   ],
   flags: [],
   offline: false,

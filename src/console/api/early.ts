@@ -5,6 +5,11 @@ import { preferredLanguage } from "../i18n/preferred.ts";
 
 /** Where the tab's storage has the token of somebody who asked to be kept. */
 export const KEPT_TOKEN = "mooring.token";
+/** Where it has that this token reads no settings: to ask for them would stand in the audit as refused. */
+export const KEPT_BLIND = "mooring.blind";
+
+/** Whether nobody asks for settings before the service has said that the token may. */
+export const isBlind = sessionStorage.getItem(KEPT_BLIND) !== null;
 
 /** Where the services are: below this. */
 export const services = new URL(
@@ -25,7 +30,7 @@ const token = sessionStorage.getItem(KEPT_TOKEN);
 if (token !== null) {
   ask("mooring.v1.AccessService/WhoAmI", token, []);
   // With `mask_secrets`, field 2, as true.
-  ask("mooring.v1.SettingService/ListSettings", token, [0x10, 1]);
+  if (!isBlind) ask("mooring.v1.SettingService/ListSettings", token, [0x10, 1]);
 }
 
 /** Sends what Connect-Web would send: https://connectrpc.com/docs/protocol#unary-request. */

@@ -7,6 +7,7 @@ import type {
 } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { language } from "../i18n/language.ts";
 import { refused, settingService } from "./client.ts";
+import { isBlind } from "./early.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { rememberRevision } from "./revision.ts";
 import { may, rights } from "./rights.ts";
@@ -79,7 +80,9 @@ export function followSettings(): void {
       return;
     }
     // Where nobody knows yet, the service says it.
-    if (rights.peek() !== undefined && !untracked(() => may("settings:read"))) {
+    const known = isBlind ? rights.value : rights.peek();
+    if (isBlind && known === undefined) return;
+    if (known !== undefined && !untracked(() => may("settings:read"))) {
       connection.value = "refused";
       return;
     }

@@ -3,6 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { effect, signal } from "@preact/signals";
 import { AccessService, type WhoAmIResponse } from "../../../gen/mooring/v1/access_service_pb.js";
 import { transport } from "./client.ts";
+import { KEPT_BLIND } from "./early.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { session, signIn } from "./session.ts";
 import { pause } from "./wait.ts";
@@ -50,7 +51,7 @@ export function may(...needs: readonly Need[]): boolean {
 /** Signs in with a token. @throws ConnectError as the service says it, where it does not take it. */
 export async function enter(token: string, options: { readonly keep: boolean }): Promise<void> {
   const headers = { authorization: `Bearer ${token}` };
-  rights.value = rightsOf(await accessService.whoAmI({}, { headers }));
+  take(await accessService.whoAmI({}, { headers }));
   signIn(token, options);
 }
 
@@ -71,7 +72,7 @@ export function followRights(): void {
 async function learn(signal: AbortSignal): Promise<void> {
   while (!signal.aborted && rights.peek() === undefined) {
     try {
-      rights.value = rightsOf(await accessService.whoAmI({}, { signal }));
+      take(await accessService.whoAmI({}, { signal }));
       rightsFailure.value = undefined;
     } catch (thrown) {
       if (signal.aborted) return;
@@ -79,6 +80,13 @@ async function learn(signal: AbortSignal): Promise<void> {
       await pause(RETRY, signal);
     }
   }
+}
+
+function take(answer: WhoAmIResponse): void {
+  rights.value = rightsOf(answer);
+  // For when the page is loaded anew.
+  if (may("settings:read")) sessionStorage.removeItem(KEPT_BLIND);
+  else sessionStorage.setItem(KEPT_BLIND, "1");
 }
 
 /** What the name of such an admin begins with, and what is kept from them whatever their scopes. */

@@ -22,18 +22,16 @@ const NEWEST = 8;
 /** How things stand: figures, what wants somebody's eye, and what happened last. */
 export default function OverviewPage() {
   const known = settings.value;
+  const version = known?.byKey.get("version")?.value;
   return (
     <>
       <PageHead title={known?.byKey.get("site_title")?.value || t("page.overview")}>
-        <p class="quiet">
-          {known?.byKey.get("version") && `Mooring ${known.byKey.get("version")?.value}`}
+        <p class="quiet head-facts">
+          {version && <span>Mooring {version}</span>}
           {reference !== "" && (
-            <>
-              {" · "}
-              <a href={reference} target="_blank" rel="noreferrer">
-                {t("overview.reference")}
-              </a>
-            </>
+            <a href={reference} target="_blank" rel="noreferrer">
+              {t("overview.reference")}
+            </a>
           )}
         </p>
       </PageHead>

@@ -27,6 +27,8 @@ export interface PipeOptions {
   readonly originOf: (request: IncomingMessage) => Origin;
   /** Whether a header `authorization` is no business of the server behind. */
   readonly isWithheld: (authorization: string) => boolean;
+  /** Says in a few words why the server behind could not be asked, without its address. */
+  readonly reasonOf: (error: Error) => string;
   /** Told why a server behind could not be asked. */
   readonly onFailure: (reason: string) => void;
 }
@@ -51,7 +53,8 @@ export interface Pipe {
 /** Methods that may be asked again when a kept connection turns out to be gone. */
 const REPEATABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PROPFIND"]);
 
-export function createPipe({ url, via, originOf, isWithheld, onFailure }: PipeOptions): Pipe {
+export function createPipe(options: PipeOptions): Pipe {
+  const { url, via, originOf, isWithheld, onFailure } = options;
   const isTls = url.protocol === "https:";
   const send = isTls ? requestHttps : requestHttp;
   const agent = new (isTls ? HttpsAgent : Agent)({ keepAlive: true, maxFreeSockets: KEPT });
@@ -90,8 +93,7 @@ export function createPipe({ url, via, originOf, isWithheld, onFailure }: PipeOp
       isAnswered = true;
       if (response.headersSent || response.destroyed) return void response.destroy();
       onFailure(reason);
-      const message = `the server behind does not answer (${reason}): is it running?`;
-      refuse(request, response, 502, message);
+      refuse(request, response, 502, `the server behind does not answer: ${reason}`);
     };
     const begin = (isRepeat: boolean): void => {
       const call = openCall();
@@ -104,7 +106,7 @@ export function createPipe({ url, via, originOf, isWithheld, onFailure }: PipeOp
         if (isGone) return void response.destroy();
         const isStale = call.reusedSocket && !hasBody && error.code === "ECONNRESET";
         if (isStale && !isRepeat && REPEATABLE.has(request.method ?? "")) return begin(true);
-        fail(error.code ?? error.message);
+        fail(options.reasonOf(error));
       });
       call.once("close", () => {
         // Such as for a change of protocol that nobody asked for.

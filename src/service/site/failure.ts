@@ -67,17 +67,31 @@ export function plainMessage(message: string, secrets: readonly string[]): strin
 export function networkFailure(error: unknown, at: string): SiteFailure {
   if (error instanceof SiteFailure) return error;
   const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
-  if (/CERT|ISSUER|LEAF_SIGNATURE|ERR_TLS|INVALID_CA|INVALID_PURPOSE/.test(code))
+  if (UNTRUSTED.test(code))
     return new SiteFailure(
       "tls",
       `the certificate of ${at} is not trusted (${message.split("\n", 1)[0]}): give its authority (ca) or its fingerprint (certificate_sha256)`,
       { cause: error },
     );
-  if (/^(EPROTO|ERR_SSL_)/.test(code))
+  if (NO_TLS.test(code))
     return new SiteFailure("tls", `${at} speaks no TLS: is it http://?`, { cause: error });
-  const [, reason = code || "the connection broke"] =
-    REASONS.find(([codes]) => codes.test(code)) ?? [];
+  const reason = reasonOf(code) ?? (code || "the connection broke");
   return new SiteFailure("unreachable", `${at} can't be reached: ${reason}`, { cause: error });
+}
+
+/** The same in a few words for whoever asks for something that is passed on, without an address. */
+export function passingReason({ code = "", message }: Error & { readonly code?: string }): string {
+  if (UNTRUSTED.test(code))
+    return `its certificate is not trusted (${code}); NODE_EXTRA_CA_CERTS names an authority of your own`;
+  if (NO_TLS.test(code)) return "it speaks no TLS: write its address with http://";
+  return reasonOf(code) ?? (code || message);
+}
+
+const UNTRUSTED = /CERT|ISSUER|LEAF_SIGNATURE|ERR_TLS|INVALID_CA|INVALID_PURPOSE/;
+const NO_TLS = /^(EPROTO|ERR_SSL_)/;
+
+function reasonOf(code: string): string | undefined {
+  return REASONS.find(([codes]) => codes.test(code))?.[1];
 }
 
 const REASONS: readonly (readonly [RegExp, string])[] = [

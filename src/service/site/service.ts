@@ -10,7 +10,6 @@ import { changedMembers } from "./audit.ts";
 import { addressOf, type Book } from "./book.ts";
 import type { Comparison } from "./compare.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "./failure.ts";
-import { readingFirst } from "./fresh.ts";
 import { checkKeys, type SiteInput, withInput } from "./input.ts";
 import type { Pushed } from "./push.ts";
 import type { Round } from "./round.ts";
@@ -124,7 +123,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     doneEntry(origin, deps.now(), [name], detail);
   const look = (site: Site): Promise<Round> =>
     told(workers.round(site, { aim: "look", actor: "sites" }));
-  const service: SiteService = {
+  return {
     revision: () => engine.snapshot().revision,
     list: () => book.sites().map(viewOf),
     get: (name) => viewOf(book.byName(name)),
@@ -203,7 +202,6 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     log: (name, limit, before) => book.log(book.byName(name).id, limit, before),
     watch: (signal) => watchBook(book, viewOf, { signal, stopping: deps.stopping }),
   };
-  return readingFirst(book, service);
 }
 
 function tooEarly({ name }: Site): ServiceError {

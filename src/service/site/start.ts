@@ -7,6 +7,7 @@ import type { SettingDefinition } from "../setting/definition.ts";
 import type { Engine } from "../setting/engine.ts";
 import type { Feed } from "../setting/feed.ts";
 import { type Book, createBook } from "./book.ts";
+import { readingFirst } from "./fresh.ts";
 import { createLease } from "./lease.ts";
 import { createSiteService, type SiteService } from "./service.ts";
 import type { Site } from "./site.ts";
@@ -106,13 +107,14 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
   await beat();
   const timer = setInterval(() => ignore(beat()), deps.times?.beat ?? BEAT).unref();
   ignore(listen());
-  const service = createSiteService({
+  const made = createSiteService({
     ...deps,
     book,
     workers,
     stopping: ending.signal,
     newId: () => randomBytes(9).toString("base64url"),
   });
+  const service = readingFirst(book, made);
   return {
     service,
     book,

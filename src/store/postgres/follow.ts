@@ -145,6 +145,11 @@ export class Follower {
     await this.#notifications.begin();
   }
 
+  /** Takes the lease again where it is over: a standby lets itself be read, and gives none. */
+  async ensureLease(): Promise<void> {
+    if (this.#lease.isOver) await this.#renew();
+  }
+
   /** Tells the others that there is a new revision. */
   announce(revision: number): void {
     this.#notifications.send(String(revision));

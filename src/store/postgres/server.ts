@@ -1,19 +1,19 @@
 import { type Dialect, PostgresDialect } from "kysely";
 import pg from "pg";
 
-/** Milliseconds until a new connection is given up. */
-const CONNECT = 2_000;
 /** How long something may take, in milliseconds. */
 interface Patience {
+  /** Until a new connection is given up. */
+  readonly connect: number;
   /** Until an answer is given up here; the server gives up before. */
   readonly answer: number;
   readonly statement: number;
   readonly lock: number;
 }
-const PROMPT: Patience = { answer: 3_000, statement: 2_500, lock: 2_000 };
+const PROMPT: Patience = { connect: 2_000, answer: 3_000, statement: 2_500, lock: 2_000 };
 const SAVE = 4_800;
 const HOUR = 3_600_000;
-const PATIENT: Patience = { answer: HOUR + 1_000, statement: HOUR, lock: HOUR };
+const PATIENT: Patience = { connect: 10_000, answer: HOUR + 1_000, statement: HOUR, lock: HOUR };
 /** One writes, the others read the history. */
 const CONNECTIONS = 4;
 
@@ -49,7 +49,7 @@ export function postgresServer(url: string, place: string): PostgresServer {
   const options: pg.PoolConfig = {
     connectionString: checkingCertificates(url),
     application_name: "mooring",
-    connectionTimeoutMillis: CONNECT,
+    connectionTimeoutMillis: PROMPT.connect,
     query_timeout: PROMPT.answer,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -59,6 +59,7 @@ export function postgresServer(url: string, place: string): PostgresServer {
       pool: async () => {
         const pool = new pg.Pool({
           ...options,
+          connectionTimeoutMillis: patience.connect,
           query_timeout: patience.answer,
           max: CONNECTIONS,
           Client: BoundedClient,

@@ -72,6 +72,18 @@ export async function openPostgresSettingStore(
     }
   };
   const reading = <T>(work: () => Promise<T>): Promise<T> => attempt(work, { again: true });
+  /** What calls go by. Where it can't be read, others may be able to, and may change it meanwhile. */
+  const current = async <T>(follower: Follower, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await reading(async () => {
+        await follower.ensureLease();
+        return work();
+      });
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.failure === "away") throw error;
+      throw new StoreError("unsure", error.message, error);
+    }
+  };
   /** One state of the database, whatever is committed meanwhile. */
   const atOnce = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
     reading(() =>
@@ -84,7 +96,7 @@ export async function openPostgresSettingStore(
 
   try {
     await attempt(() => prepare(server, notify));
-    const { databaseId, fingerprintKey } = await attempt(() => readFacts(db));
+    const { databaseId, fingerprintKey } = await reading(() => readFacts(db));
     let onNews = (): void => undefined;
     const follower = new Follower({
       server,
@@ -95,7 +107,7 @@ export async function openPostgresSettingStore(
       notify,
       onNews: () => onNews(),
     });
-    await attempt(() => follower.start());
+    await reading(() => follower.start());
     const transact = createTransact(db, follower, server.saveWithin);
     // A load that overtakes a save would take the memory back to before it.
     const inTurn = oneAfterTheOther();
@@ -118,7 +130,7 @@ export async function openPostgresSettingStore(
         db,
         append: appendAudit,
         attempt,
-        attemptRead: reading,
+        attemptRead: (work) => current(follower, work),
         changedElsewhere: () => {
           if (isClosed) throw failureOf(undefined);
           return follower.isAccessBehind;
@@ -137,12 +149,12 @@ export async function openPostgresSettingStore(
       },
       load: () =>
         inTurn(async () => {
-          const state = await atOnce(readState);
+          const state = await current(follower, () => atOnce(readState));
           follower.sawAll(state.revision);
           return state;
         }),
       delta: async (after) => {
-        const delta = await reading(() => readDeltaAtOnce(db, after));
+        const delta = await current(follower, () => readDeltaAtOnce(db, after));
         if (delta === undefined || follower.isReplaced) return undefined;
         follower.saw(delta.revision);
         return delta;

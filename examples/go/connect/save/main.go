@@ -19,9 +19,8 @@ import (
 
 func main() {
 	url, ctx := os.Getenv("MOORING_URL"), context.Background()
-	seen, err := mooringv1connect.NewPublicServiceClient(http.DefaultClient, url).
-		GetPublicSettings(ctx, connect.NewRequest(&mooring.GetPublicSettingsRequest{}))
-	check(err)
+	public := mooringv1connect.NewPublicServiceClient(http.DefaultClient, url)
+	seen := must(public.GetPublicSettings(ctx, connect.NewRequest(&mooring.GetPublicSettingsRequest{})))
 	fmt.Println("title:", seen.Msg.Settings["site_title"])
 
 	save := func(message *mooring.SaveSettingsRequest) (*connect.Response[mooring.SaveSettingsResponse], error) {
@@ -30,22 +29,21 @@ func main() {
 		return mooringv1connect.NewSettingServiceClient(http.DefaultClient, url).SaveSettings(ctx, request)
 	}
 	title := &mooring.SettingInput{Key: "site_title", Value: proto.String(fmt.Sprint("Harbour ", os.Getpid()))}
-	saved, err := save(&mooring.SaveSettingsRequest{
-		Settings: []*mooring.SettingInput{title}, ExpectedRevision: &seen.Msg.Revision})
-	check(err)
+	saved := must(save(&mooring.SaveSettingsRequest{
+		Settings: []*mooring.SettingInput{title}, ExpectedRevision: &seen.Msg.Revision}))
 	fmt.Println("saved at revision:", saved.Msg.Revision)
 
 	wrong := &mooring.SettingInput{Key: "default_page_size", Value: proto.String("many")}
-	_, err = save(&mooring.SaveSettingsRequest{Settings: []*mooring.SettingInput{wrong}})
+	_, err := save(&mooring.SaveSettingsRequest{Settings: []*mooring.SettingInput{wrong}})
 	if refused := new(connect.Error); errors.As(err, &refused) {
-		detail, err := refused.Details()[0].Value()
-		check(err)
+		detail := must(refused.Details()[0].Value())
 		fmt.Println("refused:", detail.(*errdetails.BadRequest).FieldViolations[0].Field)
 	}
 }
 
-func check(err error) {
+func must[T any](value T, err error) T {
 	if err != nil {
 		log.Fatal(err)
 	}
+	return value
 }

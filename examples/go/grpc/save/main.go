@@ -18,29 +18,28 @@ import (
 )
 
 func main() {
-	conn, err := grpc.NewClient(os.Getenv("MOORING_ADDRESS"), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	check(err)
+	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
+	conn := must(grpc.NewClient(os.Getenv("MOORING_ADDRESS"), plain))
 	ctx := metadata.AppendToOutgoingContext(context.Background(), "authorization", os.Getenv("MOORING_TOKEN"))
-	seen, err := mooring.NewPublicServiceClient(conn).GetPublicSettings(ctx, &mooring.GetPublicSettingsRequest{})
-	check(err)
+	seen := must(mooring.NewPublicServiceClient(conn).GetPublicSettings(ctx, &mooring.GetPublicSettingsRequest{}))
 	fmt.Println("title:", seen.Settings["site_title"])
 
 	settings := mooring.NewSettingServiceClient(conn)
 	title := &mooring.SettingInput{Key: "site_title", Value: proto.String(fmt.Sprint("Harbour ", os.Getpid()))}
-	saved, err := settings.SaveSettings(ctx, &mooring.SaveSettingsRequest{
-		Settings: []*mooring.SettingInput{title}, ExpectedRevision: &seen.Revision})
-	check(err)
+	saved := must(settings.SaveSettings(ctx, &mooring.SaveSettingsRequest{
+		Settings: []*mooring.SettingInput{title}, ExpectedRevision: &seen.Revision}))
 	fmt.Println("saved at revision:", saved.Revision)
 
 	wrong := &mooring.SettingInput{Key: "default_page_size", Value: proto.String("many")}
-	_, err = settings.SaveSettings(ctx, &mooring.SaveSettingsRequest{Settings: []*mooring.SettingInput{wrong}})
+	_, err := settings.SaveSettings(ctx, &mooring.SaveSettingsRequest{Settings: []*mooring.SettingInput{wrong}})
 	for _, detail := range status.Convert(err).Details() {
 		fmt.Println("refused:", detail.(*errdetails.BadRequest).FieldViolations[0].Field)
 	}
 }
 
-func check(err error) {
+func must[T any](value T, err error) T {
 	if err != nil {
 		log.Fatal(err)
 	}
+	return value
 }
