@@ -2,7 +2,7 @@ import type { Config } from "./config/config.ts";
 import type { Store } from "./database.ts";
 import type { Logger } from "./server/log.ts";
 import { type AuditService, createAuditService } from "./service/audit/audit.ts";
-import { type Checkpoints, startCheckpoints } from "./service/audit/publish.ts";
+import { type Checkpoints, startCheckpoints } from "./service/audit/checkpoint.ts";
 import { createRecorder, type Recorder } from "./service/audit/recorder.ts";
 import { startCompaction } from "./service/compaction.ts";
 

@@ -7,8 +7,8 @@ import { type Doors, openDoors } from "./http/doors.ts";
 import type { OpenFront } from "./http/front.ts";
 import { openPorts } from "./ports.ts";
 import { createAccess, publicMethods, readToken } from "./rpc/access.ts";
-import { atLeastInterceptor } from "./rpc/at-least.ts";
 import { Buffered } from "./rpc/body.ts";
+import { atLeastInterceptor, staleInterceptor } from "./rpc/freshness.ts";
 import { createHealth } from "./rpc/health.ts";
 import { createLocalize, localizedAdmit, localizeFailure } from "./rpc/language.ts";
 import { createMethods } from "./rpc/method.ts";
@@ -18,12 +18,10 @@ import { auditRefusals } from "./rpc/refusal.ts";
 import { type CallObserver, reportInterceptor, tellAll } from "./rpc/report.ts";
 import { createRoutes, servedServices } from "./rpc/routes.ts";
 import { SlowReaders } from "./rpc/slow-reader.ts";
-import { staleInterceptor } from "./rpc/stale.ts";
 import { createThrottle } from "./rpc/throttle.ts";
 import { upstreamInterceptor } from "./rpc/upstream.ts";
 import { type Logger, logCalls } from "./server/log.ts";
-import { createTranslations } from "./service/language/translation.ts";
-import { reaches } from "./service/setting/at-least.ts";
+import { createTranslations } from "./service/language/language.ts";
 import { TOKEN_KEY, tokenEquals } from "./service/setting/token.ts";
 import { type RunningServices, startServices } from "./services.ts";
 import { figuresOf } from "./sites.ts";
@@ -120,7 +118,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     plainTextInterceptor,
     staleInterceptor(() => started?.databaseAwayFor() ?? 0),
     ...(config.upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
-    atLeastInterceptor((revision) => reaches(services().engine, revision)),
+    atLeastInterceptor(() => services().engine),
   ]);
   // What says not who may call it is not served.
   for (const { desc } of methods)

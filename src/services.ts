@@ -5,7 +5,7 @@ import { openStore, type Store } from "./database.ts";
 import type { Access } from "./rpc/access.ts";
 import type { Services } from "./rpc/routes.ts";
 import type { Logger } from "./server/log.ts";
-import type { Checkpoints } from "./service/audit/publish.ts";
+import type { Checkpoints } from "./service/audit/checkpoint.ts";
 import { readBuiltIn } from "./service/driver/built-in.ts";
 import { createDriverService } from "./service/driver/driver.ts";
 import { openCatalogue } from "./service/driver/live-catalogue.ts";

@@ -10,8 +10,7 @@ import { readBuiltIn } from "../src/service/driver/built-in.ts";
 import { createCatalogue } from "../src/service/driver/catalogue.ts";
 import { createDriverService } from "../src/service/driver/driver.ts";
 import { OFFERS } from "../src/service/family.ts";
-import { LANGUAGES } from "../src/service/language/language.ts";
-import { readTranslations } from "../src/service/language/translation.ts";
+import { LANGUAGES, readTranslations } from "../src/service/language/language.ts";
 import { loadSettingDefinitions } from "../src/service/setting/definition-file.ts";
 import { sourceTexts } from "./translation-texts.ts";
 

@@ -5,7 +5,7 @@ import { readBuiltIn } from "../src/service/driver/built-in.ts";
 import { itemsOf } from "../src/service/driver/driver-info.ts";
 import { SCHEMA_TEXTS } from "../src/service/driver/schema.ts";
 import { readErrorTexts } from "../src/service/language/error-text.ts";
-import { sourceHash } from "../src/service/language/translation.ts";
+import { sourceHash } from "../src/service/language/language.ts";
 import { loadSettingDefinitions } from "../src/service/setting/definition-file.ts";
 
 /** An English text, each once, under the first name that has it. */

@@ -2,8 +2,7 @@
 // out, what is new is listed. Translate it there: { "source": …, "text": … } under its name.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { LANGUAGES } from "../src/service/language/language.ts";
-import { readTranslations, TRANSLATIONS } from "../src/service/language/translation.ts";
+import { LANGUAGES, readTranslations, TRANSLATIONS } from "../src/service/language/language.ts";
 import { sourceTexts } from "./translation-texts.ts";
 
 const sources = sourceTexts();

@@ -1,8 +1,7 @@
 // Longer than other files: it is the one table that everything about the configuration comes from.
 
-import { address, serverUrl, showServerUrl } from "./address.ts";
+import { address, proxyList, serverUrl, showServerUrl } from "./address.ts";
 import { database, showDatabase } from "./database.ts";
-import { proxyList } from "./proxy.ts";
 import { adminToken, otherToken, secretKeys } from "./secret.ts";
 import type { Parser } from "./value.ts";
 import {

@@ -4,7 +4,7 @@ import { extname, join, sep } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Coding } from "../rpc/encoded.ts";
-import { HttpFault } from "./fault.ts";
+import { HttpFault } from "./failure.ts";
 import { createNegotiator } from "./negotiation.ts";
 
 export interface ConsoleOptions {

@@ -8,10 +8,33 @@ import {
   LocalizedMessageSchema,
 } from "../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
-import { BodyError } from "../rpc/body.ts";
+import { BodyError, Fault } from "../rpc/body.ts";
 import { BadGateway } from "../rpc/upstream.ts";
 import { errorEnvelope, jsonText, type Violation } from "./envelope.ts";
-import { HttpFault } from "./fault.ts";
+
+/**
+ * A request that never reaches an rpc: its HTTP status is the real one, whatever the switch for
+ * documented paths says, and the envelope is its body.
+ */
+export class HttpFault extends Fault {
+  readonly status: number;
+
+  /** @param headers of the reply, such as `{ allow: "GET, HEAD" }`. */
+  constructor(status: number, message: string, headers?: Readonly<Record<string, string>>) {
+    super(message, Code.InvalidArgument, { ...headers });
+    this.status = status;
+  }
+}
+
+/** A request that its client has to correct: code 400 in the envelope. */
+export function badRequest(message: string): ConnectError {
+  return new ConnectError(message, Code.InvalidArgument);
+}
+
+/** Text of a client's value for a message: quoted as JSON, cut at 64 characters. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+}
 
 /**
  * The envelope's `code` for each canonical code. OUT_OF_RANGE is a client's mistake as well: it

@@ -18,9 +18,8 @@ import type { AnswerReflection } from "../rpc/reflection.ts";
 import { answerClientError, type ClientError } from "./client-error.ts";
 import { type CorsOptions, registerCors } from "./cors.ts";
 import { JSON_TYPE } from "./envelope.ts";
-import { describeFailure, failureEnvelope } from "./failure.ts";
-import { HttpFault } from "./fault.ts";
-import { hasTwoHosts } from "./host.ts";
+import { describeFailure, failureEnvelope, HttpFault } from "./failure.ts";
+import { hasTwoHosts } from "./http-call.ts";
 import { pathAndQuery, withoutOrigin } from "./rest/rest.ts";
 
 /** For the next request on a kept connection, in milliseconds; above the usual 60 s of proxies. */

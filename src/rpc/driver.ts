@@ -22,8 +22,7 @@ import { driverJsonSchema } from "../service/driver/schema.ts";
 import { createDriverTranslation } from "../service/driver/translated.ts";
 import { typedValues, validateDriverConfig } from "../service/driver/validate.ts";
 import { invalid } from "../service/error.ts";
-import type { Language } from "../service/language/language.ts";
-import { createTranslations, type Translate } from "../service/language/translation.ts";
+import { createTranslations, type Language, type Translate } from "../service/language/language.ts";
 import { createLanguageOf } from "./language.ts";
 
 /** mooring.v1.DriverService. */

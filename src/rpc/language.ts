@@ -8,8 +8,7 @@ import {
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { createErrorTranslation, type TranslateError } from "../service/language/error-text.ts";
-import { chooseLanguage, type Language } from "../service/language/language.ts";
-import type { Translate } from "../service/language/translation.ts";
+import { chooseLanguage, type Language, type Translate } from "../service/language/language.ts";
 import { Call } from "./call.ts";
 
 /**

@@ -10,10 +10,9 @@ import {
   SettingChangeSchema,
   SettingSchema,
 } from "../../gen/mooring/v1/setting_pb.js";
-import { tokenIdOf } from "../service/access/actor.ts";
 import type { Rights } from "../service/access/rights.ts";
-import type { AuditOrigin } from "../service/audit/entry.ts";
-import type { Translate } from "../service/language/translation.ts";
+import { type AuditOrigin, tokenIdOf } from "../service/audit/entry.ts";
+import type { Translate } from "../service/language/language.ts";
 import type { Change } from "../service/setting/change.ts";
 import type { SettingItem } from "../service/setting/item.ts";
 import type { Snapshot } from "../service/setting/snapshot.ts";

@@ -17,8 +17,7 @@ import {
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import type { Rights } from "../service/access/rights.ts";
 import type { Recorder } from "../service/audit/recorder.ts";
-import type { Language } from "../service/language/language.ts";
-import { createTranslations, type Translate } from "../service/language/translation.ts";
+import { createTranslations, type Language, type Translate } from "../service/language/language.ts";
 import { describeChange } from "../service/setting/change.ts";
 import type { SettingItem } from "../service/setting/item.ts";
 import type { SettingService } from "../service/setting/setting.ts";

@@ -11,9 +11,8 @@ import {
   type WatchSettingsResponse,
   WatchSettingsResponseSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { tokenIdOf } from "../service/access/actor.ts";
-import type { Language } from "../service/language/language.ts";
-import { createTranslations, type Translate } from "../service/language/translation.ts";
+import { tokenIdOf } from "../service/audit/entry.ts";
+import { createTranslations, type Language, type Translate } from "../service/language/language.ts";
 import type { PublicService } from "../service/public.ts";
 import { describeChange, publicChange } from "../service/setting/change.ts";
 import type { SettingDefinition } from "../service/setting/definition.ts";

@@ -1,11 +1,4 @@
 import { type Kysely, sql, type Transaction } from "kysely";
-import {
-  principalFromRow,
-  principalToRow,
-  tokenFromRow,
-  tokenReader,
-  tokenToRow,
-} from "./access-row.ts";
 import type {
   AccessRows,
   AccessStore,
@@ -15,6 +8,7 @@ import type {
 } from "./access-store.ts";
 import type { AppendAudit } from "./audit-query.ts";
 import { readMeta, setMeta } from "./meta-query.ts";
+import { principalFromRow, principalToRow, tokenFromRow, tokenReader, tokenToRow } from "./row.ts";
 import type { Database } from "./schema.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;

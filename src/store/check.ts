@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
+import { createVerifier } from "./audit-chain.ts";
 import { readAuditFloor, readAuditRows, readPublished } from "./audit-query.ts";
-import { createVerifier } from "./audit-verify.ts";
 import type { OpenDatabase } from "./copy.ts";
 import type { Database } from "./schema.ts";
 import { newestRevision } from "./setting-query.ts";

@@ -8,8 +8,13 @@ import {
   type ListAuditEventsResponse,
 } from "../../../gen/mooring/v1/audit_service_pb.js";
 import { quote } from "../../config/complaint.ts";
-import { type Checkpoint, readCheckpoint } from "../../service/audit/checkpoint.ts";
-import { type AuditRow, createVerifier, type Verifier } from "../../service/audit/verify.ts";
+import {
+  type AuditRow,
+  type Checkpoint,
+  createVerifier,
+  readCheckpoint,
+  type Verifier,
+} from "../../service/audit/checkpoint.ts";
 import type { CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { nameOf, readText } from "../file.ts";

@@ -3,8 +3,8 @@ import type { DescField, DescMethod, JsonObject, JsonValue } from "@bufbuild/pro
 import { ENVELOPE_CODE } from "../failure.ts";
 import type { Binding } from "../rest/binding.ts";
 import { findFieldPath } from "../rest/field.ts";
-import { takesForm } from "../rest/form.ts";
 import { findTarget } from "../rest/query.ts";
+import { takesForm } from "../rest/request.ts";
 import { type BesideRule, readRules } from "../rest/rule.ts";
 import { answerHeaders, commonParameters, failureHeaders, type HeaderNotes } from "./header.ts";
 import { type Comments, type Schemas, scalarSchema } from "./schema.ts";

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Coding } from "../../rpc/encoded.ts";
-import { badRequest, quote } from "../fault.ts";
+import { badRequest, quote } from "../failure.ts";
 import type { StateField } from "./field.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence, hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
 import { assignStruct, isStruct, PER_TURN } from "../../rpc/decode.ts";
-import { badRequest } from "../fault.ts";
+import { badRequest } from "../failure.ts";
 import { findField } from "./field.ts";
 import { findFieldProblem, findListProblem, findMessageProblem, isObject } from "./json-problem.ts";
 

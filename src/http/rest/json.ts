@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { MAX_DEPTH, MAX_VALUES } from "../../rpc/decode.ts";
-import { badRequest, quote } from "../fault.ts";
+import { badRequest, quote } from "../failure.ts";
 
 /**
  * Reads a JSON document from the bytes of a body.

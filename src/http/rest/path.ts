@@ -1,4 +1,4 @@
-import { badRequest } from "../fault.ts";
+import { badRequest } from "../failure.ts";
 
 /** One segment of a path template: a text, `*` (any one segment) or `**` (all that follow). */
 export type Segment =

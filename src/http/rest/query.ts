@@ -1,5 +1,5 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import { badRequest, quote } from "../fault.ts";
+import { badRequest, quote } from "../failure.ts";
 import {
   createFieldSetter,
   type FieldPath,

@@ -1,7 +1,7 @@
 import { METHODS } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { createExchanges, settle } from "../exchange.ts";
-import { badRequest, HttpFault } from "../fault.ts";
+import { badRequest, HttpFault } from "../failure.ts";
 import type { Gateway } from "../gateway-options.ts";
 import { HttpCall } from "../http-call.ts";
 import { type Binding, createBindings } from "./binding.ts";

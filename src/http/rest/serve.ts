@@ -2,20 +2,18 @@ import { create, type JsonValue, type Message } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createKeep } from "../../rpc/encoded.ts";
 import { carryOut } from "../exchange.ts";
-import { describeFailure, failureBody, failureEnvelope } from "../failure.ts";
-import { HttpFault, quote } from "../fault.ts";
+import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
 import type { Gateway } from "../gateway-options.ts";
 import type { HttpCall } from "../http-call.ts";
 import { createNegotiator } from "../negotiation.ts";
 import type { Binding } from "./binding.ts";
 import { matchNoneMatch } from "./entity-tag.ts";
 import { createEventEncoder, EVENT_HEADERS, eventReply } from "./event.ts";
-import { readForm, takesForm } from "./form.ts";
 import { readJson } from "./json.ts";
 import { captureVariables, type PathParts } from "./path.ts";
 import type { Query } from "./query.ts";
 import { createReply, type RestReply } from "./reply.ts";
-import { bodyMessage, fillMessage } from "./request.ts";
+import { bodyMessage, fillMessage, readForm, takesForm } from "./request.ts";
 
 /** The binding that a request is for. */
 export interface Choice {

@@ -7,8 +7,7 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
-import { hasTwoHosts } from "../host.ts";
-import { hasEnded } from "../http-call.ts";
+import { hasEnded, hasTwoHosts } from "../http-call.ts";
 import { answer } from "./answer.ts";
 import { type Origin, requestHeaders } from "./header.ts";
 import { pump, release } from "./pump.ts";

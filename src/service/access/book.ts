@@ -1,9 +1,9 @@
 import { timingSafeEqual } from "node:crypto";
 import type { AccessStore, StoredPrincipal, StoredToken } from "../../store/access-store.ts";
 import { StoreError } from "../../store/error.ts";
+import { actorOf } from "../audit/entry.ts";
 import { oneAtATime } from "../setting/one-at-a-time.ts";
 import { freshFailure } from "../store-failure.ts";
-import { actorOf } from "./actor.ts";
 import { createGrant, type Grant } from "./grant.ts";
 import { hashOf, idOf, secretOf } from "./token-text.ts";
 

@@ -1,7 +1,6 @@
 import type { AccessStore, AccessTransaction, StoredToken } from "../../store/access-store.ts";
 import type { SettingStore } from "../../store/setting-store.ts";
-import { doneEntry } from "../audit/entry.ts";
-import { actorOf } from "./actor.ts";
+import { actorOf, doneEntry } from "../audit/entry.ts";
 import type { Book } from "./book.ts";
 
 /** Tokens that are forgotten in one transaction: so few that no save notices. */

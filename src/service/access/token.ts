@@ -4,9 +4,8 @@ import type {
   StoredToken,
   TokenUse,
 } from "../../store/access-store.ts";
-import { doneEntry } from "../audit/entry.ts";
+import { actorOf, doneEntry } from "../audit/entry.ts";
 import { failedPrecondition, notFound, type ServiceError } from "../error.ts";
-import { actorOf } from "./actor.ts";
 import type { Book } from "./book.ts";
 import type { AccessCaller, Change } from "./change.ts";
 import { type EndingToken, endingTokens, endsSoon } from "./ending.ts";

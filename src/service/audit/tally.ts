@@ -1,6 +1,5 @@
 import type { AuditEntry } from "../../store/audit-store.ts";
-import { tokenIdOf } from "../access/actor.ts";
-import type { AuditOrigin } from "./entry.ts";
+import { type AuditOrigin, tokenIdOf } from "./entry.ts";
 
 /** Something that happens too often for a row each time. */
 export interface Noted {

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { LIMITS } from "./limits.ts";
 import type { ReadOptions } from "./mooring.ts";
 import { openSalted } from "./openssl-passphrase.ts";
+import { LIMITS, unreadable } from "./readable.ts";
 import {
   isObject,
   type ReadBackup,
@@ -9,7 +9,6 @@ import {
   type Skipped,
   type Unchecked,
 } from "./setting.ts";
-import { unreadable } from "./unreadable.ts";
 
 /** Parts of that file that are no settings, and what Mooring has instead of them. */
 const OTHER_PARTS = ["users", "storages", "metas", "shares"] as const;

@@ -1,8 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { explained, openForeign } from "./foreign-database.ts";
-import { LIMITS } from "./limits.ts";
+import { LIMITS, unreadable } from "./readable.ts";
 import { type ReadBackup, readSettings } from "./setting.ts";
-import { unreadable } from "./unreadable.ts";
 
 /** How the table of settings ends; what stands before it is that server's table prefix. */
 const SUFFIX = "setting_items";

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import SQLite from "better-sqlite3";
-import { unreadable } from "./unreadable.ts";
+import { unreadable } from "./readable.ts";
 
 /** How long a lock of the other program is waited for, in milliseconds. */
 const LOCK_WAIT = 5_000;

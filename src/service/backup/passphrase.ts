@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from "node:crypto";
-import { unreadable } from "./unreadable.ts";
+import { unreadable } from "./readable.ts";
 
 /** Characters of a passphrase for sealing at least. */
 const MIN_PASSPHRASE = 8;

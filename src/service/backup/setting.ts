@@ -1,6 +1,5 @@
 import { invalid, type Violation } from "../error.ts";
-import { LIMITS } from "./limits.ts";
-import { unreadable } from "./unreadable.ts";
+import { LIMITS, unreadable } from "./readable.ts";
 
 /** A setting as backups carry it: the members of docs/rest-contract.md, section 2.4. */
 export interface BackupSetting {

@@ -4,7 +4,7 @@ import {
   FORMAT,
   sealingHeader,
   VERSION,
-} from "./document.ts";
+} from "./mooring.ts";
 import type { PassphraseCipher } from "./passphrase.ts";
 import type { BackupSetting } from "./setting.ts";
 

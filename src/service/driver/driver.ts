@@ -1,7 +1,6 @@
 import { notFound, unavailable } from "../error.ts";
 import { didYouMean } from "../nearest.ts";
-import type { Catalogue } from "./catalogue.ts";
-import { type CatalogueDifference, diffCatalogues } from "./difference.ts";
+import { type Catalogue, type CatalogueDifference, diffCatalogues } from "./catalogue.ts";
 import type { DriverInfo } from "./driver-info.ts";
 import type { LiveCatalogue } from "./live-catalogue.ts";
 

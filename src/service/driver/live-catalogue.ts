@@ -1,6 +1,10 @@
 import { type BuiltIn, readAll } from "./built-in.ts";
-import { type Catalogue, createCatalogue } from "./catalogue.ts";
-import { type CatalogueDifference, diffCatalogues } from "./difference.ts";
+import {
+  type Catalogue,
+  type CatalogueDifference,
+  createCatalogue,
+  diffCatalogues,
+} from "./catalogue.ts";
 import type { DriverInfo } from "./driver-info.ts";
 import { type FolderContent, readFolder } from "./folder.ts";
 import { type FolderWatch, type WatchTimes, watchFolder } from "./folder-watch.ts";

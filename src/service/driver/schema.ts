@@ -1,4 +1,4 @@
-import type { Translate } from "../language/translation.ts";
+import type { Translate } from "../language/language.ts";
 import { type ConfigItem, type DriverInfo, itemsOf } from "./driver-info.ts";
 import { boundsOf, choicesOf, defaultOf, holdsText, type Scalar } from "./item-value.ts";
 import { absentValueOf, type Step, stepsOf } from "./show-when.ts";

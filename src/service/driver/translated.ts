@@ -1,4 +1,4 @@
-import type { Translate } from "../language/translation.ts";
+import type { Translate } from "../language/language.ts";
 import type { ConfigItem, DriverInfo } from "./driver-info.ts";
 
 /**

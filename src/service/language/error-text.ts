@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Translate } from "./translation.ts";
+import type { Translate } from "./language.ts";
 
 /** The messages of errors that are translated as they are, and what is said of all others by code. */
 interface ErrorFile {

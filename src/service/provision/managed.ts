@@ -7,9 +7,9 @@ import { decideValue } from "../setting/save.ts";
 import { checkToken, TOKEN_KEY } from "../setting/token.ts";
 import { checkValue, normalizeValue } from "../setting/value.ts";
 import { readBoundedFile } from "./bounded-file.ts";
-import { problemText } from "./problem.ts";
 import type { Provision, ProvisionSetting } from "./provision.ts";
-import { shapeOf } from "./value-shape.ts";
+import { problemText } from "./source.ts";
+import { shapeOf } from "./value.ts";
 import { watchProvision } from "./watch.ts";
 
 export interface ManagedSettingsDeps {

@@ -8,10 +8,14 @@ import {
   type Interpolation,
   reveals,
 } from "./interpolation.ts";
-import type { ProvisionProblem, Report } from "./problem.ts";
-import { parseSource, type SourceEntry, shown } from "./source.ts";
-import { settingText } from "./value.ts";
-import type { ValueShape } from "./value-shape.ts";
+import {
+  type ProvisionProblem,
+  parseSource,
+  type Report,
+  type SourceEntry,
+  shown,
+} from "./source.ts";
+import { settingText, type ValueShape } from "./value.ts";
 
 /** Bytes of a settings file. */
 const MAX_BYTES = 1024 * 1024;

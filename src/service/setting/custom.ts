@@ -1,7 +1,5 @@
 import type { Violation } from "../error.ts";
-import type { SettingDefinition } from "./definition.ts";
-import { checkKey } from "./key.ts";
-import { isSettingType } from "./type.ts";
+import { checkKey, isSettingType, type SettingDefinition } from "./definition.ts";
 import { checkText } from "./value.ts";
 
 /** UTF-8 bytes of a help text and of a list of options at most. */

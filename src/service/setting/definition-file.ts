@@ -2,10 +2,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { FAMILIES, isOffered, type Offer, unionOf } from "../family.ts";
 import { type Labels, readLabels } from "../label.ts";
-import type { SettingDefinition } from "./definition.ts";
+import { checkKey, isSettingType, type SettingDefinition } from "./definition.ts";
 import { formatOf, formats } from "./format/registry.ts";
-import { checkKey } from "./key.ts";
-import { isSettingType } from "./type.ts";
 import { checkValue, normalizeValue } from "./value.ts";
 
 interface Json {

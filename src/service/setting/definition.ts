@@ -1,6 +1,15 @@
 import type { Family } from "../family.ts";
 import type { FormatName } from "./format/registry.ts";
-import type { SettingType } from "./type.ts";
+
+/** Input types of a setting (docs/rest-contract.md, section 2.4). */
+const SETTING_TYPES = ["string", "text", "number", "bool", "select"] as const;
+
+export type SettingType = (typeof SETTING_TYPES)[number];
+
+/** Whether it is the name of an input type. */
+export function isSettingType(name: string): name is SettingType {
+  return (SETTING_TYPES as readonly string[]).includes(name);
+}
 
 /** A setting that the program knows, as src/data/settings.json defines it. Frozen. */
 export interface SettingDefinition {
@@ -38,4 +47,21 @@ export interface SettingDefinition {
   readonly format?: FormatName;
   /** Position in the order of lists, from 0. */
   readonly index: number;
+}
+
+/** Characters of a key at most. */
+const MAX_KEY = 255;
+
+/**
+ * Checks a key: 1 to 255 characters that can be seen, and no white space around them.
+ *
+ * @returns what is wrong and what would be right; undefined when nothing is.
+ */
+export function checkKey(key: string): string | undefined {
+  if (key === "") return "must not be empty";
+  if (key.length > 2 * MAX_KEY || [...key].length > MAX_KEY)
+    return `has more than ${MAX_KEY} characters, which is the most that is possible`;
+  if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(key))
+    return "must not contain line breaks or other control characters";
+  return key.trim() === key ? undefined : "must not have white space around it";
 }

@@ -3,8 +3,7 @@ import { FLAG, type SettingItem } from "../setting/item.ts";
 import type { Snapshot } from "../setting/snapshot.ts";
 import { normalizeStoredValue } from "../setting/value.ts";
 import type { SiteRow } from "./client.ts";
-import { createSelection } from "./selection.ts";
-import type { Site, SiteState } from "./site.ts";
+import { createSelection, type Site, type SiteState } from "./site.ts";
 import { treatmentOf } from "./treatment.ts";
 
 /**

@@ -4,8 +4,7 @@ import { invalid, type Violation } from "../error.ts";
 import { didYouMean } from "../nearest.ts";
 import type { SettingDefinition } from "../setting/definition.ts";
 import { checkText, checkValue, normalizeValue } from "../setting/value.ts";
-import { checkPattern } from "./selection.ts";
-import type { Site, SiteMode } from "./site.ts";
+import { checkPattern, type Site, type SiteMode } from "./site.ts";
 import { treatmentOf } from "./treatment.ts";
 
 /** A site as a client describes it. What is undefined stays as it is. */

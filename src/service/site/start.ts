@@ -6,8 +6,8 @@ import type { Sealer } from "../secret/sealer.ts";
 import type { SettingDefinition } from "../setting/definition.ts";
 import type { Engine } from "../setting/engine.ts";
 import type { Feed } from "../setting/feed.ts";
+import { writeFailure } from "../store-failure.ts";
 import { type Book, createBook } from "./book.ts";
-import { readingFirst } from "./fresh.ts";
 import { createLease } from "./lease.ts";
 import { createSiteService, type SiteService } from "./service.ts";
 import type { Site } from "./site.ts";
@@ -140,4 +140,30 @@ async function resealAll(book: Book, sealer: Sealer, store: SiteStore): Promise<
     if (sealer.needsReseal(row.token) || sealer.needsReseal(row.overrides))
       await book.update(site, []);
   }
+}
+
+/**
+ * A service whose changes, and what it asks of a site, begin with what other processes have written: a
+ * site that another one has just made is there, and what another one has just changed stays.
+ */
+function readingFirst(book: Pick<Book, "load">, service: SiteService): SiteService {
+  const first =
+    <Args extends unknown[], T>(work: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      try {
+        await book.load();
+      } catch (error) {
+        throw writeFailure(error);
+      }
+      return work(...args);
+    };
+  return {
+    ...service,
+    update: first(service.update),
+    delete: first(service.delete),
+    check: first(service.check),
+    compare: first(service.compare),
+    adopt: first(service.adopt),
+    sync: first(service.sync),
+  };
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCatalogue } from "../../../src/service/driver/catalogue.ts";
-import { diffCatalogues } from "../../../src/service/driver/difference.ts";
+import { createCatalogue, diffCatalogues } from "../../../src/service/driver/catalogue.ts";
 import { builtIn, driverOf } from "./sample.ts";
 
 const named = (...names: string[]) => names.map((name) => driverOf({ name }));

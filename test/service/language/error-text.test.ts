@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createErrorTranslation } from "../../../src/service/language/error-text.ts";
-import { createTranslations } from "../../../src/service/language/translation.ts";
+import { createTranslations } from "../../../src/service/language/language.ts";
 
 const said = createErrorTranslation(createTranslations()("zh-CN"));
 

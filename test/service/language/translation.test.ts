@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { LANGUAGES } from "../../../src/service/language/language.ts";
 import {
   createTranslations,
+  LANGUAGES,
   readTranslations,
   sourceHash,
-} from "../../../src/service/language/translation.ts";
+} from "../../../src/service/language/language.ts";
 import { sourceTexts } from "../../../tools/translation-texts.ts";
 
 const sources = sourceTexts();

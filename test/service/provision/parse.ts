@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readBoundedFile } from "../../../src/service/provision/bounded-file.ts";
-import { problemText } from "../../../src/service/provision/problem.ts";
 import {
   type ProvisionDeps,
   type ProvisionSetting,
   parseProvision,
 } from "../../../src/service/provision/provision.ts";
-import type { ValueShape } from "../../../src/service/provision/value-shape.ts";
+import { problemText } from "../../../src/service/provision/source.ts";
+import type { ValueShape } from "../../../src/service/provision/value.ts";
 
 /** A folder of this process, which goes with it. */
 export const folder = mkdtempSync(join(tmpdir(), "mooring-provision-"));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shapeOf } from "../../../src/service/provision/value-shape.ts";
+import { shapeOf } from "../../../src/service/provision/value.ts";
 import { formats } from "../../../src/service/setting/format/registry.ts";
 
 test("every format of settings says what a list or a mapping means for it", () => {

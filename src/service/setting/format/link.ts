@@ -1,5 +1,4 @@
-import { type Format, unixLines } from "./format.ts";
-import { checkLines } from "./line.ts";
+import { checkLines, type Format, unixLines } from "./format.ts";
 
 const PLEASE_ESCAPE = "in a user name or password write @ : / ? # as %40 %3A %2F %3F %23";
 

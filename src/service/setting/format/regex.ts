@@ -1,5 +1,5 @@
-import { type Format, unixLines } from "./format.ts";
-import { checkLines } from "./line.ts";
+import { checkLines, type Format, unixLines } from "./format.ts";
+import { checkRe2 } from "./re2-syntax.ts";
 
 /**
  * JavaScript regular expressions, one `/pattern/flags` a line; empty lines count for nothing. Web
@@ -38,3 +38,13 @@ function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : "";
   return message.slice(message.lastIndexOf(": ") + 1).trim() || "it cannot be compiled";
 }
+
+/**
+ * Regular expressions in the RE2 syntax of Go, one a line; an empty line is an empty expression and
+ * does nothing. Servers in Go compile them; here they are only read, never run.
+ */
+export const re2Lines: Format = {
+  check: (value) => checkLines(value, checkRe2),
+  normalize: unixLines,
+  quotes: true,
+};

@@ -1,11 +1,9 @@
 import type { Format } from "./format.ts";
 import { buckets, jsonObject, previews, stringMap } from "./json.ts";
 import { link, linkLines, rpcUrl, url } from "./link.ts";
-import { list } from "./list.ts";
-import { pathLines } from "./path.ts";
+import { list, pathLines } from "./list.ts";
 import { portMap } from "./port-map.ts";
-import { re2Lines } from "./re2.ts";
-import { regexLines } from "./regex.ts";
+import { re2Lines, regexLines } from "./regex.ts";
 import { charset, color, host, ldapFilter, ldapServer } from "./text.ts";
 
 /** All formats, by the name that a definition gives. What each means: docs/settings.md. */

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { checkpointText, readCheckpoint } from "../../../src/service/audit/checkpoint.ts";
-import { startCheckpoints } from "../../../src/service/audit/publish.ts";
+import {
+  checkpointText,
+  readCheckpoint,
+  startCheckpoints,
+} from "../../../src/service/audit/checkpoint.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
 import { entry } from "../../store/audit-contract.ts";
 

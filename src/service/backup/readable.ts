@@ -1,6 +1,26 @@
+import { Code } from "@connectrpc/connect";
+import { ServiceError } from "../error.ts";
 import { JsonSyntaxError, parseJson } from "../json-source.ts";
-import { LIMITS } from "./limits.ts";
-import { unreadable } from "./unreadable.ts";
+
+/**
+ * Bounds of what an import reads. They are far above what a site has (a full one has 250 settings in
+ * 100 kB) and keep one bad file from costing much.
+ */
+export const LIMITS = {
+  /** Bytes of a backup file, and of the settings in a database. */
+  bytes: 8 * 1024 * 1024,
+  /** Arrays and objects in one another. */
+  depth: 32,
+  /** Settings in one file or database. */
+  settings: 20_000,
+  /** Wrong members that one error lists. */
+  violations: 100,
+} as const;
+
+/** INVALID_ARGUMENT: what was handed in is no backup that can be read. Never quotes its content. */
+export function unreadable(message: string): ServiceError {
+  return new ServiceError(Code.InvalidArgument, message);
+}
 
 /**
  * Parses the text of a backup. JSON.parse would quote the text around an error, secrets among it.
