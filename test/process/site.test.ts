@@ -122,7 +122,7 @@ test("of several workers one pushes; another takes over when it dies", {
       .map(({ worker }) => Number(worker));
   await soon(() => workers().length).toBe(2);
   // One after the other: whichever pushes is among them.
-  for (const [at, worker] of workers().entries()) {
+  for (const [at, worker] of [...workers()].entries()) {
     process.kill(worker, "SIGKILL");
     await mooring.logged(({ msg }) => String(msg).includes("a new one takes its place"));
     await soon(
@@ -130,6 +130,8 @@ test("of several workers one pushes; another takes over when it dies", {
         (await save(mooring, { site_title: `after ${at}` }).catch(() => ({ code: 0 }))).code,
     ).toBe(200);
     await soon(() => site.value("site_title")).toBe(`after ${at}`);
+    // Without any worker the port, which the system has chosen, would be given up.
+    await soon(() => workers().length).toBe(3 + at);
   }
   await site.stop();
 });
