@@ -21,6 +21,7 @@ import { SlowReaders } from "./rpc/slow-reader.ts";
 import { createThrottle } from "./rpc/throttle.ts";
 import { upstreamInterceptor } from "./rpc/upstream.ts";
 import { type Logger, logCalls } from "./server/log.ts";
+import type { MeasuredState } from "./server/metrics.ts";
 import { createTranslations } from "./service/language/language.ts";
 import { TOKEN_KEY, tokenEquals } from "./service/setting/token.ts";
 import { type RunningServices, startServices } from "./services.ts";
@@ -54,34 +55,12 @@ export interface Mooring {
   /** The address of gRPC: its own, or the shared one. */
   readonly grpcAddress: Address;
   /** How much there is of what grows and shrinks while it serves. */
-  gauges(): Gauges;
+  gauges(): MeasuredState;
   /**
    * Ends it: health turns NOT_SERVING, nothing new is accepted, calls in flight finish within the
    * grace time, then the database is closed.
    */
   stop(): Promise<void>;
-}
-
-/** What is measured and not counted. */
-export interface Gauges {
-  readonly revision: number;
-  /** Milliseconds since the database has answered, where it is away; 0: it is there. */
-  readonly databaseAwayFor: number;
-  /** Open streams. */
-  readonly watchers: number;
-  /** Streams that were ended because their clients read too slowly, since the start. */
-  readonly droppedWatchers: number;
-  /** Bytes that wait for slow watchers. */
-  readonly streamBytes: number;
-  /** Bytes of requests that are still arriving. */
-  readonly requestBytes: number;
-  readonly sites: ReturnType<typeof figuresOf>;
-  /** Tokens that end soon. */
-  readonly endingTokens: number;
-  /** The number of the audit's newest row. */
-  readonly newestAudit: number;
-  /** The checkpoint of the audit that was published last; undefined: none. */
-  readonly checkpoint: { readonly seq: number; readonly hash: string } | undefined;
 }
 
 /**

@@ -12,6 +12,18 @@ export interface Action {
   readonly act: (run: CommandRun, rest: readonly string[]) => Promise<void>;
 }
 
+/** @throws CliFailure (usage) naming the nearest one when a command has no such action. */
+export function actionNamed<T>(
+  command: string,
+  actions: Readonly<Record<string, T>>,
+  name: string,
+): T {
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (action !== undefined) return action;
+  const nearest = nearestName(name, Object.keys(actions));
+  throw usage(`there is no ${command} ${quote(name)}: did you mean ${command} ${nearest}?`);
+}
+
 /**
  * Does what the first argument names.
  *
@@ -33,12 +45,7 @@ export async function runAction(
   },
 ): Promise<void> {
   const [name = "", ...rest] = run.args.positionals;
-  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-  const names = Object.keys(actions);
-  if (action === undefined)
-    throw usage(
-      `there is no ${command} ${quote(name)}: did you mean ${command} ${nearestName(name, names)}?`,
-    );
+  const action = actionNamed(command, actions, name);
   if (rest.length !== action.count)
     throw usage(
       action.count === 0
@@ -48,7 +55,7 @@ export async function runAction(
   for (const flag of flags)
     if (!action.flags.includes(flag) && run.args.has(flag))
       throw usage(
-        `--${flag} goes with ${command} ${names
+        `--${flag} goes with ${command} ${Object.keys(actions)
           .filter((other) => actions[other]?.flags.includes(flag))
           .join(`, ${command} `)} only`,
       );

@@ -1,16 +1,18 @@
 import type { KeyObject } from "node:crypto";
 import { join } from "node:path";
-import { type Address, formatAddress } from "./address.ts";
-import { nearestName, quote } from "./complaint.ts";
-import { type Database, inMemory } from "./database.ts";
+import type { Address } from "./address.ts";
+import { quote } from "./complaint.ts";
+import type { Database } from "./database.ts";
 import {
   type ConfigName,
   type Definition,
   definitionList,
   definitions,
   flagOf,
+  type Values,
 } from "./definition.ts";
 import { type CommandLine, type Flag, readCommandLine } from "./flag.ts";
+import { contradictions, unknownVariables } from "./problem.ts";
 import { type ReadFile, readSecret, type Sourced } from "./secret.ts";
 import type { Origins, ParseContext, Parsed } from "./value.ts";
 
@@ -180,15 +182,6 @@ function readSecretFiles(texts: Texts, input: ConfigInput): string[] {
   return problems;
 }
 
-type ValueOf<D> = D extends { parse(...args: never): Parsed<infer T> }
-  ? D extends { default: string }
-    ? T
-    : T | undefined
-  : never;
-
-/** What the definitions' parsers give; undefined where nothing is given and nothing is default. */
-type Values = { readonly [N in ConfigName]: ValueOf<(typeof definitions)[N]> };
-
 /** Parses what was given, or else the default, of every definition; each problem is one line. */
 function parseTexts(texts: Texts, context: ParseContext) {
   const values: Record<string, unknown> = {};
@@ -220,90 +213,6 @@ function parseText(text: string, { parse }: Definition, context: ParseContext): 
 function shown(text: string, { secret, show }: Definition): string {
   return secret ? "" : ` ${quote(show === undefined ? text : show(text))}`;
 }
-
-/**
- * One problem for each variable that begins with `MOORING_` and is nobody's: neither defined here,
- * nor among `others` (those of other commands), nor set by a cluster. Its value is not shown: it
- * may be a secret under a misspelt name.
- */
-function unknownVariables(env: Environment, others: readonly string[]): string[] {
-  const known = [...definitionList.map(({ variable }): string => variable), ...others];
-  return Object.entries(env)
-    .filter(([name]) => name.startsWith("MOORING_") && !known.includes(name))
-    .filter(([name, value]) => !isServiceLink(name, value ?? ""))
-    .map(([name]) => {
-      const nearest = nearestName(name, known);
-      return `unknown variable ${quote(name)}: did you mean ${nearest}? --help lists all`;
-    });
-}
-
-/**
- * True for a variable that a cluster sets and no person wrote. Kubernetes puts the address of each
- * service into the environment of every pod of its namespace, under the service's name in capitals
- * (documented there under "Discovering services"): one called `mooring` or `mooring-grpc` brings
- * MOORING_SERVICE_HOST, MOORING_PORT, MOORING_GRPC_PORT_5244_TCP_ADDR and so on.
- */
-function isServiceLink(name: string, value: string): boolean {
-  // A port that a person sets is a number; the cluster's is a URL such as tcp://10.0.0.7:5244.
-  if (/_PORT(_\d+_(TCP|UDP|SCTP))?$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value)) return true;
-  return /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR)$/.test(name);
-}
-
-/** Problems of values that are right each for itself. */
-function contradictions({
-  listen,
-  grpcListen,
-  database,
-  workers = 1,
-  tlsCertificate,
-  tlsKey,
-  tlsClientAuthorities,
-  ...sizes
-}: Partial<Values>): string[] {
-  const problems: string[] = [];
-  if ((tlsCertificate === undefined) !== (tlsKey === undefined))
-    problems.push("MOORING_TLS_CERT_FILE and MOORING_TLS_KEY_FILE go together: give both");
-  else if (tlsClientAuthorities !== undefined && tlsCertificate === undefined)
-    problems.push(
-      "MOORING_TLS_CLIENT_CA_FILE needs MOORING_TLS_CERT_FILE: without it there is no TLS",
-    );
-  else if (tlsCertificate !== undefined && [listen, grpcListen].some((at) => at && "path" in at))
-    problems.push(
-      "MOORING_TLS_CERT_FILE is for a port, and a Unix socket has no TLS: leave one of them out",
-    );
-  const address = listen === undefined ? "" : formatAddress(listen);
-  // Two sockets with port 0 get different ports.
-  if (
-    grpcListen !== undefined &&
-    formatAddress(grpcListen) === address &&
-    !address.endsWith(":0")
-  ) {
-    problems.push(
-      `MOORING_GRPC_LISTEN and MOORING_LISTEN are both ${quote(address)}: leave the former out, ` +
-        "and gRPC shares the port",
-    );
-  }
-  if (database?.dialect === "sqlite" && database.filename === inMemory && workers > 1) {
-    problems.push(
-      `MOORING_WORKERS is ${workers}, but MOORING_DATABASE_URL is in memory, which processes ` +
-        "can't share: use one worker or a file",
-    );
-  }
-  for (const [smaller, larger] of nestedSizes) {
-    if ((sizes[smaller] ?? 0) > (sizes[larger] ?? Number.POSITIVE_INFINITY)) {
-      const names = [smaller, larger].map((name) => definitions[name].variable);
-      problems.push(`${names.join(" is larger than ")}, which it has to fit into`);
-    }
-  }
-  return problems;
-}
-
-/** Sizes of which the first is a part of the second. */
-const nestedSizes = [
-  ["maxValue", "maxBody"],
-  ["maxBody", "maxBuffered"],
-  ["streamBuffer", "streamBufferTotal"],
-] as const;
 
 function configOf({
   adminTokenFile,

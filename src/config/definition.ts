@@ -3,7 +3,7 @@
 import { address, proxyList, serverUrl, showServerUrl } from "./address.ts";
 import { database, showDatabase } from "./database.ts";
 import { adminToken, otherToken, secretKeys } from "./secret.ts";
-import type { Parser } from "./value.ts";
+import type { Parsed, Parser } from "./value.ts";
 import {
   byteCount,
   choice,
@@ -371,3 +371,12 @@ export const definitionList: readonly Definition[] = Object.values(definitions);
 export function flagOf({ variable }: Pick<Definition, "variable">): string {
   return `--${variable.slice("MOORING_".length).toLowerCase().replaceAll("_", "-")}`;
 }
+
+type ValueOf<D> = D extends { parse(...args: never): Parsed<infer T> }
+  ? D extends { default: string }
+    ? T
+    : T | undefined
+  : never;
+
+/** What the definitions' parsers give; undefined where nothing is given and nothing is default. */
+export type Values = { readonly [N in ConfigName]: ValueOf<(typeof definitions)[N]> };

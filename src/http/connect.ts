@@ -2,48 +2,25 @@ import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
-  codeToHttpStatus,
-  endStreamFlag,
-  endStreamToJson,
-  errorToJsonBytes,
   parseTimeout as parseConnectTimeout,
   parseContentType as parseConnectType,
 } from "@connectrpc/connect/protocol-connect";
 import {
   parseTimeout as parseGrpcTimeout,
   parseContentType as parseWebType,
-  setTrailerStatus,
-  trailerFlag,
-  trailerSerialize,
 } from "@connectrpc/connect/protocol-grpc-web";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { decodeBinary } from "../rpc/decode.ts";
-import {
-  type Coding,
-  type Encoded,
-  encodeOnce,
-  type Format,
-  JSON_OPTIONS,
-} from "../rpc/encoded.ts";
-import { COMPRESSED, decompressionFor, PREFIX_LENGTH, unwrap, wrap } from "../rpc/envelope.ts";
+import { type Encoded, encodeOnce, type Format } from "../rpc/encoded.ts";
+import { decompressionFor, PREFIX_LENGTH, unwrap } from "../rpc/envelope.ts";
 import { isRead, type Method } from "../rpc/method.ts";
-import type { StreamReply } from "../rpc/stream.ts";
+import { type Exchange, framedReply, namesOf, sendFailure } from "./connect-reply.ts";
 import { carryOut, createExchanges, type Exchanges, settle } from "./exchange.ts";
 import type { Gateway } from "./gateway-options.ts";
-import { HttpCall, isGone, openStream, sinkOf } from "./http-call.ts";
+import { HttpCall } from "./http-call.ts";
 import { createNegotiator } from "./negotiation.ts";
 import { readJson } from "./rest/json.ts";
 import { messageFromJson } from "./rest/json-message.ts";
-
-/** A request on its way. */
-interface Exchange {
-  readonly call: HttpCall;
-  readonly format: Format;
-  /** Messages come in envelopes: streams of Connect, and everything of gRPC-Web. */
-  readonly framed: boolean;
-  /** The request's message stands in the URL. */
-  readonly inUrl: boolean;
-}
 
 /** Codings of requests and replies, as both protocols have them here. */
 const CODINGS = ["gzip", "br"];
@@ -226,17 +203,6 @@ function base64(text: string): Uint8Array {
   }
 }
 
-/** The headers that name compressions. */
-function namesOf({ call, framed }: Exchange): { encoding: string; accept: string } {
-  const prefix = call.door === "grpc-web" ? "grpc-" : framed ? "connect-" : "";
-  return framed
-    ? {
-        encoding: `${prefix}${call.door === "grpc-web" ? "" : "content-"}encoding`,
-        accept: `${prefix}accept-encoding`,
-      }
-    : { encoding: "content-encoding", accept: "accept-encoding" };
-}
-
 function limitTime(call: HttpCall): void {
   const web = call.door === "grpc-web";
   const header = call.header(web ? "grpc-timeout" : "connect-timeout-ms") ?? null;
@@ -244,70 +210,6 @@ function limitTime(call: HttpCall): void {
   const { timeoutMs, error } = (web ? parseGrpcTimeout : parseConnectTimeout)(header, MAX_TIME);
   if (error !== undefined) throw error;
   if (timeoutMs !== undefined) call.limitTime(timeoutMs);
-}
-
-/** Messages in envelopes; how the stream has ended stands in the last one. */
-function framedReply(
-  exchange: Exchange,
-  reply: FastifyReply,
-  coding: Coding | undefined,
-  encode: (message: Message) => Encoded,
-): StreamReply {
-  const { call } = exchange;
-  const { response } = call;
-  return {
-    sink: sinkOf(response),
-    isOpen: () => response.headersSent || isGone(response),
-    open: () =>
-      openStream(reply, {
-        ...Object.fromEntries(call.setHeader ?? []),
-        "content-type": contentType(exchange),
-        ...(coding === undefined ? {} : { [namesOf(exchange).encoding]: coding }),
-      }),
-    encode: (message) => {
-      const encoded = encode(message);
-      if (coding === undefined || !encoded.compressible) return wrap(encoded.bytes);
-      const body = encoded.compress(coding);
-      const framed = (bytes: Buffer): Buffer =>
-        wrap(bytes, bytes === encoded.bytes ? 0 : COMPRESSED);
-      return Buffer.isBuffer(body) ? framed(body) : body.then(framed);
-    },
-    end: (error) => void response.end(endFrame(exchange, error)),
-  };
-}
-
-function contentType({ call, format, framed }: Exchange): string {
-  const kind = call.door === "grpc-web" ? "grpc-web+" : framed ? "connect+" : "";
-  return `application/${kind}${format}`;
-}
-
-function endFrame({ call }: Exchange, thrown: unknown): Buffer {
-  const error = thrown === undefined ? undefined : ConnectError.from(thrown, Code.Internal);
-  const trailer = new Headers(call.setTrailer);
-  if (call.door === "grpc-web") {
-    const text = trailerSerialize(setTrailerStatus(trailer, error));
-    return wrap(Buffer.from(text), trailerFlag);
-  }
-  const json = endStreamToJson(trailer, error, JSON_OPTIONS);
-  return wrap(Buffer.from(JSON.stringify(json)), endStreamFlag);
-}
-
-/** An error before anything was sent. */
-function sendFailure(exchange: Exchange, reply: FastifyReply, error: ConnectError): void {
-  const { call, framed } = exchange;
-  call.leaveRest();
-  for (const [name, value] of call.setHeader ?? []) reply.header(name, value);
-  if (framed) {
-    const body = endFrame(exchange, error);
-    return void reply.code(200).header("content-type", contentType(exchange)).send(body);
-  }
-  for (const [name, value] of call.setTrailer ?? []) reply.header(`trailer-${name}`, value);
-  for (const [name, value] of error.metadata) reply.header(name, value);
-  const body = Buffer.from(errorToJsonBytes(error, JSON_OPTIONS));
-  reply
-    .code(codeToHttpStatus(error.code))
-    .headers({ "content-type": "application/json", "content-length": body.length })
-    .send(body);
 }
 
 function toConnectError(

@@ -3,7 +3,6 @@ import {
   type DescMethod,
   type DescMethodServerStreaming,
   type DescMethodUnary,
-  type DescService,
   isMessage,
   type Message,
   type MessageInitShape,
@@ -11,10 +10,8 @@ import {
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import {
   type ConnectRouter,
-  type ContextValues,
   createMethodImplSpec,
   createServiceImplSpec,
-  type HandlerContext,
   type Interceptor,
   type MethodImplSpec,
   type StreamRequest,
@@ -23,6 +20,14 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import type { Call } from "./call.ts";
+import {
+  type AnyFn,
+  contextOf,
+  fold,
+  LazyRequest,
+  LazyResponse,
+  type Requested,
+} from "./intercepted.ts";
 
 /**
  * A unary method with all its interceptors around it, as every door calls it. A read returns the same
@@ -87,95 +92,6 @@ function bind(spec: MethodImplSpec, interceptors: readonly Interceptor[]): Metho
 }
 
 type Spec<Kind> = Extract<MethodImplSpec, { kind: Kind }>;
-type AnyFn = ReturnType<Interceptor>;
-
-/** A request as interceptors see it. */
-type Requested<R> = R & { readonly call: Call };
-
-/**
- * A unary request whose costly members are made when they are read. They stand on the prototype:
- * getters on each object would cost 2 µs a call.
- */
-class LazyRequest implements UnaryRequest {
-  readonly stream = false;
-  readonly service: DescService;
-  readonly method: DescMethodUnary;
-  readonly message: Message;
-  readonly requestMethod: string;
-  readonly url: string;
-  readonly call: Call;
-
-  constructor(method: DescMethodUnary, message: Message, call: Call) {
-    this.service = method.parent;
-    this.method = method;
-    this.message = message;
-    this.requestMethod = call.requestMethod;
-    this.url = call.url;
-    this.call = call;
-  }
-
-  get header(): Headers {
-    return this.call.requestHeader;
-  }
-
-  get signal(): AbortSignal {
-    return this.call.signal;
-  }
-
-  get contextValues(): ContextValues {
-    return this.call.values;
-  }
-}
-
-/** Likewise a response. */
-class LazyResponse implements UnaryResponse {
-  readonly stream = false;
-  readonly service: DescService;
-  readonly method: DescMethodUnary;
-  readonly message: Message;
-  readonly #call: Call;
-
-  constructor(method: DescMethodUnary, message: Message, call: Call) {
-    this.service = method.parent;
-    this.method = method;
-    this.message = message;
-    this.#call = call;
-  }
-
-  get header(): Headers {
-    return this.#call.responseHeader;
-  }
-
-  get trailer(): Headers {
-    return this.#call.responseTrailer;
-  }
-}
-
-/**
- * Folds interceptors. What they hand on may be a copy, which has own members alone, and what they
- * throw at once is a rejection for those around them.
- */
-function fold(innermost: AnyFn, interceptors: readonly Interceptor[]): AnyFn {
-  return interceptors.reduceRight<AnyFn>((next, interceptor) => {
-    const inner: AnyFn = (request) => {
-      try {
-        return next(request.stream ? request : revived(request));
-      } catch (error) {
-        return Promise.reject(error);
-      }
-    };
-    return interceptor(inner);
-  }, innermost);
-}
-
-/** What an interceptor has made of a request: its own members go before those of the original. */
-class ChangedRequest extends LazyRequest {}
-
-function revived(request: UnaryRequest): UnaryRequest {
-  if (request instanceof LazyRequest) return request;
-  return Object.create(ChangedRequest.prototype, Object.getOwnPropertyDescriptors(request));
-}
-
 function bindUnary({ method, impl }: Spec<"unary">, interceptors: readonly Interceptor[]): Method {
   const innermost = async (request: UnaryRequest): Promise<UnaryResponse> => {
     const { call } = request as Requested<UnaryRequest>;
@@ -231,19 +147,6 @@ function bindStream(
     return (response.message as AsyncIterable<Message>)[Symbol.asyncIterator]();
   };
   return { kind: "server_streaming", desc: method, invoke: (m, c) => lazily(() => open(m, c)) };
-}
-
-/** What a handler sees of a request that an interceptor may have changed. */
-function contextOf(request: UnaryRequest | StreamRequest, call: Call): HandlerContext {
-  if (request instanceof LazyRequest && !(request instanceof ChangedRequest)) return call;
-  // Looked at only where an interceptor has replaced it: reading it makes it.
-  const own = Object.getOwnPropertyDescriptor(request, "header")?.value as Headers | undefined;
-  if (own === undefined || own === call.requestHeader) return call;
-  return Object.create(call, {
-    requestHeader: { value: own },
-    signal: { value: request.signal },
-    values: { value: request.contextValues },
-  }) as HandlerContext;
 }
 
 /** Handlers may answer with the members alone. */

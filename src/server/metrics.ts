@@ -20,11 +20,16 @@ export interface MeasuredState {
   readonly revision: number;
   /** Milliseconds since the database has answered, where it is away; 0: it is there. */
   readonly databaseAwayFor: number;
+  /** Open streams. */
   readonly watchers: number;
+  /** Streams that were ended because their clients read too slowly, since the start. */
   readonly droppedWatchers: number;
+  /** Bytes that wait for slow watchers. */
   readonly streamBytes: number;
+  /** Bytes of requests that are still arriving. */
   readonly requestBytes: number;
   readonly sites: readonly MeasuredSite[];
+  /** Tokens that end soon. */
   readonly endingTokens: number;
   /** The number of the audit's newest row. */
   readonly newestAudit: number;

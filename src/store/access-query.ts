@@ -1,14 +1,9 @@
 import { type Kysely, sql, type Transaction } from "kysely";
-import type {
-  AccessRows,
-  AccessStore,
-  AccessTransaction,
-  StoredToken,
-  TokenUse,
-} from "./access-store.ts";
+import type { AccessRows, AccessStore, StoredToken, TokenUse } from "./access-store.ts";
+import { readForgotten, transactionOn } from "./access-transaction.ts";
 import type { AppendAudit } from "./audit-query.ts";
 import { readMeta, setMeta } from "./meta-query.ts";
-import { principalFromRow, principalToRow, tokenFromRow, tokenReader, tokenToRow } from "./row.ts";
+import { principalFromRow, tokenReader } from "./row.ts";
 import type { Database } from "./schema.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
@@ -144,14 +139,8 @@ async function rowsAfter(db: Db, after: number): Promise<AccessRows> {
   return { principals: principals.map(principalFromRow), tokens: await tokensAfter(db, after) };
 }
 
-/** The version that took tokens away last. */
-const FORGOTTEN = "access_forgotten";
 /** Counted milliseconds: how long the service has run since it counts them. */
 const COUNTED = "access_counted";
-
-async function readForgotten(db: Db): Promise<number> {
-  return Number((await readMeta(db, FORGOTTEN)) ?? 0);
-}
 
 async function markEnded(trx: Transaction<Database>, now: number, time: number): Promise<void> {
   const never = Number.MAX_SAFE_INTEGER;
@@ -172,13 +161,6 @@ async function markEnded(trx: Transaction<Database>, now: number, time: number):
     .execute();
 }
 
-async function forgetTokens(trx: Transaction<Database>, ids: readonly string[], version: number) {
-  if (ids.length === 0) return;
-  await trx.deleteFrom("access_token").where("id", "in", ids).execute();
-  await trx.deleteFrom("token_use").where("token_id", "in", ids).execute();
-  await setMeta(trx, FORGOTTEN, String(version));
-}
-
 /** Rows of one query: all of them at once would take a multiple of what is kept of them. */
 const PAGE = 500;
 
@@ -197,80 +179,4 @@ async function tokensAfter(db: Db, after: number): Promise<StoredToken[]> {
     for (const row of rows) tokens.push(read(row));
     if (rows.length < PAGE) return tokens;
   }
-}
-
-function transactionOn(
-  trx: Transaction<Database>,
-  append: AppendAudit,
-  written: (version: number) => void,
-): AccessTransaction {
-  const principalWhere = async (column: "id" | "name", value: string) => {
-    const row = await trx
-      .selectFrom("principal")
-      .selectAll()
-      .where(column, "=", value)
-      .executeTakeFirst();
-    return row && principalFromRow(row);
-  };
-  return {
-    principalNamed: (name) => principalWhere("name", name),
-    principal: (id) => principalWhere("id", id),
-    token: async (id) => {
-      const row = await trx
-        .selectFrom("access_token")
-        .selectAll()
-        .where("id", "=", id)
-        .executeTakeFirst();
-      return row && tokenFromRow(row);
-    },
-    tokenCount: async () => {
-      const row = await trx
-        .selectFrom("access_token")
-        .select((eb) => eb.fn.countAll().as("count"))
-        .executeTakeFirst();
-      return Number(row?.count ?? 0);
-    },
-    endedBefore: async (time, limit) => {
-      const rows = await trx
-        .selectFrom("access_token")
-        .selectAll()
-        .where("ended_at", "<=", time)
-        .orderBy("ended_at")
-        .limit(limit)
-        .execute();
-      return rows.map(tokenFromRow);
-    },
-    write: async ({ principals = [], tokens = [], forgotten = [], audit }) => {
-      // Its row is locked until the commit: versions become visible in their order.
-      const head = await trx
-        .insertInto("access_head")
-        .values({ id: 1, version: 1 })
-        .onConflict((conflict) =>
-          conflict.column("id").doUpdateSet({ version: sql<number>`access_head.version + 1` }),
-        )
-        .returning("version")
-        .executeTakeFirstOrThrow();
-      const version = Number(head.version);
-      for (const principal of principals) {
-        const { id, ...row } = { ...principalToRow(principal), version };
-        await trx
-          .insertInto("principal")
-          .values({ id, ...row })
-          .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
-          .execute();
-      }
-      for (const token of tokens) {
-        const { id, ...row } = { ...tokenToRow(token), version };
-        await trx
-          .insertInto("access_token")
-          .values({ id, ...row })
-          .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
-          .execute();
-      }
-      await forgetTokens(trx, forgotten, version);
-      await append(trx, audit);
-      written(version);
-      return version;
-    },
-  };
 }

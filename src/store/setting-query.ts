@@ -1,8 +1,10 @@
 import type { Kysely, Transaction } from "kysely";
+import type { AppendAudit } from "./audit-query.ts";
 import { readCommits, readOldestRevision } from "./history-query.ts";
+import { markRewrite } from "./meta-query.ts";
 import { settingFromRow } from "./row.ts";
 import type { Database } from "./schema.ts";
-import type { StoredDelta, StoredSetting, StoredState } from "./setting-store.ts";
+import type { Rewrite, StoredDelta, StoredSetting, StoredState } from "./setting-store.ts";
 
 /** Revisions that a delta carries with all their changes at most. */
 export const MAX_COMMITS = 1_000;
@@ -56,8 +58,16 @@ export async function readDelta(db: Db, after: number): Promise<StoredDelta | un
   };
 }
 
-/** Writes values as they are; the revision stays. */
-export async function rewriteValues(db: Db, settings: readonly StoredSetting[]): Promise<void> {
+/** Writes the values of a change as they are; the revision stays. */
+export async function rewriteValues(
+  trx: Transaction<Database>,
+  change: (settings: readonly StoredSetting[]) => Rewrite,
+  append: AppendAudit,
+): Promise<StoredState> {
+  const { settings, audit } = change((await readState(trx)).settings);
   for (const { key, value } of settings)
-    await db.updateTable("setting").set({ value }).where("key", "=", key).execute();
+    await trx.updateTable("setting").set({ value }).where("key", "=", key).execute();
+  await markRewrite(trx);
+  await append(trx, audit);
+  return readState(trx);
 }

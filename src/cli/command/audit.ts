@@ -10,7 +10,7 @@ import {
   ListAuditEventsResponseSchema,
   WatchAuditResponseSchema,
 } from "../../../gen/mooring/v1/audit_service_pb.js";
-import { nearestName, quote } from "../../config/complaint.ts";
+import { actionNamed } from "../action.ts";
 import type { FlagName } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { usage } from "../failure.ts";
@@ -70,11 +70,7 @@ export const auditCommand: Command = {
   positionals: [1, 1],
   run: async (run) => {
     const [name = ""] = run.args.positionals;
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action === undefined)
-      throw usage(
-        `there is no audit ${quote(name)}: did you mean audit ${nearestName(name, Object.keys(actions))}?`,
-      );
+    const action = actionNamed("audit", actions, name);
     const other = auditCommand.flags.find(
       (flag) => run.args.has(flag) && !action.flags.includes(flag),
     );

@@ -1,5 +1,5 @@
-import { nearestName, quote } from "../../config/complaint.ts";
 import { type Database, databaseName } from "../../config/database.ts";
+import { actionNamed } from "../action.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { checkIsThere, readDatabaseConfig } from "../connection.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
@@ -27,12 +27,7 @@ export const databaseCommand: Command = {
   positionals: [1, 1],
   run: async (run) => {
     const [name = ""] = run.args.positionals;
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action === undefined)
-      throw usage(
-        `there is no database ${quote(name)}: did you mean database ${nearestName(name, Object.keys(actions))}?`,
-      );
-    await action(run);
+    await actionNamed("database", actions, name)(run);
   },
 };
 

@@ -3,7 +3,8 @@ import type { Method } from "../../rpc/method.ts";
 import { type Binding, createBindings } from "../rest/binding.ts";
 import type { PathTemplate } from "../rest/path.ts";
 import { headerComponents, parameterComponents } from "./header.ts";
-import { createOperation, failureResponses, type OperationContext } from "./operation.ts";
+import { createOperation, type OperationContext } from "./operation.ts";
+import { failureResponses } from "./response.ts";
 import { type Comments, Schemas } from "./schema.ts";
 
 /** What a document is made of besides the methods and their rules. */

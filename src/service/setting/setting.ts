@@ -1,8 +1,6 @@
 import { Code } from "@connectrpc/connect";
-import type { Aria2Client } from "../../downloader/aria2.ts";
-import type { QbittorrentClient } from "../../downloader/qbittorrent.ts";
 import type { Rights } from "../access/rights.ts";
-import { failedPrecondition, invalid, notFound, ServiceError, type Violation } from "../error.ts";
+import { failedPrecondition, notFound, ServiceError } from "../error.ts";
 import type { Fingerprint } from "../secret/fingerprint.ts";
 import { explained, type HistoryStore } from "../store-failure.ts";
 import {
@@ -12,6 +10,7 @@ import {
   refuseDeleted,
   refuseDeletedSince,
 } from "./conflict.ts";
+import { createDownloaderService, type DownloaderService, type Downloaders } from "./downloader.ts";
 import type { Draft } from "./draft.ts";
 import type { Engine } from "./engine.ts";
 import type { History } from "./history.ts";
@@ -25,17 +24,15 @@ import {
   type SettingInput,
 } from "./save.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { hasStale, Moved, refuseMoved, withoutStale } from "./stale.ts";
+import { hasStale, refuseMoved, whileMoved, withoutStale } from "./stale.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
 import type { Changed, ChangeOptions, ChangeOrigin } from "./writer.ts";
 
-export interface SettingServiceDeps extends SaveRules {
+export interface SettingServiceDeps extends SaveRules, Downloaders {
   readonly engine: Engine;
   readonly store: HistoryStore;
   readonly history: History;
   readonly fingerprint: Fingerprint;
-  readonly aria2: Aria2Client;
-  readonly qbittorrent: QbittorrentClient;
   readonly randomBytes: (size: number) => Buffer;
   /** Told of readonly settings that a save left as they are. */
   readonly onSkipped: (skipped: readonly Skipped[], origin: ChangeOrigin) => void;
@@ -48,7 +45,7 @@ export interface ChangeConditions extends ChangeOptions {
 }
 
 /** The rules of settings. Reads are of the newest revision that this process knows. */
-export interface SettingService {
+export interface SettingService extends DownloaderService {
   snapshot(): Snapshot;
   /** Which file manages a key; undefined: clients do. */
   managedBy(key: string): string | undefined;
@@ -99,18 +96,6 @@ export interface SettingService {
     conditions?: ChangeConditions,
   ): Promise<Changed<readonly Skipped[]>>;
   resetToken(origin: ChangeOrigin): Promise<{ token: string; revision: number }>;
-  /** Asks first, stores then. @throws what src/downloader/aria2.ts says; nothing is stored then. */
-  setAria2(
-    input: { readonly uri: string | undefined; readonly secret: string | undefined },
-    origin: ChangeOrigin,
-    signal: AbortSignal,
-  ): Promise<{ version: string; revision: number }>;
-  /** Asks first, stores then. @throws what src/downloader/qbittorrent.ts says, likewise. */
-  setQbittorrent(
-    input: { readonly url: string | undefined; readonly seedtime: number | undefined },
-    origin: ChangeOrigin,
-    signal: AbortSignal,
-  ): Promise<{ version: string; revision: number }>;
 }
 
 export function createSettingService(deps: SettingServiceDeps): SettingService {
@@ -217,41 +202,8 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       const { revision } = await set(origin, { [TOKEN_KEY]: token });
       return { token, revision };
     },
-    setAria2: async (input, origin, signal) => {
-      origin.rights?.need(["aria2_uri", "aria2_secret"]);
-      const { uri, secret } = required({ uri: input.uri, secret: input.secret });
-      const { version } = await deps.aria2.getVersion({ uri, secret, signal });
-      const { revision } = await set(origin, { aria2_uri: uri, aria2_secret: secret });
-      return { version, revision };
-    },
-    setQbittorrent: async (input, origin, signal) => {
-      origin.rights?.need(["qbittorrent_url", "qbittorrent_seedtime"]);
-      const { url } = required({ url: input.url });
-      const { seedtime } = input;
-      const { version } = await deps.qbittorrent.checkLogin({ url, signal });
-      const { revision } = await set(origin, {
-        qbittorrent_url: url,
-        ...(seedtime === undefined ? {} : { qbittorrent_seedtime: String(seedtime) }),
-      });
-      return { version, revision };
-    },
+    ...createDownloaderService(deps, set),
   };
-}
-
-/** Others may save the same settings at the same time: then it is looked at anew. */
-async function whileMoved<T>(attempt: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!(error instanceof Moved)) throw error;
-      if (tries >= 10)
-        throw new ServiceError(
-          Code.Aborted,
-          "nothing was changed: others save the same settings all the time. Read again, then decide anew",
-        );
-    }
-  }
 }
 
 function unknownSetting(key: string): ServiceError {
@@ -284,18 +236,6 @@ function decideDelete(draft: Draft, key: string, expected: number | undefined): 
       `the setting "${key}" is in use; only deprecated ones (flag 3) can be deleted`,
     );
   draft.delete(key);
-}
-
-/** Members that must be there, all missing ones named at once. */
-function required<T extends Record<string, unknown>>(
-  members: T,
-): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const violations: Violation[] = Object.entries(members)
-    .filter(([, value]) => value === undefined)
-    .map(([field]) => ({ field, description: `"${field}" is missing` }));
-  const [first, ...rest] = violations;
-  if (first !== undefined) throw invalid([first, ...rest]);
-  return members as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
 function defaultOf(item: SettingItem): SettingItem[] {

@@ -1,4 +1,6 @@
+import { Code } from "@connectrpc/connect";
 import type { SettingStore } from "../../store/setting-store.ts";
+import { ServiceError } from "../error.ts";
 import type { Fingerprint } from "../secret/fingerprint.ts";
 import { RevisionConflict } from "./conflict.ts";
 import type { Draft } from "./draft.ts";
@@ -6,7 +8,7 @@ import type { SettingInput } from "./save.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Something was saved between the look at the history and the decision: it is looked at anew. */
-export class Moved extends Error {
+class Moved extends Error {
   override readonly name = "Moved";
 }
 
@@ -71,4 +73,20 @@ function isStale({ key, value, seenRevision }: SettingInput, base: Snapshot): bo
 
 function isOneGroup(inputs: readonly SettingInput[], base: Snapshot): boolean {
   return new Set(inputs.map(({ key }) => base.get(key)?.group)).size <= 1;
+}
+
+/** Others may save the same settings at the same time: then it is looked at anew. */
+export async function whileMoved<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof Moved)) throw error;
+      if (tries >= 10)
+        throw new ServiceError(
+          Code.Aborted,
+          "nothing was changed: others save the same settings all the time. Read again, then decide anew",
+        );
+    }
+  }
 }

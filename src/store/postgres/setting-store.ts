@@ -13,7 +13,7 @@ import {
   readOldestRevision,
   readRevisions,
 } from "../history-query.ts";
-import { claimTurn, lastRewrite, markRewrite, readFacts, unmarkRewrite } from "../meta-query.ts";
+import { claimTurn, lastRewrite, readFacts, unmarkRewrite } from "../meta-query.ts";
 import type { Database } from "../schema.ts";
 import { readState, rewriteValues } from "../setting-query.ts";
 import type { Notify, SettingStore } from "../setting-store.ts";
@@ -172,11 +172,7 @@ export async function openPostgresSettingStore(
         attempt(() =>
           db.transaction().execute(async (trx) => {
             await sql`select from head where id = 1 for update`.execute(trx);
-            const { settings, audit } = change((await readState(trx)).settings);
-            await rewriteValues(trx, settings);
-            await markRewrite(trx);
-            await appendAudit(trx, audit);
-            return readState(trx);
+            return rewriteValues(trx, change, appendAudit);
           }),
         ),
       eraseReplaced: async () => {

@@ -12,7 +12,7 @@ import {
   readOldestRevision,
   readRevisions,
 } from "../history-query.ts";
-import { claimTurn, lastRewrite, markRewrite, readFacts, unmarkRewrite } from "../meta-query.ts";
+import { claimTurn, lastRewrite, readFacts, unmarkRewrite } from "../meta-query.ts";
 import { migrate } from "../migrate.ts";
 import type { Database } from "../schema.ts";
 import { readDelta, readState, rewriteValues } from "../setting-query.ts";
@@ -129,14 +129,7 @@ export async function openSqliteSettingStore(
       listRevisions: (filter) => attempt(() => readRevisions(db, filter, revisionsOf)),
       commits: (after, upTo, limit) => attempt(() => readCommits(db, after, upTo, limit)),
       changesBetween: (after, upTo) => attempt(() => readChangesBetween(db, after, upTo)),
-      rewrite: (change) =>
-        writing(async (trx) => {
-          const { settings, audit } = change((await readState(trx)).settings);
-          await rewriteValues(trx, settings);
-          await markRewrite(trx);
-          await appendAudit(trx, audit);
-          return readState(trx);
-        }),
+      rewrite: (change) => writing((trx) => rewriteValues(trx, change, appendAudit)),
       eraseReplaced: async () => {
         const rewrite = await attempt(() => lastRewrite(db));
         if (rewrite === undefined) return undefined;

@@ -1,0 +1,121 @@
+import { STATUS_CODES } from "node:http";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { ENVELOPE_CODE } from "../failure.ts";
+import type { Binding } from "../rest/binding.ts";
+import { answerHeaders, failureHeaders, type HeaderNotes } from "./header.ts";
+import type { Schemas } from "./schema.ts";
+
+/** What responses are made with. */
+export interface ResponseContext {
+  readonly schemas: Schemas;
+  /** What the HTTP status of a reply in the envelope is: see GatewayOptions. */
+  readonly httpStatus: "envelope" | "code";
+  /** Headers that an application's own parts read and write. */
+  readonly headers: HeaderNotes;
+}
+
+/** What never becomes a call, with its real status whatever the mode. */
+const REFUSALS = [400, 408, 413, 414, 415, 429, 431];
+
+/** The responses of the bindings that share an operation. */
+export function responses(
+  bindings: readonly [Binding, ...Binding[]],
+  context: ResponseContext,
+): JsonObject {
+  const [{ reply }] = bindings;
+  const enveloped = reply.shape === "envelope" || reply.shape === "envelope-null";
+  const real = !enveloped || context.httpStatus === "code";
+  const failures = new Set([...REFUSALS, ...(real ? Object.values(ENVELOPE_CODE) : [])]);
+  const schemas = bindings.map((binding) => successSchema(binding, context));
+  const inBody = real ? schemas : [...schemas, FAILURE];
+  const state = bindings.some((binding) => binding.reply.state !== undefined);
+  const cached = state && bindings.every(({ httpMethod }) => httpMethod === "GET");
+  const bare = reply.shape === "bare";
+  const headers = answerHeaders(bindings[0], { hasState: state, mayFail: !real }, context.headers);
+  return {
+    200: {
+      description: real
+        ? "The call has succeeded."
+        : "The call has ended; the member `code` says how: 200 for a success.",
+      headers,
+      content: successContent(reply.shape, inBody),
+    },
+    ...(cached && reply.shape !== "events"
+      ? { 304: { description: "What the client has is still so.", headers } }
+      : {}),
+    ...Object.fromEntries(
+      [...failures]
+        .sort((one, other) => one - other)
+        .map((status) => [status, { $ref: `#/components/responses/${failureName(status, bare)}` }]),
+    ),
+  };
+}
+
+function successContent(shape: Binding["reply"]["shape"], schemas: JsonObject[]): JsonObject {
+  if (shape === "text") return { "text/plain; charset=utf-8": { schema: { type: "string" } } };
+  if (shape === "events")
+    return {
+      "text/event-stream": {
+        schema: {
+          type: "string",
+          description:
+            "Events whose `data` is JSON of this schema; an event `error` ends a stream.",
+          contentMediaType: "application/json",
+          contentSchema: schemas[0] ?? {},
+        },
+      },
+    };
+  const [first] = schemas;
+  const schema = schemas.length === 1 && first ? first : { anyOf: schemas };
+  return { "application/json; charset=utf-8": { schema } };
+}
+
+const FAILURE = { $ref: "#/components/schemas/Failure" };
+
+function failureName(status: number, bare: boolean): string {
+  return `${bare ? "Status" : "Failure"}${status}`;
+}
+
+/** The replies that operations refer to, by name. */
+export function failureResponses(notes: HeaderNotes): Record<string, JsonObject> {
+  const statuses = new Set([...REFUSALS, ...Object.values(ENVELOPE_CODE)]);
+  return Object.fromEntries(
+    [false, true].flatMap((bare) =>
+      [...statuses].map((status) => [
+        failureName(status, bare),
+        failureResponse(status, bare, failureHeaders(status, notes)),
+      ]),
+    ),
+  );
+}
+
+function failureResponse(status: number, bare: boolean, headers: JsonObject): JsonObject {
+  return {
+    description: STATUS_CODES[status] ?? "Failure",
+    headers,
+    content: {
+      "application/json; charset=utf-8": {
+        schema: bare ? { $ref: "#/components/schemas/Status" } : FAILURE,
+      },
+    },
+  };
+}
+
+function successSchema({ method, reply }: Binding, { schemas }: ResponseContext): JsonObject {
+  const { shape, field } = reply;
+  const value = field
+    ? schemas.field(field, "reply")
+    : schemas.message(method.desc.output, "reply");
+  const data =
+    shape === "envelope-null"
+      ? { type: "null" }
+      : field?.fieldKind === "message"
+        ? { anyOf: [value, { type: "null" }] }
+        : value;
+  if (shape !== "envelope" && shape !== "envelope-null") return data;
+  return {
+    type: "object",
+    required: ["code", "message", "data"],
+    properties: { code: { const: 200 }, message: { const: "success" }, data },
+  };
+}
