@@ -166,6 +166,16 @@ export abstract class Call implements HandlerContext, CallInfo {
   }
 }
 
+/**
+ * A header of a call's request. It is read without making web headers, where no interceptor has put
+ * others in their place.
+ */
+export function headerOf(context: HandlerContext, name: string): string | undefined {
+  if (context instanceof Call && !Object.hasOwn(context, "requestHeader"))
+    return context.header(name);
+  return context.requestHeader.get(name) ?? undefined;
+}
+
 /** Longest time that a timer of Node can wait, in milliseconds. */
 const MAX_TIME = 2 ** 31 - 1;
 

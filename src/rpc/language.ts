@@ -9,7 +9,7 @@ import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { createErrorTranslation, type TranslateError } from "../service/language/error-text.ts";
 import { chooseLanguage, type Language, type Translate } from "../service/language/language.ts";
-import { Call } from "./call.ts";
+import { type Call, headerOf } from "./call.ts";
 
 /**
  * Finds the language that a call is to be answered in, which is said in `content-language` unless it
@@ -33,18 +33,13 @@ export function createLanguageOf(): LanguageOf {
   };
   return (context, asked) => {
     const language =
-      asked === "" ? accepted(acceptLanguage(context)) : chooseLanguage(asked, undefined);
+      asked === ""
+        ? accepted(headerOf(context, "accept-language"))
+        : chooseLanguage(asked, undefined);
     if (language !== "en" && context.protocolName !== "rest")
       context.responseHeader.set("content-language", language);
     return language;
   };
-}
-
-/** Read without making web headers, where no interceptor has put others in their place. */
-function acceptLanguage(context: HandlerContext): string | undefined {
-  if (context instanceof Call && !Object.hasOwn(context, "requestHeader"))
-    return context.header("accept-language");
-  return context.requestHeader.get("accept-language") ?? undefined;
 }
 
 /** For errors of calls: the language is the one that the request's message or the header asks for. */

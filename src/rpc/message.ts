@@ -19,7 +19,7 @@ import type { Snapshot } from "../service/setting/snapshot.ts";
 import { MASK } from "../service/setting/value.ts";
 import type { ChangeOrigin } from "../service/setting/writer.ts";
 import type { RevisionSummary } from "../store/setting-store.ts";
-import { Call, type CallInfo, callKey } from "./call.ts";
+import { Call, type CallInfo, callKey, headerOf } from "./call.ts";
 
 /** What a setting's message shows besides the item itself. */
 export interface SettingView {
@@ -141,14 +141,9 @@ export function optionalNumber(value: bigint | undefined): number | undefined {
  * @param rights what the caller may change; undefined: the rpc has its own rule.
  */
 export function originOf(context: HandlerContext, reason = "", rights?: Rights): ChangeOrigin {
-  const { actor = "", door, requestId, peer } = context.values.get(callKey) ?? NOBODY;
   return {
-    actor,
-    door,
-    method: context.method.name,
-    requestId,
-    peer,
-    reason: reason || (context.requestHeader.get("x-change-reason") ?? ""),
+    ...auditOriginOf(context),
+    reason: reason || (headerOf(context, "x-change-reason") ?? ""),
     ...(rights === undefined ? {} : { rights }),
   };
 }
