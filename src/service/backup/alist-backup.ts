@@ -1,14 +1,9 @@
 import { setImmediate } from "node:timers/promises";
+import { isObject } from "../json-source.ts";
 import type { ReadOptions } from "./mooring.ts";
 import { openSalted } from "./openssl-passphrase.ts";
 import { LIMITS, unreadable } from "./readable.ts";
-import {
-  isObject,
-  type ReadBackup,
-  readSettings,
-  type Skipped,
-  type Unchecked,
-} from "./setting.ts";
+import { type ReadBackup, readSettings, type Skipped, type Unchecked } from "./setting.ts";
 
 /** Parts of that file that are no settings, and what Mooring has instead of them. */
 const OTHER_PARTS = ["users", "storages", "metas", "shares"] as const;

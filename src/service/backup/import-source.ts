@@ -1,11 +1,12 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { notFound } from "../error.ts";
+import { isObject } from "../json-source.ts";
 import { isAlistBackup, readAlistBackup } from "./alist-backup.ts";
 import { readAlistDatabase } from "./alist-database.ts";
 import { isDocument, type ReadOptions, readDocument } from "./mooring.ts";
 import type { PassphraseCipher } from "./passphrase.ts";
 import { checkSize, decodeUtf8, parseBackupJson, unreadable } from "./readable.ts";
-import { isObject, type ReadBackup, readSettings } from "./setting.ts";
+import { type ReadBackup, readSettings } from "./setting.ts";
 
 const SQLITE_HEADER = "SQLite format 3\0";
 

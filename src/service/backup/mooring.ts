@@ -1,8 +1,8 @@
+import { isObject } from "../json-source.ts";
 import type { PassphraseCipher, SealedText } from "./passphrase.ts";
 import { parseBackupJson, unreadable } from "./readable.ts";
 import {
   type BackupSetting,
-  isObject,
   type ReadBackup,
   readSettings,
   type Skipped,

@@ -1,4 +1,5 @@
 import { invalid, type Violation } from "../error.ts";
+import { isObject } from "../json-source.ts";
 import { LIMITS, unreadable } from "./readable.ts";
 
 /** A setting as backups carry it: the members of docs/rest-contract.md, section 2.4. */
@@ -34,10 +35,6 @@ export interface ReadBackup {
 
 /** What a list of settings may hold before it is checked. */
 export type Unchecked = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is Unchecked {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /**
  * Checks the settings of a backup. Members that are absent or null are empty text or 0, as the

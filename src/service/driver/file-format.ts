@@ -1,5 +1,5 @@
 import { FAMILIES, type Family } from "../family.ts";
-import type { JsonPath } from "../json-source.ts";
+import { isObject, type JsonPath } from "../json-source.ts";
 import { ITEM_TYPES, type ItemType } from "./driver-info.ts";
 import { LIMITS } from "./limits.ts";
 import type { Finding } from "./problem.ts";
@@ -8,7 +8,6 @@ import {
   checkShape,
   finiteNumber,
   flag,
-  isObject,
   kindOf,
   oneOf,
   type Shape,

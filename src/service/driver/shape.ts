@@ -1,4 +1,4 @@
-import type { JsonPath } from "../json-source.ts";
+import { isObject, type JsonPath } from "../json-source.ts";
 import { didYouMean } from "../nearest.ts";
 import { lengthOf } from "./limits.ts";
 import type { Finding } from "./problem.ts";
@@ -25,10 +25,6 @@ export function checkShape(value: unknown, path: JsonPath, shape: Shape): Findin
     if (reason !== undefined) findings.push({ path: at, reason });
   }
   return findings;
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A value's JSON type, for a message. */

@@ -1,9 +1,10 @@
 import type { Violation } from "../error.ts";
+import { isObject } from "../json-source.ts";
 import { didYouMean } from "../nearest.ts";
 import { type ConfigItem, type DriverInfo, itemsOf } from "./driver-info.ts";
 import { boundsOf, choicesOf, defaultOf, holdsText, readText, type Scalar } from "./item-value.ts";
 import { LIMITS, lengthOf } from "./limits.ts";
-import { isObject, kindOf } from "./shape.ts";
+import { kindOf } from "./shape.ts";
 import { isShown, stepsOf } from "./show-when.ts";
 
 /** What came of checking a configuration against a driver. */

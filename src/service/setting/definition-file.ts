@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { FAMILIES, isOffered, type Offer, unionOf } from "../family.ts";
+import { isObject } from "../json-source.ts";
 import { type Labels, readLabels } from "../label.ts";
 import { checkKey, isSettingType, type SettingDefinition } from "./definition.ts";
 import { formatOf, formats } from "./format/registry.ts";
@@ -8,7 +9,6 @@ import { checkValue, normalizeValue } from "./value.ts";
 
 interface Json {
   readonly key?: unknown;
-  readonly settings?: unknown;
   readonly [member: string]: unknown;
 }
 
@@ -130,7 +130,7 @@ function define(members: Members, index: number, { offer, labels }: DefinitionPl
 
 function entriesOf(text: string, file: string): readonly Json[] {
   const document = parse(text, file);
-  const entries = isObject(document) ? document.settings : undefined;
+  const { settings: entries } = isObject(document) ? document : { settings: undefined };
   if (!Array.isArray(entries) || !entries.every(isObject))
     throw new Error(
       `${file}: must be a JSON object whose member "settings" is an array of objects`,
@@ -216,8 +216,4 @@ function isVariants(value: unknown): boolean {
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,10 +1,9 @@
+import { isObject } from "../../json-source.ts";
 import { type Format, quoted } from "./format.ts";
 import { checkRegex } from "./regex.ts";
 
 /** Arrays and objects in one another at most. */
 const MAX_DEPTH = 32;
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A JSON object with any members. */
 export const jsonObject: Format = jsonFormat((value) =>
@@ -90,10 +89,6 @@ function isBucket(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { name, path } = value;
   return typeof name === "string" && typeof path === "string";
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Whether arrays and objects lie deeper than so many in one another. */
