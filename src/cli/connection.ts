@@ -105,7 +105,7 @@ async function openTransport(
     // A watch notices a service that vanished without a word.
     { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 },
     socket === undefined
-      ? { ...certificate, rejectUnauthorized: !isUnnamed }
+      ? { ...certificate, ...(isUnnamed ? { rejectUnauthorized: false } : {}) }
       : { createConnection: () => connect(socket) },
   );
   const transport = createGrpcTransport({

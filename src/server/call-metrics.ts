@@ -36,7 +36,7 @@ interface Durations {
  */
 export function countCalls(registry: Registry, bounds: readonly number[]): CallObserver {
   const calls = new Map<DescMethod, Map<Door, Calls>>();
-  const refused = new Map<Door, number>();
+  const refused = new Map<string, number>();
   const callsOf = (desc: DescMethod, door: Door): Calls => {
     const doors = calls.get(desc) ?? new Map<Door, Calls>();
     const known = doors.get(door) ?? newCalls(desc, door, bounds);
@@ -66,9 +66,10 @@ export function countCalls(registry: Registry, bounds: readonly number[]): CallO
     ...{ name: "mooring_refused_tokens_total", labelNames: ["door"], registers },
     help: "Calls that were refused because their token was missing or wrong.",
     read: () =>
-      [...calls.values()].flatMap((doors) =>
-        [...doors.keys()].map((door) => [{ door }, refused.get(door) ?? 0]),
-      ),
+      [...new Set(all().map(({ labels }) => labels.door))].map((door) => [
+        { door },
+        refused.get(door) ?? 0,
+      ]),
   });
   registry.registerMetric(histogramOf(bounds, all) as unknown as Histogram);
   return {
