@@ -25,7 +25,6 @@ export class LazyRequest implements UnaryRequest {
   readonly method: DescMethodUnary;
   readonly message: Message;
   readonly requestMethod: string;
-  readonly url: string;
   readonly call: Call;
 
   constructor(method: DescMethodUnary, message: Message, call: Call) {
@@ -33,8 +32,11 @@ export class LazyRequest implements UnaryRequest {
     this.method = method;
     this.message = message;
     this.requestMethod = call.requestMethod;
-    this.url = call.url;
     this.call = call;
+  }
+
+  get url(): string {
+    return this.call.url;
   }
 
   get header(): Headers {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 
-/** Files of a site in memory; below /big a path's last part is a size in bytes, made on the way. */
+/** Files of a site in memory; below /big a path's last part is a size in bytes, made on the way; below /slow too, a block a second. */
 export type Files = Map<string, Buffer>;
 
 const BLOCK = Buffer.alloc(64 * 1024, "0123456789abcdef");
@@ -14,7 +14,7 @@ export function sendFile(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const big = /^\/big\/(\d+)$/.exec(path)?.[1];
+  const big = /^\/(?:big|slow)\/(\d+)$/.exec(path)?.[1];
   const file = files.get(path);
   if (big === undefined && file === undefined) {
     response.writeHead(404, { "content-type": "text/plain" }).end("object not found");
@@ -38,7 +38,19 @@ export function sendFile(
   });
   if (request.method === "HEAD") response.end();
   else if (file !== undefined) response.end(file.subarray(from, to + 1));
+  else if (path.startsWith("/slow/")) drip(blocks(length), response);
   else blocks(length).pipe(response);
+}
+
+function drip(source: Readable, response: ServerResponse): void {
+  const next = (): void => {
+    const block: Buffer | null = source.read();
+    if (block === null) response.end();
+    else response.write(block);
+  };
+  source.once("readable", next);
+  const timer = setInterval(next, 1_000).unref();
+  response.once("close", () => clearInterval(timer));
 }
 
 function blocks(length: number): Readable {
