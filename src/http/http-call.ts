@@ -110,6 +110,7 @@ export class HttpCall extends Call {
       if (stream) stream.close(constants.NGHTTP2_NO_ERROR);
       else request.socket.destroy();
     });
+    if (stream === undefined) closeAfterRest(request);
   }
 
   #isWhole(bytes: number): boolean {
@@ -118,6 +119,19 @@ export class HttpCall extends Call {
     if (length !== undefined && Number(length) !== bytes) return false;
     return hasEnded(request);
   }
+}
+
+/**
+ * Lets Node end a connection after this request by closing its own side first. Closed as a whole with
+ * bytes unread, the system would reset it, and the client might lose the reply (RFC 9112, section 9.6).
+ */
+function closeAfterRest(request: IncomingMessage): void {
+  const { socket } = request;
+  socket.destroySoon = () => void socket.end();
+  request.once("end", () => {
+    Reflect.deleteProperty(socket, "destroySoon");
+    if (socket.writableEnded) socket.destroySoon();
+  });
 }
 
 /**
