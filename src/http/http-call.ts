@@ -127,6 +127,8 @@ export class HttpCall extends Call {
  */
 function closeAfterRest(request: IncomingMessage): void {
   const { socket } = request;
+  // Nothing comes that would end what is left open here.
+  if (request.readableEnded) return;
   socket.destroySoon = () => void socket.end();
   request.once("end", () => {
     Reflect.deleteProperty(socket, "destroySoon");
