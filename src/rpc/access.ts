@@ -4,6 +4,7 @@ import { Health } from "../../gen/health/v1/health_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import type { Grant } from "../service/access/grant.ts";
 import { TOKEN_PREFIX } from "../service/access/token-text.ts";
+import { onceATurn } from "../service/once-a-turn.ts";
 import { type Call, callKey } from "./call.ts";
 import { checkNeed } from "./need.ts";
 import { toConnectError } from "./report.ts";
@@ -39,13 +40,14 @@ export interface Caller {
 export type Authenticate = (
   token: string,
   call?: Pick<Call, "header" | "peer">,
-) => Caller | undefined | Promise<Caller | undefined>;
+) => Promise<Caller | undefined>;
 
 /** Who may call what. */
 export interface Access {
   /**
-   * Lets a call in by its headers, before a byte of its body is read. The token comes raw or as
-   * `Bearer …` (docs/rest-contract.md, section 5; RFC 6750, section 2.1).
+   * Lets a call in by its headers, before a byte of its body is read, together with all that come in
+   * the same turn of the event loop. The token comes raw or as `Bearer …` (docs/rest-contract.md,
+   * section 5; RFC 6750, section 2.1).
    *
    * @throws UNAUTHENTICATED without a right token, PERMISSION_DENIED where it has not the scope that
    *   the method needs, RESOURCE_EXHAUSTED with `retry-after` after too
@@ -93,6 +95,8 @@ export function createAccess(
   throttle: Throttle,
 ): Access {
   const streams = new Set<Call>();
+  /** Calls that need no token go on with those of their turn, as calls with one do after their look. */
+  const turn = onceATurn(() => undefined);
   const wrong = (peer: string, error: ConnectError): ConnectError => {
     const seconds = throttle.wrong(peer);
     return seconds === 0 ? error : tooMany(seconds);
@@ -117,18 +121,15 @@ export function createAccess(
       const check = authenticate();
       if (check === undefined && !early.has(call.method))
         throw new ConnectError("the service is starting; try again in a moment", Code.Unavailable);
-      if (publicMethods.has(call.method)) return undefined;
+      if (check === undefined || publicMethods.has(call.method)) return turn();
       const token = readToken(call.header("authorization"));
       if (token === "") throw refused(MISSING);
-      const actor = check?.(token, call);
-      if (actor instanceof Promise)
-        return actor.then(
-          (caller) => letIn(call, token, caller),
-          (error: unknown) => {
-            throw isRefusal(error) ? wrong(call.peer, error) : error;
-          },
-        );
-      return letIn(call, token, actor);
+      return check(token, call).then(
+        (caller) => letIn(call, token, caller),
+        (error: unknown) => {
+          throw isRefusal(error) ? wrong(call.peer, error) : error;
+        },
+      );
     },
     check: async (authorization) => {
       const token = readToken(authorization);

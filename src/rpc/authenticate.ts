@@ -25,7 +25,7 @@ export function authenticateBy(
   const callerAt = (
     snapshot: Snapshot,
     ...[sent, call]: Parameters<Authenticate>
-  ): ReturnType<Authenticate> => {
+  ): Caller | undefined | Promise<Caller | undefined> => {
     // Nothing forbids a permanent token that looks like one of a principal's.
     const isAdmin = (): boolean => tokenEquals(snapshot.get(TOKEN_KEY)?.value ?? "", sent);
     if (isWellFormed(sent)) {
@@ -39,15 +39,11 @@ export function authenticateBy(
     const header = call?.header("authorization") ?? sent;
     return admitVisitor(upstream.who(header, call?.header("client-id")));
   };
-  return (sent, call) => {
-    const snapshot = engine.fresh();
-    return snapshot instanceof Promise
-      ? snapshot.then(
-          (fresh) => callerAt(fresh, sent, call),
-          (error: unknown) => {
-            throw toConnectError(error);
-          },
-        )
-      : callerAt(snapshot, sent, call);
-  };
+  return (sent, call) =>
+    engine.fresh().then(
+      (snapshot) => callerAt(snapshot, sent, call),
+      (error: unknown) => {
+        throw toConnectError(error);
+      },
+    );
 }

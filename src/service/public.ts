@@ -6,7 +6,7 @@ import type { Snapshot } from "./setting/snapshot.ts";
 export interface PublicService {
   snapshot(): Snapshot;
   /** The newest revision of any process on this database. */
-  fresh(): Snapshot | Promise<Snapshot>;
+  fresh(): Promise<Snapshot>;
   /** Key to value of the settings with flag 0 (public) or 2 (readonly), sorted by key. */
   settings(snapshot: Snapshot): Record<string, string>;
 }

@@ -5,12 +5,12 @@ import { makeToken } from "../../src/service/access/token-text.ts";
 import type { Engine } from "../../src/service/setting/engine.ts";
 
 const engineOf = (token: string): Pick<Engine, "fresh"> =>
-  ({ fresh: () => new Map([["token", { value: token }]]) }) as never;
+  ({ fresh: async () => new Map([["token", { value: token }]]) }) as never;
 
-function asked(sent: string, permanent = "the permanent token") {
+async function asked(sent: string, permanent = "the permanent token") {
   const book = { fresh: vi.fn(), find: vi.fn() };
   const upstream = { who: vi.fn() };
-  const caller = authenticateBy(engineOf(permanent), book, upstream)(sent);
+  const caller = await authenticateBy(engineOf(permanent), book, upstream)(sent);
   return { book, upstream, caller };
 }
 
@@ -23,21 +23,21 @@ describe("a token that was mistyped", () => {
     "mrg_",
   ];
 
-  test.each(mistyped)("is looked for nowhere, and is nobody's: %#", (sent) => {
-    const { book, upstream, caller } = asked(sent);
+  test.each(mistyped)("is looked for nowhere, and is nobody's: %#", async (sent) => {
+    const { book, upstream, caller } = await asked(sent);
     expect(caller).toBe(undefined);
     for (const look of [book.fresh, book.find, upstream.who]) expect(look).not.toHaveBeenCalled();
   });
 
-  test("but the permanent token may look like one", () => {
-    expect(asked("mrg_short", "mrg_short").caller).toMatchObject({ name: "admin" });
-    expect(asked(text, text).caller).toMatchObject({ name: "admin" });
+  test("but the permanent token may look like one", async () => {
+    expect((await asked("mrg_short", "mrg_short")).caller).toMatchObject({ name: "admin" });
+    expect((await asked(text, text)).caller).toMatchObject({ name: "admin" });
   });
 });
 
-test("a token of the right form is looked for here and never at the server behind", () => {
+test("a token of the right form is looked for here and never at the server behind", async () => {
   const { text } = makeToken(randomBytes);
-  const { book, upstream, caller } = asked(text);
+  const { book, upstream, caller } = await asked(text);
   expect(caller).toBe(undefined);
   expect(book.find).toHaveBeenCalledOnce();
   expect(upstream.who).not.toHaveBeenCalled();

@@ -7,6 +7,7 @@ import type {
   StoredState,
 } from "../../store/setting-store.ts";
 import { invalid } from "../error.ts";
+import { onceATurn } from "../once-a-turn.ts";
 import type { Fingerprint } from "../secret/fingerprint.ts";
 import { loadSealed } from "../secret/reseal.ts";
 import type { Sealer } from "../secret/sealer.ts";
@@ -56,9 +57,10 @@ export interface Engine {
   snapshot(): Snapshot;
   /**
    * The newest revision of any process on this database: asked at every call that carries a token,
-   * so that a token reset elsewhere is refused at once. Synchronous while nothing has changed.
+   * so that a token reset elsewhere is refused at once. Who asks in the same turn of the event loop
+   * shares one look at the database.
    */
-  fresh(): Snapshot | Promise<Snapshot>;
+  fresh(): Promise<Snapshot>;
   /** Reads what others have committed, whether it is known of or not. @throws as fresh does. */
   refresh(): Promise<Snapshot>;
   /**
@@ -157,8 +159,10 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
 
   return {
     snapshot: () => snapshot,
-    // What is being read may be what this call asks for, though the store has seen it by now.
-    fresh: () => (isBehind || refresh.isRunning() || isStale() ? refresh.run() : snapshot),
+    fresh: onceATurn(() =>
+      // What is being read may be what this call asks for, though the store has seen it by now.
+      isBehind || refresh.isRunning() || isStale() ? refresh.run() : snapshot,
+    ),
     refresh: () => refresh.run(),
     change: async (origin, decide, options) => {
       checkReason(origin.reason);

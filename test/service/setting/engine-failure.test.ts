@@ -96,7 +96,7 @@ describe.skipIf(!canMount)("on a full disk (needs the right to mount one)", () =
         expect(code).toBe(Code.ResourceExhausted);
         expect(message).toMatch(/^nothing was saved: the database .* its disk is full/);
       }
-      expect(parts.engine.fresh()).toBe(parts.engine.snapshot());
+      expect(await parts.engine.fresh()).toBe(parts.engine.snapshot());
       expect(parts.settings.get("token").value).toBe(token);
       expect(await parts.history.get(1)).toMatchObject({ revision: 1 });
     }

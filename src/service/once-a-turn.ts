@@ -1,0 +1,26 @@
+/**
+ * Shares a look among all who ask for one in the same turn of the event loop. It is made at the end of
+ * the turn, and so sees whatever had happened when any of them asked; and all of them go on together,
+ * which costs a busy process half as much as one by one
+ * (docs/decisions/0015-calls-of-a-turn-together.md).
+ *
+ * @returns what the look has given, or its failure, to each who asked.
+ */
+export function onceATurn<T>(look: () => T | Promise<T>): () => Promise<T> {
+  let shared: Promise<T> | undefined;
+  const endOfTurn = (): Promise<T> =>
+    new Promise((resolve, reject) => {
+      setImmediate(() => {
+        shared = undefined;
+        try {
+          resolve(look());
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  return () => {
+    shared ??= endOfTurn();
+    return shared;
+  };
+}
