@@ -16,6 +16,7 @@ import {
   speaksForAll,
   startWorkers,
   stopOnSupervisor,
+  workerPorts,
 } from "./server/supervisor.ts";
 import { programVersion } from "./version.ts";
 
@@ -69,7 +70,8 @@ async function showHelp(): Promise<void> {
 
 async function run(config: Config): Promise<void> {
   try {
-    await (config.workers > 1 && !isWorker ? supervise(config) : work(config));
+    if (isWorker) await work({ ...config, ...workerPorts() });
+    else await (config.workers > 1 ? supervise(config) : work(config));
   } catch (error) {
     process.stderr.write(`mooring: ${error instanceof Error ? error.message : String(error)}\n`);
     // What listens already would keep the process.
@@ -183,9 +185,14 @@ async function openTracing(version: string) {
 async function supervise(config: Config): Promise<void> {
   const { createLogger } = await import("./server/log.ts");
   const log = await createLogger({ level: config.logLevel, format: config.logFormat });
-  const { workers, metricsListen, socketMode } = config;
+  const { holdPort } = await import("./server/held-port.ts");
+  const { workers, listen, grpcListen, metricsListen, socketMode } = config;
   const supervisor = await startWorkers({
     workers,
+    ports: {
+      listen: await holdPort(listen),
+      ...(grpcListen && { grpcListen: await holdPort(grpcListen) }),
+    },
     socketMode,
     onNotice: (event, facts) => log.warn(facts, event),
   });

@@ -19,6 +19,7 @@ import { carryOut, createExchanges, type Exchanges, settle } from "./exchange.ts
 import type { Gateway } from "./gateway-options.ts";
 import { HttpCall } from "./http-call.ts";
 import { createNegotiator } from "./negotiation.ts";
+import { leaveRest } from "./request.ts";
 import { readJson } from "./rest/json.ts";
 import { messageFromJson } from "./rest/json-message.ts";
 
@@ -56,12 +57,15 @@ function registerMethod(
     preParsing: (request, reply, _payload, done) => {
       const isGet = mayGet && request.method === "GET";
       if (request.method !== "POST" && !isGet) {
+        leaveRest(request.raw);
         const allow = mayGet ? "GET, POST" : "POST";
         return void reply.code(405).header("allow", allow).send("");
       }
       const exchange = (isGet ? openGet : openPost)(gateway, method, request, reply);
-      if (exchange === undefined)
+      if (exchange === undefined) {
+        leaveRest(request.raw);
         return void reply.code(415).header("accept-post", typesOf(method)).send("");
+      }
       exchanges.set(request, exchange);
       settle(gateway.enter(exchange.call), done);
     },

@@ -19,7 +19,7 @@ import { answerClientError, type ClientError } from "./client-error.ts";
 import { type CorsOptions, registerCors } from "./cors.ts";
 import { JSON_TYPE } from "./envelope.ts";
 import { describeFailure, failureEnvelope, HttpFault } from "./failure.ts";
-import { hasTwoHosts } from "./http-call.ts";
+import { hasTwoHosts, leaveRest } from "./request.ts";
 import { pathAndQuery, withoutOrigin } from "./rest/rest.ts";
 
 /** For the next request on a kept connection, in milliseconds; above the usual 60 s of proxies. */
@@ -144,6 +144,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
 /** What Fastify itself refuses, and what nobody serves, in an envelope with its real status. */
 function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  leaveRest(request.raw);
   const failure = describeFailure(error);
   reply
     .code(failure.code)

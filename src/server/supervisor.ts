@@ -1,5 +1,6 @@
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
+import type { Address } from "../config/address.ts";
 import { umaskFor } from "../http/listen.ts";
 
 /** A worker that ends sooner than this after its start is not replaced at once, in milliseconds. */
@@ -23,9 +24,17 @@ type Message =
 
 export interface SupervisorOptions {
   readonly workers: number;
+  /** Ports that were chosen for them. */
+  readonly ports: WorkerPorts;
   /** Permission bits of Unix sockets, which this process makes for its workers. */
   readonly socketMode: number;
   readonly onNotice: (event: string, facts: Record<string, unknown>) => void;
+}
+
+/** Where workers listen, in place of what is configured. */
+export interface WorkerPorts {
+  readonly listen: Address;
+  readonly grpcListen?: Address | undefined;
 }
 
 /** Worker processes behind one port. */
@@ -45,7 +54,7 @@ export interface Supervisor {
  * @throws Error when the first worker ends before it serves; it has said why itself.
  */
 export async function startWorkers(options: SupervisorOptions): Promise<Supervisor> {
-  const { workers, socketMode, onNotice } = options;
+  const { workers, ports, socketMode, onNotice } = options;
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   let stopping = false;
   let pause = FIRST_PAUSE;
@@ -54,7 +63,8 @@ export async function startWorkers(options: SupervisorOptions): Promise<Supervis
   /** @param speaks see speaksForAll. */
   const start = (speaks: boolean): Worker => {
     process.umask(usual);
-    const worker = cluster.fork({ ...MALLOC, [ROLE]: speaks ? SPEAKER : "" });
+    const own = { [ROLE]: speaks ? SPEAKER : "", [PORTS]: JSON.stringify(ports) };
+    const worker = cluster.fork({ ...MALLOC, ...own });
     process.umask(umaskFor(socketMode));
     const started = performance.now();
     worker.on("exit", (code, signal) => {
@@ -105,6 +115,13 @@ export const isWorker = cluster.isWorker;
 /** Tells a worker whether it speaks for all. */
 const ROLE = "WORKER_ROLE";
 const SPEAKER = "speaker";
+
+const PORTS = "WORKER_PORTS";
+
+/** For a worker: where it listens. */
+export function workerPorts(): WorkerPorts {
+  return JSON.parse(process.env[PORTS] ?? "") as WorkerPorts;
+}
 
 /**
  * Whether this process logs what every worker notices alike, such as a changed settings file: one of

@@ -1,18 +1,157 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { createServer as createHttp } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
-import { startedMooring, testFolder } from "./mooring.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type MooringProcess, startedMooring, testFolder } from "./mooring.ts";
 
-// Client and service each have a process: in one, the service would read all before it answers.
-test.each(["close", "keep-alive"])(
+const HOST = ["Host", "a"];
+const SAVE = "/api/admin/setting/save";
+const JSON_BODY = ["Content-Type", "application/json"];
+
+async function start(env: Readonly<Record<string, string>> = {}): Promise<MooringProcess> {
+  return startedMooring({
+    folder: await testFolder(),
+    env: { MOORING_WRONG_TOKENS: "0", MOORING_HTTP_STATUS: "code", ...env },
+  });
+}
+
+/**
+ * What a client hears that sends a large body, forty times, and how often each; it and the service have
+ * a process each.
+ */
+async function told(mooring: MooringProcess, path: string, headers: readonly string[]) {
+  // In one process the service would read all before it answers.
+  const program = join(import.meta.dirname, "large-sender.ts");
+  const args = [program, String(mooring.port()), path, JSON.stringify(headers)];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const replies = Object.groupBy(JSON.parse(stdout) as unknown[], String);
+  return Object.fromEntries(Object.entries(replies).map(([reply, of = []]) => [reply, of.length]));
+}
+
+/** A server that answers whatever begins at once, and reads no more of it. */
+async function earlyServer(reply: string): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => undefined));
+    socket.once("data", () => void socket.pause().write(reply));
+  });
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe.each(["close", "keep-alive"])(
   "a refusal reaches who goes on sending a large body (Connection: %s)",
-  async (connection) => {
-    const folder = await testFolder();
-    const mooring = await startedMooring({ folder, env: { MOORING_WRONG_TOKENS: "0" } });
-    const program = join(import.meta.dirname, "large-sender.ts");
-    const args = [program, String(mooring.port()), connection];
-    const { stdout } = await promisify(execFile)(process.execPath, args);
-    expect(JSON.parse(stdout)).toEqual(new Array(40).fill(401));
+  (connection) => {
+    test.each([
+      ["a wrong token", SAVE, [...HOST, ...JSON_BODY, "Authorization", "wrong"], 401],
+      ["an unknown path", "/nowhere", HOST, 404],
+      ["two hosts", SAVE, [...HOST, ...HOST, ...JSON_BODY], 400],
+      ["a path that is only read", "/api/public/settings/watch", HOST, 405],
+      ["a kind of body that no rpc takes", "/mooring.v1.PublicService/Ping", HOST, 415],
+    ])("%s", async (_, path, headers, status) => {
+      const mooring = await start();
+      expect(await told(mooring, path, [...headers, "Connection", connection])).toEqual({
+        [status]: 40,
+      });
+    });
+
+    test.each([
+      ["a server behind that is not there", HOST, 502],
+      ["two hosts", [...HOST, ...HOST], 400],
+    ])("in front of a server: %s", async (_, headers, status) => {
+      const mooring = await start({ MOORING_UPSTREAM: "http://127.0.0.1:1" });
+      expect(await told(mooring, "/dav/file", [...headers, "Connection", connection])).toEqual({
+        [status]: 40,
+      });
+    });
+
+    test.each([
+      ["keeps its connection", "Content-Length: 0\r\n\r\n"],
+      ["closes it", "Connection: close\r\nContent-Length: 0\r\n\r\n"],
+    ])("in front of a server that refuses early and %s", async (_, rest) => {
+      const url = await earlyServer(`HTTP/1.1 413 Content Too Large\r\n${rest}`);
+      const mooring = await start({ MOORING_UPSTREAM: url });
+      expect(await told(mooring, "/dav/file", [...HOST, "Connection", connection])).toEqual({
+        413: 40,
+      });
+    });
   },
 );
+
+test.each([
+  ["an unknown path", {}, 404],
+  ["a server behind that is not there", { MOORING_UPSTREAM: "http://127.0.0.1:1" }, 502],
+])("over HTTP/2 a refusal ends no connection: %s", async (_, env, status) => {
+  const session = connectHttp2(`http://127.0.0.1:${(await start(env)).port()}`);
+  onTestFinished(() => session.destroy());
+  for (let turn = 0; turn < 10; turn += 1) {
+    const stream = session.request({ ":method": "POST", ":path": "/nowhere" });
+    stream.resume().end(Buffer.alloc(5_000_000));
+    const closed = once(stream, "close");
+    const [head] = (await once(stream, "response")) as [Record<string, unknown>];
+    expect(head[":status"]).toBe(status);
+    await closed;
+  }
+});
+
+test("a server behind that refuses early is left with no half of a request", async () => {
+  let open = 0;
+  const server = createHttp((request, response) => {
+    response.writeHead(413).end();
+    request.resume();
+  });
+  server.keepAliveTimeout = 0;
+  server.on("connection", (socket) => {
+    open += 1;
+    socket.once("close", () => (open -= 1));
+  });
+  onTestFinished(() => server.closeAllConnections());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const mooring = await start({ MOORING_UPSTREAM: `http://127.0.0.1:${port}` });
+  expect(await told(mooring, "/dav/file", HOST)).toEqual({ 413: 40 });
+  // One may be kept that has got all of its request.
+  await expect.poll(() => open).toBeLessThanOrEqual(1);
+});
+
+/** Sends half of a request, and nothing more after its reply: not even that this was all. */
+async function fallSilent(mooring: MooringProcess, connection: string): Promise<string> {
+  const socket = connect({ host: "127.0.0.1", port: mooring.port(), allowHalfOpen: true });
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => undefined);
+  socket.write(`POST /nowhere HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\n`);
+  socket.write("Content-Length: 1000\r\n\r\nhalf of it");
+  return String(await once(socket, "data"));
+}
+
+test.each(["close", "keep-alive"])(
+  "who falls silent after a refusal keeps no connection (Connection: %s)",
+  async (connection) => {
+    const alone = await start();
+    const front = await start({ MOORING_UPSTREAM: "http://127.0.0.1:1" });
+    const early = await start({
+      MOORING_UPSTREAM: await earlyServer("HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n"),
+    });
+    await Promise.all(
+      [alone, front, early].map(async (mooring, at) => {
+        const before = openFiles(mooring);
+        expect(await fallSilent(mooring, connection)).toContain(`${[404, 502, 413][at]} `);
+        expect(openFiles(mooring)).toBeGreaterThan(before);
+        await expect.poll(() => openFiles(mooring), { timeout: 30_000 }).toBe(before);
+      }),
+    );
+  },
+);
+
+function openFiles({ pid }: MooringProcess): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}

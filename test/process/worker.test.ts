@@ -93,6 +93,20 @@ test("every call beside workers that are killed is answered or its connection cl
   await until(() => openFiles(mooring.pid) === before);
 });
 
+test("the ports that the system has chosen stay, also when every worker is killed at once", async () => {
+  const folder = await testFolder();
+  const own = { ...env, MOORING_GRPC_LISTEN: "127.0.0.1:0" };
+  const mooring = await startedMooring({ folder, env: own });
+  const serving = () => mooring.log().filter(({ msg }) => msg === "serving");
+  await mooring.logged(() => serving().length === 2);
+  for (const worker of workersOf(mooring)) process.kill(worker, "SIGKILL");
+  await mooring.logged(() => serving().length === 4);
+  const at = serving().map(({ listen, grpc }) => ({ listen, grpc }));
+  expect(at).toEqual(new Array(4).fill(at[0]));
+  expect(await ask(mooring.port())).toContain("pong");
+  expect(mooring.grpcPort()).not.toBe(mooring.port());
+});
+
 test("the worker that takes its place serves", async () => {
   const mooring = await started();
   for (const worker of workersOf(mooring)) await kill(mooring, worker);

@@ -434,6 +434,33 @@ describe("what passes", () => {
     expect((await front.call("GET", "/console/")).headers.get("content-type")).toBe("text/html");
   });
 
+  test.each(["", "/sub"])(
+    "the contract for programs is there too, and what it says of addresses is true (base path %j)",
+    async (basePath) => {
+      if (basePath !== "") await another({ basePath });
+      const at = new URL(`http://127.0.0.1:${front.service.port}/@mooring/openapi.json`);
+      const document = (await (await fetch(at)).json()) as {
+        readonly openapi: string;
+        readonly servers: readonly [{ readonly url: string }];
+        readonly paths: object;
+      };
+      expect(document.openapi).toBe("3.1.0");
+      const base = new URL(document.servers[0].url, at).href.replace(/\/$/, "");
+      const token = await front.login();
+      for (const [path, headers] of [
+        ["/api/public/settings", {}],
+        ["/api/admin/setting/list", { authorization: token }],
+      ] as const) {
+        expect(document.paths).toHaveProperty([path, "get"]);
+        const reply = await fetch(base + path, { headers });
+        expect(await reply.json(), path).toMatchObject({ code: 200 });
+      }
+      // Anywhere else that name may be a file of the site.
+      await front.call("GET", "/openapi.json");
+      expect(lastPassed(front)?.url).toBe(`${basePath}/openapi.json`);
+    },
+  );
+
   test("under a base path the contract's paths are below it too", async () => {
     await another({ basePath: "/sub" });
     const token = await front.login();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { leaveRest } from "../request.ts";
 import { replyHeaders } from "./header.ts";
 import { pump } from "./pump.ts";
-import { closeAfter } from "./refuse.ts";
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -17,7 +17,7 @@ export function answer(reply: IncomingMessage, exchange: Exchange): void {
   const { request, response, hasBody, taker, stop } = exchange;
   const isEarly = hasBody && !request.complete;
   if (isEarly) {
-    closeAfter(request, response, stop);
+    closeAfter(exchange);
     // It will read no more: the rest would wait for ever.
     if (/\bclose\b/i.test(reply.headers.connection ?? "")) {
       stop();
@@ -37,6 +37,18 @@ export function answer(reply: IncomingMessage, exchange: Exchange): void {
       response.end(body);
     })
     .catch(() => response.destroy());
+}
+
+/** For a reply that comes before the request has ended: the connection can't be used again. */
+function closeAfter({ request, response, stop }: Exchange): void {
+  if (request.httpVersionMajor !== 1) return;
+  response.shouldKeepAlive = false;
+  // Before Node's own listener, which closes the connection.
+  response.prependOnceListener("finish", () => {
+    if (request.complete) return;
+    stop();
+    leaveRest(request);
+  });
 }
 
 /** Largest reply that is held until what follows from it is done, in bytes. */

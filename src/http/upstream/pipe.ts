@@ -7,11 +7,11 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
-import { hasEnded, hasTwoHosts } from "../http-call.ts";
+import { announcesBody, hasEnded, hasTwoHosts } from "../request.ts";
 import { answer } from "./answer.ts";
 import { type Origin, requestHeaders } from "./header.ts";
 import { pump, release } from "./pump.ts";
-import { announcesBody, refuse } from "./refuse.ts";
+import { refuse } from "./refuse.ts";
 
 /** How long nothing at all may move on a transfer, in milliseconds: storages may be loading. */
 const IDLE = 15 * 60_000;
@@ -83,6 +83,7 @@ export function createPipe(options: PipeOptions): Pipe {
     let outgoing: ClientRequest | undefined;
     let isGone = false;
     let isAnswered = false;
+    let stop = (): void => {};
     /** The client has gone away: nobody waits for the answer. */
     const leave = (): void => {
       isGone = true;
@@ -92,6 +93,7 @@ export function createPipe(options: PipeOptions): Pipe {
       isAnswered = true;
       if (response.headersSent || response.destroyed) return void response.destroy();
       onFailure(reason);
+      stop();
       refuse(request, response, 502, `the server behind does not answer: ${reason}`);
     };
     const begin = (isRepeat: boolean): void => {
@@ -111,7 +113,7 @@ export function createPipe(options: PipeOptions): Pipe {
         // Such as for a change of protocol that nobody asked for.
         if (outgoing === call && !isAnswered && !isGone) fail("it has closed the connection");
       });
-      const stop = hasBody ? pump(request, call) : (): void => {};
+      if (hasBody) stop = pump(request, call);
       call.on("response", (reply) => {
         isAnswered = true;
         try {
@@ -139,8 +141,8 @@ export function createPipe(options: PipeOptions): Pipe {
     // Whoever waits for a word before it sends its body gets it here (RFC 9110, section 10.1.1).
     if (/100-continue/i.test(request.headers.expect ?? "")) response.writeContinue();
     response.once("close", () => {
-      // Half a transfer is of no use to either side.
-      if (!response.writableEnded) leave();
+      // Half a transfer is of no use to either side, and neither is a request that ends nowhere.
+      if (!response.writableEnded || outgoing?.writableEnded === false) leave();
       resolve();
     });
     request.once("error", leave);

@@ -1,0 +1,21 @@
+import { lookup } from "node:dns/promises";
+import net from "node:net";
+import type { Address } from "../config/address.ts";
+
+/**
+ * Lets the system choose the port of an address with port 0, and keeps it as long as this process
+ * lives: workers listen there, and those that take their place as well, also when all have ended in
+ * between. Other addresses stay as they are, and so does one that can't be had: who listens says why.
+ */
+export async function holdPort(at: Address): Promise<Address> {
+  // Elsewhere two sockets can't have one port, also while only one of them listens.
+  if ("path" in at || at.port !== 0 || process.platform !== "linux") return at;
+  try {
+    const { address: host } = await lookup(at.host || "::");
+    // Since Node 26.4.
+    const held = new net.BoundSocket({ host, port: 0 });
+    return { host: at.host, port: held.address().port };
+  } catch {
+    return at;
+  }
+}
