@@ -15,7 +15,7 @@ import { type Encoded, encodeOnce, type Format } from "../rpc/encoded.ts";
 import { decompressionFor, PREFIX_LENGTH, unwrap } from "../rpc/envelope.ts";
 import { isRead, type Method } from "../rpc/method.ts";
 import { type Exchange, framedReply, namesOf, sendFailure } from "./connect-reply.ts";
-import { carryOut, createExchanges, type Exchanges, settle } from "./exchange.ts";
+import { carryOut, createExchanges, type Exchanges } from "./exchange.ts";
 import type { Gateway } from "./gateway-options.ts";
 import { HttpCall } from "./http-call.ts";
 import { createNegotiator } from "./negotiation.ts";
@@ -67,7 +67,7 @@ function registerMethod(
         return void reply.code(415).header("accept-post", typesOf(method)).send("");
       }
       exchanges.set(request, exchange);
-      settle(gateway.enter(exchange.call), done);
+      gateway.enter(exchange.call, done);
     },
     errorHandler: (error, request, reply) => {
       const exchange = exchanges.get(request);

@@ -24,12 +24,6 @@ function membersOf<T>(request: FastifyRequest): Record<symbol, T | null> {
   return request as unknown as Record<symbol, T | null>;
 }
 
-/** Ends a Fastify hook, at once or when a promise is settled. */
-export function settle(waiting: void | Promise<void>, done: (error?: Error) => void): void {
-  if (waiting === undefined) done();
-  else waiting.then(() => done(), done);
-}
-
 /**
  * Carries a request out that was let in. What fails on the way is its reply, unless it never ended:
  * then nothing is sent.

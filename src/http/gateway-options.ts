@@ -7,7 +7,7 @@ import type { Method } from "../rpc/method.ts";
 import { connectedPeer, type PeerOf } from "../rpc/peer.ts";
 import { SlowReaders } from "../rpc/slow-reader.ts";
 import { createSendStream, type SendStream, type StreamTimes } from "../rpc/stream.ts";
-import type { HttpCall } from "./http-call.ts";
+import { type HttpCall, isGone } from "./http-call.ts";
 import type { TagPrefix } from "./rest/entity-tag.ts";
 import type { BesideRule } from "./rest/rule.ts";
 
@@ -68,8 +68,8 @@ export interface Gateway extends GatewayOptions {
   readonly prefix: TagPrefix;
   readonly peerOf: PeerOf;
   readonly sendStream: SendStream;
-  /** Lets a call in; reports and throws where it is refused. */
-  readonly enter: (call: HttpCall) => void | Promise<void>;
+  /** Lets a call in, and ends the hook that it came by; reports where it is refused. */
+  readonly enter: (call: HttpCall, done: (refusal?: Error) => void) => void;
   /** Says why a request that was let in does not reach its rpc. */
   readonly turnedAway: (error: unknown, call: HttpCall) => void;
 }
@@ -92,16 +92,25 @@ export function complete(options: GatewayOptions): Gateway {
     prefix: typeof etagPrefix === "string" ? () => etagPrefix : etagPrefix,
     sendStream: createSendStream(slow, options.streams),
     turnedAway,
-    enter: (call) => {
-      const refuse = (error: unknown): never => {
+    enter: (call, done) => {
+      const refuse = (error: unknown): void => {
         turnedAway(error, call);
-        throw error;
+        done(error as Error);
       };
+      // A stream of HTTP/2 that is reset meanwhile forgets it.
+      if (call.hasBody) void call.peer;
+      let admitting: void | Promise<void>;
       try {
-        return options.admit?.(call)?.catch(refuse);
+        admitting = options.admit?.(call);
       } catch (error) {
         return refuse(error);
       }
+      if (admitting === undefined) done();
+      else
+        admitting.then(() => {
+          if (isGone(call.response)) turnedAway(new Unfinished(), call);
+          else done();
+        }, refuse);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { METHODS } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { createExchanges, settle } from "../exchange.ts";
+import { createExchanges } from "../exchange.ts";
 import { badRequest, HttpFault } from "../failure.ts";
 import type { Gateway } from "../gateway-options.ts";
 import { HttpCall } from "../http-call.ts";
@@ -81,7 +81,7 @@ export function registerRest(fastify: FastifyInstance, gateway: Gateway): void {
           const match = find(request);
           if (match === undefined) return reply.callNotFound();
           const call = open(request, reply, match);
-          if (call) settle(gateway.enter(call), done);
+          if (call) gateway.enter(call, done);
         } catch (error) {
           done(error as Error);
         }
