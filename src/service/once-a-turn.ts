@@ -2,7 +2,7 @@
  * Shares a look among all who ask for one in the same turn of the event loop. It is made at the end of
  * the turn, and so sees whatever had happened when any of them asked; and all of them go on together,
  * which costs a busy process half as much as one by one
- * (docs/decisions/0015-calls-of-a-turn-together.md).
+ * (docs/decisions/0016-calls-of-a-turn-together.md).
  *
  * @returns what the look has given, or its failure, to each who asked.
  */
