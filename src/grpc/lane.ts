@@ -123,8 +123,7 @@ async function serve(method: Method, call: GrpcCall, options: LaneOptions): Prom
   const { admit, refused, dropped } = options;
   const fail = (error: unknown): void => sendFailure(call, toConnectError(error));
   let message: Message;
-  // A stream may fail before anybody reads it, and has forgotten its client then.
-  call.stream.on("error", ignore);
+  // A stream that fails before anybody reads it has forgotten its client.
   void call.peer;
   try {
     // The time counts from the headers, also while the body does not come.
@@ -149,9 +148,6 @@ async function serve(method: Method, call: GrpcCall, options: LaneOptions): Prom
     call.done();
   }
 }
-
-/** Who reads a stream hears of its failure. */
-function ignore(): void {}
 
 function limitTime(call: GrpcCall): void {
   const { timeoutMs, error } = parseTimeout(call.header("grpc-timeout") ?? null, MAX_TIME);

@@ -111,16 +111,15 @@ function aFewATurn(listen: StreamListener): StreamListener {
     listen(...stream);
   };
   return (...stream) => {
-    if (begun < PER_TURN && waiting.length === 0) return begin(stream);
-    // Nobody listens to it yet, and it may be reset.
+    // It may fail before anybody listens and after all have done: that ends the stream, not the process.
     stream[0].on("error", () => undefined);
+    if (begun < PER_TURN && waiting.length === 0) return begin(stream);
     waiting.push(stream);
   };
 }
 
 /** Answers with a status of HTTP alone (gRPC over HTTP/2, "Requests"). */
 function refuse(stream: ServerHttp2Stream, status: number): void {
-  stream.on("error", () => undefined);
   stream.respond({ ":status": status }, { endStream: true });
   // Closing it at once would take the reply back.
   if (!stream.readableEnded) discardRest(stream, () => stream.close());

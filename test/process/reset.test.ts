@@ -1,0 +1,29 @@
+import { connect, constants } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { startedMooring, testFolder } from "./mooring.ts";
+
+/** Each is told on the stream at another moment of its life: before anybody listens, or after all have done. */
+const PAUSES = [0, 0, 0, 0, 1, 5];
+
+test.each([
+  ["a save", "/api/admin/setting/save", "application/json"],
+  ["Connect", "/mooring.v1.PublicService/Ping", "application/json"],
+  ["gRPC", "/mooring.v1.PublicService/Ping", "application/grpc"],
+  ["gRPC of another codec", "/mooring.v1.PublicService/Ping", "application/grpc+json"],
+  ["an unknown path", "/nowhere", "application/json"],
+])("a stream that its client resets with an error harms nobody else: %s", async (_, path, type) => {
+  const mooring = await startedMooring({ folder: await testFolder() });
+  const at = `http://127.0.0.1:${mooring.port()}`;
+  for (let round = 0; round < 10; round += 1)
+    for (const pause of PAUSES) {
+      const client = connect(at).on("error", () => undefined);
+      const stream = client.request({ ":method": "POST", ":path": path, "content-type": type });
+      stream.on("error", () => undefined).write("[]");
+      if (pause > 0) await sleep(pause);
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      await sleep(5);
+      client.destroy();
+    }
+  expect(await (await fetch(`${at}/ping`)).text()).toBe("pong");
+});
