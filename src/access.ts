@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Access, Authenticate } from "./rpc/access.ts";
-import { authenticateBy } from "./rpc/authenticate.ts";
+import type { Access, Identity } from "./rpc/access.ts";
+import { identityBy } from "./rpc/identity.ts";
 import type { AccessManager } from "./rpc/principal.ts";
 import type { Logger } from "./server/log.ts";
 import { createAccessService } from "./service/access/access.ts";
@@ -45,7 +45,7 @@ export interface AccessParts {
 
 /** Who may call, as it is in the database and at the upstream. */
 export interface OpenAccess {
-  readonly authenticate: Authenticate;
+  readonly identity: Identity;
   readonly manager: AccessManager;
   /** Ends what runs in the background. */
   close(): Promise<void>;
@@ -123,7 +123,7 @@ export async function openAccess({
     onError: (error) => log.warn({ err: error }, "tokens that ended long ago can't be forgotten"),
   });
   return {
-    authenticate: authenticateBy(engine, book, upstream),
+    identity: identityBy(engine, book, upstream),
     manager: { ...manager, endOf: book.endOf },
     close: () => {
       for (const timer of timers) clearInterval(timer);

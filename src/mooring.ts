@@ -10,7 +10,7 @@ import { createAccess, publicMethods, readToken } from "./rpc/access.ts";
 import { Buffered } from "./rpc/body.ts";
 import { atLeastInterceptor, staleInterceptor } from "./rpc/freshness.ts";
 import { createHealth } from "./rpc/health.ts";
-import { createLocalize, localizedAdmit, localizeFailure } from "./rpc/language.ts";
+import { createLocalize, localizeFailure } from "./rpc/language.ts";
 import { createMethods } from "./rpc/method.ts";
 import { needOf } from "./rpc/need.ts";
 import { plainTextInterceptor } from "./rpc/plain-text.ts";
@@ -78,9 +78,12 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     throw new ConnectError("the service is starting; try again in a moment", Code.Unavailable);
   };
   const upstream = () => started?.upstream;
+  const translations = createTranslations();
+  const localize = createLocalize(translations);
   const access = createAccess(
-    () => started?.authenticate,
+    () => started?.identity,
     createThrottle({ perMinute: config.wrongTokens }),
+    localize,
   );
   const health = createHealth(servedServices.map(({ typeName }) => typeName));
   const slowReaders = new SlowReaders({ together: config.streamBufferTotal, patienceMs: STALLED });
@@ -89,8 +92,6 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   const toLog = { started: ignore, ended: logCalls(log) };
   const toAudit = auditRefusals(() => started?.audit);
   const observer = tellAll([streams, toLog, toAudit, ...(deps.observers ?? [])]);
-  const translations = createTranslations();
-  const localize = createLocalize(translations);
   const methods = createMethods(createRoutes(services, health, translations), [
     reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
     access.interceptor,
@@ -106,7 +107,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
 
   const servers = await createDoors(config, {
     ...{ methods, observer, slowReaders, buffered, upstream, log, version: deps.version },
-    admit: localizedAdmit(access.admit, localize),
+    admit: access.admit,
     check: access.check,
     checks: async () =>
       started?.status.checks() ?? [{ name: "start", problem: "the service is starting" }],

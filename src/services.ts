@@ -28,7 +28,7 @@ export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "com
 
 /** What stands behind the contract once the program has started. */
 export interface RunningServices extends Services {
-  readonly authenticate: OpenAccess["authenticate"];
+  readonly identity: OpenAccess["identity"];
   /** The server that this one stands in front of. */
   readonly upstream: Upstream | undefined;
   readonly engine: Engine;
@@ -85,7 +85,7 @@ async function start(
   opened.defer(sites.close);
   const upstream = openUpstream(config, { services, sites, log });
   opened.defer(() => upstream?.close());
-  const { authenticate, manager, close } = await openAccess({
+  const { identity, manager, close } = await openAccess({
     ...{ engine, store, upstream, streams, log },
     endedTokenAge: config.endedTokenAgeMs,
   });
@@ -123,7 +123,7 @@ async function start(
       now: Date.now,
     }),
     upstream,
-    authenticate,
+    identity,
     endStreams: () => {
       stopping.abort();
       feed.close();

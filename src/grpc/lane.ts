@@ -140,7 +140,7 @@ async function serve(method: Method, call: GrpcCall, options: LaneOptions): Prom
     return;
   }
   try {
-    if (method.kind === "unary") sendReply(call, await method.invoke(message, call));
+    if (method.kind === "unary") sendReply(call, (await method.invoke(message, call)).message);
     else await options.sendStream(streamReply(call), method.invoke(message, call));
   } catch (error) {
     fail(error);

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -77,7 +78,7 @@ function registerMethod(
     },
     handler: (request, reply) => {
       const exchange = exchanges.get(request);
-      if (exchange) void serve(exchange, request, reply);
+      if (exchange) void serve(exchange, reply);
     },
   });
 }
@@ -117,14 +118,13 @@ function openGet(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Exchange | undefined {
-  const format = parametersOf(request).get("encoding");
+  const format = parametersOf(request.raw).get("encoding");
   if (format !== "json" && format !== "proto") return undefined;
   const parts = { request: request.raw, response: reply.raw, id: request.id, peerOf };
   return { call: new HttpCall(method.desc, "connect", parts), format, framed: false, inUrl: true };
 }
 
-function parametersOf({ raw }: FastifyRequest): URLSearchParams {
-  const url = raw.url ?? "";
+function parametersOf({ url = "" }: IncomingMessage): URLSearchParams {
   const mark = url.indexOf("?");
   return new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
 }
@@ -133,11 +133,11 @@ function createServing(gateway: Gateway, method: Method) {
   const { bounds, bodyLimit, sendStream, turnedAway } = gateway;
   const limit = bodyLimit(method.desc);
   const accepted = createNegotiator();
-  const messageOf = async (exchange: Exchange, request: FastifyRequest): Promise<Message> => {
+  const messageOf = async (exchange: Exchange): Promise<Message> => {
     const { call, format, framed, inUrl } = exchange;
     limitTime(call);
     const decode = (bytes: Uint8Array) => decodeMessage(method.desc.input, format, bytes);
-    if (inUrl) return decode(await bytesInUrl(parametersOf(request), limit));
+    if (inUrl) return decode(await bytesInUrl(parametersOf(call.request), limit));
     const names = namesOf(exchange);
     const decompress = decompressionFor(call.header(names.encoding), CODINGS, names.accept);
     return call.body(bounds, framed ? limit + PREFIX_LENGTH : limit, async (body) => {
@@ -160,26 +160,20 @@ function createServing(gateway: Gateway, method: Method) {
       .headers({ "content-type": `application/${format}`, "content-length": body.length })
       .send(body);
   };
-  const answer = async (exchange: Exchange, reply: FastifyReply, message: Message) => {
+  const answer = async (exchange: Exchange, reply: FastifyReply, request: Message) => {
     const { call, format, framed } = exchange;
-    if (method.kind === "unary" && !framed)
-      return sendUnary(exchange, reply, await method.invoke(message, call));
-    const messages =
-      method.kind === "unary"
-        ? only(await method.invoke(message, call))
-        : method.invoke(message, call);
+    const answers =
+      method.kind === "unary" ? await method.invoke(request, call) : method.invoke(request, call);
+    if ("message" in answers && !framed) return sendUnary(exchange, reply, answers.message);
+    const messages = "message" in answers ? only(answers.message) : answers;
     const encode = (one: Message): Encoded =>
       encodeOnce(method.desc.output, one, format, gateway.registry);
     const [coding] = accepted(call.header(namesOf(exchange).accept));
     await sendStream(framedReply(exchange, reply, coding, encode), messages);
   };
-  return async (exchange: Exchange, request: FastifyRequest, reply: FastifyReply) => {
-    await carryOut(exchange.call, reply, {
-      read: () => messageOf(exchange, request),
-      answer: (message) => answer(exchange, reply, message),
-      turnedAway,
-    });
-  };
+  const steps = { read: messageOf, answer, turnedAway };
+  return (exchange: Exchange, reply: FastifyReply): Promise<void> =>
+    carryOut(exchange, reply, steps);
 }
 
 function decodeMessage(

@@ -24,28 +24,31 @@ function membersOf<T>(request: FastifyRequest): Record<symbol, T | null> {
   return request as unknown as Record<symbol, T | null>;
 }
 
+/** How a door carries its requests out, of exchanges with their calls. */
+export interface Steps<E, T> {
+  /** Makes the request's message; what fails there, its rpc never hears of. */
+  read(exchange: E): T | Promise<T>;
+  answer(exchange: E, reply: FastifyReply, message: T): Promise<void>;
+  turnedAway(error: unknown, call: HttpCall): void;
+}
+
 /**
  * Carries a request out that was let in. What fails on the way is its reply, unless it never ended:
- * then nothing is sent.
- *
- * @param read makes its message; what fails there, its rpc never hears of.
+ * then nothing is sent. Never rejects.
  */
-export async function carryOut<T>(
-  call: HttpCall,
+export async function carryOut<E extends { readonly call: HttpCall }, T>(
+  exchange: E,
   reply: FastifyReply,
-  steps: {
-    readonly read: () => T | Promise<T>;
-    readonly answer: (message: T) => Promise<void>;
-    readonly turnedAway: (error: unknown, call: HttpCall) => void;
-  },
+  steps: Steps<E, T>,
 ): Promise<void> {
+  const { call } = exchange;
   let isRead = false;
   try {
-    const reading = steps.read();
+    const reading = steps.read(exchange);
     // Most requests have no body, and a wait costs as much as reading them.
     const message = reading instanceof Promise ? await reading : reading;
     isRead = true;
-    await steps.answer(message);
+    await steps.answer(exchange, reply, message);
   } catch (error) {
     if (!isRead) {
       call.done();

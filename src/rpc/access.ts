@@ -6,6 +6,7 @@ import type { Grant } from "../service/access/grant.ts";
 import { TOKEN_PREFIX } from "../service/access/token-text.ts";
 import { onceATurn } from "../service/once-a-turn.ts";
 import { type Call, callKey } from "./call.ts";
+import type { Localize } from "./language.ts";
 import { checkNeed } from "./need.ts";
 import { toConnectError } from "./report.ts";
 import type { Throttle } from "./throttle.ts";
@@ -32,15 +33,24 @@ export interface Caller {
   readonly until?: number | undefined;
 }
 
-/**
- * Finds whom a token belongs to.
- *
- * @returns undefined for a wrong one.
- */
-export type Authenticate = (
-  token: string,
-  call?: Pick<Call, "header" | "peer">,
-) => Promise<Caller | undefined>;
+/** Finds whom tokens belong to. */
+export interface Identity {
+  /**
+   * Sees what any process has changed; who asks in the same turn of the event loop shares one look.
+   *
+   * @throws ServiceError when that can't be known.
+   */
+  fresh(): Promise<unknown>;
+  /**
+   * Whom a token belongs to, as it was seen last.
+   *
+   * @returns undefined for a wrong one.
+   */
+  whose(
+    token: string,
+    call?: Pick<Call, "header" | "peer">,
+  ): Caller | undefined | Promise<Caller | undefined>;
+}
 
 /** Who may call what. */
 export interface Access {
@@ -87,12 +97,14 @@ const ENDED = "the token was reset or revoked";
 const LATE = 1;
 
 /**
- * @param authenticate undefined before the program has started.
+ * @param identity undefined before the program has started.
  * @param throttle counts wrong tokens.
+ * @param localize adds an error's message in the language of the call.
  */
 export function createAccess(
-  authenticate: () => Authenticate | undefined,
+  identity: () => Identity | undefined,
   throttle: Throttle,
+  localize: Localize = (error) => error,
 ): Access {
   const streams = new Set<Call>();
   /** Calls that need no token go on with those of their turn, as calls with one do after their look. */
@@ -109,32 +121,45 @@ export function createAccess(
     call.until = caller.until;
     call.token = token;
     call.admittedAt = performance.now();
-    if (caller.grant.isRoot) return;
-    try {
-      checkNeed(call.method, caller.grant);
-    } catch (error) {
+    checkNeed(call.method, caller.grant);
+  };
+  const whose = async (token: string, call?: Call): Promise<Caller | undefined> => {
+    const known = identity();
+    await known?.fresh().catch((error: unknown) => {
       throw toConnectError(error);
-    }
+    });
+    return known?.whose(token, call);
   };
   return {
     admit: (call) => {
-      const check = authenticate();
-      if (check === undefined && !early.has(call.method))
-        throw new ConnectError("the service is starting; try again in a moment", Code.Unavailable);
-      if (check === undefined || publicMethods.has(call.method)) return turn();
+      const fail = (error: unknown): never => {
+        throw localize(toConnectError(error), call);
+      };
+      const known = identity();
+      if (known === undefined && !early.has(call.method)) return fail(starting());
+      if (known === undefined || publicMethods.has(call.method)) return turn();
       const token = readToken(call.header("authorization"));
-      if (token === "") throw refused(MISSING);
-      return check(token, call).then(
-        (caller) => letIn(call, token, caller),
-        (error: unknown) => {
-          throw isRefusal(error) ? wrong(call.peer, error) : error;
-        },
-      );
+      if (token === "") return fail(refused(MISSING));
+      // One step for most: each promise on the way costs a busy process a hundredth of a read.
+      return known.fresh().then(() => {
+        try {
+          const found = known.whose(token, call);
+          if (!(found instanceof Promise)) return letIn(call, token, found);
+          return found
+            .catch((error: unknown) => {
+              throw isRefusal(error) ? wrong(call.peer, error) : error;
+            })
+            .then((caller) => letIn(call, token, caller))
+            .catch(fail);
+        } catch (error) {
+          return fail(error);
+        }
+      }, fail);
     },
     check: async (authorization) => {
       const token = readToken(authorization);
       if (token === "") throw refused(MISSING);
-      if ((await authenticate()?.(token)) === undefined) throw wrong("", refused(wrongOf(token)));
+      if ((await whose(token)) === undefined) throw wrong("", refused(wrongOf(token)));
     },
     interceptor: (next) => {
       const pass: typeof next = (request) => {
@@ -162,12 +187,10 @@ export function createAccess(
           call.abort(refused("the token has ended"));
     },
     recheck: async () => {
-      const check = authenticate();
-      if (check === undefined) return;
+      if (identity() === undefined) return;
       const byToken = Map.groupBy(streams, ({ token }) => token ?? "");
       for (const [token, calls] of byToken) {
-        const whose = async (): Promise<Caller | undefined> => check(token, calls[0]);
-        const now = await whose().catch(() => undefined);
+        const now = await whose(token, calls[0]).catch(() => undefined);
         for (const call of calls)
           if (now === undefined || now.grant !== call.grant) call.abort(refused(ENDED));
           // A successor may have brought its end nearer.
@@ -178,7 +201,7 @@ export function createAccess(
 
   /** @throws UNAUTHENTICATED when the right that a call was let in by has ended since. */
   async function checkAgain(call: Call): Promise<void> {
-    const caller = await authenticate()?.(call.token ?? "", call);
+    const caller = await whose(call.token ?? "", call);
     if (caller === undefined || caller.grant !== call.grant) throw refused(ENDED);
     call.until = caller.until;
   }
@@ -201,6 +224,10 @@ function refused(message: string): ConnectError {
 
 function wrongOf(token: string): string {
   return token.startsWith(TOKEN_PREFIX) ? WRONG_OF_PRINCIPAL : WRONG;
+}
+
+function starting(): ConnectError {
+  return new ConnectError("the service is starting; try again in a moment", Code.Unavailable);
 }
 
 function isRefusal(error: unknown): error is ConnectError {

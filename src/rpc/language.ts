@@ -91,19 +91,3 @@ function violationsIn(
     })),
   };
 }
-
-/** Lets calls in as `admit` does; what it throws carries the language of the call. */
-export function localizedAdmit(
-  admit: (call: Call) => void | Promise<void>,
-  localize: Localize,
-): (call: Call) => void | Promise<void> {
-  return (call) => {
-    try {
-      return admit(call)?.catch((error: unknown) => {
-        throw localize(error, call);
-      });
-    } catch (error) {
-      throw localize(error, call);
-    }
-  };
-}

@@ -29,6 +29,11 @@ import {
   type Requested,
 } from "./intercepted.ts";
 
+/** How a unary call was answered. */
+export interface Answer {
+  readonly message: Message;
+}
+
 /**
  * A unary method with all its interceptors around it, as every door calls it. A read returns the same
  * message object while its state stands, so doors may keep its encoded bytes by identity.
@@ -36,7 +41,7 @@ import {
 export interface UnaryMethod {
   readonly kind: "unary";
   readonly desc: DescMethodUnary;
-  readonly invoke: (request: Message, call: Call) => Promise<Message>;
+  readonly invoke: (request: Message, call: Call) => Promise<Answer>;
 }
 
 /** A server-streaming method, likewise. The iteration ends when `call.signal` is aborted. */
@@ -101,9 +106,8 @@ function bindUnary({ method, impl }: Spec<"unary">, interceptors: readonly Inter
     return new LazyResponse(method, whole(method, reply), call);
   };
   const next = fold(innermost as AnyFn, interceptors);
-  const invoke = (message: Message, call: Call): Promise<Message> => {
-    const request = new LazyRequest(method, message, call);
-    const reply = next(request).then((response) => response.message as Message);
+  const invoke = (message: Message, call: Call): Promise<Answer> => {
+    const reply = next(new LazyRequest(method, message, call)) as Promise<UnaryResponse & Answer>;
     return call.limited ? inTime(reply, call) : reply;
   };
   return { kind: "unary", desc: method, invoke };

@@ -135,9 +135,10 @@ export function unary(
     desc: desc as DescMethodUnary,
     invoke: async (request, call) => {
       const reply = await answer(request, call);
-      return isMessage(reply)
+      const message = isMessage(reply)
         ? reply
         : create(desc.output, reply as object as Record<string, never>);
+      return { message };
     },
   };
 }

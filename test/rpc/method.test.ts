@@ -38,8 +38,8 @@ async function ask(...interceptors: Interceptor[]): Promise<string> {
   const method = createMethods(routes, interceptors).find(({ desc }) => desc.name === "GetDriver");
   if (method?.kind !== "unary") throw new Error("the method is missing");
   const call = new TestCall(method.desc, "id-1");
-  const reply = await method.invoke(create(GetDriverRequestSchema, { driver: "S3" }), call);
-  return (reply as { revision?: string }).revision ?? "";
+  const { message } = await method.invoke(create(GetDriverRequestSchema, { driver: "S3" }), call);
+  return (message as { revision?: string }).revision ?? "";
 }
 
 test("a handler sees the call", async () => {

@@ -50,11 +50,11 @@ export function createServing(gateway: Gateway) {
       )
       .then(fill);
   };
-  const answer = (exchange: Exchange, reply: FastifyReply, message: Message): Promise<void> => {
+  const answer = (exchange: Exchange, reply: FastifyReply, request: Message): Promise<void> => {
     const { call, binding } = exchange;
     const { method } = binding;
     if (method.kind === "unary")
-      return method.invoke(message, call).then((answered) => send(exchange, reply, answered));
+      return method.invoke(request, call).then(({ message }) => send(exchange, reply, message));
     // HEAD gets the headers and starts nothing.
     if (call.requestMethod === "HEAD") {
       reply.headers(EVENT_HEADERS).send("");
@@ -63,16 +63,12 @@ export function createServing(gateway: Gateway) {
     const make = () => createEventEncoder(binding.reply, prefix, gateway.registry);
     return sendStream(
       eventReply(reply, call, encoders(binding, make), gateway),
-      method.invoke(message, call),
+      method.invoke(request, call),
     );
   };
-  return async (exchange: Exchange, reply: FastifyReply): Promise<void> => {
-    await carryOut(exchange.call, reply, {
-      read: () => messageOf(exchange),
-      answer: (message) => answer(exchange, reply, message),
-      turnedAway,
-    });
-  };
+  const steps = { read: messageOf, answer, turnedAway };
+  return (exchange: Exchange, reply: FastifyReply): Promise<void> =>
+    carryOut(exchange, reply, steps);
 }
 
 /** A body as JSON, or as a form where the message has nothing but scalars. */

@@ -1,16 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
-import { authenticateBy } from "../../src/rpc/authenticate.ts";
+import { identityBy } from "../../src/rpc/identity.ts";
 import { makeToken } from "../../src/service/access/token-text.ts";
 import type { Engine } from "../../src/service/setting/engine.ts";
 
-const engineOf = (token: string): Pick<Engine, "fresh"> =>
-  ({ fresh: async () => new Map([["token", { value: token }]]) }) as never;
+const engineOf = (token: string): Pick<Engine, "fresh" | "snapshot"> =>
+  ({ snapshot: () => new Map([["token", { value: token }]]) }) as never;
 
 async function asked(sent: string, permanent = "the permanent token") {
   const book = { fresh: vi.fn(), find: vi.fn() };
   const upstream = { who: vi.fn() };
-  const caller = await authenticateBy(engineOf(permanent), book, upstream)(sent);
+  const caller = await identityBy(engineOf(permanent), book, upstream).whose(sent);
   return { book, upstream, caller };
 }
 
