@@ -105,6 +105,19 @@ describe("SIGTERM", () => {
     }
   });
 
+  test("while workers start is heard when they serve: each ends in order", async () => {
+    const mooring = await startedMooring({
+      folder: await testFolder(),
+      env: { MOORING_WORKERS: "2" },
+    });
+    const workersThat = (said: string) =>
+      mooring.log().flatMap(({ msg, worker }) => (msg === said ? [Number(worker)] : []));
+    mooring.kill("SIGTERM");
+    expect(await mooring.ended).toBe(0);
+    expect(workersThat("serving")).toHaveLength(2);
+    expect(new Set(workersThat("stopped"))).toEqual(new Set(workersThat("serving")));
+  });
+
   test("cuts off what takes longer than the grace time", async () => {
     const aria2 = await patientAria2();
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "200ms" };
