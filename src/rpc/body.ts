@@ -125,8 +125,9 @@ export async function readBody<T>(
   const onAbort = (): void => reject(signal?.reason);
   const timer = setTimeout(() => reject(late(timeoutMs)), timeoutMs);
   stream.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onGone);
-  // Whoever has gone before is not told of again.
-  if (stream.destroyed) onGone();
+  // What has happened before is not told of again: a stream of HTTP/2 without a byte has ended already.
+  if (stream.readableEnded) onEnd();
+  else if (stream.destroyed) onGone();
   if (signal?.aborted) onAbort();
   else signal?.addEventListener("abort", onAbort);
   try {
