@@ -71,10 +71,10 @@ function sortStreams(
 ): void {
   const grpcListeners = server.listeners("stream") as StreamListener[];
   server.removeAllListeners("stream");
-  const toLibrary: StreamListener = (stream, headers, flags, rawHeaders) => {
+  const toLibrary = heardToTheEnd((stream, headers, flags, rawHeaders) => {
     for (const listener of grpcListeners) listener.call(server, stream, headers, flags, rawHeaders);
-  };
-  const toHandler = handler === undefined ? toLibrary : compatible(handler);
+  });
+  const toHandler = handler === undefined ? toLibrary : heardToTheEnd(compatible(handler));
   const sort: StreamListener = (stream, headers, flags, rawHeaders) => {
     const type = headers["content-type"] ?? "";
     if (grpc === undefined || !GRPC_TYPE.test(type))
@@ -88,6 +88,17 @@ function sortStreams(
     grpc.check(headers.authorization).then(pass, () => refuse(stream, 401));
   };
   server.on("stream", aFewATurn(sort));
+}
+
+/**
+ * For those who listen to a stream as soon as they get it. One without a byte tells of its end at once,
+ * and may have done so while it waited for its turn or for its token.
+ */
+function heardToTheEnd(listen: StreamListener): StreamListener {
+  return (stream, headers, flags, rawHeaders) => {
+    listen(stream, headers, flags, rawHeaders);
+    if (stream.readableEnded) stream.emit("end");
+  };
 }
 
 /** Streams that are begun in one turn of the event loop; each takes about 0.2 ms. */
@@ -112,11 +123,13 @@ function aFewATurn(listen: StreamListener): StreamListener {
   };
   return (...stream) => {
     // It may fail before anybody listens and after all have done: that ends the stream, not the process.
-    stream[0].on("error", () => undefined);
+    stream[0].on("error", ignore);
     if (begun < PER_TURN && waiting.length === 0) return begin(stream);
     waiting.push(stream);
   };
 }
+
+const ignore = (): void => undefined;
 
 /** Answers with a status of HTTP alone (gRPC over HTTP/2, "Requests"). */
 function refuse(stream: ServerHttp2Stream, status: number): void {

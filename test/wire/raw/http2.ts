@@ -7,7 +7,8 @@ const CONTINUATION = 9;
 /** Longest payload of a frame, as long as nothing else was agreed on. */
 const MAX_FRAME = 16_384;
 
-const END_STREAM = 0x1;
+/** Flag of the frame that ends a stream. */
+export const END_STREAM = 0x1;
 const END_HEADERS = 0x4;
 const ACK = 0x1;
 
