@@ -165,17 +165,21 @@ function readMessage(
   const encoding = call.header("grpc-encoding");
   const decompress = decompressionFor(encoding, CODINGS, "grpc-accept-encoding");
   const hasEnded = (): boolean => !(stream.closed || stream.destroyed || stream.aborted);
-  const incoming = { stream, peer, hasEnded, ...(call.limited ? { signal: call.signal } : {}) };
-  return readBody(incoming, bounds, limit + PREFIX_LENGTH, async (body) =>
-    decodeBinary(input, await unwrap(body, limit, decompress)),
-  );
+  const incoming = { stream, peer, hasEnded, signal: call.limited ? call.signal : undefined };
+  return readBody(incoming, bounds, limit + PREFIX_LENGTH, (body) => {
+    const bytes = unwrap(body, limit, decompress);
+    // Most are not compressed, and a wait costs as much as reading them.
+    return bytes instanceof Promise
+      ? bytes.then((plain) => decodeBinary(input, plain))
+      : decodeBinary(input, bytes);
+  });
 }
 
-const HEAD: OutgoingHttpHeaders = {
+const HEAD: OutgoingHttpHeaders = Object.freeze({
   ":status": 200,
   "content-type": "application/grpc+proto",
   "grpc-accept-encoding": "identity,gzip,deflate",
-};
+});
 
 /** Answered already, or nobody waits for an answer any more. */
 function isOver({ stream }: GrpcCall): boolean {
@@ -184,7 +188,7 @@ function isOver({ stream }: GrpcCall): boolean {
 
 function sendReply(call: GrpcCall, reply: Message): void {
   if (isOver(call)) return;
-  begin(call, {});
+  begin(call, WELL);
   call.stream.end(bytesOf(call, reply));
 }
 
@@ -197,13 +201,14 @@ interface Status {
   error?: ConnectError;
 }
 
+/** Of a reply that can't fail any more. */
+const WELL: Status = Object.freeze({});
+
 /** @param status asked when the reply ends. */
 function begin(call: GrpcCall, status: Status): void {
   const { stream } = call;
-  stream.respond({ ...HEAD, ...headersOf(call.setHeader) }, { waitForTrailers: true });
-  stream.once("wantTrailers", () => {
-    stream.sendTrailers(trailersOf(call, status.error));
-  });
+  stream.respond(withSet(HEAD, call.setHeader), { waitForTrailers: true });
+  stream.on("wantTrailers", () => stream.sendTrailers(trailersOf(call, status.error)));
 }
 
 function streamReply(call: GrpcCall): StreamReply {
@@ -242,19 +247,20 @@ function sendFailure(call: GrpcCall, error: ConnectError): void {
 const NEVER_AGAIN = ["x-request-id"];
 
 function trailersOf(call: GrpcCall, error: ConnectError | undefined): OutgoingHttpHeaders {
-  return {
-    ...headersOf(call.setTrailer),
-    ...(error === undefined ? WELL : failureTrailers(error)),
+  const trailers: OutgoingHttpHeaders = {
+    "grpc-status": "0",
     "x-request-id": call.requestId,
     [sensitiveHeaders]: NEVER_AGAIN,
   };
+  return withSet(
+    error === undefined ? trailers : { ...trailers, ...failureTrailers(error) },
+    call.setTrailer,
+  );
 }
-
-const WELL: OutgoingHttpHeaders = { "grpc-status": "0" };
 
 function failureTrailers(error: ConnectError): OutgoingHttpHeaders {
   return {
-    ...headersOf(setTrailerStatus(new Headers(), error)),
+    ...Object.fromEntries(setTrailerStatus(new Headers(), error)),
     // Only what must be escaped (gRPC over HTTP/2, "Responses"): clients of grpc-js leave more as it is.
     "grpc-message": escapeMessage(error.rawMessage),
   };
@@ -264,6 +270,7 @@ function escapeMessage(text: string): string {
   return text.toWellFormed().replace(/[^\x20-\x24\x26-\x7e]+/g, encodeURIComponent);
 }
 
-function headersOf(headers: Headers | undefined): OutgoingHttpHeaders {
-  return headers === undefined ? {} : Object.fromEntries(headers);
+/** @param set by a handler or an interceptor; it gives way to what is ours. */
+function withSet(own: OutgoingHttpHeaders, set: Headers | undefined): OutgoingHttpHeaders {
+  return set === undefined ? own : { ...Object.fromEntries(set), ...own };
 }

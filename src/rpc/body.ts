@@ -91,7 +91,7 @@ export interface Incoming {
    */
   hasEnded(bytes: number): boolean;
   /** Ends the wait, with its reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -131,18 +131,20 @@ export async function readBody<T>(
   if (signal?.aborted) onAbort();
   else signal?.addEventListener("abort", onAbort);
   try {
-    return await use(await promise);
+    const used = use(await promise);
+    return used instanceof Promise ? await used : used;
   } finally {
     clearTimeout(timer);
     stream.off("data", onData).off("end", onEnd).off("close", onGone).off("error", onGone);
     // What still goes wrong is nobody's concern, and the request may live on without its body.
-    stream.on("error", () => undefined);
+    stream.on("error", ignore);
     signal?.removeEventListener("abort", onAbort);
     buffered.give(peer, body.size);
     body.clear();
   }
 }
 
+const ignore = (): void => undefined;
 const NOTHING = Buffer.alloc(0);
 /** Bytes beside a body that may be kept with it: the headers of its request. */
 const BESIDE = 1_024;

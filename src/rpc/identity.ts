@@ -20,19 +20,20 @@ export function identityBy(
   book: Pick<Book, "fresh" | "find">,
   upstream: Pick<Upstream, "who"> | undefined,
 ): Identity {
+  // Nothing forbids a permanent token that looks like one of a principal's.
+  const admin = (sent: string): Caller | undefined =>
+    tokenEquals(engine.snapshot().get(TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
+  const find = (...[sent, call]: Parameters<Identity["whose"]>): Caller | undefined =>
+    book.find(sent, () => call?.peer ?? "") ?? admin(sent);
   return {
     fresh: engine.fresh,
     whose: (sent, call) => {
-      // Nothing forbids a permanent token that looks like one of a principal's.
-      const isAdmin = (): boolean =>
-        tokenEquals(engine.snapshot().get(TOKEN_KEY)?.value ?? "", sent);
       if (isWellFormed(sent)) {
-        const find = (): Caller | undefined =>
-          book.find(sent, () => call?.peer ?? "") ?? (isAdmin() ? ADMIN : undefined);
         const reading = book.fresh();
-        return reading === undefined ? find() : reading.then(find);
+        return reading === undefined ? find(sent, call) : reading.then(() => find(sent, call));
       }
-      if (isAdmin()) return ADMIN;
+      const caller = admin(sent);
+      if (caller !== undefined) return caller;
       if (upstream === undefined || sent.startsWith(TOKEN_PREFIX)) return undefined;
       const header = call?.header("authorization") ?? sent;
       return admitVisitor(upstream.who(header, call?.header("client-id")));

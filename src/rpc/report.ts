@@ -34,8 +34,8 @@ export function tellAll(observers: readonly CallObserver[]): CallObserver {
 }
 
 /** Adds to an error that is going to be sent; gives what is sent. */
-type Localize = (error: ConnectError, request: Parameters<AnyFn>[0]) => unknown;
-type AnyFn = ReturnType<Interceptor>;
+type Localize = (error: ConnectError, request: AnyRequest) => unknown;
+type AnyRequest = Parameters<ReturnType<Interceptor>>[0];
 
 /**
  * Reports every call once, outside of every interceptor that may fail, and makes sure that a door sees nothing but a
@@ -49,32 +49,42 @@ export function reportInterceptor(
   now: () => number,
   localize: Localize = (error) => error,
 ): Interceptor {
+  const end = ({ desc, call, started }: Begun, error?: ConnectError): void =>
+    ended({ desc, call, duration: now() - started, error });
+  const fail = (begun: Begun, request: AnyRequest, thrown: unknown): unknown => {
+    const error = toConnectError(reasonOf(thrown, request));
+    end(begun, error);
+    return localize(error, request);
+  };
   return (next) => async (request) => {
-    const { method: desc } = request;
-    const call = callOf(request);
-    const started = now();
-    begin(desc, call);
-    const done = (error?: ConnectError): void =>
-      ended({ desc, call, duration: now() - started, error });
-    const failed = (thrown: unknown): unknown => {
-      const error = toConnectError(reasonOf(thrown, request));
-      done(error);
-      return localize(error, request);
-    };
+    const begun = { desc: request.method, call: callOf(request), started: now() };
+    begin(begun.desc, begun.call);
     try {
       const response = await next(request);
-      if (response.stream)
-        return { ...response, message: observed(response.message, request, { done, failed }) };
-      done();
+      if (response.stream) {
+        const observer = {
+          done: () => end(begun),
+          failed: (thrown: unknown) => fail(begun, request, thrown),
+        };
+        return { ...response, message: observed(response.message, request, observer) };
+      }
+      end(begun);
       return response;
     } catch (thrown) {
-      throw failed(thrown);
+      throw fail(begun, request, thrown);
     }
   };
 }
 
+/** A call that has begun. */
+interface Begun {
+  readonly desc: DescMethod;
+  readonly call: CallInfo;
+  readonly started: number;
+}
+
 /** Who calls. A request that comes by no door of ours is nobody's. */
-function callOf(request: Parameters<AnyFn>[0]): CallInfo {
+function callOf(request: AnyRequest): CallInfo {
   const { call } = request as { call?: CallInfo };
   return call ?? request.contextValues.get(callKey) ?? { door: "cli", requestId: "", peer: "" };
 }
