@@ -25,7 +25,8 @@ type Headers = Readonly<Record<string, string>>;
 /** A part of a reply that is ready to be sent. */
 export interface Variant {
   readonly headers: Headers;
-  readonly body: Buffer;
+  /** A short one is text, which goes out in one piece with its head. */
+  readonly body: Buffer | string;
 }
 
 /** A successful reply, encoded once. */
@@ -43,6 +44,9 @@ export interface RestReply {
   unchanged(tag: string): Variant;
 }
 
+/** Longest body that is sent as text, in bytes. */
+const SHORT = 2_048;
+
 /** Encodes a response message as its binding says. */
 export function createReply(binding: Binding, message: Message, gateway: Gateway): RestReply {
   const rule = binding.reply;
@@ -55,7 +59,7 @@ export function createReply(binding: Binding, message: Message, gateway: Gateway
   };
   const type = rule.shape === "text" ? "text/plain; charset=utf-8" : JSON_TYPE;
   const variantOf = (body: Buffer, coding?: Coding): Variant => ({
-    body,
+    body: coding === undefined && body.length <= SHORT ? body.toString() : body,
     headers: {
       "content-type": type,
       "content-length": String(body.length),
