@@ -347,6 +347,8 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     };
     const made = options.tls === undefined ? createHttp(serve) : createHttps(options.tls, serve);
     made.requestTimeout = 0;
+    // Their servers close no idle connection: one that is just being closed could take a request along.
+    made.keepAliveTimeout = 0;
     made.on("connection", (socket: Socket) => {
       sockets.add(socket);
       socket.once("close", () => sockets.delete(socket));
