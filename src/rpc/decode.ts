@@ -26,15 +26,10 @@ export const PER_TURN = 2_000;
  * MAX_DEPTH levels; they are counted before anything is made of them.
  */
 export function decodeBinary(desc: DescMessage, bytes: Uint8Array): Message | Promise<Message> {
-  if (bytes.length > HARMLESS) {
-    const values = refusing(() => countValues(bytes, shapeOf(desc)));
-    if (values > PER_TURN) return decodeInTurns(desc, bytes);
-  }
+  const values = refusing(() => countValues(bytes, shapeOf(desc)));
+  if (values > PER_TURN) return decodeInTurns(desc, bytes);
   return refusing(() => fromBinary(desc, bytes, OPTIONS));
 }
-
-/** A message of so many bytes can't be too deep or have too many values: a level takes two at least. */
-const HARMLESS = 2 * (MAX_DEPTH - 1);
 
 const OPTIONS = { readUnknownFields: false } as const;
 

@@ -100,6 +100,16 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
     }
   });
 
+  if (one.codec === "proto")
+    test("with a part that reaches beyond what holds it is refused, however short", async () => {
+      // A setting of three bytes whose key claims ten.
+      const beyond = Buffer.concat([bytes(10, 3, 10, 10), Buffer.from("site_title")]);
+      const path = one.path.replace("ImportSettings", "SaveSettings");
+      const answer = await send({ ...one, path }, beyond);
+      expect(textOf(answer)).toMatch(saying("invalid_argument"));
+      expect(said(answer)).toMatch(/is no message of this method/);
+    });
+
   if ("content-encoding" in one.headers || "grpc-encoding" in one.headers)
     test("whose compression is broken is INVALID_ARGUMENT", async () => {
       const pack = (bytes: Buffer): Buffer =>
