@@ -187,7 +187,7 @@ async function supervise(config: Config): Promise<void> {
   const log = await createLogger({ level: config.logLevel, format: config.logFormat });
   const { holdPort } = await import("./server/held-port.ts");
   const { workers, listen, grpcListen, metricsListen, socketMode } = config;
-  const starting = startWorkers({
+  const supervisor = startWorkers({
     workers,
     ports: {
       listen: await holdPort(listen),
@@ -196,16 +196,16 @@ async function supervise(config: Config): Promise<void> {
     socketMode,
     onNotice: (event, facts) => log.warn(facts, event),
   });
-  // A signal that comes too early waits: it would end this process alone, and its workers with a jolt.
-  stopOnSignals(endOnce(log, async () => (await starting).stop()));
-  const supervisor = await starting;
+  // From now on: a signal would end this process alone, and workers that serve with a jolt.
+  stopOnSignals(endOnce(log, supervisor.stop));
+  const address = await supervisor.serving;
   let metrics: string | undefined;
   if (metricsListen !== undefined) {
     const { workerMetrics } = await import("./server/metrics.ts");
     const { serveMetrics } = await import("./server/metrics-server.ts");
     ({ address: metrics } = await serveMetrics({ at: metricsListen, socketMode }, workerMetrics()));
   }
-  log.info({ listen: supervisor.address, metrics, workers }, "all workers serve");
+  log.info({ listen: address, metrics, workers }, "all workers serve");
 }
 
 /** Ends the process after `stop`, at the first call; a second call ends it at once. */

@@ -39,9 +39,12 @@ export interface WorkerPorts {
 
 /** Worker processes behind one port. */
 export interface Supervisor {
-  /** Where they listen, as the first one said it. */
-  readonly address: string;
-  /** Lets all of them end in order. */
+  /**
+   * Where they listen, as the first one said it, once all of them serve. Rejects when one ends before
+   * that, having said why itself; when they are stopped before, it never settles.
+   */
+  readonly serving: Promise<string>;
+  /** Lets those that serve end in order, and ends those that still start. */
   stop(): Promise<void>;
 }
 
@@ -50,10 +53,8 @@ export interface Supervisor {
  * (decision 0011): a connection is known to nobody but its worker, and ends with it. The first one
  * starts alone, so that a new database is made once and a mistake is said once. A worker that dies
  * is replaced.
- *
- * @throws Error when the first worker ends before it serves; it has said why itself.
  */
-export async function startWorkers(options: SupervisorOptions): Promise<Supervisor> {
+export function startWorkers(options: SupervisorOptions): Supervisor {
   const { workers, ports, socketMode, onNotice } = options;
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   let stopping = false;
@@ -85,28 +86,35 @@ export async function startWorkers(options: SupervisorOptions): Promise<Supervis
     return worker;
   };
 
-  const address = await firstReady(start(true));
-  const others = Array.from({ length: workers - 1 }, () => start(false));
-  await Promise.all(others.map(firstReady));
+  const firstReady = (worker: Worker): Promise<string> =>
+    new Promise((resolve, reject) => {
+      worker.on("message", (message: Message) => {
+        if (message.mooring === "ready" && !stopping) resolve(message.address);
+      });
+      worker.once("exit", () => {
+        if (!stopping) reject(new Error("a worker could not start"));
+      });
+    });
+  const startAll = async (): Promise<string> => {
+    const address = await firstReady(start(true));
+    const others = Array.from({ length: workers - 1 }, () => start(false));
+    await Promise.all(others.map(firstReady));
+    return address;
+  };
   return {
-    address,
+    serving: startAll(),
     stop: async () => {
       stopping = true;
       const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
       const ended = running.map((worker) => once(worker, "exit"));
-      for (const worker of running) worker.send({ mooring: "stop" } satisfies Message);
+      for (const worker of running) {
+        // It ends one that does not hear the message yet; whoever hears that does not heed the signal.
+        worker.process.kill("SIGTERM");
+        worker.send({ mooring: "stop" } satisfies Message, () => undefined);
+      }
       await Promise.all(ended);
     },
   };
-}
-
-async function firstReady(worker: Worker): Promise<string> {
-  return new Promise((resolve, reject) => {
-    worker.on("message", (message: Message) => {
-      if (message.mooring === "ready") resolve(message.address);
-    });
-    worker.once("exit", () => reject(new Error("a worker could not start")));
-  });
 }
 
 /** For a worker: whether this process is one. */

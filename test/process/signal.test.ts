@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect as connectHttp2, constants } from "node:http2";
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { create, type DescMethodServerStreaming } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -11,7 +11,7 @@ import type { Door } from "../wire/door/door.ts";
 import { grpcDoor } from "../wire/door/grpc.ts";
 import { http1Sender } from "../wire/door/http.ts";
 import { restDoor } from "../wire/door/rest.ts";
-import { startedMooring, TOKEN, testFolder } from "./mooring.ts";
+import { runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
 import { patientAria2 } from "./patient-aria2.ts";
 
 const headers = { authorization: TOKEN };
@@ -105,17 +105,30 @@ describe("SIGTERM", () => {
     }
   });
 
-  test("while workers start is heard when they serve: each ends in order", async () => {
-    const mooring = await startedMooring({
-      folder: await testFolder(),
-      env: { MOORING_WORKERS: "2" },
-    });
-    const workersThat = (said: string) =>
-      mooring.log().flatMap(({ msg, worker }) => (msg === said ? [Number(worker)] : []));
+  test("while workers start lets those that serve end in order, and ends the others", async () => {
+    const env = { MOORING_WORKERS: "3" };
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      const mooring = await startedMooring({ folder: await testFolder(), env });
+      const workersThat = (said: string) =>
+        mooring.log().flatMap(({ msg, worker }) => (msg === said ? [Number(worker)] : []));
+      mooring.kill(signal);
+      expect(await mooring.ended).toBe(0);
+      expect(workersThat("serving").length).toBeGreaterThan(0);
+      expect(workersThat("stopped").sort()).toEqual(workersThat("serving").sort());
+    }
+  });
+
+  test("ends workers that wait for a database at once", async () => {
+    const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+    onTestFinished(() => void silent.close());
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    const env = { MOORING_WORKERS: "2", MOORING_DATABASE_URL: `postgres://u@127.0.0.1:${port}/d` };
+    const mooring = runMooring({ folder: await testFolder(), env });
+    await once(silent, "connection");
     mooring.kill("SIGTERM");
     expect(await mooring.ended).toBe(0);
-    expect(workersThat("serving")).toHaveLength(2);
-    expect(new Set(workersThat("stopped"))).toEqual(new Set(workersThat("serving")));
+    expect(mooring.stderr()).toBe("");
   });
 
   test("cuts off what takes longer than the grace time", async () => {
