@@ -140,7 +140,7 @@ export function createAccess(
       if (known === undefined || publicMethods.has(call.method)) return turn();
       const token = readToken(call.header("authorization"));
       if (token === "") return fail(refused(MISSING));
-      // One step for most: each promise on the way costs a busy process a hundredth of a read.
+      // One step for most: each promise on the way is garbage of every call.
       return known.fresh().then(() => {
         try {
           const found = known.whose(token, call);

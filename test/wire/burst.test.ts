@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { http1Sender } from "./door/http.ts";
+import { cuttables } from "./raw/cuttable.ts";
 import { FRAME, RawHttp2 } from "./raw/http2.ts";
+import { Witness } from "./raw/witness.ts";
 import { startService } from "./service.ts";
 
 test("of streams that come at once those that are reset are left out, the others answered", async () => {
@@ -24,4 +26,35 @@ test("of streams that come at once those that are reset are left out, the others
   expect((await http1Sender(service.port)("/ping", {})).status).toBe(200);
   client.line.socket.destroy();
   await service.stop();
+});
+
+test.each(
+  cuttables
+    .filter(({ does }) => does === "save" || does === "reset")
+    .map((one) => [one.name, one] as const),
+)("of many at once, none that is reset in the same read is carried out: %s", async (_name, one) => {
+  const witness = await Witness.start();
+  const before = await witness.state();
+  const whole = Buffer.concat([one.body.first, one.body.rest]);
+  for (const sends of [
+    // What it needs, all of it, all of it with its end, and an end without a byte.
+    (client: RawHttp2, stream: number) => client.data(stream, one.body.first),
+    (client: RawHttp2, stream: number) => client.data(stream, whole),
+    (client: RawHttp2, stream: number) => client.data(stream, whole, true),
+    (client: RawHttp2, stream: number) => client.data(stream, Buffer.alloc(0), true),
+  ]) {
+    const client = await RawHttp2.open(witness.service.port);
+    client.line.socket.cork();
+    for (let stream = 1; stream < 80; stream += 2) {
+      const fields = { ":method": one.method, ":scheme": "http", ":authority": "a" };
+      client.headers(stream, { ...fields, ":path": one.path, ...one.headers });
+      sends(client, stream);
+      client.reset(stream, stream % 4 === 1 ? 8 : 2);
+    }
+    client.line.socket.uncork();
+    await client.settled();
+    expect(await witness.state()).toEqual(before);
+    client.line.socket.destroy();
+  }
+  await witness.stop();
 });
