@@ -16,6 +16,7 @@ const alone = [
   "test/rpc/body.test.ts",
   "test/store/sqlite/file.test.ts",
   "test/http/{openapi,schemathesis}.test.ts",
+  "test/bench/token.test.ts",
 ];
 
 export default defineConfig({

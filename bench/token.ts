@@ -32,19 +32,27 @@ export async function startWithTokens(
   const token = await makeToken(first, ["settings:read"]);
   await first.server.stop();
   copyTokens(join(folder, "mooring.db"), count - 1);
-  return { mooring: await startMooring(lab, { ...options, folder }), token };
+  const again = { ...options, folder, token: first.token };
+  return { mooring: await startMooring(lab, again), token };
 }
+
+/** What a copy has of its own; all else is as in the token that it is made of. */
+const OWN: Readonly<Record<string, string>> = {
+  id: "printf('%012d', i)",
+  hash: "substr(hex(randomblob(32)), 1, 43)",
+  comment: "'copy ' || i",
+};
 
 /** Copies of the one token that a database has, of the same principal, with ids and secrets of their own. */
 function copyTokens(file: string, count: number): void {
   const db = new SQLite(file);
   try {
+    const columns = db.prepare("select name from pragma_table_info('access_token')").pluck().all();
+    const names = columns.map(String);
     db.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
-      insert into access_token
-      select printf('%012d', i), principal_id, substr(hex(randomblob(32)), 1, 43), scopes, limits,
-        'copy ' || i, created_at, created_by, expires_at, not_after, replaced_by, revoked_at,
-        revoked_by, version
+      insert into access_token (${names.join(", ")})
+      select ${names.map((name) => OWN[name] ?? name).join(", ")}
       from n, (select * from access_token limit 1)`,
     ).run(count);
   } finally {
