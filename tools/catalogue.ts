@@ -5,7 +5,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { createClient, createRouterTransport } from "@connectrpc/connect";
 import { DriverService, ListDriversResponseSchema } from "../gen/mooring/v1/driver_service_pb.js";
 import { driverImpl } from "../src/rpc/driver.ts";
-import { JSON_OPTIONS } from "../src/rpc/encoded.ts";
+import { JSON_OPTIONS } from "../src/rpc/json-text.ts";
 import { readBuiltIn } from "../src/service/driver/built-in.ts";
 import { createCatalogue } from "../src/service/driver/catalogue.ts";
 import { createDriverService } from "../src/service/driver/driver.ts";

@@ -84,7 +84,7 @@ const measures = ["millis", "cpuMillis"] as const;
 /** Its usual length, and the worst that its own work ever came to. */
 function verdictsOf({ name, each }: Turns): Verdict[] {
   const lengths = each.map(({ millis }) => millis);
-  const common = { unit: " ms", target: { atMost: 10 } };
+  const common = { unit: " ms", target: { atMost: 30 } };
   return [
     {
       ...common,

@@ -12,8 +12,9 @@ import {
   trailerSerialize,
 } from "@connectrpc/connect/protocol-grpc-web";
 import type { FastifyReply } from "fastify";
-import { type Coding, type Encoded, type Format, JSON_OPTIONS } from "../rpc/encoded.ts";
+import type { Coding, Encoded, Format } from "../rpc/encoded.ts";
 import { COMPRESSED, wrap } from "../rpc/envelope.ts";
+import { JSON_OPTIONS } from "../rpc/json-text.ts";
 import type { StreamReply } from "../rpc/stream.ts";
 import { type HttpCall, isGone, openStream, sinkOf } from "./http-call.ts";
 

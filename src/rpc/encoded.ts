@@ -1,28 +1,14 @@
 import { promisify } from "node:util";
 import { brotliCompress, gzip, constants as zlib } from "node:zlib";
-import {
-  type DescMessage,
-  type Message,
-  type Registry,
-  toBinary,
-  toJson,
-} from "@bufbuild/protobuf";
+import { type DescMessage, type Message, type Registry, toBinary } from "@bufbuild/protobuf";
+import { createJsonText } from "./json-text.ts";
+import { createKeep } from "./keep.ts";
 
 /** A content coding that a reply can have. */
 export type Coding = "gzip" | "br";
 
 /** Shortest body that is compressed, in bytes: below it the headers outweigh the gain. */
 const COMPRESSIBLE_SIZE = 1_024;
-
-/** Keeps what was made of objects as long as they live. */
-export function createKeep<K extends object, V>(): (key: K, make: () => V) => V {
-  const kept = new WeakMap<K, { readonly made: V }>();
-  return (key, make) => {
-    const found = kept.get(key) ?? { made: make() };
-    kept.set(key, found);
-    return found.made;
-  };
-}
 
 /** Bytes that many clients get, and their compressed variants, each made once. */
 export class Encoded {
@@ -64,11 +50,9 @@ export class Encoded {
 /** How messages are written. */
 export type Format = "json" | "proto";
 
-/** The members of a contract, as REST shows them: proto names, every member present. */
-export const JSON_OPTIONS = { useProtoFieldName: true, alwaysEmitImplicit: true } as const;
-
 const keepProto = createKeep<Message, Encoded>();
 const keepJson = createKeep<Message, Encoded>();
+const jsonText = createJsonText(JSON.stringify);
 
 /**
  * A message in bytes, made once for all who get it: services give the same message while their state
@@ -84,10 +68,7 @@ export function encodeOnce(
 ): Encoded {
   if (format === "proto")
     return keepProto(message, () => new Encoded(Buffer.from(toBinary(desc, message))));
-  return keepJson(message, () => {
-    const options = registry === undefined ? JSON_OPTIONS : { ...JSON_OPTIONS, registry };
-    return new Encoded(Buffer.from(JSON.stringify(toJson(desc, message, options))));
-  });
+  return keepJson(message, () => new Encoded(Buffer.from(jsonText(desc, message, { registry }))));
 }
 
 /** Brotli's level: near the size of the highest for a tenth of its time. */

@@ -1,13 +1,12 @@
 import type { Message, Registry } from "@bufbuild/protobuf";
 import type { FastifyReply } from "fastify";
-import { createKeep } from "../../rpc/encoded.ts";
+import { createKeep } from "../../rpc/keep.ts";
 import type { StreamReply } from "../../rpc/stream.ts";
-import { jsonText } from "../envelope.ts";
 import { describeFailure, failureEnvelope } from "../failure.ts";
 import type { Gateway } from "../gateway-options.ts";
 import { type HttpCall, isGone, openStream, sinkOf } from "../http-call.ts";
 import { readState, type TagPrefix } from "./entity-tag.ts";
-import { replyJson } from "./reply.ts";
+import { replyText } from "./reply.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 
 /** Proxies that collect replies (nginx) pass an event on only when they are told so. */
@@ -30,7 +29,7 @@ export function createEventEncoder(
     keep(message, () => {
       const state = readState(rule, message, prefix);
       const id = state === undefined ? "" : `id: ${state}\n`;
-      return Buffer.from(`${id}data: ${jsonText(replyJson(rule, message, registry))}\n\n`);
+      return Buffer.from(`${id}data: ${replyText(rule, message, registry)}\n\n`);
     });
 }
 

@@ -1,23 +1,17 @@
-import {
-  type JsonObject,
-  type JsonValue,
-  type Message,
-  type Registry,
-  toJson,
-} from "@bufbuild/protobuf";
-import { type Coding, Encoded, JSON_OPTIONS } from "../../rpc/encoded.ts";
+import type { Message, Registry } from "@bufbuild/protobuf";
+import { type Coding, Encoded } from "../../rpc/encoded.ts";
+import { createJsonText } from "../../rpc/json-text.ts";
 import { JSON_TYPE, jsonText, successEnvelope } from "../envelope.ts";
 import type { Gateway } from "../gateway-options.ts";
 import type { Binding } from "./binding.ts";
 import { entityTag, readLanguage, readState } from "./entity-tag.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 
-/** The JSON of a response, or of its response_body field. */
-export function replyJson(rule: ReplyRule, message: Message, registry?: Registry): JsonValue {
-  const options = registry === undefined ? JSON_OPTIONS : { ...JSON_OPTIONS, registry };
-  const json = toJson(rule.method.output, message, options);
-  if (rule.field === undefined) return json;
-  return (json as JsonObject)[rule.field.name] ?? null;
+const messageText = createJsonText(jsonText);
+
+/** The JSON text of a response, or of its response_body field. */
+export function replyText(rule: ReplyRule, message: Message, registry?: Registry): string {
+  return messageText(rule.method.output, message, { registry, member: rule.field });
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -105,10 +99,14 @@ function languageHeaders(rule: ReplyRule, message: Message, compressible: boolea
 
 function encodeBody(rule: ReplyRule, message: Message, registry?: Registry): Buffer {
   if (rule.shape === "envelope-null") return Buffer.from(successEnvelope("null"));
-  const json = replyJson(rule, message, registry);
-  if (rule.shape === "text") return Buffer.from(String(json ?? ""));
-  const text = jsonText(json);
+  if (rule.shape === "text") return Buffer.from(plainText(rule, message));
+  const text = replyText(rule, message, registry);
   return Buffer.from(rule.shape === "envelope" ? successEnvelope(text) : text);
+}
+
+/** createReplyRule has seen to it that the field is a text. */
+function plainText({ field }: ReplyRule, message: Message): string {
+  return field === undefined ? "" : String(Reflect.get(message, field.localName));
 }
 
 function cacheControl(rule: ReplyRule, gateway: Gateway): string {

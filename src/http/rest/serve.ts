@@ -1,6 +1,6 @@
 import { create, type JsonValue, type Message } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { createKeep } from "../../rpc/encoded.ts";
+import { createKeep } from "../../rpc/keep.ts";
 import { carryOut } from "../exchange.ts";
 import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
 import type { Gateway } from "../gateway-options.ts";

@@ -1,0 +1,65 @@
+import { create, toJson } from "@bufbuild/protobuf";
+import { ListValueSchema } from "@bufbuild/protobuf/wkt";
+import { expect, test } from "vitest";
+import { type Setting, SettingSchema } from "../../gen/mooring/v1/setting_pb.js";
+import { ListSettingsResponseSchema } from "../../gen/mooring/v1/setting_service_pb.js";
+import { createJsonText, JSON_OPTIONS } from "../../src/rpc/json-text.ts";
+
+const settingsOf = (count: number): Setting[] =>
+  Array.from({ length: count }, (_, at) =>
+    create(SettingSchema, { key: `custom_${at}`, value: `<${at}>`, min: at, optionLabels: ["a"] }),
+  );
+
+const listOf = (settings: Setting[]) =>
+  create(ListSettingsResponseSchema, { settings, revision: 7n, languageCode: "en" });
+
+const field = ListSettingsResponseSchema.field.settings;
+
+test.each([0, 1, 255, 256, 1_000])("is the JSON of protobuf, also of a list of %i", (count) => {
+  const list = listOf(settingsOf(count));
+  const json = toJson(ListSettingsResponseSchema, list, JSON_OPTIONS);
+  const text = createJsonText(JSON.stringify);
+  // The second time from what was kept.
+  for (let turn = 0; turn < 2; turn += 1) {
+    expect(text(ListSettingsResponseSchema, list)).toBe(JSON.stringify(json));
+    expect(text(ListSettingsResponseSchema, list, { member: field })).toBe(
+      JSON.stringify((json as { settings: unknown }).settings),
+    );
+  }
+  expect(list.settings).toHaveLength(count);
+});
+
+test("is written as it is told to, members' names and elements alike", () => {
+  const list = listOf(settingsOf(300));
+  const loud = createJsonText((value) => JSON.stringify(value).toUpperCase());
+  expect(loud(ListSettingsResponseSchema, list)).toBe(
+    JSON.stringify(toJson(ListSettingsResponseSchema, list, JSON_OPTIONS)).toUpperCase(),
+  );
+});
+
+test("of a list that has changed in one element encodes that one", () => {
+  const settings = settingsOf(1_000);
+  const written: unknown[] = [];
+  const text = createJsonText((value) => {
+    written.push(value);
+    return JSON.stringify(value);
+  });
+  text(ListSettingsResponseSchema, listOf(settings), { member: field });
+  written.length = 0;
+  const changed = create(SettingSchema, { key: "custom_500", value: "new" });
+  const list = listOf(settings.with(500, changed));
+  const made = text(ListSettingsResponseSchema, list, { member: field });
+  expect(written).toEqual([toJson(SettingSchema, changed, JSON_OPTIONS)]);
+  expect(JSON.parse(made)[500]).toMatchObject({ key: "custom_500", value: "new" });
+  expect(JSON.parse(made)[501]).toMatchObject({ key: "custom_501", value: "<501>" });
+});
+
+test("of protobuf's own messages is their own", () => {
+  const values = Array.from({ length: 500 }, (_, at) => ({
+    kind: { case: "numberValue" as const, value: at },
+  }));
+  const list = create(ListValueSchema, { values });
+  expect(createJsonText(JSON.stringify)(ListValueSchema, list)).toBe(
+    JSON.stringify(values.map(({ kind }) => kind.value)),
+  );
+});
