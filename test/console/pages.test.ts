@@ -314,6 +314,19 @@ describe("the console", () => {
     await page.getByRole("heading", { name: "What happened last" }).waitFor();
   });
 
+  test("opens its list again at once after Escape", async () => {
+    const page = await console.enter("");
+    const field = page.getByRole("combobox", { name: "Go to" });
+    await page.keyboard.press("Control+k");
+    for (let turn = 0; turn < 10; turn += 1) {
+      await field.fill("hist");
+      await Promise.all([page.keyboard.press("Escape"), page.keyboard.press("Control+k")]);
+      await expect.poll(() => field.inputValue({ timeout: 5_000 })).toBe("");
+    }
+    await page.keyboard.press("Escape");
+    await expect.poll(() => field.count()).toBe(0);
+  });
+
   test("asks for what every page needs while its scripts are on their way, and once", async () => {
     const page = await console.open("settings");
     await page.locator(".check input").check();

@@ -47,7 +47,10 @@ export function Palette() {
     .slice(0, MOST)
     .map(({ goal }) => goal);
   const chosen = found[Math.min(at.value, found.length - 1)];
-  const leave = (): void => dialog.current?.close();
+  const leave = (): void => {
+    dialog.current?.close();
+    paletteOpen.value = false;
+  };
   const open = (goal: Goal | undefined): void => {
     leave();
     if (goal !== undefined) go(goal.address);
@@ -55,6 +58,7 @@ export function Palette() {
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Enter") open(chosen);
+    else if (event.key === "Escape") leave();
     else if (step !== undefined)
       at.value = (Math.min(at.value, found.length - 1) + step + found.length) % found.length;
     else return;
@@ -66,8 +70,9 @@ export function Palette() {
       ref={dialog}
       class="palette"
       aria-label={t("palette.open")}
-      onClose={() => {
-        paletteOpen.value = false;
+      onClose={(event) => {
+        // It comes late: by then another one may have been opened.
+        if (event.currentTarget === dialog.current) leave();
       }}
       onClick={(event) => {
         if (event.target === dialog.current) leave();
