@@ -74,9 +74,11 @@ export async function openAccess({
   const rightsNow = (): string =>
     `${book.readings()} ${engine.snapshot().get(TOKEN_KEY)?.value ?? ""}`;
   let rights = rightsNow();
+  let reading: Promise<unknown> = Promise.resolve();
   const look = async (): Promise<void> => {
-    await refresh(engine, log);
-    await book.fresh();
+    const read = refresh(engine, log).then(() => book.fresh());
+    reading = Promise.allSettled([reading, read]);
+    await read;
     const now = rightsNow();
     if (now === rights) return;
     await streams.recheck();
@@ -125,11 +127,13 @@ export async function openAccess({
   return {
     identity: identityBy(engine, book, upstream),
     manager: { ...manager, endOf: book.endOf },
-    close: () => {
+    close: async () => {
       for (const timer of timers) clearInterval(timer);
       endNotice();
       stopForgetting();
-      return lastUse.close();
+      // What has begun to read has to end before the database is closed.
+      await reading;
+      await lastUse.close();
     },
   };
 }

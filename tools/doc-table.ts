@@ -34,6 +34,7 @@ export const pages = [
   "CHANGELOG.md",
   "docs/drivers.md",
   "docs/errors.md",
+  "docs/settings.md",
 ];
 
 /** The text of a page with its tables as the program makes them. */

@@ -17,6 +17,8 @@ import { until } from "../port.ts";
 import { median } from "../statistics.ts";
 
 const SETTINGS = 10_000;
+/** How long others may wait for one call, in milliseconds. */
+const LONGEST = 30;
 const TIMES = 9;
 const QUICK_TIMES = 2;
 
@@ -84,7 +86,7 @@ const measures = ["millis", "cpuMillis"] as const;
 /** Its usual length, and the worst that its own work ever came to. */
 function verdictsOf({ name, each }: Turns): Verdict[] {
   const lengths = each.map(({ millis }) => millis);
-  const common = { unit: " ms", target: { atMost: 30 } };
+  const common = { unit: " ms", target: { atMost: LONGEST } };
   return [
     {
       ...common,

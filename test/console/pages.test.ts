@@ -323,6 +323,12 @@ describe("the console", () => {
       await Promise.all([page.keyboard.press("Escape"), page.keyboard.press("Control+k")]);
       await expect.poll(() => field.inputValue({ timeout: 5_000 })).toBe("");
     }
+    // An input method has keys of its own while it puts characters together.
+    await field.fill("hist");
+    for (const key of ["Escape", "Enter"])
+      await field.dispatchEvent("keydown", { key, isComposing: true });
+    expect(await field.inputValue()).toBe("hist");
+    expect(new URL(page.url()).pathname).toBe("/console/");
     await page.keyboard.press("Escape");
     await expect.poll(() => field.count()).toBe(0);
   });

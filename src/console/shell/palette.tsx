@@ -56,6 +56,8 @@ export function Palette() {
     if (goal !== undefined) go(goal.address);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
+    // Of an input method that puts characters together, the key is its own.
+    if (event.isComposing) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Enter") open(chosen);
     else if (event.key === "Escape") leave();
@@ -65,7 +67,7 @@ export function Palette() {
     event.preventDefault();
   };
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it by the browser itself.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, by the browser too.
     <dialog
       ref={dialog}
       class="palette"

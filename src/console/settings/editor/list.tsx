@@ -14,6 +14,8 @@ export function List({ id, value, describedBy, invalid, fixed, onChange }: Edito
     field.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLInputElement }): void => {
+    // Of an input method that puts characters together, the key is its own.
+    if (event.isComposing) return;
     const input = event.currentTarget;
     if (event.key === "Enter" && input.value !== "") {
       event.preventDefault();
