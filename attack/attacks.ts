@@ -119,7 +119,7 @@ export const attacks: readonly AttackCase[] = [
     seconds: [3, 3],
   },
   flooding("rapid-reset", "streams reset as fast as they are opened", flood.rapidReset, {
-    memory: 130,
+    memory: 80,
   }),
   flooding("continuation", "headers without end (CONTINUATION)", flood.continuationFlood),
   flooding("settings", "SETTINGS without end", flood.settingsFlood),
