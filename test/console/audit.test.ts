@@ -1,9 +1,13 @@
 import { readFile } from "node:fs/promises";
+import { toBinary } from "@bufbuild/protobuf";
 import SQLite from "better-sqlite3";
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { expect, test } from "vitest";
-import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
-import { consoleTest, tabTo } from "./console.ts";
+import {
+  AuditService,
+  GetCheckpointResponseSchema,
+} from "../../gen/mooring/v1/audit_service_pb.js";
+import { consoleTest, signIn, tabTo } from "./console.ts";
 
 const console = consoleTest();
 const rows = (page: Page) => page.locator(".event");
@@ -84,6 +88,36 @@ test("the checkpoint is that of the service, follows it, and is copied", async (
   await page.getByRole("button", { name: "Copy" }).click();
   await page.getByText("Copied").waitFor();
   expect(await page.evaluate("navigator.clipboard.readText()")).toContain(lines[2]);
+});
+
+test("a row that is written between the reads of checkpoint and list is in both", async () => {
+  const page = await console.open("audit");
+  const meanwhile = async (route: Route): Promise<void> => {
+    await change("site_title", "Between two reads");
+    await route.continue();
+  };
+  await page.route("**/ListAuditEvents", meanwhile, { times: 1 });
+  await signIn(page);
+  await rows(page).first().waitFor();
+  const { checkpoint } = await console.client(AuditService).getCheckpoint({});
+  const [, , hash = "none"] = checkpoint?.text.split("\n") ?? [];
+  await page.locator(".checkpoint pre").filter({ hasText: hash }).waitFor();
+});
+
+test("no row is left out when the stream ends between a row and its checkpoint", async () => {
+  const page = await console.enter("audit");
+  await rows(page).first().waitFor();
+  const meanwhile = async (route: Route): Promise<void> => {
+    await console.stop();
+    await console.start();
+    await change("site_title", "Behind the checkpoint", "after the stream's end");
+    const reply = await console.client(AuditService).getCheckpoint({});
+    const body = Buffer.from(toBinary(GetCheckpointResponseSchema, reply));
+    await route.fulfill({ body, contentType: "application/proto" });
+  };
+  await page.route("**/GetCheckpoint", meanwhile, { times: 1 });
+  await change("site_title", "Before the checkpoint");
+  await rows(page).filter({ hasText: "after the stream's end" }).waitFor();
 });
 
 test("is verified row by row, by itself and up to a checkpoint that was kept", async () => {

@@ -25,6 +25,8 @@ export interface AuditRows {
   /** For what is older; empty: there is nothing. */
   readonly next: string;
   readonly oldest: bigint;
+  /** The row up to which all that fit have been seen. */
+  readonly seen: bigint;
   /** Where the audit stands; undefined: there is no row yet. */
   readonly checkpoint: AuditCheckpoint | undefined;
 }
@@ -79,13 +81,17 @@ export async function readOlder(
 
 async function readNewest(filter: AuditFilter, signal: AbortSignal): Promise<AuditRows> {
   // First, so that no row falls between the list and the watch.
-  const { checkpoint } = await auditService.getCheckpoint({}, { signal });
+  const checkpoint = await readCheckpoint(signal);
   const page = await auditService.listAuditEvents(filter, { signal });
+  const stood = checkpoint?.sequence ?? 0n;
+  const newest = page.events[0]?.sequence ?? 0n;
   return {
     events: page.events,
     next: page.nextPageToken,
     oldest: page.oldestSequence,
-    checkpoint,
+    seen: newest > stood ? newest : stood,
+    // A row may have come between the two.
+    checkpoint: newest > stood ? await readCheckpoint(signal) : checkpoint,
   };
 }
 
@@ -94,17 +100,19 @@ async function watch(
   into: Signal<AuditRows | undefined>,
   signal: AbortSignal,
 ): Promise<void> {
-  const known = into.peek();
-  const first = known?.events[0]?.sequence ?? 0n;
-  const stood = known?.checkpoint?.sequence ?? 0n;
-  const request = { ...filter, afterSequence: first > stood ? first : stood };
-  for await (const { events } of auditService.watchAudit(request, { signal })) {
-    const now = into.peek();
-    if (events.length === 0 || now === undefined) continue;
+  const request = { ...filter, afterSequence: into.peek()?.seen ?? 0n };
+  for await (const { sequence, events } of auditService.watchAudit(request, { signal })) {
+    if (events.length === 0) continue;
     const from = since === undefined ? 0 : Number(since.seconds) * 1_000;
     const wanted = events.filter(({ time }) => time !== undefined && timestampMs(time) >= from);
-    const { checkpoint } = await auditService.getCheckpoint({}, { signal });
+    const checkpoint = await readCheckpoint(signal);
+    const now = into.peek();
+    if (now === undefined) continue;
     const all = [...wanted.toReversed(), ...now.events];
-    into.value = { ...now, checkpoint, events: all.slice(0, MOST) };
+    into.value = { ...now, seen: sequence, checkpoint, events: all.slice(0, MOST) };
   }
+}
+
+async function readCheckpoint(signal: AbortSignal): Promise<AuditCheckpoint | undefined> {
+  return (await auditService.getCheckpoint({}, { signal })).checkpoint;
 }
