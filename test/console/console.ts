@@ -1,31 +1,19 @@
-import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { browserFile, launchBrowser, needsBrowser } from "../browser.ts";
 import { builtProgram } from "../built.ts";
-import { freePort, needs } from "../downloader/program.ts";
+import { freePort } from "../downloader/program.ts";
 import { type RunningProgram, runProgram } from "./program.ts";
 
 export const TOKEN = "console-test-token-0123456789abcdefghijkl";
-
-/** A browser without a screen that talks to nobody but the test. */
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 
 /** What one test sees: a real service, and pages in a real browser. */
 export interface ConsoleTest {
@@ -58,7 +46,7 @@ export interface ConsoleTestOptions {
  * error in a script fails the test.
  */
 export function consoleTest(options: ConsoleTestOptions = {}): ConsoleTest {
-  const skip = needs("chromium");
+  const skip = needsBrowser();
   // A browser on a busy machine.
   vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
   const pages: Page[] = [];
@@ -85,13 +73,12 @@ export function consoleTest(options: ConsoleTestOptions = {}): ConsoleTest {
 
   beforeEach(skip);
   beforeAll(async () => {
-    const executablePath = whereIs("chromium");
-    if (executablePath === undefined) return;
+    if (browserFile === undefined) return;
     main = await builtProgram();
     folder = await mkdtemp(join(tmpdir(), "mooring-console-"));
     port = await freePort();
     await start();
-    browser = await chromium.launch({ executablePath, args: FLAGS });
+    browser = await launchBrowser();
   });
   afterEach(async () => {
     await Promise.all(pages.splice(0).map((page) => page.context().close()));
@@ -199,9 +186,4 @@ function clientAt<S extends DescService>(baseUrl: string, service: S): Client<S>
     ],
   });
   return createClient(service, transport);
-}
-
-function whereIs(command: string): string | undefined {
-  const { stdout } = spawnSync("which", [command], { encoding: "utf8" });
-  return stdout.trim() === "" ? undefined : stdout.trim();
 }

@@ -2,14 +2,10 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { chromium } from "playwright-core";
 import { rolldown } from "rolldown";
 import { expect, onTestFinished, test } from "vitest";
-import { needs } from "../downloader/program.ts";
+import { launchBrowser, needsBrowser } from "../browser.ts";
 import { startService, TOKEN } from "../wire/service.ts";
-
-/** A browser without a screen that talks to nobody but the test. */
-const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"];
 
 /** The example's page with its program, as a bundler makes it. */
 async function startPage(): Promise<string> {
@@ -41,12 +37,11 @@ test("the browser's example is right in its types", () => {
 });
 
 test("the browser's example reads, saves, is refused and watches", async (context) => {
-  needs("chromium")(context);
+  needsBrowser()(context);
   const service = await startService();
   onTestFinished(service.stop);
   const page = await startPage();
-  const { stdout } = spawnSync("which", ["chromium"], { encoding: "utf8" });
-  const browser = await chromium.launch({ executablePath: stdout.trim(), args: FLAGS });
+  const browser = await launchBrowser();
   onTestFinished(() => browser.close());
   const tab = await browser.newPage();
   const at = new URLSearchParams({ url: `http://127.0.0.1:${service.port}`, token: TOKEN });

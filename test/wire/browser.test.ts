@@ -1,21 +1,8 @@
-import { spawnSync } from "node:child_process";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { needs } from "../downloader/program.ts";
+import { browserFile, launchBrowser, needsBrowser } from "../browser.ts";
 import { type PageServer, startPageServer } from "./browser/page-server.ts";
 import { startService, type TestService, TOKEN, VERSION } from "./service.ts";
-
-/** A browser without a screen that talks to nobody but the test. */
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 
 const protocols = ["Connect", "Connect with GET", "Connect with bytes", "gRPC-Web"];
 
@@ -26,15 +13,14 @@ describe("a page of another origin in Chromium", () => {
   let page: Page;
   let baseUrl: string;
 
-  beforeEach(needs("chromium"));
+  beforeEach(needsBrowser());
 
   beforeAll(async () => {
-    const executablePath = whereIs("chromium");
-    if (executablePath === undefined) return;
+    if (browserFile === undefined) return;
     service = await startService();
     baseUrl = `http://127.0.0.1:${service.port}`;
     pages = await startPageServer();
-    browser = await chromium.launch({ executablePath, args: FLAGS });
+    browser = await launchBrowser();
     page = await browser.newPage();
     await page.goto(pages.origin);
     await page.waitForFunction("globalThis.mooring !== undefined");
@@ -132,8 +118,3 @@ describe("a page of another origin in Chromium", () => {
     await listed.stop();
   });
 });
-
-function whereIs(program: string): string | undefined {
-  const { stdout } = spawnSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" });
-  return stdout.trim() || undefined;
-}

@@ -1,32 +1,19 @@
-import { spawnSync } from "node:child_process";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { needs } from "../downloader/program.ts";
+import { browserFile, launchBrowser, needsBrowser } from "../browser.ts";
 import { TOKEN } from "./service.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
-
-/** A browser without a screen that talks to nobody but the test. */
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 
 let front: FrontedSite;
 let browser: Browser | undefined;
 let page: Page;
 
-beforeEach(needs("chromium"));
+beforeEach(needsBrowser());
 
 beforeAll(async () => {
-  const executablePath = spawnSync("which", ["chromium"], { encoding: "utf8" }).stdout.trim();
-  if (executablePath === "") return;
+  if (browserFile === undefined) return;
   front = await startFront();
-  browser = await chromium.launch({ executablePath, args: FLAGS });
+  browser = await launchBrowser();
   page = await browser.newPage();
 });
 
