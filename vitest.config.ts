@@ -10,13 +10,14 @@ const plain = [
   "test/store/sqlite/*.test.ts",
 ];
 
-/** Of them, those that look at the memory of their process, set its umask, or start a whole service. */
+/** Those that look at the memory of their process, set its umask, replace a module, or start a whole service. */
 const alone = [
   "test/server/idle-memory.test.ts",
   "test/rpc/body.test.ts",
   "test/store/sqlite/file.test.ts",
   "test/http/{openapi,schemathesis}.test.ts",
   "test/bench/token.test.ts",
+  "test/wire/access-option.test.ts",
 ];
 
 export default defineConfig({
@@ -32,12 +33,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        // Real servers, databases and programs: each file in a process of its own.
+        // Real servers, databases and programs: a process takes one file after the other.
         test: {
           name: "real",
           include: ["test/**/*.test.ts"],
-          exclude: plain,
+          exclude: [...plain, ...alone],
           pool: "forks",
+          isolate: false,
         },
       },
     ],
