@@ -1,16 +1,16 @@
-// A program: posts a large body that nobody wants, forty times, and prints each reply's status or how it
-// failed. Arguments: port, path, headers as JSON, names and values in turn.
+// A program: posts large bodies that nobody wants, each twenty times, and prints each one's replies'
+// status or how they failed. Arguments: port, and as JSON a list of paths and headers, these as names and
+// values in turn.
 import { request } from "node:http";
 
-const [port = "0", path = "/", headers = "[]"] = process.argv.slice(2);
+const [port = "0", requests = "[]"] = process.argv.slice(2);
 const body = Buffer.alloc(5_000_000, " ");
-const replies: unknown[] = [];
 
-function send(): Promise<unknown> {
+function send(path: string, headers: readonly string[]): Promise<unknown> {
   return new Promise((resolve) => {
     const outgoing = request({
       ...{ host: "127.0.0.1", port, path, method: "POST", agent: false },
-      headers: [...JSON.parse(headers), "Content-Length", String(body.length)],
+      headers: [...headers, "Content-Length", String(body.length)],
     });
     outgoing.on("error", (error) => resolve(String(error)));
     outgoing.on("response", (reply) => {
@@ -21,5 +21,10 @@ function send(): Promise<unknown> {
   });
 }
 
-for (let turn = 0; turn < 40; turn += 1) replies.push(await send());
+const replies: unknown[][] = [];
+for (const [path, headers] of JSON.parse(requests) as [string, string[]][]) {
+  const ofOne: unknown[] = [];
+  for (let turn = 0; turn < 20; turn += 1) ofOne.push(await send(path, headers));
+  replies.push(ofOne);
+}
 process.stdout.write(JSON.stringify(replies));

@@ -1,6 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 import { Kysely, PGliteDialect } from "kysely";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Migrations, migrate } from "../../src/store/migrate.ts";
 import { migrations as ofPostgres } from "../../src/store/postgres/migration.ts";
 import { openPostgresSettingStore } from "../../src/store/postgres/setting-store.ts";
@@ -14,9 +14,6 @@ import { openSqliteSettingStore } from "../../src/store/sqlite/setting-store.ts"
 import { temporaryPaths } from "./folder.ts";
 import { serverOf } from "./postgres/pglite.ts";
 import { storedSite } from "./site-contract.ts";
-
-// A server that is shared with other tests may be slow.
-vi.setConfig({ testTimeout: 90_000 });
 
 const newPath = temporaryPaths();
 

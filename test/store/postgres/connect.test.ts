@@ -24,8 +24,6 @@ import {
   type TestServer,
 } from "./server.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const isThere = needs(postgresProgram("postgres"), "openssl");
 beforeEach((context) => isThere(context));
 

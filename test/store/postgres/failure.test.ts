@@ -15,9 +15,6 @@ import { startPgbouncer } from "./pgbouncer.ts";
 import { hasPostgres, postgresProgram, startPostgres, type TestServer } from "./server.ts";
 import { openSwitch } from "./switch.ts";
 
-// A server that is shared with other tests may be slow.
-vi.setConfig({ testTimeout: 90_000 });
-
 const isThere = needs(postgresProgram("postgres"));
 beforeEach((context) => isThere(context));
 

@@ -5,9 +5,6 @@ import { failureOf, nameOf, opened, SOON, save } from "./opened.ts";
 import { hasPostgres, postgresProgram, startPostgres, type TestServer } from "./server.ts";
 import { openSwitch } from "./switch.ts";
 
-// A server that is shared with other tests may be slow.
-vi.setConfig({ testTimeout: 90_000 });
-
 const isThere = needs(postgresProgram("postgres"));
 beforeEach((context) => isThere(context));
 

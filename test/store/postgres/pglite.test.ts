@@ -1,13 +1,10 @@
 import { PGlite } from "@electric-sql/pglite";
-import { afterAll, vi } from "vitest";
+import { afterAll } from "vitest";
 import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
 import { describeAudit } from "../audit-contract.ts";
 import { describeSettingStore } from "../contract.ts";
 import { describeSiteStore } from "../site-contract.ts";
 import { serverOf } from "./pglite.ts";
-
-// A server that is shared with other tests may be slow.
-vi.setConfig({ testTimeout: 90_000 });
 
 /** Databases that no test uses at the moment: one takes a second to make. */
 const free: PGlite[] = [];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe } from "vitest";
 import { postgresServer } from "../../../src/store/postgres/server.ts";
 import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
 import { needs } from "../../downloader/program.ts";
@@ -6,9 +6,6 @@ import { describeAudit } from "../audit-contract.ts";
 import { describeSettingStore } from "../contract.ts";
 import { describeSiteStore } from "../site-contract.ts";
 import { hasPostgres, postgresProgram, startPostgres, type TestServer } from "./server.ts";
-
-// A server that is shared with other tests may be slow.
-vi.setConfig({ testTimeout: 90_000 });
 
 describe("on a server", () => {
   const isThere = needs(postgresProgram("postgres"));
