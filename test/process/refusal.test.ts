@@ -156,6 +156,29 @@ test.each(["close", "keep-alive"])(
   },
 );
 
+test("who falls silent after a refusal over HTTP/2 keeps no stream", async () => {
+  const early = (rest: string) =>
+    earlyServer(`HTTP/1.1 413 Large\r\n${rest}Content-Length: 0\r\n\r\n`);
+  const upstreams = [
+    "",
+    "http://127.0.0.1:1",
+    await early(""),
+    await early("Connection: close\r\n"),
+  ];
+  const left = upstreams.map(async (url) => {
+    const mooring = await start(url === "" ? {} : { MOORING_UPSTREAM: url });
+    const session = connectHttp2(`http://127.0.0.1:${mooring.port()}`);
+    onTestFinished(() => session.destroy());
+    const stream = session.request({ ":method": "POST", ":path": "/nowhere" });
+    stream.resume().write("half of it");
+    const closed = once(stream, "close");
+    const [head] = (await once(stream, "response")) as [Record<string, unknown>];
+    await closed;
+    return [head[":status"], stream.rstCode];
+  });
+  expect(await Promise.all(left)).toEqual([404, 502, 413, 413].map((status) => [status, 0]));
+});
+
 function openFiles({ pid }: MooringProcess): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { leaveRest } from "../request.ts";
+import { leaveRest, streamOf } from "../request.ts";
 import { replyHeaders } from "./header.ts";
 import { pump } from "./pump.ts";
 
@@ -39,12 +39,15 @@ export function answer(reply: IncomingMessage, exchange: Exchange): void {
     .catch(() => response.destroy());
 }
 
-/** For a reply that comes before the request has ended: the connection can't be used again. */
+/**
+ * For a reply that comes before the request has ended: once it is sent, nobody waits for the rest. A
+ * connection can't be used again, but over HTTP/2, where its stream ends alone.
+ */
 function closeAfter({ request, response, stop }: Exchange): void {
-  if (request.httpVersionMajor !== 1) return;
-  response.shouldKeepAlive = false;
-  // Before Node's own listener, which closes the connection.
-  response.prependOnceListener("finish", () => {
+  if (request.httpVersionMajor === 1) response.shouldKeepAlive = false;
+  // Over HTTP/2 a response says so only when its stream is closed. Before Node's own listener, which
+  // closes the connection.
+  (streamOf(request) ?? response).prependOnceListener("finish", () => {
     if (request.complete) return;
     stop();
     leaveRest(request);
