@@ -2,6 +2,7 @@ import { create, type DescMethodUnary, type MessageInitShape, toJson } from "@bu
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { needOf } from "../../src/rpc/need.ts";
 import { SCOPES } from "../../src/service/access/grant.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortDoors } from "./all-doors.ts";
@@ -124,24 +125,45 @@ const requests: fc.Arbitrary<readonly [DescMethodUnary, object]> = fc.oneof(
       ] as const,
   ),
   fc.constant([method.setAria2, { uri: "http://127.0.0.1:1/jsonrpc", secret: "" }] as const),
+  fc.constant([method.setQbittorrent, { url: "http://a:b@127.0.0.1:1/", seedtime: 1 }] as const),
 );
 
+test("every method that keeps to a token's limits is asked", () => {
+  const asked = new Set(fc.sample(requests, { numRuns: 500, seed: 1 }).map(([desc]) => desc.name));
+  const limited = SettingService.methods.filter((desc) => needOf(desc).limited);
+  expect(limited.map(({ name }) => name).filter((name) => !asked.has(name))).toEqual([
+    // A stream, which tests of its own ask.
+    method.watchSettings.name,
+  ]);
+});
+
+/** All settings that neither token is limited to. */
+async function outside() {
+  const { settings } = await as(service.port).settings.listSettings({});
+  return settings.filter(({ key, group }) => !key.startsWith("in_") && group !== 77);
+}
+
 describe.each(sharedPortDoors)("over $name", ({ open }) => {
-  test.each(["key", "group"])("a token limited by %s hears of nothing outside", async (by) => {
-    const door = open(service);
-    const token = by === "key" ? byKey : byGroup;
-    const logged = service.log().length;
-    await fc.assert(
-      fc.asyncProperty(requests, async ([desc, members]) => {
-        if (!door.carries(desc)) return;
-        const said = await answer(door, desc, members, token);
-        expect(withoutEcho(said, members)).not.toMatch(secret);
-      }),
-      { numRuns: ROUNDS },
-    );
-    door.close();
-    expect(service.log().slice(logged)).not.toMatch(secret);
-  });
+  test.each(["key", "group"])(
+    "a token limited by %s hears of nothing outside, and changes nothing there",
+    async (by) => {
+      const before = await outside();
+      const door = open(service);
+      const token = by === "key" ? byKey : byGroup;
+      const logged = service.log().length;
+      await fc.assert(
+        fc.asyncProperty(requests, async ([desc, members]) => {
+          if (!door.carries(desc)) return;
+          const said = await answer(door, desc, members, token);
+          expect(withoutEcho(said, members)).not.toMatch(secret);
+        }),
+        { numRuns: ROUNDS },
+      );
+      door.close();
+      expect(service.log().slice(logged)).not.toMatch(secret);
+      expect(await outside()).toEqual(before);
+    },
+  );
 
   test.each(["key", "group"])(
     "a stream of a token limited by %s tells nothing of what is outside, from wherever it begins",
