@@ -137,17 +137,19 @@ test("every method that keeps to a token's limits is asked", () => {
   ]);
 });
 
-/** All settings that neither token is limited to. */
-async function outside() {
+/** All settings that one of the tokens is not limited to. */
+async function outside(by: string) {
   const { settings } = await as(service.port).settings.listSettings({});
-  return settings.filter(({ key, group }) => !key.startsWith("in_") && group !== 77);
+  return settings.filter(({ key, group }) =>
+    by === "key" ? !key.startsWith("in_") : group !== 77,
+  );
 }
 
 describe.each(sharedPortDoors)("over $name", ({ open }) => {
   test.each(["key", "group"])(
     "a token limited by %s hears of nothing outside, and changes nothing there",
     async (by) => {
-      const before = await outside();
+      const before = await outside(by);
       const door = open(service);
       const token = by === "key" ? byKey : byGroup;
       const logged = service.log().length;
@@ -161,7 +163,7 @@ describe.each(sharedPortDoors)("over $name", ({ open }) => {
       );
       door.close();
       expect(service.log().slice(logged)).not.toMatch(secret);
-      expect(await outside()).toEqual(before);
+      expect(await outside(by)).toEqual(before);
     },
   );
 
@@ -182,6 +184,16 @@ describe.each(sharedPortDoors)("over $name", ({ open }) => {
       expect(service.log().slice(logged)).not.toMatch(secret);
     },
   );
+});
+
+test("a rollback takes nothing out of the group that a token is limited to", async () => {
+  const { revisions } = await as(service.port).settings.listRevisions({ key: "moved" });
+  const own = as(service.port, byGroup).settings;
+  // There it was in the other group.
+  const to = revisions.at(-1)?.revision ?? 0n;
+  expect(await own.rollback({ to, keys: ["moved"] })).toMatchObject({ changes: [] });
+  const { setting } = await own.getSetting({ key: "moved" });
+  expect(setting).toMatchObject({ group: 77, value: "inside moved" });
 });
 
 test.each(["key", "group"])("a conflict names nothing outside to one limited by %s", async (by) => {
