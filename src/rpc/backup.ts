@@ -13,7 +13,9 @@ import type { BackupService } from "../service/backup/backup.ts";
 import type { Outcome } from "../service/backup/plan.ts";
 import type { SecretsMode } from "../service/backup/write.ts";
 import { invalid } from "../service/error.ts";
+import { createTranslations, type Language, type Translate } from "../service/language/language.ts";
 import type { Snapshot } from "../service/setting/snapshot.ts";
+import { createSayIn } from "./language.ts";
 import { auditOriginOf, originOf } from "./message.ts";
 import { rightsOf } from "./rights.ts";
 
@@ -34,7 +36,9 @@ export function backupImpl(
   backup: () => BackupService,
   snapshot: () => Snapshot,
   audit: () => Pick<Recorder, "record">,
+  translations: (language: Language) => Translate = createTranslations(),
 ): BackupImpl {
+  const sayIn = createSayIn(translations);
   return {
     exportSettings: async ({ secrets, passphrase }, context) => {
       const rights = rightsOf(context, snapshot);
@@ -56,10 +60,11 @@ export function backupImpl(
         originOf(context, reason, rightsOf(context, snapshot)),
         { passphrase, dryRun, skipInvalid },
       );
+      const say = sayIn(context);
       return create(ImportSettingsResponseSchema, {
         revision: BigInt(revision),
         settings: result.map(({ key, outcome, reason }) =>
-          create(ImportedSettingSchema, { key, outcome: OUTCOMES[outcome], reason }),
+          create(ImportedSettingSchema, { key, outcome: OUTCOMES[outcome], reason: say(reason) }),
         ),
       });
     },

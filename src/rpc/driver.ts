@@ -23,7 +23,7 @@ import { createDriverTranslation } from "../service/driver/translated.ts";
 import { typedValues, validateDriverConfig } from "../service/driver/validate.ts";
 import { invalid } from "../service/error.ts";
 import { createTranslations, type Language, type Translate } from "../service/language/language.ts";
-import { createLanguageOf } from "./language.ts";
+import { createLanguageOf, createSayIn } from "./language.ts";
 
 /** mooring.v1.DriverService. */
 export function driverImpl(
@@ -31,6 +31,7 @@ export function driverImpl(
   translations: (language: Language) => Translate = createTranslations(),
 ): ServiceImpl<typeof DriverServiceDesc> {
   const languageOf = createLanguageOf();
+  const sayIn = createSayIn(translations);
   const spoken = oncePerKey((language: Language) =>
     repliesIn(language, service, translations(language)),
   );
@@ -49,7 +50,7 @@ export function driverImpl(
       spoken(languageOf(context, languageCode)).info(driver),
     getDriverSchema: ({ driver, languageCode }, context) =>
       spoken(languageOf(context, languageCode)).schema(driver),
-    validateDriverConfig: ({ driver, values, textValues }) => {
+    validateDriverConfig: ({ driver, values, textValues }, context) => {
       const info = service().get(driver);
       const asText = Object.keys(textValues).length > 0;
       if (asText && values !== undefined)
@@ -60,8 +61,12 @@ export function driverImpl(
         info,
         asText ? typedValues(info, textValues) : (values ?? {}),
       );
+      const say = sayIn(context);
       return create(ValidateDriverConfigResponseSchema, {
-        violations: [...result.violations],
+        violations: result.violations.map(({ field, description }) => ({
+          field,
+          description: say(description),
+        })),
         values: result.values,
         textValues: result.textValues,
       });

@@ -59,14 +59,43 @@ export function localizeFailure(localize: Localize) {
  */
 export type Localize = (error: unknown, call: Call | undefined, asked?: string) => unknown;
 
-export function createLocalize(translations: (language: Language) => Translate): Localize {
+/** Says a sentence of a reply in the language of its call, as the header asks for it. */
+export type SayIn = (context: HandlerContext) => (text: string) => string;
+
+/** In English where a sentence has no translation. */
+export function createSayIn(translations: (language: Language) => Translate): SayIn {
+  const languageOf = createLanguageOf();
+  const translation = oncePerLanguage(translations);
+  return (context) => {
+    const language = languageOf(context, "");
+    if (language === "en") return (text) => text;
+    const translate = translation(language);
+    // A list of sites says the same of many keys.
+    const said = new Map<string, string>([["", ""]]);
+    return (text) => {
+      const known = said.get(text) ?? translate(text, "");
+      if (said.size < MAX_KEPT) said.set(text, known);
+      return known;
+    };
+  };
+}
+
+function oncePerLanguage(translations: (language: Language) => Translate) {
   const made = new Map<Language, TranslateError>();
+  return (language: Language): TranslateError => {
+    const translate = made.get(language) ?? createErrorTranslation(translations(language));
+    made.set(language, translate);
+    return translate;
+  };
+}
+
+export function createLocalize(translations: (language: Language) => Translate): Localize {
+  const translation = oncePerLanguage(translations);
   return (error, call, asked = "") => {
     if (!(error instanceof ConnectError) || call === undefined) return error;
     const locale = chooseLanguage(asked, call.header("accept-language"));
     if (locale === "en" || error.findDetails(LocalizedMessageSchema).length > 0) return error;
-    const translate = made.get(locale) ?? createErrorTranslation(translations(locale));
-    made.set(locale, translate);
+    const translate = translation(locale);
     const name = codeToString(error.code);
     const said = (text: string) => ({ locale, message: translate(text, name) });
     const details = error.details.map((detail) =>

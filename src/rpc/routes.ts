@@ -79,10 +79,10 @@ export function createRoutes(
     serve(SettingService, {
       ...settingImpl(() => services().settings, audit, translations),
       ...historyImpl(() => services().history, snapshot),
-      ...backupImpl(() => services().backup, snapshot, audit),
+      ...backupImpl(() => services().backup, snapshot, audit, translations),
       watchSettings,
     });
-    serve(SiteService, siteImpl(services));
+    serve(SiteService, siteImpl(services, translations));
     serve(
       AccessService,
       accessImpl(() => services().access),

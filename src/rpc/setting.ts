@@ -19,13 +19,13 @@ import type { Rights } from "../service/access/rights.ts";
 import type { Recorder } from "../service/audit/recorder.ts";
 import { createTranslations, type Language, type Translate } from "../service/language/language.ts";
 import { describeChange } from "../service/setting/change.ts";
-import type { SettingItem } from "../service/setting/item.ts";
+import type { SettingItem, Skipped } from "../service/setting/item.ts";
 import type { SettingService } from "../service/setting/setting.ts";
 import type { Snapshot } from "../service/setting/snapshot.ts";
 import { TOKEN_KEY } from "../service/setting/token.ts";
 import { MASK } from "../service/setting/value.ts";
 import type { Changed } from "../service/setting/writer.ts";
-import { createLanguageOf } from "./language.ts";
+import { createLanguageOf, createSayIn } from "./language.ts";
 import {
   auditOriginOf,
   changeToProto,
@@ -64,10 +64,15 @@ export function settingImpl(
   translations: (language: Language) => Translate = createTranslations(),
 ): SettingImpl {
   const languageOf = createLanguageOf();
+  const sayIn = createSayIn(translations);
   const snapshot = (): Snapshot => service().snapshot();
   const rights = (context: HandlerContext): Rights => rightsOf(context, snapshot);
   const origin = (context: HandlerContext, reason = "") =>
     originOf(context, reason, rights(context));
+  const skipped = (settings: readonly Skipped[], context: HandlerContext) => {
+    const say = sayIn(context);
+    return settings.map(({ key, reason }) => ({ key, reason: say(reason) }));
+  };
   const view = (mask: Mask, languageCode: Language) => {
     const translate = translations(languageCode);
     const show = createSettingView((key) => service().managedBy(key), MASKS[mask], translate);
@@ -166,7 +171,7 @@ export function settingImpl(
         ...(dryRun
           ? { preview: create(SettingChangesSchema, { changes: changesOf(changed) }) }
           : {}),
-        skipped: [...changed.result],
+        skipped: skipped(changed.result, context),
       });
     },
     deleteSetting: async ({ key, expectedRevision, reason }, context) => {
@@ -184,7 +189,7 @@ export function settingImpl(
       return create(RollbackResponseSchema, {
         revision: BigInt(changed.revision),
         changes: changesOf(changed),
-        skipped: [...changed.result],
+        skipped: skipped(changed.result, context),
       });
     },
     resetToken: async (_request, context) => {

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   type SiteDifference,
   SiteDifferenceSchema,
@@ -27,12 +27,14 @@ import {
   WatchSitesResponseSchema,
 } from "../../gen/mooring/v1/site_service_pb.js";
 import { invalid } from "../service/error.ts";
+import { createTranslations, type Language, type Translate } from "../service/language/language.ts";
 import { MASK } from "../service/setting/value.ts";
 import type { Comparison, Standing } from "../service/site/compare.ts";
 import type { SiteInput } from "../service/site/input.ts";
 import type { SiteService } from "../service/site/service.ts";
 import type { SiteView } from "../service/site/site.ts";
 import { healthOf, type SiteMode } from "../service/site/site.ts";
+import { createSayIn } from "./language.ts";
 import { originOf } from "./message.ts";
 
 /** What the messages show besides the sites. */
@@ -42,44 +44,70 @@ export interface SiteSource {
   readonly isSecret: (key: string) => boolean;
 }
 
+/** What became of a setting at a site, or here. */
+interface Result {
+  readonly key: string;
+  readonly outcome: string;
+  readonly reason: string;
+}
+
 /** Of SiteService. */
-export function siteImpl(source: () => SiteSource): ServiceImpl<typeof SiteServiceDesc> {
-  const show = (view: SiteView): SiteMessage =>
-    siteToProto(view, source().sites.revision(), source().isSecret);
+export function siteImpl(
+  source: () => SiteSource,
+  translations: (language: Language) => Translate = createTranslations(),
+): ServiceImpl<typeof SiteServiceDesc> {
+  const sayIn = createSayIn(translations);
+  const showIn = (context: HandlerContext) => {
+    const say = sayIn(context);
+    return (view: SiteView): SiteMessage =>
+      siteToProto(view, source().sites.revision(), source().isSecret, say);
+  };
+  const resultIn = (context: HandlerContext) => {
+    const say = sayIn(context);
+    return ({ key, outcome, reason }: Result) =>
+      create(SiteResultSchema, { key, outcome, reason: say(reason) });
+  };
+  const differenceIn = (context: HandlerContext) => {
+    const say = sayIn(context);
+    return (comparison: Comparison) => differenceToProto(comparison, say);
+  };
   return {
-    listSites: () =>
+    listSites: (_request, context) =>
       create(ListSitesResponseSchema, {
-        sites: source().sites.list().map(show),
+        sites: source().sites.list().map(showIn(context)),
         revision: BigInt(source().sites.revision()),
       }),
-    getSite: ({ name }) => create(GetSiteResponseSchema, { site: show(source().sites.get(name)) }),
+    getSite: ({ name }, context) =>
+      create(GetSiteResponseSchema, { site: showIn(context)(source().sites.get(name)) }),
     createSite: async ({ site }, context) => {
       const view = await source().sites.create(inputFromProto(site), originOf(context));
-      return create(CreateSiteResponseSchema, { site: show(view) });
+      return create(CreateSiteResponseSchema, { site: showIn(context)(view) });
     },
     updateSite: async ({ name, site }, context) => {
       const before = source().sites.get(name).site.overrides;
       const input = inputFromProto(site, before);
       const view = await source().sites.update(name, input, originOf(context));
-      return create(UpdateSiteResponseSchema, { site: show(view) });
+      return create(UpdateSiteResponseSchema, { site: showIn(context)(view) });
     },
     deleteSite: async ({ name }, context) => {
       await source().sites.delete(name, originOf(context));
       return create(DeleteSiteResponseSchema);
     },
-    checkSite: async ({ name }) =>
-      create(CheckSiteResponseSchema, { site: show(await source().sites.check(name)) }),
-    compareSite: async ({ name, all }) => {
+    checkSite: async ({ name }, context) => {
+      const view = await source().sites.check(name);
+      return create(CheckSiteResponseSchema, { site: showIn(context)(view) });
+    },
+    compareSite: async ({ name, all }, context) => {
       const { comparisons } = await source().sites.compare(name);
       const shown = all ? comparisons : comparisons.filter(({ standing }) => standing !== "same");
-      return create(CompareSiteResponseSchema, { differences: shown.map(differenceToProto) });
+      return create(CompareSiteResponseSchema, { differences: shown.map(differenceIn(context)) });
     },
     adoptSite: async ({ name, keys, dryRun, reason }, context) => {
       const origin = originOf(context, reason);
       const taken = await source().sites.adopt(name, { keys, dryRun }, origin);
       return create(AdoptSiteResponseSchema, {
         revision: BigInt(taken.revision),
-        results: taken.results.map((result) => create(SiteResultSchema, result)),
+        results: taken.results.map(resultIn(context)),
       });
     },
     syncSite: async ({ name, keys, dryRun, connectDownloaders }, context) => {
@@ -89,14 +117,12 @@ export function siteImpl(source: () => SiteSource): ServiceImpl<typeof SiteServi
       const left = synced.comparisons.filter(({ standing }) => OPEN.has(standing));
       return create(SyncSiteResponseSchema, {
         revision: BigInt(synced.revision),
-        results: synced.results.map(({ key, outcome, reason }) =>
-          create(SiteResultSchema, { key, outcome, reason }),
-        ),
-        differences: left.map(differenceToProto),
+        results: synced.results.map(resultIn(context)),
+        differences: left.map(differenceIn(context)),
         connected: [...synced.connected],
       });
     },
-    listSiteLog: async ({ name, pageSize, before }) => {
+    listSiteLog: async ({ name, pageSize, before }, context) => {
       if (pageSize < 0 || pageSize > MAX_PAGE)
         throw invalid([
           {
@@ -108,10 +134,12 @@ export function siteImpl(source: () => SiteSource): ServiceImpl<typeof SiteServi
         throw invalid([{ field: "before", description: "before is a sequence number, or 0" }]);
       const from = before === 0n ? undefined : Number(before);
       const entries = await source().sites.log(name, pageSize || 50, from);
+      const say = sayIn(context);
       return create(ListSiteLogResponseSchema, {
-        entries: entries.map(({ seq, time, revision, keys, ...rest }) =>
+        entries: entries.map(({ seq, time, revision, keys, result, ...rest }) =>
           create(SiteLogEntrySchema, {
             ...rest,
+            result: say(result),
             sequence: BigInt(seq),
             time: timestampFromMs(time),
             revision: BigInt(revision),
@@ -120,8 +148,9 @@ export function siteImpl(source: () => SiteSource): ServiceImpl<typeof SiteServi
         ),
       });
     },
-    watchSites: async function* (_request, { signal }) {
-      for await (const { views, gone } of source().sites.watch(signal))
+    watchSites: async function* (_request, context) {
+      const show = showIn(context);
+      for await (const { views, gone } of source().sites.watch(context.signal))
         yield create(WatchSitesResponseSchema, {
           sites: views.map(show),
           removed: [...gone],
@@ -172,11 +201,12 @@ function siteToProto(
   { site, state }: SiteView,
   revision: number,
   isSecret: (key: string) => boolean,
+  say: (text: string) => string,
 ): SiteMessage {
   const { name, url, ca, pin, mode, include, exclude, overrides, paused, upstream, created } = site;
   const time = (ms: number) => (ms > 0 ? timestampFromMs(ms) : undefined);
   const notes = (members: Readonly<Record<string, { readonly reason: string }>>) =>
-    Object.entries(members).map(([key, { reason }]) => ({ key, reason }));
+    Object.entries(members).map(([key, { reason }]) => ({ key, reason: say(reason) }));
   const shown = Object.entries(overrides).map(([key, value]) => [
     key,
     isSecret(key) && value !== "" ? MASK : value,
@@ -199,7 +229,7 @@ function siteToProto(
       held: notes(state.held),
       missing: [...state.missing],
       fought: Object.entries(state.fights).flatMap(([key, { left }]) => (left ? [key] : [])),
-      error: state.error?.message ?? "",
+      error: say(state.error?.message ?? ""),
       ...{ reachTime: time(state.reachedAt), errorTime: time(state.error?.since ?? 0) },
       retryTime: time(state.nextTry),
     } as NonNullable<SiteMessage["status"]>,
@@ -217,11 +247,11 @@ const STANDINGS: Readonly<Record<Standing, SiteStanding>> = {
   fought: SiteStanding.FOUGHT,
 };
 
-function differenceToProto(comparison: Comparison): SiteDifference {
+function differenceToProto(comparison: Comparison, say: (text: string) => string): SiteDifference {
   const { key, standing, wanted, row, secret, overridden, note } = comparison;
   const shown = (value: string): string => (secret && value !== "" ? MASK : value);
   return create(SiteDifferenceSchema, {
-    ...{ key, secret, overridden, note, standing: STANDINGS[standing] },
+    ...{ key, secret, overridden, note: say(note), standing: STANDINGS[standing] },
     ...(wanted === undefined ? {} : { wanted: shown(wanted) }),
     ...(row === undefined ? {} : { found: shown(row.value) }),
   });

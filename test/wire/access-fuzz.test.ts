@@ -187,13 +187,15 @@ describe.each(sharedPortDoors)("over $name", ({ open }) => {
 });
 
 test("a rollback takes nothing out of the group that a token is limited to", async () => {
-  const { revisions } = await as(service.port).settings.listRevisions({ key: "moved" });
+  const root = as(service.port).settings;
   const own = as(service.port, byGroup).settings;
-  // There it was in the other group.
-  const to = revisions.at(-1)?.revision ?? 0n;
-  expect(await own.rollback({ to, keys: ["moved"] })).toMatchObject({ changes: [] });
-  const { setting } = await own.getSetting({ key: "moved" });
-  expect(setting).toMatchObject({ group: 77, value: "inside moved" });
+  const inGroup = (group: number) =>
+    root.saveSettings({ settings: [{ key: "came_in", value: `of ${group}`, group, flag: 1 }] });
+  const { revision: to } = await inGroup(78);
+  await inGroup(77);
+  expect(await own.rollback({ to, keys: ["came_in"] })).toMatchObject({ changes: [] });
+  const { setting } = await own.getSetting({ key: "came_in" });
+  expect(setting).toMatchObject({ group: 77, value: "of 77" });
 });
 
 test.each(["key", "group"])("a conflict names nothing outside to one limited by %s", async (by) => {

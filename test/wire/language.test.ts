@@ -1,10 +1,14 @@
+import { type DescMethodUnary, fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { readBuiltIn } from "../../src/service/driver/built-in.ts";
+import { type StandIn, startStandIn } from "../site/stand-in.ts";
+import { sharedPortDoors } from "./all-doors.ts";
 import { http1Sender, type SendHttp } from "./door/http.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
@@ -265,4 +269,80 @@ test("a family's deployment is offered its drivers and settings", async () => {
   } finally {
     await own.stop();
   }
+});
+
+/** A GET carries none of the calls below. */
+const posting = sharedPortDoors.filter(({ name }) => name !== "Connect GET");
+
+describe.each(posting)("the sentences in replies over $name", ({ name, open }) => {
+  /** The reply's message as JSON, in Chinese. */
+  async function read(desc: DescMethodUnary, request: JsonObject): Promise<string> {
+    const door = open(service);
+    const message = fromJson(desc.input, request);
+    const reply = await door.call(desc, message, { headers: chinese });
+    door.close();
+    return JSON.stringify(reply);
+  }
+
+  test("what is wrong with a driver's configuration", async () => {
+    const said = await read(DriverService.method.validateDriverConfig, {
+      driver: "S3",
+      values: { mount_path: "/a", bucket: 1, region: "x".repeat(100_000), other: true },
+    });
+    for (const sentence of ["必填", "必须是文本，不能是数", "超过了", "不是该驱动的配置项"])
+      expect(said).toContain(sentence);
+    expect(said).not.toMatch(/is required|must be|is not an/);
+  });
+
+  test("what a save, a rollback and an import leave out", async () => {
+    const { method } = SettingService;
+    const save = (value: string) =>
+      createClient(SettingService, transports["gRPC"] as Transport).saveSettings(
+        { settings: [{ key: "aria2_secret", value }] },
+        { headers: { authorization } },
+      );
+    const { revision } = await save("one");
+    await save("two");
+    const settings = [{ key: "version", value: "v0" }];
+    // REST says only that it was saved, as legacy clients know it.
+    if (!name.startsWith("REST"))
+      expect(await read(method.saveSettings, { settings })).toContain("由程序设置");
+    const back = { to: String(revision), keys: ["aria2_secret"] };
+    expect(await read(method.rollback, back)).toContain("历史不保存它的值");
+    const document = { format: "mooring-settings", version: 1, settings };
+    expect(await read(method.importSettings, { document })).toContain("由每台服务器自己写入");
+  });
+});
+
+describe("a site", () => {
+  let site: StandIn;
+  beforeAll(async () => {
+    site = await startStandIn();
+  });
+  afterAll(() => site.stop());
+
+  test("says in Chinese what is to be known of a difference, and why it is not reached", async () => {
+    const sites = createClient(SiteService, transports["gRPC"] as Transport);
+    const given = { name: "harbour", url: site.url, token: site.token() };
+    await sites.createSite({ site: given }, { headers: chinese });
+    const notes = async (headers: Record<string, string>) => {
+      const { differences } = await sites.compareSite({ name: "harbour", all: true }, { headers });
+      return Object.fromEntries(differences.map(({ key, note }) => [key, note]));
+    };
+    expect(await notes({ authorization })).toMatchObject({
+      site_title: "often differs from site to site",
+    });
+    const said = await notes(chinese);
+    expect(said).toMatchObject({ site_title: "各站点往往不同" });
+    for (const note of Object.values(said)) expect(note).toMatch(/^$|\p{Script=Han}/u);
+    const gone = { name: "gone", url: "http://127.0.0.1:1", token: "t" };
+    const failure = await sites.createSite({ site: gone }, { headers: chinese }).catch(String);
+    expect(failure).toMatch(/^ConnectError: .* nothing listens there$/);
+    await expect(sites.createSite({ site: gone }, { headers: chinese })).rejects.toSatisfy(
+      (error: ConnectError) =>
+        /^无法连接 .*：那里没有服务在监听$/.test(
+          error.findDetails(LocalizedMessageSchema)[0]?.message ?? "",
+        ),
+    );
+  });
 });

@@ -268,7 +268,8 @@ export declare type ConfigViolation = Message<"mooring.v1.ConfigViolation"> & {
   field: string;
 
   /**
-   * What is wrong and what would be right, for a person. Never quotes a value.
+   * What is wrong and what would be right, for a person, in the language of the
+   * call (`accept-language`). Never quotes a value.
    *
    * @generated from field: string description = 2;
    */

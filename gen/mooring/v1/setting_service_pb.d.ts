@@ -987,7 +987,7 @@ export declare type SkippedSetting = Message<"mooring.v1.SkippedSetting"> & {
   key: string;
 
   /**
-   * Why, for a person.
+   * Why, for a person, in the language of the call (`accept-language`).
    *
    * @generated from field: string reason = 2;
    */
@@ -1143,7 +1143,7 @@ export declare type ImportedSetting = Message<"mooring.v1.ImportedSetting"> & {
   outcome: ImportOutcome;
 
   /**
-   * Why it was skipped. Empty otherwise.
+   * Why it was skipped, in the language of the call. Empty otherwise.
    *
    * @generated from field: string reason = 3;
    */

@@ -240,7 +240,7 @@ export declare type SiteNote = Message<"mooring.v1.SiteNote"> & {
   key: string;
 
   /**
-   * For a person.
+   * For a person, in the language of the call (`accept-language`).
    *
    * @generated from field: string reason = 2;
    */
@@ -428,7 +428,8 @@ export declare type SiteDifference = Message<"mooring.v1.SiteDifference"> & {
   overridden: boolean;
 
   /**
-   * What somebody should know of the setting. Often empty.
+   * What somebody should know of the setting, in the language of the call. Often
+   * empty.
    *
    * @generated from field: string note = 7;
    */
@@ -463,7 +464,7 @@ export declare type SiteResult = Message<"mooring.v1.SiteResult"> & {
   outcome: string;
 
   /**
-   * Why, where there is something to say.
+   * Why, where there is something to say, in the language of the call.
    *
    * @generated from field: string reason = 3;
    */
@@ -525,7 +526,7 @@ export declare type SiteLogEntry = Message<"mooring.v1.SiteLogEntry"> & {
   keys: string[];
 
   /**
-   * What came of it, for a person.
+   * What came of it, for a person, in the language of the call.
    *
    * @generated from field: string result = 7;
    */
