@@ -156,13 +156,20 @@ describe("editors", () => {
   test("of lists take names away and add pasted ones", async () => {
     const page = await console.enter("settings?key=video_types");
     await page.getByRole("button", { name: "Remove mp4" }).click();
-    await field(page, "video_types").fill("ogv, 3gp,");
-    await field(page, "video_types").press("Backspace");
+    const types = field(page, "video_types");
+    await types.fill("ogv, 3gp,");
+    await types.press("Backspace");
+    // An input method has keys of its own while it puts characters together.
+    await types.dispatchEvent("keydown", { key: "Backspace", isComposing: true });
+    await types.fill("half");
+    await types.dispatchEvent("keydown", { key: "Enter", isComposing: true });
+    expect(await types.inputValue()).toBe("half");
+    await types.fill("");
     await page.getByRole("button", { name: "Review changes" }).click();
     await page.locator(".side.added").waitFor();
     const added = await page.locator(".side.added").innerText();
     expect(added).toContain("ogv");
-    expect(added).not.toContain("mp4");
+    expect(added).not.toMatch(/mp4|3gp|half/);
   });
 
   test("of JSON say where the mistake is, and go there", async () => {
