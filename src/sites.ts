@@ -110,7 +110,7 @@ export interface UpstreamParts {
  * contract's own paths.
  */
 export function passToUpstream(
-  { upstream: address, trustedProxies }: Config,
+  { upstream: address, trustedProxies, maxConnections, maxConnectionsPerPeer }: Config,
   parts: UpstreamParts,
 ): ReturnType<typeof createUpstreamHandler> | undefined {
   if (address === undefined) return undefined;
@@ -120,6 +120,7 @@ export function passToUpstream(
     url,
     via: `mooring-${randomBytes(6).toString("base64url")}`,
     originOf: readOrigin(trustedProxies),
+    bounds: { all: maxConnections, eachPeer: maxConnectionsPerPeer },
     isWithheld: parts.isOwnToken,
     reasonOf: passingReason,
     onFailure: (reason) => log.debug({ reason }, "the upstream does not answer"),

@@ -237,14 +237,14 @@ export const definitions = {
     placeholder: "COUNT",
     parse: wholeNumber({ min: 1, max: 1_000_000 }),
     default: "10000",
-    help: "How many connections a process accepts at a time; one more is closed at once.",
+    help: "How many connections a process accepts at a time; one more is closed at once. As many requests are passed to MOORING_UPSTREAM at a time; one more is answered 503.",
   },
   maxConnectionsPerPeer: {
     variable: "MOORING_MAX_CONNECTIONS_PER_PEER",
     placeholder: "COUNT",
     parse: wholeNumber({ min: 1, max: 1_000_000 }),
     default: "1000",
-    help: "How many connections a process accepts at a time from one IP address.",
+    help: "How many connections a process accepts at a time from one IP address, and requests that it passes on.",
   },
   maxBuffered: {
     variable: "MOORING_MAX_BUFFERED",

@@ -3,7 +3,7 @@ import { constants, type Http2ServerRequest, type ServerHttp2Stream } from "node
 import { discardRest } from "../rpc/body.ts";
 
 /** The HTTP/2 stream of a request; undefined over HTTP/1.1. */
-export function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
+function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
   return (request as unknown as Partial<Http2ServerRequest>).stream;
 }
 

@@ -42,6 +42,7 @@ let close = (): void => undefined;
 beforeAll(async () => {
   const pipe = createPipe({
     url: new URL(`http://127.0.0.1:${await listening(behind)}`),
+    bounds: { all: 9, eachPeer: 9 },
     via: "test",
     originOf: () => ({ peer: "127.0.0.1", scheme: "http" }),
     isWithheld: () => false,

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { leaveRest, streamOf } from "../request.ts";
+import { leaveRest } from "../request.ts";
 import { replyHeaders } from "./header.ts";
 import { pump } from "./pump.ts";
+import { cutOff } from "./refuse.ts";
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -17,7 +18,7 @@ export function answer(reply: IncomingMessage, exchange: Exchange): void {
   const { request, response, hasBody, taker, stop } = exchange;
   const isEarly = hasBody && !request.complete;
   if (isEarly) {
-    closeAfter(exchange);
+    closeAfter(reply, exchange);
     // It will read no more: the rest would wait for ever.
     if (/\bclose\b/i.test(reply.headers.connection ?? "")) {
       stop();
@@ -26,9 +27,9 @@ export function answer(reply: IncomingMessage, exchange: Exchange): void {
   }
   response.sendDate = false;
   writeHead(response, reply);
-  reply.on("error", () => response.destroy());
+  reply.on("error", () => cutOff(response));
   reply.once("close", () => {
-    if (!reply.complete) response.destroy();
+    if (!reply.complete) cutOff(response);
   });
   if (taker === undefined) return void pump(reply, response);
   collect(reply)
@@ -36,22 +37,24 @@ export function answer(reply: IncomingMessage, exchange: Exchange): void {
       await taker(body);
       response.end(body);
     })
-    .catch(() => response.destroy());
+    .catch(() => cutOff(response));
 }
 
 /**
  * For a reply that comes before the request has ended: once it is sent, nobody waits for the rest. A
  * connection can't be used again, but over HTTP/2, where its stream ends alone.
  */
-function closeAfter({ request, response, stop }: Exchange): void {
-  if (request.httpVersionMajor === 1) response.shouldKeepAlive = false;
-  // Over HTTP/2 a response says so only when its stream is closed. Before Node's own listener, which
-  // closes the connection.
-  (streamOf(request) ?? response).prependOnceListener("finish", () => {
+function closeAfter(reply: IncomingMessage, { request, response, stop }: Exchange): void {
+  const leave = (): void => {
     if (request.complete) return;
     stop();
     leaveRest(request);
-  });
+  };
+  // Over HTTP/2 a response says that it is sent only when its stream is closed.
+  if (request.httpVersionMajor !== 1) return void reply.once("end", leave);
+  response.shouldKeepAlive = false;
+  // Before Node's own listener, which closes the connection.
+  response.prependOnceListener("finish", leave);
 }
 
 /** Largest reply that is held until what follows from it is done, in bytes. */
@@ -73,13 +76,22 @@ function writeHead(response: ServerResponse, reply: IncomingMessage): void {
   const { statusCode = 502, statusMessage = "" } = reply;
   if (response.req.httpVersionMajor === 1) {
     if (!response.shouldKeepAlive) headers.push("Connection", "close");
-    response.writeHead(statusCode, statusMessage, headers);
+    response.writeHead(
+      statusCode,
+      /^[\t\x20-\x7e\x80-\xff]*$/.test(statusMessage) ? statusMessage : "",
+      headers,
+    );
     return;
   }
-  const byName: Record<string, string[]> = {};
+  const byName: Record<string, string> = Object.create(null);
+  const cookies: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {
     const name = (headers[at] ?? "").toLowerCase();
-    byName[name] = [...(byName[name] ?? []), headers[at + 1] ?? ""];
+    const value = headers[at + 1] ?? "";
+    if (name === "set-cookie") cookies.push(value);
+    // Lines of one name are one list (RFC 9110, section 5.3); Node refuses a second one of many.
+    else byName[name] = name in byName ? `${byName[name]}, ${value}` : value;
   }
+  if (cookies.length > 0) response.setHeader("set-cookie", cookies);
   response.writeHead(statusCode, byName);
 }

@@ -1,6 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Pipe } from "./pipe.ts";
+import { originForm, type Pipe } from "./pipe.ts";
+
+interface Visitor {
+  readonly kind: string;
+}
 
 /** What the server behind is told of, and asked for, besides the requests that pass. */
 export interface UpstreamEvents {
@@ -8,6 +12,8 @@ export interface UpstreamEvents {
   isReady(): boolean;
   /** Somebody's rights may be others from now on; `refused`: somebody may have come. */
   forget(whom: "everybody" | "refused"): void;
+  /** Who somebody is there, such as `admin`. */
+  who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
   /** Somebody asks for what only an admin gets. */
   meet(authorization: string, clientId: string | undefined): void;
   /** Runs what may change its settings, and takes what it did. */
@@ -45,6 +51,8 @@ const SHARED: ReadonlySet<string> = new Set([
 
 /** How long a reply is held until what it changed is known here, in milliseconds. */
 const HELD = 5_000;
+/** How long a change may hold up others, its request included, in milliseconds. */
+const LONGEST_CHANGE = 30_000;
 
 /**
  * Sorts requests: those for the contract's paths are this service's, and every other one passes to
@@ -56,17 +64,15 @@ const HELD = 5_000;
 export function createUpstreamHandler(options: UpstreamHandlerOptions) {
   const { pipe, base, restPaths, servicePaths, events } = options;
   /** The path as the contract has it; undefined: it is the server's behind. */
-  const ownUrl = (url: string): string | undefined => {
-    const end = url.indexOf("?");
-    const path = end < 0 ? url : url.slice(0, end);
+  const ownPath = (path: string): string | undefined => {
     if (path === OWN_PAGES || path.startsWith(`${OWN_PAGES}/`))
-      return url.slice(OWN_PAGES.length) || "/";
-    if (servicePaths.has(path)) return url;
+      return path.slice(OWN_PAGES.length) || "/";
+    if (servicePaths.has(path)) return path;
     if (!path.startsWith(base)) return undefined;
     const inner = path.slice(base.length);
     if (!restPaths.has(inner) || inner === RESET_TOKEN) return undefined;
     if (SHARED.has(inner) && events()?.isReady() === false) return undefined;
-    return url.slice(base.length);
+    return inner;
   };
 
   /** Holds the reply back until what was changed is known here: its reader asks for it at once. */
@@ -75,6 +81,13 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     response: ServerResponse,
     upstream: UpstreamEvents,
   ): Promise<void> => {
+    const visitor = await upstream.who(
+      request.headers.authorization ?? "",
+      textOf(request.headers["client-id"]),
+    );
+    if (request.destroyed || response.destroyed) return;
+    // Nobody else changes anything there, and nobody waits for them.
+    if (visitor.kind !== "admin") return pipe.pass(request, response);
     const arrived = Promise.withResolvers<void>();
     const changed = upstream.changing(() => {
       const over = pipe.pass(request, response, () => async () => {
@@ -82,25 +95,34 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
         await Promise.race([changed, sleep(HELD, undefined, { ref: false })]);
       });
       void over.then(() => arrived.resolve());
-      return arrived.promise;
+      return Promise.race([arrived.promise, sleep(LONGEST_CHANGE, undefined, { ref: false })]);
     });
     await changed;
   };
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const { method = "", url = "/", headers } = request;
-    const own = ownUrl(url);
+    const { method = "", headers } = request;
+    const target = originForm(request.url ?? "/");
+    const end = target.indexOf("?");
+    // As a server reads it that decodes before it looks, and as it looks when it names a host.
+    const raw = end < 0 ? target : target.slice(0, end);
+    const whole = decoded(raw);
+    const own = ownPath(whole);
     const upstream = events();
-    const path = (own ?? url.slice(base.length)).split("?", 1)[0] ?? "";
+    const path = own ?? whole.slice(base.length);
     const authorization = headers.authorization ?? "";
     if (authorization !== "" && path.startsWith("/api/admin/"))
       upstream?.meet(authorization, textOf(headers["client-id"]));
     if (own !== undefined) {
-      request.url = own;
+      const plain = whole === raw ? own : own.split("/").map(encodeURIComponent).join("/");
+      request.url = end < 0 ? plain : `${plain}${target.slice(end)}`;
       return false;
     }
-    if (upstream === undefined || !path.startsWith("/api/")) void pipe.pass(request, response);
-    else if (changesRights(path)) {
+    // A visitor without a token changes nothing but by a login.
+    const isNobody = authorization === "" && !path.startsWith(LOGIN);
+    if (upstream === undefined || isNobody || !path.startsWith("/api/"))
+      void pipe.pass(request, response);
+    else if (changesRights(method, path)) {
       const whom = path.startsWith(LOGIN) ? "refused" : "everybody";
       upstream.forget(whom);
       void pipe.pass(request, response, () => async () => upstream.forget(whom));
@@ -116,13 +138,24 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
   };
 }
 
-function changesRights(path: string): boolean {
+function changesRights(method: string, path: string): boolean {
   return (
     path === "/api/auth/logout" ||
     path.startsWith(LOGIN) ||
     path === "/api/me/update" ||
-    path.startsWith("/api/admin/user/")
+    // Its reads are long, and not held.
+    (path.startsWith("/api/admin/user/") && method !== "GET" && method !== "HEAD")
   );
+}
+
+/** A path without percent-encoding; as it is where that is none. */
+function decoded(path: string): string {
+  if (!path.includes("%")) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 function newToken(body: Buffer): string | undefined {

@@ -1,8 +1,10 @@
 import type { IncomingMessage } from "node:http";
+import { announcesBody } from "../request.ts";
 
 /** For one connection only (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "connection",
+  "http2-settings",
   "keep-alive",
   "proxy-authenticate",
   "proxy-authorization",
@@ -12,6 +14,12 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
+
+/**
+ * What says where a message ends and whom it is for. Nobody may take it away by naming it in
+ * `Connection`: the rest of a body would be the next request.
+ */
+const KEPT: ReadonlySet<string> = new Set(["content-length", "host"]);
 
 /** What says where a request came from: a server behind believes it, so nobody else may say it. */
 const ORIGIN: ReadonlySet<string> = new Set([
@@ -60,14 +68,9 @@ export function requestHeaders(request: IncomingMessage, origin: Forwarding): st
   if (asked !== "") headers.push("X-Forwarded-Host", asked);
   headers.push("Via", `${request.httpVersion} ${origin.via}`);
   // The length is not known, and the method may have no body by itself.
-  if (hasChunks(request)) headers.push("Transfer-Encoding", "chunked");
+  if (announcesBody(request) && request.headers["content-length"] === undefined)
+    headers.push("Transfer-Encoding", "chunked");
   return headers;
-}
-
-/** Whether a request has a body that does not say how long it is. */
-function hasChunks({ headers, httpVersionMajor }: IncomingMessage): boolean {
-  if (httpVersionMajor === 1) return headers["transfer-encoding"] !== undefined;
-  return headers["content-length"] === undefined;
 }
 
 /** The headers of a reply, likewise. */
@@ -81,6 +84,7 @@ function passed(raw: readonly string[], isDropped: (name: string) => boolean): s
   for (let at = 0; at < raw.length; at += 2)
     if (raw[at]?.toLowerCase() === "connection")
       for (const token of (raw[at + 1] ?? "").split(",")) named.add(token.trim().toLowerCase());
+  for (const name of KEPT) named.delete(name);
   const kept: string[] = [];
   for (let at = 0; at < raw.length; at += 2) {
     const name = (raw[at] ?? "").toLowerCase();

@@ -7,11 +7,12 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
+import type { ConnectionBounds } from "../front.ts";
 import { announcesBody, hasEnded, hasTwoHosts } from "../request.ts";
 import { answer } from "./answer.ts";
 import { type Origin, requestHeaders } from "./header.ts";
 import { pump, release } from "./pump.ts";
-import { refuse } from "./refuse.ts";
+import { cutOff, refuse } from "./refuse.ts";
 
 /** How long nothing at all may move on a transfer, in milliseconds: storages may be loading. */
 const IDLE = 15 * 60_000;
@@ -24,6 +25,8 @@ export interface PipeOptions {
   /** Names this process to the server behind, and to itself. */
   readonly via: string;
   readonly originOf: (request: IncomingMessage) => Origin;
+  /** How many requests may be with the server behind at one time: each has a connection there. */
+  readonly bounds: ConnectionBounds;
   /** Whether a header `authorization` is no business of the server behind. */
   readonly isWithheld: (authorization: string) => boolean;
   /** Says in a few words why the server behind could not be asked, without its address. */
@@ -53,7 +56,7 @@ export interface Pipe {
 const REPEATABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PROPFIND"]);
 
 export function createPipe(options: PipeOptions): Pipe {
-  const { url, via, originOf, isWithheld, onFailure } = options;
+  const { url, via, originOf, isWithheld, bounds, onFailure } = options;
   const isTls = url.protocol === "https:";
   const send = isTls ? requestHttps : requestHttp;
   const agent = new (isTls ? HttpsAgent : Agent)({ keepAlive: true, maxFreeSockets: KEPT });
@@ -63,6 +66,8 @@ export function createPipe(options: PipeOptions): Pipe {
     // A certificate is for a name; of an address TLS says none (RFC 6066, section 3).
     ...(isTls && isIP(host) === 0 ? { servername: host } : {}),
   };
+
+  const underWay = { all: 0, byPeer: new Map<string, number>() };
 
   const pass: Pipe["pass"] = (request, response, onReply) => {
     if (isLoop(request, via)) {
@@ -78,6 +83,25 @@ export function createPipe(options: PipeOptions): Pipe {
       refuse(request, response, 400, "give one Host header");
       return Promise.resolve();
     }
+    const origin = originOf(request);
+    const ofPeer = underWay.byPeer.get(origin.peer) ?? 0;
+    if (underWay.all >= bounds.all || ofPeer >= bounds.eachPeer) {
+      refuse(
+        request,
+        response,
+        503,
+        "too many requests are with the server behind; try again in a moment",
+      );
+      return Promise.resolve();
+    }
+    underWay.all += 1;
+    underWay.byPeer.set(origin.peer, ofPeer + 1);
+    const leaveCount = (): void => {
+      const left = (underWay.byPeer.get(origin.peer) ?? 1) - 1;
+      underWay.all -= 1;
+      if (left > 0) underWay.byPeer.set(origin.peer, left);
+      else underWay.byPeer.delete(origin.peer);
+    };
     const { promise, resolve } = Promise.withResolvers<void>();
     const hasBody = announcesBody(request);
     let outgoing: ClientRequest | undefined;
@@ -91,7 +115,7 @@ export function createPipe(options: PipeOptions): Pipe {
     };
     const fail = (reason: string): void => {
       isAnswered = true;
-      if (response.headersSent || response.destroyed) return void response.destroy();
+      if (response.headersSent || response.destroyed) return void cutOff(response);
       onFailure(reason);
       stop();
       refuse(request, response, 502, `the server behind does not answer: ${reason}`);
@@ -127,8 +151,7 @@ export function createPipe(options: PipeOptions): Pipe {
       if (!hasBody) call.end();
     };
     const openCall = (): ClientRequest | undefined => {
-      const origin = { ...originOf(request), via, isWithheld };
-      const headers = requestHeaders(request, origin);
+      const headers = requestHeaders(request, { ...origin, via, isWithheld });
       const path = originForm(request.url ?? "/");
       try {
         return send({ ...target, method: request.method, path, headers });
@@ -143,6 +166,7 @@ export function createPipe(options: PipeOptions): Pipe {
     response.once("close", () => {
       // Half a transfer is of no use to either side, and neither is a request that ends nowhere.
       if (!response.writableEnded || outgoing?.writableEnded === false) leave();
+      leaveCount();
       resolve();
     });
     request.once("error", leave);
@@ -173,7 +197,7 @@ function isLoop({ headers }: IncomingMessage, via: string): boolean {
 }
 
 /** A request target may be a whole URL (RFC 9112, section 3.2.2); the server behind gets its path. */
-function originForm(target: string): string {
+export function originForm(target: string): string {
   return target.startsWith("/") || target === "*"
     ? target
     : target.replace(/^https?:\/\/[^/?#]*/i, "") || "/";

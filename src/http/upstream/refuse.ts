@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants, type Http2ServerResponse } from "node:http2";
 import { errorEnvelope, JSON_TYPE } from "../envelope.ts";
 import { announcesBody, leaveRest } from "../request.ts";
 
@@ -14,6 +15,9 @@ export function refuse(
     leaveRest(request);
   }
   const body = errorEnvelope(status, message);
+  // Of a reply that could not be sent something may stand there already.
+  for (const name of response.getHeaderNames()) response.removeHeader(name);
+  if (request.httpVersionMajor === 1) response.statusMessage = "";
   response
     .writeHead(status, {
       "content-type": JSON_TYPE,
@@ -21,4 +25,11 @@ export function refuse(
       "cache-control": "no-store",
     })
     .end(request.method === "HEAD" ? "" : body);
+}
+
+/** Ends a reply in the middle, so that it does not look whole (RFC 9113, section 8.1). */
+export function cutOff(response: ServerResponse): void {
+  const { stream } = response as unknown as Partial<Http2ServerResponse>;
+  if (response.req.httpVersionMajor === 1 || stream === undefined) response.destroy();
+  else stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 }

@@ -42,6 +42,8 @@ interface Kept {
 export function createSessions(client: SiteClient, now: () => number): Sessions {
   let kept = new Map<string, Kept>();
   let asked = new Map<string, Promise<Visitor>>();
+  /** Also of those that were forgotten. */
+  let waiting = 0;
   const ask = async (authorization: string, clientId: string | undefined): Promise<Visitor> => {
     try {
       const me = await client.call("GET", "/api/me", undefined, {
@@ -67,14 +69,18 @@ export function createSessions(client: SiteClient, now: () => number): Sessions 
       if (known !== undefined && known.until > now()) return known.visitor;
       const present = asked.get(key);
       if (present !== undefined) return present;
-      if (asked.size >= MAX_ASKED)
+      if (waiting >= MAX_ASKED)
         return {
           kind: "silent",
           words: "too many ask at once who they are: try again in a moment",
         };
       const questions = asked;
-      const question = ask(authorization, clientId).then((visitor) => {
+      waiting += 1;
+      const answered = ask(authorization, clientId).finally(() => {
+        waiting -= 1;
         questions.delete(key);
+      });
+      const question = answered.then((visitor) => {
         // What was asked before somebody left says nothing of the time after.
         if (questions !== asked || visitor.kind === "silent") return visitor;
         kept.delete(key);

@@ -79,6 +79,18 @@ test("too many questions at once are refused", async () => {
   expect(refused.length).toBe(300 - 256);
 });
 
+test("whoever has them forgotten makes no room for more questions", async () => {
+  ask(300);
+  site.mode = { kind: "hang" };
+  const questions = Array.from({ length: 256 }, (_, at) => who(`token-${at}`));
+  sessions.forget();
+  expect(await who("another")).toMatchObject({
+    kind: "silent",
+    words: expect.stringContaining("too many"),
+  });
+  await Promise.all(questions);
+});
+
 test("ten thousand answers are kept at most, the newest ones", async () => {
   let questions = 0;
   const known = createSessions(
