@@ -1,4 +1,4 @@
-import { setFlagsFromString } from "node:v8";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 export interface IdleMemoryOptions {
@@ -36,10 +36,13 @@ export function releaseWhenIdle(options: IdleMemoryOptions = {}): () => void {
   return () => clearInterval(timer);
 }
 
-/** Bytes of buffers, and of the heap with the room that it has for more. */
+/**
+ * Bytes of buffers, and of the heap with the room that it has for more. Node's own `memoryUsage` reads a
+ * file, and throws where no descriptor is left.
+ */
 function taken(): number {
-  const { arrayBuffers, heapTotal } = process.memoryUsage();
-  return arrayBuffers + heapTotal;
+  const { external_memory: buffers, total_heap_size: heap } = getHeapStatistics();
+  return buffers + heap;
 }
 
 /** V8 shows its collector to contexts that are made after this flag. */

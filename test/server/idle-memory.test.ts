@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { releaseWhenIdle } from "../../src/server/idle-memory.ts";
 
@@ -16,4 +18,17 @@ test("buffers that nobody needs are given back when no more come", async () => {
   const isBack = (): boolean => process.memoryUsage().arrayBuffers < before + 8 * MIB;
   while (!isBack()) await new Promise((resolve) => setTimeout(resolve, 20));
   expect(globalThis).not.toHaveProperty("gc");
+});
+
+test("a process without a descriptor to spare goes on", async () => {
+  const module = new URL("../../src/server/idle-memory.ts", import.meta.url);
+  const program = `
+    import { openSync } from "node:fs";
+    import { releaseWhenIdle } from "${module}";
+    const end = releaseWhenIdle({ interval: 10 });
+    setTimeout(() => { console.log("alive"); end(); }, 200);
+    try { for (;;) openSync("/dev/null"); } catch ({ code }) { console.log(code); }`;
+  const shell = 'ulimit -n 64; exec "$0" --input-type=module --eval "$1"';
+  const { stdout } = await promisify(execFile)("sh", ["-c", shell, process.execPath, program]);
+  expect(stdout).toBe("EMFILE\nalive\n");
 });
