@@ -88,7 +88,6 @@ function endFrame({ call }: Exchange, thrown: unknown): Buffer {
 /** An error before anything was sent. */
 export function sendFailure(exchange: Exchange, reply: FastifyReply, error: ConnectError): void {
   const { call, framed } = exchange;
-  call.leaveRest();
   for (const [name, value] of call.setHeader ?? []) reply.header(name, value);
   if (framed) {
     const body = endFrame(exchange, error);

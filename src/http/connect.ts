@@ -20,7 +20,6 @@ import { carryOut, createExchanges, type Exchanges } from "./exchange.ts";
 import type { Gateway } from "./gateway-options.ts";
 import { HttpCall } from "./http-call.ts";
 import { createNegotiator } from "./negotiation.ts";
-import { leaveRest } from "./request.ts";
 import { readJson } from "./rest/json.ts";
 import { messageFromJson } from "./rest/json-message.ts";
 
@@ -58,13 +57,11 @@ function registerMethod(
     preParsing: (request, reply, _payload, done) => {
       const isGet = mayGet && request.method === "GET";
       if (request.method !== "POST" && !isGet) {
-        leaveRest(request.raw);
         const allow = mayGet ? "GET, POST" : "POST";
         return void reply.code(405).header("allow", allow).send("");
       }
       const exchange = (isGet ? openGet : openPost)(gateway, method, request, reply);
       if (exchange === undefined) {
-        leaveRest(request.raw);
         return void reply.code(415).header("accept-post", typesOf(method)).send("");
       }
       exchanges.set(request, exchange);

@@ -80,7 +80,6 @@ export function complete(options: GatewayOptions): Gateway {
   const slow =
     options.slowReaders ?? new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 30_000 });
   const turnedAway = (error: unknown, call: HttpCall): void => {
-    call.leaveRest();
     if (error instanceof Unfinished) dropped?.(error, call);
     else refused?.(error as ConnectError, call);
   };

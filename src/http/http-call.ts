@@ -5,7 +5,7 @@ import type { FastifyReply } from "fastify";
 import { type BodyBounds, readBody } from "../rpc/body.ts";
 import { Call, type Door } from "../rpc/call.ts";
 import type { PeerOf } from "../rpc/peer.ts";
-import { announcesBody, hasEnded, leaveRest } from "./request.ts";
+import { announcesBody, hasEnded } from "./request.ts";
 
 /** A call that came as an HTTP request, over HTTP/1.1 or HTTP/2. */
 export class HttpCall extends Call {
@@ -84,11 +84,6 @@ export class HttpCall extends Call {
       ...(this.limited ? { signal: this.signal } : {}),
     };
     return readBody(incoming, bounds, limit, use);
-  }
-
-  /** For a reply that does not wait for the body. */
-  leaveRest(): void {
-    leaveRest(this.request);
   }
 
   #isWhole(bytes: number): boolean {

@@ -9,6 +9,7 @@ import type { Server as GrpcServer } from "@grpc/grpc-js";
 import { ServerCredentials } from "@grpc/grpc-js";
 import { discardRest } from "../rpc/body.ts";
 import type { TakeConnection } from "./front.ts";
+import { refuseWith } from "./request.ts";
 
 /** What serves gRPC. */
 export interface GrpcDoor {
@@ -138,8 +139,12 @@ function refuse(stream: ServerHttp2Stream, status: number): void {
   if (!stream.readableEnded) discardRest(stream, () => stream.close());
 }
 
+type Http2Listener = NonNullable<Parameters<typeof createServer>[1]>;
+
 /** A server's "stream" listener makes the request and response objects of node:http for a handler. */
 function compatible(handler: RequestListener): StreamListener {
-  const server = createServer(handler as unknown as Parameters<typeof createServer>[1]);
+  const server = createServer(handler as unknown as Http2Listener);
+  server.on("checkExpectation", refuseWith(417) as unknown as Http2Listener);
+  server.on("connect", refuseWith(405) as unknown as Http2Listener);
   return (...stream) => server.emit("stream", ...stream);
 }

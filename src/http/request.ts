@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type ServerHttp2Stream } from "node:http2";
 import { discardRest } from "../rpc/body.ts";
 
@@ -43,6 +43,27 @@ export function leaveRest(request: IncomingMessage): void {
     else request.socket.destroy();
   });
   if (stream === undefined) closeAfterRest(request);
+}
+
+/**
+ * Leaves the rest of a request that is answered before its end: looked at when the reply's end is given,
+ * since over HTTP/2 no event tells of it when there is no body to send.
+ */
+export function leaveOnceAnswered(request: IncomingMessage, response: ServerResponse): void {
+  if (!announcesBody(request)) return;
+  response.end = (...rest: unknown[]) => {
+    Reflect.deleteProperty(response, "end");
+    leaveRest(request);
+    return response.end(...(rest as []));
+  };
+}
+
+/** Makes a listener that answers with a status alone. */
+export function refuseWith(status: number) {
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    leaveOnceAnswered(request, response);
+    response.writeHead(status).end();
+  };
 }
 
 /**

@@ -19,7 +19,7 @@ import { answerClientError, type ClientError } from "./client-error.ts";
 import { type CorsOptions, registerCors } from "./cors.ts";
 import { JSON_TYPE } from "./envelope.ts";
 import { describeFailure, failureEnvelope, HttpFault } from "./failure.ts";
-import { hasTwoHosts, leaveRest } from "./request.ts";
+import { hasTwoHosts, leaveOnceAnswered, refuseWith } from "./request.ts";
 import { pathAndQuery, withoutOrigin } from "./rest/rest.ts";
 
 /** For the next request on a kept connection, in milliseconds; above the usual 60 s of proxies. */
@@ -86,12 +86,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     return503OnClosing: false,
     forceCloseConnections: "idle",
     serverFactory: (routing): Server => {
-      const handler: RequestListener =
-        options.elsewhere === undefined
-          ? routing
-          : (request, response) => {
-              if (options.elsewhere?.(request, response) !== true) routing(request, response);
-            };
+      const handler: RequestListener = (request, response) => {
+        if (options.elsewhere?.(request, response) === true) return;
+        leaveOnceAnswered(request, response);
+        routing(request, response);
+      };
       const server = createServer(
         {
           maxHeaderSize: options.maxHeaderBytes,
@@ -107,6 +106,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       );
       // Whoever waits for a word before it sends its body gets it when the body is wanted.
       server.on("checkContinue", handler);
+      server.on("checkExpectation", refuseWith(417));
       // It never listens: this starts the check of its time-outs (node:http, setupConnectionsTracking).
       server.emit("listening");
       made = { server, handler };
@@ -144,7 +144,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
 /** What Fastify itself refuses, and what nobody serves, in an envelope with its real status. */
 function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  leaveRest(request.raw);
   const failure = describeFailure(error);
   reply
     .code(failure.code)

@@ -11,6 +11,7 @@ import { type MooringProcess, startedMooring, testFolder } from "./mooring.ts";
 
 const HOST = ["Host", "a"];
 const SAVE = "/api/admin/setting/save";
+const JSON_CALL = { "content-type": "application/json" };
 const JSON_BODY = ["Content-Type", "application/json"];
 
 async function start(env: Readonly<Record<string, string>> = {}): Promise<MooringProcess> {
@@ -177,6 +178,94 @@ test("who falls silent after a refusal over HTTP/2 keeps no stream", async () =>
     return [head[":status"], stream.rstCode];
   });
   expect(await Promise.all(left)).toEqual([404, 502, 413, 413].map((status) => [status, 0]));
+});
+
+/** Requests that are answered before their end: method, path, other fields, status. */
+const EARLY: readonly (readonly [string, string, Readonly<Record<string, string>>, number])[] = [
+  ["POST", "/nowhere", { expect: "something" }, 417],
+  ["GET", "/livez", {}, 200],
+  ["HEAD", "/livez", {}, 200],
+  ["GET", "/docs", {}, 200],
+  ["OPTIONS", "/api/public/settings/watch", {}, 204],
+  ["OPTIONS", "/livez", { origin: "http://a", "access-control-request-method": "GET" }, 204],
+  ["HEAD", "/nowhere", {}, 404],
+  ["PUT", "/mooring.v1.PublicService/Ping", {}, 405],
+  ["POST", "/mooring.v1.SettingService/SaveSettings", JSON_CALL, 401],
+];
+
+const FRONT = { MOORING_UPSTREAM: "http://127.0.0.1:1" };
+
+/** The path of a page of its own in front of a server. */
+function inFront(path: string): string {
+  return /^\/(?:api|mooring\.)/.test(path) ? path : `/@mooring${path}`;
+}
+
+test.each([
+  ["alone", {}],
+  ["in front of a server", FRONT],
+])("who falls silent after any other reply over HTTP/2 keeps no stream: %s", async (_, env) => {
+  const mooring = await start(env);
+  const session = connectHttp2(`http://127.0.0.1:${mooring.port()}`);
+  onTestFinished(() => session.destroy());
+  const left = EARLY.map(async ([method, path, fields]) => {
+    const at = env === FRONT ? inFront(path) : path;
+    const head = { ":method": method, ":path": at, ...fields };
+    const stream = session.request(head, { endStream: false });
+    stream.resume();
+    const closed = once(stream, "close");
+    const [{ ":status": status }] = (await once(stream, "response")) as [Record<string, unknown>];
+    await closed;
+    return [method, path, status, stream.rstCode];
+  });
+  const expected = EARLY.map(([method, path, , status]) => [method, path, status, 0]);
+  expect(await Promise.all(left)).toEqual(expected);
+});
+
+test("nor does it after CONNECT", async () => {
+  const mooring = await start();
+  const session = connectHttp2(`http://127.0.0.1:${mooring.port()}`);
+  onTestFinished(() => session.destroy());
+  const stream = session.request({ ":method": "CONNECT", ":authority": "a:1" });
+  stream.resume();
+  const closed = once(stream, "close");
+  const [{ ":status": status }] = (await once(stream, "response")) as [Record<string, unknown>];
+  await closed;
+  expect([status, stream.rstCode]).toEqual([405, 0]);
+});
+
+test("who falls silent after any reply keeps no connection, in front of a server", async () => {
+  const mooring = await start(FRONT);
+  const left = EARLY.map(async ([method, path, fields]) => {
+    const socket = connect({ host: "127.0.0.1", port: mooring.port(), allowHalfOpen: true });
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => undefined);
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`${method} ${inFront(path)} HTTP/1.1\r\nHost: a\r\n${lines.join("")}`);
+    socket.write("Content-Length: 1000\r\n\r\nhalf of it");
+    const ended = once(socket, "close");
+    const reply = String(await once(socket, "data"));
+    socket.resume();
+    await once(socket, "end");
+    socket.destroy();
+    await ended;
+    return [method, path, Number(reply.split(" ", 2)[1])];
+  });
+  const expected = EARLY.map(([method, path, , status]) => [method, path, status]);
+  expect(await Promise.all(left)).toEqual(expected);
+});
+
+test("a connection goes on after a request whose body nobody reads", async () => {
+  const socket = connect((await start(FRONT)).port(), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  let replies = "";
+  socket.setEncoding("latin1").on("data", (text: string) => {
+    replies += text;
+  });
+  for (let turn = 1; turn <= 3; turn += 1) {
+    socket.write("PUT /@mooring/nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nha");
+    await expect.poll(() => replies.split("HTTP/1.1 404").length - 1).toBe(turn);
+    socket.write("lf");
+  }
 });
 
 function openFiles({ pid }: MooringProcess): number {

@@ -6,7 +6,6 @@ import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from 
 import type { Gateway } from "../gateway-options.ts";
 import type { HttpCall } from "../http-call.ts";
 import { createNegotiator } from "../negotiation.ts";
-import { leaveRest } from "../request.ts";
 import type { Binding } from "./binding.ts";
 import { matchNoneMatch } from "./entity-tag.ts";
 import { createEventEncoder, EVENT_HEADERS, eventReply } from "./event.ts";
@@ -130,7 +129,6 @@ export function createFailing({ httpStatus = "envelope", report }: Gateway) {
   ): void => {
     // What a hook of the application throws is the application's to answer.
     if (exchange === undefined && !(error instanceof HttpFault)) throw error;
-    leaveRest(request.raw);
     const failure = describeFailure(error);
     if (failure.unexpected) report?.(error, request);
     const shape = exchange?.binding.reply.shape ?? "envelope";
