@@ -19,6 +19,7 @@ import { answerClientError, type ClientError } from "./client-error.ts";
 import { type CorsOptions, registerCors } from "./cors.ts";
 import { JSON_TYPE } from "./envelope.ts";
 import { describeFailure, failureEnvelope, HttpFault } from "./failure.ts";
+import { fewAtATime } from "./pipeline.ts";
 import { hasTwoHosts, leaveOnceAnswered, refuseWith } from "./request.ts";
 import { pathAndQuery, withoutOrigin } from "./rest/rest.ts";
 
@@ -91,6 +92,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         leaveOnceAnswered(request, response);
         routing(request, response);
       };
+      const inTurn = fewAtATime(handler);
       const server = createServer(
         {
           maxHeaderSize: options.maxHeaderBytes,
@@ -102,10 +104,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
           requireHostHeader: false,
           ServerResponse: Announcing,
         },
-        handler,
+        inTurn,
       );
       // Whoever waits for a word before it sends its body gets it when the body is wanted.
-      server.on("checkContinue", handler);
+      server.on("checkContinue", inTurn);
       server.on("checkExpectation", refuseWith(417));
       // It never listens: this starts the check of its time-outs (node:http, setupConnectionsTracking).
       server.emit("listening");

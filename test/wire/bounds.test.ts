@@ -106,6 +106,36 @@ describe("streams of one connection", () => {
   });
 });
 
+describe("requests of one connection that wait for no reply", () => {
+  test("are all answered, however many there are", async () => {
+    const service = await serve({});
+    const line = await dial(service.port);
+    line.socket.write(PING.repeat(1_000));
+    const answers = (received: Buffer): number => `${received}`.split("pong").length - 1;
+    expect(answers(await line.until((received) => answers(received) >= 1_000))).toBe(1_000);
+  });
+
+  test("are read no further while too many are under way, and others are served", async () => {
+    const service = await serve({});
+    const { headers } = await fetch(`http://127.0.0.1:${service.port}/api/public/settings`);
+    const seen = headers.get("etag")?.replaceAll('"', "");
+    const watch = `GET /api/public/settings/watch HTTP/1.1\r\nhost: a\r\nlast-event-id: ${seen}\r\n\r\n`;
+    const line = await dial(service.port);
+    let isTaken = false;
+    line.socket.write(watch.repeat(200_000), () => {
+      isTaken = true;
+    });
+    await expect.poll(() => service.mooring.gauges().watchers).toBe(32);
+    const bystander = await dial(service.port);
+    for (let turn = 1; turn <= 100; turn += 1) {
+      bystander.socket.write(PING);
+      await bystander.until((received) => `${received}`.split("pong").length > turn);
+    }
+    expect(service.mooring.gauges().watchers).toBe(32);
+    expect(isTaken).toBe(false);
+  });
+});
+
 describe.each([
   ["in all", "MOORING_MAX_CONNECTIONS"],
   ["of one peer", "MOORING_MAX_CONNECTIONS_PER_PEER"],

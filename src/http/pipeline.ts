@@ -1,0 +1,44 @@
+import type { RequestListener, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+/** Requests of one HTTP/1.1 connection that are under way at one time. */
+const UNDER_WAY = 32;
+
+/** The requests of a connection. */
+interface Line {
+  underWay: number;
+  /** Begins those that wait, in their order. */
+  readonly waiting: (() => void)[];
+}
+
+const LINE = Symbol("line");
+
+/** What Node counts as data that waits to be sent: a private member, which a test holds. */
+type Counted = ServerResponse & { _onPendingData(bytes: number): void };
+
+/**
+ * A client may send requests without waiting for replies (RFC 9112, section 9.3.2), and Node reads on
+ * until enough replies wait to be sent. Here each request counts as a part of that, so that Node reads
+ * no more beyond a few; what it had read already waits for its turn.
+ */
+export function fewAtATime(handler: RequestListener): RequestListener {
+  return (request, response) => {
+    const socket: Socket & { [LINE]?: Line } = request.socket;
+    socket[LINE] ??= { underWay: 0, waiting: [] };
+    const line = socket[LINE];
+    const weight = socket.writableHighWaterMark / UNDER_WAY;
+    const begin = (): void => {
+      line.underWay += 1;
+      handler(request, response);
+    };
+    (response as Counted)._onPendingData(weight);
+    response.once("close", () => {
+      (response as Counted)._onPendingData(-weight);
+      line.underWay -= 1;
+      // Nobody is left to read the replies of those that wait.
+      if (!socket.destroyed) line.waiting.shift()?.();
+    });
+    if (line.underWay < UNDER_WAY) begin();
+    else line.waiting.push(begin);
+  };
+}
