@@ -1,4 +1,10 @@
 import { once } from "node:events";
+import {
+  constants,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   type handleBidiStreamingCall,
@@ -14,12 +20,17 @@ import {
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { encodeOnce } from "../rpc/encoded.ts";
 import type { AnswerReflection } from "../rpc/reflection.ts";
+import { SlowReaders } from "../rpc/slow-reader.ts";
 
 export interface GrpcServerOptions {
   /** Streams of one connection at the same time. */
   readonly maxStreams: number;
   /** Undefined: reflection is not served. */
   readonly reflect: AnswerReflection | undefined;
+  /** Watches over all streams of its connections. */
+  readonly slowReaders?: SlowReaders;
+  /** How long reflection may hear and say nothing, in milliseconds. Default 30,000. */
+  readonly silenceMs?: number;
 }
 
 /** Longest request of reflection, in bytes: names of files and symbols. */
@@ -29,7 +40,12 @@ const MAX_REQUEST = 4 * 1024;
  * A grpc-js server: it keeps the HTTP/2 connections, serves reflection, whose requests are a stream,
  * and answers what nobody serves. It listens nowhere by itself: connections are injected.
  */
-export function createGrpcServer({ maxStreams, reflect }: GrpcServerOptions): Server {
+export function createGrpcServer({
+  maxStreams,
+  reflect,
+  slowReaders = new SlowReaders({ together: 0, patienceMs: 30_000 }),
+  silenceMs = 30_000,
+}: GrpcServerOptions): Server {
   const options: ServerOptions = {
     // Statistics of each call for a service that is not served here.
     "grpc.enable_channelz": 0,
@@ -39,9 +55,44 @@ export function createGrpcServer({ maxStreams, reflect }: GrpcServerOptions): Se
     "grpc.keepalive_time_ms": 60_000,
     "grpc.keepalive_timeout_ms": 20_000,
   };
-  const server = new Server(options);
+  const server = new WatchedServer(options, (stream, path) => {
+    slowReaders.watch(stream);
+    if (reflect !== undefined && REFLECTION.test(path)) {
+      // Over every protocol: requests that are a stream have no end to wait for.
+      stream.setTimeout(silenceMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    }
+  });
   if (reflect !== undefined) addReflection(server, reflect);
   return server;
+}
+
+const REFLECTION = /^\/grpc\.reflection\./;
+
+/** @param path of the request. */
+type Watch = (stream: ServerHttp2Stream, path: string) => void;
+
+/** Shows all streams of its connections, whoever serves them. */
+class WatchedServer extends Server {
+  readonly #watch: Watch;
+
+  constructor(options: ServerOptions, watch: Watch) {
+    super(options);
+    this.#watch = watch;
+  }
+
+  // A connection's HTTP/2 server is made here, and kept in a private field of a pinned version.
+  override createConnectionInjector(
+    ...args: Parameters<Server["createConnectionInjector"]>
+  ): ReturnType<Server["createConnectionInjector"]> {
+    const injector = super.createConnectionInjector(...args);
+    const { http2Servers } = this as unknown as { http2Servers: Map<Http2Server, unknown> };
+    [...http2Servers.keys()].at(-1)?.on("session", (session: ServerHttp2Session) => {
+      session.on("stream", (stream, headers) =>
+        this.#watch(stream as ServerHttp2Stream, headers[":path"] ?? ""),
+      );
+    });
+    return injector;
+  }
 }
 
 /** Adds reflection: v1, and v1alpha, whose messages are the same on the wire. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Unfinished } from "../rpc/body.ts";
-import type { HttpCall } from "./http-call.ts";
+import { replyIsMade } from "../rpc/slow-reader.ts";
+import { type HttpCall, sinkOf } from "./http-call.ts";
 
 /** What the first hook has found out of a request, for its handler. */
 export interface Exchanges<T> {
@@ -59,6 +60,8 @@ export async function carryOut<E extends { readonly call: HttpCall }, T>(
     else reply.send(error instanceof Error ? error : new Error("not an error", { cause: error }));
   } finally {
     call.done();
+    // Over HTTP/2 Fastify writes a large reply piece by piece, as its client reads.
+    if (!reply.raw.writableEnded) replyIsMade(sinkOf(reply.raw));
   }
 }
 

@@ -1,3 +1,4 @@
+import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 
 /** Bounds of what waits for clients that read slowly. */
@@ -14,6 +15,35 @@ interface Blocked {
   drop(): void;
 }
 
+/** What was seen of a stream that waits for its reader. */
+interface Rest {
+  /** Bytes that wait, with all of a piece that has left in part. */
+  readonly bytes: number;
+  /** When there were that many first. */
+  readonly since: number;
+  /** All that was written to its connection. */
+  readonly written: number | undefined;
+  /** When that was more than before. */
+  readonly moved: number;
+}
+
+/**
+ * Slowest pace at which a large piece of a reply may leave beside others, in bytes per second: how
+ * much of it has left, Node doesn't say.
+ */
+const PACE = 4 * 1024;
+/** A transfer may be paused by its reader, such as a film: for so many times a client's patience. */
+const PAUSE = 30;
+/** A stream is looked at so often before its client's patience has an end. */
+const LOOKS = 5;
+
+const made = new WeakSet<object>();
+
+/** Says that all of a stream's reply is made, though it may be written further piece by piece. */
+export function replyIsMade(stream: Writable): void {
+  made.add(stream);
+}
+
 /**
  * Watches over streams that are written faster than their clients read. A stream is written no
  * further until its client has read; one that takes nothing for too long is dropped, and when all of
@@ -23,6 +53,9 @@ export class SlowReaders {
   readonly #bounds: SlowReaderBounds;
   /** In the order in which they were blocked. */
   readonly #blocked = new Set<Blocked>();
+  /** The streams of HTTP/2 that are open, with what was seen of those that wait for their readers. */
+  readonly #open = new Map<ServerHttp2Stream, Rest | undefined>();
+  #looking: NodeJS.Timeout | undefined;
   #bytes = 0;
   #dropped = 0;
 
@@ -78,4 +111,51 @@ export class SlowReaders {
     }
     return promise;
   }
+
+  /**
+   * Resets a stream of HTTP/2 when its client takes nothing of its whole reply for too long, or for
+   * far longer of one that is still being written. The window of a stream is its client's, and may
+   * stay closed for ever.
+   */
+  watch(stream: ServerHttp2Stream): void {
+    this.#open.set(stream, undefined);
+    stream.once("close", () => this.#open.delete(stream));
+    // One timer serves all streams, and outlives those that are over before it looks.
+    this.#looking ??= setInterval(() => this.#look(), this.#bounds.patienceMs / LOOKS).unref();
+  }
+
+  #look(): void {
+    const now = performance.now();
+    for (const [stream, before] of this.#open) {
+      // Ended: nothing more is written. Finished: all of it has left. A stream that only has little
+      // to write does not wait for its reader.
+      const isWhole = stream.writableEnded || made.has(stream);
+      if (stream.writableFinished || stream.destroyed) continue;
+      if (!isWhole && !stream.writableNeedDrain) continue;
+      // Pieces may all have one length: that others have come since says only this event.
+      if (before === undefined) stream.once("drain", () => this.#open.set(stream, undefined));
+      const rest = restOf(stream, before, now);
+      if (this.#isLeft(rest, now, isWhole ? 1 : PAUSE)) {
+        this.#dropped += 1;
+        stream.close(constants.NGHTTP2_CANCEL);
+        // One that is closed already waits for its last bytes to leave.
+        stream.destroy();
+      } else this.#open.set(stream, rest);
+    }
+    if (this.#open.size > 0) return;
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+  }
+
+  #isLeft({ bytes, since, moved }: Rest, now: number, times: number): boolean {
+    const patienceMs = this.#bounds.patienceMs * times;
+    return now - moved >= patienceMs || now - since >= patienceMs + (bytes / PACE) * 1_000;
+  }
+}
+
+function restOf(stream: ServerHttp2Stream, before: Rest | undefined, now: number): Rest {
+  const bytes = stream.writableLength;
+  const written = stream.session?.socket?.bytesWritten;
+  if (before?.bytes !== bytes) return { bytes, written, since: now, moved: now };
+  return before.written === written ? before : { ...before, written, moved: now };
 }

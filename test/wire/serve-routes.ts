@@ -25,6 +25,8 @@ export interface ServeRoutesOptions {
   /** Calls of one connection at a time; default 256. */
   readonly maxStreams?: number;
   readonly slowReaders?: SlowReaders;
+  /** How long reflection may be silent, in milliseconds; default 30,000. */
+  readonly silenceMs?: number;
   readonly interceptors?: readonly Interceptor[];
   /** Types for google.protobuf.Any in JSON. */
   readonly registry?: Registry;
@@ -79,7 +81,12 @@ export async function serveRoutes(
     ...(registry === undefined ? {} : { registry }),
   });
   const grpc = {
-    server: createGrpcServer({ maxStreams, reflect: createReflection(methods) }),
+    server: createGrpcServer({
+      maxStreams,
+      reflect: createReflection(methods),
+      slowReaders,
+      ...(options.silenceMs === undefined ? {} : { silenceMs: options.silenceMs }),
+    }),
     lane: createLane({ ...common, requestId, sendStream: createSendStream(slowReaders) }),
   };
   const { front, address } = await openFront(

@@ -1,13 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
+  GetPublicSettingsResponseSchema,
   PublicService,
   type WatchPublicSettingsResponse,
   WatchPublicSettingsResponseSchema,
 } from "../../gen/mooring/v1/public_service_pb.js";
 import { SlowReaders } from "../../src/rpc/slow-reader.ts";
 import { enveloped } from "./raw/cuttable.ts";
-import { RawHttp2 } from "./raw/http2.ts";
+import { END_STREAM, FRAME, framesOf, RawHttp2 } from "./raw/http2.ts";
 import { dial, type Line } from "./raw/line.ts";
 import { type ServedRoutes, serveRoutes } from "./serve-routes.ts";
 
@@ -151,3 +152,113 @@ describe.each(ways)("over %s, all together,", (_name, open) => {
     }
   });
 });
+
+/** Settings of a connection: the windows of its streams begin at nothing. */
+const NO_WINDOW = Buffer.from("000006040000000000000400000000", "hex");
+
+/** Lets a stream send so many bytes more; stream 0 is the connection. */
+function widen(client: RawHttp2, stream: number, bytes: number): void {
+  const frame = Buffer.alloc(13);
+  frame.writeUIntBE(4, 0, 3);
+  frame.writeUInt8(8, 3);
+  frame.writeUInt32BE(stream, 5);
+  frame.writeUInt32BE(bytes, 9);
+  client.line.socket.write(frame);
+}
+
+const UNARY = "/mooring.v1.PublicService/GetPublicSettings";
+const get = (path: string) => ({ ":method": "GET", ":path": path });
+
+/** Replies that have ended or are whole: headers of the request, and its body. */
+const ended: readonly (readonly [string, Record<string, string>, Buffer?])[] = [
+  ["a stream of REST", get("/api/public/settings/watch")],
+  ["a stream of Connect", call("connect+proto"), empty],
+  ["a stream of gRPC-Web", call("grpc-web+proto"), empty],
+  ["a stream of gRPC", call("grpc"), empty],
+  ["a reply of REST", get("/api/public/settings")],
+  ["a reply of Connect", { ...call("proto"), ":path": UNARY }],
+  ["a reply of gRPC-Web", { ...call("grpc-web+proto"), ":path": UNARY }, empty],
+  ["a reply of gRPC", { ...call("grpc"), ":path": UNARY }, empty],
+];
+
+function serveEnded(slowReaders: SlowReaders, size = 1): Promise<ServedRoutes> {
+  const settings = { site_title: "x".repeat(size) };
+  return serveRoutes(
+    (router) =>
+      router.service(PublicService, {
+        getPublicSettings: () => create(GetPublicSettingsResponseSchema, { settings }),
+        async *watchPublicSettings() {
+          yield create(WatchPublicSettingsResponseSchema, {
+            event: { case: "snapshot", value: { settings } },
+          });
+        },
+      }),
+    { slowReaders, silenceMs: 50 },
+  );
+}
+
+const replies = ended.flatMap(([name, headers, body = Buffer.alloc(0)]) => [
+  { name, headers, body, size: 1 },
+  { name: `${name}, large`, headers, body, size: SIZE },
+]);
+
+describe.each(replies)("over HTTP/2, $name", ({ headers, body, size }) => {
+  test("that nobody takes is reset", async () => {
+    const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 50 });
+    const served = await serveEnded(slow, size);
+    try {
+      const client = await RawHttp2.open(served.port);
+      client.line.socket.write(NO_WINDOW);
+      client.headers(1, { ":scheme": "http", ":authority": "a", ...headers });
+      client.data(1, body, true);
+      await client.frame(({ kind, stream }) => kind === FRAME.reset && stream === 1);
+      expect(slow.dropped).toBe(1);
+    } finally {
+      await served.close();
+    }
+  });
+});
+
+test.each([
+  ["one large piece", { ...call("grpc"), ":path": UNARY }, empty],
+  ["many pieces", get("/api/public/settings"), Buffer.alloc(0)],
+])("over HTTP/2, a reply of %s that is taken bit by bit comes whole", async (_, headers, body) => {
+  const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 200 });
+  const served = await serveEnded(slow, SIZE);
+  const client = await RawHttp2.open(served.port);
+  const bits = setInterval(() => [0, 1].map((stream) => widen(client, stream, 2_048)), 10);
+  try {
+    client.headers(1, { ":scheme": "http", ":authority": "a", ...headers });
+    client.data(1, body, true);
+    await client.frame(
+      ({ kind, flags, stream }) =>
+        stream === 1 && (kind === FRAME.reset || (flags & END_STREAM) === END_STREAM),
+    );
+    const data = framesOf(client.line.received()).filter(({ kind }) => kind === FRAME.data);
+    expect(Buffer.concat(data.map(({ payload }) => payload)).length).toBeGreaterThan(SIZE);
+    expect(slow.dropped).toBe(0);
+  } finally {
+    clearInterval(bits);
+    await served.close();
+  }
+});
+
+const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+
+test.each(["grpc", "connect+proto", "grpc-web+proto"])(
+  "half a question of reflection as %s is not waited for",
+  async (type) => {
+    const served = await serveEnded(
+      new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 60_000 }),
+    );
+    try {
+      const client = await RawHttp2.open(served.port);
+      const headers = { ...call(type), ":path": REFLECTION };
+      client.headers(1, { ":scheme": "http", ":authority": "a", ...headers });
+      client.data(1, Buffer.alloc(3));
+      await client.frame(({ kind, stream }) => kind === FRAME.reset && stream === 1);
+    } finally {
+      await served.close();
+    }
+  },
+);
