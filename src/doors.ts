@@ -100,7 +100,7 @@ export async function createDoors(
   const reflect = config.reflection === "off" ? undefined : createReflection(methods);
   if (reflect) await registerReflection(fastify, reflect, checkReflection);
   const grpc = {
-    server: createGrpcServer({ maxStreams: config.maxStreams, reflect }),
+    server: createGrpcServer({ maxStreams: config.maxStreams, reflect, slowReaders }),
     lane: createLane({ ...common, requestId, sendStream: createSendStream(slowReaders) }),
     ...(checkReflection === undefined ? {} : { check: checkReflection }),
   };

@@ -1,10 +1,10 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Requests of one HTTP/1.1 connection that are under way at one time. */
-const UNDER_WAY = 32;
+/** Requests of one HTTP/1.1 connection that are under way at one time, besides the first. */
+const UNDER_WAY = 31;
 
-/** The requests of a connection. */
+/** The requests of a connection that wait for the replies of others. */
 interface Line {
   underWay: number;
   /** Begins those that wait, in their order. */
@@ -23,6 +23,8 @@ type Counted = ServerResponse & { _onPendingData(bytes: number): void };
  */
 export function fewAtATime(handler: RequestListener): RequestListener {
   return (request, response) => {
+    // Nearly every one: nothing is before it, so that it has its connection already.
+    if (response.socket !== null) return handler(request, response);
     const socket: Socket & { [LINE]?: Line } = request.socket;
     socket[LINE] ??= { underWay: 0, waiting: [] };
     const line = socket[LINE];

@@ -51,8 +51,10 @@ export function leaveRest(request: IncomingMessage): void {
  */
 export function leaveOnceAnswered(request: IncomingMessage, response: ServerResponse): void {
   if (!announcesBody(request)) return;
+  const { end } = response;
   response.end = (...rest: unknown[]) => {
-    Reflect.deleteProperty(response, "end");
+    // Not taken away: an object that loses a member becomes slow.
+    response.end = end;
     leaveRest(request);
     return response.end(...(rest as []));
   };

@@ -55,12 +55,18 @@ export class SlowReaders {
   readonly #blocked = new Set<Blocked>();
   /** The streams of HTTP/2 that are open, with what was seen of those that wait for their readers. */
   readonly #open = new Map<ServerHttp2Stream, Rest | undefined>();
+  /** A listener of all streams. */
+  readonly #forget: (this: ServerHttp2Stream) => void;
   #looking: NodeJS.Timeout | undefined;
   #bytes = 0;
   #dropped = 0;
 
   constructor(bounds: SlowReaderBounds) {
     this.#bounds = bounds;
+    const open = this.#open;
+    this.#forget = function () {
+      open.delete(this);
+    };
   }
 
   /** Bytes that wait now, of all streams. */
@@ -119,7 +125,7 @@ export class SlowReaders {
    */
   watch(stream: ServerHttp2Stream): void {
     this.#open.set(stream, undefined);
-    stream.once("close", () => this.#open.delete(stream));
+    stream.on("close", this.#forget);
     // One timer serves all streams, and outlives those that are over before it looks.
     this.#looking ??= setInterval(() => this.#look(), this.#bounds.patienceMs / LOOKS).unref();
   }
