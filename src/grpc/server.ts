@@ -1,10 +1,5 @@
 import { once } from "node:events";
-import {
-  constants,
-  type Http2Server,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { constants, type Http2Server, type ServerHttp2Session } from "node:http2";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   type handleBidiStreamingCall,
@@ -55,27 +50,26 @@ export function createGrpcServer({
     "grpc.keepalive_time_ms": 60_000,
     "grpc.keepalive_timeout_ms": 20_000,
   };
-  const server = new WatchedServer(options, (stream, path) => {
-    slowReaders.watch(stream);
-    if (reflect !== undefined && REFLECTION.test(path)) {
+  const server = new WatchedServer(options, (session) => {
+    slowReaders.watch(session);
+    if (reflect === undefined) return;
+    session.on("stream", (stream, headers) => {
       // Over every protocol: requests that are a stream have no end to wait for.
-      stream.setTimeout(silenceMs, () => stream.close(constants.NGHTTP2_CANCEL));
-    }
+      if (headers[":path"]?.startsWith(REFLECTION))
+        stream.setTimeout(silenceMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    });
   });
   if (reflect !== undefined) addReflection(server, reflect);
   return server;
 }
 
-const REFLECTION = /^\/grpc\.reflection\./;
+const REFLECTION = "/grpc.reflection.";
 
-/** @param path of the request. */
-type Watch = (stream: ServerHttp2Stream, path: string) => void;
-
-/** Shows all streams of its connections, whoever serves them. */
+/** Shows its connections, whoever serves their streams. */
 class WatchedServer extends Server {
-  readonly #watch: Watch;
+  readonly #watch: (session: ServerHttp2Session) => void;
 
-  constructor(options: ServerOptions, watch: Watch) {
+  constructor(options: ServerOptions, watch: (session: ServerHttp2Session) => void) {
     super(options);
     this.#watch = watch;
   }
@@ -86,11 +80,7 @@ class WatchedServer extends Server {
   ): ReturnType<Server["createConnectionInjector"]> {
     const injector = super.createConnectionInjector(...args);
     const { http2Servers } = this as unknown as { http2Servers: Map<Http2Server, unknown> };
-    [...http2Servers.keys()].at(-1)?.on("session", (session: ServerHttp2Session) => {
-      session.on("stream", (stream, headers) =>
-        this.#watch(stream as ServerHttp2Stream, headers[":path"] ?? ""),
-      );
-    });
+    [...http2Servers.keys()].at(-1)?.on("session", this.#watch);
     return injector;
   }
 }

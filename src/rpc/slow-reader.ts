@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Stream } from "node:http2";
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 
 /** Bounds of what waits for clients that read slowly. */
@@ -53,20 +53,16 @@ export class SlowReaders {
   readonly #bounds: SlowReaderBounds;
   /** In the order in which they were blocked. */
   readonly #blocked = new Set<Blocked>();
-  /** The streams of HTTP/2 that are open, with what was seen of those that wait for their readers. */
-  readonly #open = new Map<ServerHttp2Stream, Rest | undefined>();
-  /** A listener of all streams. */
-  readonly #forget: (this: ServerHttp2Stream) => void;
+  /** The connections of HTTP/2. */
+  readonly #sessions = new Set<ServerHttp2Session>();
+  /** What was seen of their streams that wait for their readers. */
+  readonly #rests = new WeakMap<ServerHttp2Stream, Rest>();
   #looking: NodeJS.Timeout | undefined;
   #bytes = 0;
   #dropped = 0;
 
   constructor(bounds: SlowReaderBounds) {
     this.#bounds = bounds;
-    const open = this.#open;
-    this.#forget = function () {
-      open.delete(this);
-    };
   }
 
   /** Bytes that wait now, of all streams. */
@@ -119,36 +115,37 @@ export class SlowReaders {
   }
 
   /**
-   * Resets a stream of HTTP/2 when its client takes nothing of its whole reply for too long, or for
-   * far longer of one that is still being written. The window of a stream is its client's, and may
+   * Resets a connection's streams of which its client takes nothing of the whole reply for too long, or
+   * for far longer of one that is still being written. The window of a stream is its client's, and may
    * stay closed for ever.
    */
-  watch(stream: ServerHttp2Stream): void {
-    this.#open.set(stream, undefined);
-    stream.on("close", this.#forget);
-    // One timer serves all streams, and outlives those that are over before it looks.
+  watch(session: ServerHttp2Session): void {
+    this.#sessions.add(session);
+    session.once("close", () => this.#sessions.delete(session));
+    // One timer looks at all streams: a listener on each would cost a tenth of a short call.
     this.#looking ??= setInterval(() => this.#look(), this.#bounds.patienceMs / LOOKS).unref();
   }
 
   #look(): void {
     const now = performance.now();
-    for (const [stream, before] of this.#open) {
+    for (const stream of [...this.#sessions].flatMap(openStreams)) {
+      const before = this.#rests.get(stream);
       // Ended: nothing more is written. Finished: all of it has left. A stream that only has little
       // to write does not wait for its reader.
       const isWhole = stream.writableEnded || made.has(stream);
       if (stream.writableFinished || stream.destroyed) continue;
       if (!isWhole && !stream.writableNeedDrain) continue;
       // Pieces may all have one length: that others have come since says only this event.
-      if (before === undefined) stream.once("drain", () => this.#open.set(stream, undefined));
+      if (before === undefined) stream.once("drain", () => this.#rests.delete(stream));
       const rest = restOf(stream, before, now);
       if (this.#isLeft(rest, now, isWhole ? 1 : PAUSE)) {
         this.#dropped += 1;
         stream.close(constants.NGHTTP2_CANCEL);
         // One that is closed already waits for its last bytes to leave.
         stream.destroy();
-      } else this.#open.set(stream, rest);
+      } else this.#rests.set(stream, rest);
     }
-    if (this.#open.size > 0) return;
+    if (this.#sessions.size > 0) return;
     clearInterval(this.#looking);
     this.#looking = undefined;
   }
@@ -157,6 +154,18 @@ export class SlowReaders {
     const patienceMs = this.#bounds.patienceMs * times;
     return now - moved >= patienceMs || now - since >= patienceMs + (bytes / PACE) * 1_000;
   }
+}
+
+/** Node keeps them in a private member, which tests of slow readers hold. */
+function openStreams(session: ServerHttp2Session): ServerHttp2Stream[] {
+  const symbols = Object.getOwnPropertySymbols(session);
+  const name = symbols.find(({ description }) => description === "state") ?? Symbol();
+  const state = (session as unknown as Record<symbol, State | undefined>)[name];
+  return [...(state?.streams.values() ?? [])];
+}
+
+interface State {
+  readonly streams: ReadonlyMap<number, ServerHttp2Stream>;
 }
 
 function restOf(stream: ServerHttp2Stream, before: Rest | undefined, now: number): Rest {
