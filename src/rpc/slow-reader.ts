@@ -122,7 +122,7 @@ export class SlowReaders {
   watch(session: ServerHttp2Session): void {
     this.#sessions.add(session);
     session.once("close", () => this.#sessions.delete(session));
-    // One timer looks at all streams: a listener on each would cost a tenth of a short call.
+    // One timer looks at all streams, so that a short call has no part in it.
     this.#looking ??= setInterval(() => this.#look(), this.#bounds.patienceMs / LOOKS).unref();
   }
 
