@@ -115,21 +115,33 @@ export interface ConnectionBounds {
   readonly eachPeer: number;
 }
 
+/** Counts what is open of each address. What has none, as of a Unix socket, is not counted. */
+export class PeerCounts {
+  readonly #counts = new Map<string, number>();
+
+  /** @returns how many are open with this one. */
+  enter(peer: string): number {
+    if (peer === "") return 0;
+    const count = (this.#counts.get(peer) ?? 0) + 1;
+    this.#counts.set(peer, count);
+    return count;
+  }
+
+  leave(peer: string): void {
+    const left = (this.#counts.get(peer) ?? 1) - 1;
+    if (left > 0) this.#counts.set(peer, left);
+    else this.#counts.delete(peer);
+  }
+}
+
 /** Closes connections beyond the bounds at once; those that are open already stay. */
 export function limitConnections(server: Server, { all, eachPeer }: ConnectionBounds): void {
   server.maxConnections = all;
-  const peers = new Map<string, number>();
+  const peers = new PeerCounts();
   server.prependListener("connection", (socket: Socket) => {
     const peer = plainAddress(socket.remoteAddress);
-    if (peer === "") return;
-    const count = (peers.get(peer) ?? 0) + 1;
-    peers.set(peer, count);
-    socket.once("close", () => {
-      const left = (peers.get(peer) ?? 1) - 1;
-      if (left > 0) peers.set(peer, left);
-      else peers.delete(peer);
-    });
-    if (count > eachPeer) socket.destroy();
+    socket.once("close", () => peers.leave(peer));
+    if (peers.enter(peer) > eachPeer) socket.destroy();
   });
 }
 

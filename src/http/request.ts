@@ -81,6 +81,16 @@ function closeAfterRest(request: IncomingMessage): void {
   });
 }
 
+/** Whether nobody waits for the reply any more. */
+export function isGone(request: IncomingMessage): boolean {
+  return (streamOf(request) ?? request.socket).destroyed;
+}
+
+/** A request target may be a whole URL (RFC 9112, section 3.2.2). */
+export function withoutOrigin(url: string): string {
+  return url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
+}
+
 /** Whether a request says twice where it goes: two opinions of that (RFC 9112, section 3.2). */
 export function hasTwoHosts({ rawHeaders, httpVersionMajor }: IncomingMessage): boolean {
   if (httpVersionMajor !== 1) return false;

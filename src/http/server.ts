@@ -20,8 +20,8 @@ import { type CorsOptions, registerCors } from "./cors.ts";
 import { JSON_TYPE } from "./envelope.ts";
 import { describeFailure, failureEnvelope, HttpFault } from "./failure.ts";
 import { fewAtATime } from "./pipeline.ts";
-import { hasTwoHosts, leaveOnceAnswered, refuseWith } from "./request.ts";
-import { pathAndQuery, withoutOrigin } from "./rest/rest.ts";
+import { hasTwoHosts, leaveOnceAnswered, refuseWith, withoutOrigin } from "./request.ts";
+import { pathAndQuery } from "./rest/rest.ts";
 
 /** For the next request on a kept connection, in milliseconds; above the usual 60 s of proxies. */
 const KEEP_ALIVE = 72_000;

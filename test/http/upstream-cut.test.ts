@@ -1,3 +1,4 @@
+import { type EventEmitter, once } from "node:events";
 import { createServer as createBehind, type IncomingMessage, type Server } from "node:http";
 import { createServer as createHttp2 } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -10,6 +11,9 @@ import { dial } from "../wire/raw/line.ts";
 const begun: string[] = [];
 /** Why the server behind could not be asked. */
 const failures: string[] = [];
+/** What was given to the pipe, and what it says is over. */
+const passed: string[] = [];
+const over: string[] = [];
 const whole: string[] = [];
 const cut: string[] = [];
 
@@ -49,8 +53,13 @@ beforeAll(async () => {
     reasonOf: ({ message }) => message,
     onFailure: (reason) => failures.push(reason),
   });
-  const handler = (request: unknown, response: unknown): void =>
-    void pipe.pass(request as IncomingMessage, response as never);
+  const handler = async (request: unknown, response: unknown): Promise<void> => {
+    const { url = "", socket, stream } = request as IncomingMessage & { stream?: EventEmitter };
+    if (url.startsWith("/late")) await once(stream ?? socket, "close");
+    passed.push(url);
+    await pipe.pass(request as IncomingMessage, response as never);
+    over.push(url);
+  };
   const [http2, http1] = [createHttp2(handler), createBehind(handler)];
   port2 = await listening(http2 as unknown as Server);
   port1 = await listening(http1);
@@ -74,6 +83,32 @@ const cuts: readonly (readonly [string, (client: RawHttp2) => void])[] = [
   ["FIN", ({ line }) => void line.socket.end()],
   ["a TCP reset", ({ line }) => void line.socket.resetAndDestroy()],
 ];
+
+test.each([
+  ["HTTP/1.1", 1],
+  ["HTTP/2", 2],
+])(
+  "requests whose clients have gone before their turn are over, and count for nothing: %s",
+  async (name, version) => {
+    const paths = Array.from({ length: 10 }, (_, at) => `/late-${version}-${at}`);
+    for (const path of paths) {
+      if (version === 1) {
+        const line = await dial(port1);
+        line.socket.write(`GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`, () => line.socket.destroy());
+      } else {
+        const client = await RawHttp2.open(port2);
+        client.headers(1, {
+          ...{ ":method": "PUT", ":scheme": "http", ":authority": "a", ":path": path },
+        });
+        client.reset(1, 8);
+      }
+    }
+    await soon(() => expect(passed).toEqual(expect.arrayContaining(paths)));
+    await soon(() => expect(over).toEqual(expect.arrayContaining(paths)));
+    const reply = await fetch(`http://127.0.0.1:${port1}/after-${name.length}`);
+    expect([reply.status, await reply.text()]).toEqual([200, "done"]);
+  },
+);
 
 describe.each([
   ["without its length", {}],

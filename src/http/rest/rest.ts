@@ -4,6 +4,7 @@ import { createExchanges } from "../exchange.ts";
 import { badRequest, HttpFault } from "../failure.ts";
 import type { Gateway } from "../gateway-options.ts";
 import { HttpCall } from "../http-call.ts";
+import { withoutOrigin } from "../request.ts";
 import { type Binding, createBindings } from "./binding.ts";
 import { hasParameter, parseQuery } from "./query.ts";
 import { bindingsFor, createRouter, type Match } from "./router.ts";
@@ -115,11 +116,6 @@ export function pathAndQuery({ raw }: FastifyRequest): { path: string; query: st
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
   return { path: withoutEndSlash(path), query: mark < 0 ? "" : url.slice(mark + 1) };
-}
-
-/** A request target may be a whole URL (RFC 9112, section 3.2.2). */
-export function withoutOrigin(url: string): string {
-  return url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
 }
 
 /** A slash at the end says nothing: servers of this kind have always answered it. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { originForm, type Pipe } from "./pipe.ts";
+import { withoutOrigin } from "../request.ts";
+import type { Pipe } from "./pipe.ts";
 
 interface Visitor {
   readonly kind: string;
@@ -85,7 +86,6 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
       request.headers.authorization ?? "",
       textOf(request.headers["client-id"]),
     );
-    if (request.destroyed || response.destroyed) return;
     // Nobody else changes anything there, and nobody waits for them.
     if (visitor.kind !== "admin") return pipe.pass(request, response);
     const arrived = Promise.withResolvers<void>();
@@ -102,7 +102,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method = "", headers } = request;
-    const target = originForm(request.url ?? "/");
+    const target = withoutOrigin(request.url ?? "") || "/";
     const end = target.indexOf("?");
     // As a server reads it that decodes before it looks, and as it looks when it names a host.
     const raw = end < 0 ? target : target.slice(0, end);

@@ -7,8 +7,8 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
-import type { ConnectionBounds } from "../front.ts";
-import { announcesBody, hasEnded, hasTwoHosts } from "../request.ts";
+import { type ConnectionBounds, PeerCounts } from "../front.ts";
+import { announcesBody, hasEnded, hasTwoHosts, isGone, withoutOrigin } from "../request.ts";
 import { answer } from "./answer.ts";
 import { type Origin, requestHeaders } from "./header.ts";
 import { pump, release } from "./pump.ts";
@@ -67,9 +67,12 @@ export function createPipe(options: PipeOptions): Pipe {
     ...(isTls && isIP(host) === 0 ? { servername: host } : {}),
   };
 
-  const underWay = { all: 0, byPeer: new Map<string, number>() };
+  let underWay = 0;
+  const ofPeers = new PeerCounts();
 
   const pass: Pipe["pass"] = (request, response, onReply) => {
+    // While it waited for its turn. It would never say so again.
+    if (isGone(request)) return Promise.resolve();
     if (isLoop(request, via)) {
       refuse(
         request,
@@ -84,8 +87,8 @@ export function createPipe(options: PipeOptions): Pipe {
       return Promise.resolve();
     }
     const origin = originOf(request);
-    const ofPeer = underWay.byPeer.get(origin.peer) ?? 0;
-    if (underWay.all >= bounds.all || ofPeer >= bounds.eachPeer) {
+    if (ofPeers.enter(origin.peer) > bounds.eachPeer || underWay >= bounds.all) {
+      ofPeers.leave(origin.peer);
       refuse(
         request,
         response,
@@ -94,23 +97,16 @@ export function createPipe(options: PipeOptions): Pipe {
       );
       return Promise.resolve();
     }
-    underWay.all += 1;
-    underWay.byPeer.set(origin.peer, ofPeer + 1);
-    const leaveCount = (): void => {
-      const left = (underWay.byPeer.get(origin.peer) ?? 1) - 1;
-      underWay.all -= 1;
-      if (left > 0) underWay.byPeer.set(origin.peer, left);
-      else underWay.byPeer.delete(origin.peer);
-    };
+    underWay += 1;
     const { promise, resolve } = Promise.withResolvers<void>();
     const hasBody = announcesBody(request);
     let outgoing: ClientRequest | undefined;
-    let isGone = false;
+    let hasLeft = false;
     let isAnswered = false;
     let stop = (): void => {};
     /** The client has gone away: nobody waits for the answer. */
     const leave = (): void => {
-      isGone = true;
+      hasLeft = true;
       outgoing?.destroy();
     };
     const fail = (reason: string): void => {
@@ -128,14 +124,14 @@ export function createPipe(options: PipeOptions): Pipe {
       releaseReads(call);
       call.on("error", (error: NodeJS.ErrnoException) => {
         if (response.writableEnded) return;
-        if (isGone) return void response.destroy();
+        if (hasLeft) return void response.destroy();
         const isStale = call.reusedSocket && !hasBody && error.code === "ECONNRESET";
         if (isStale && !isRepeat && REPEATABLE.has(request.method ?? "")) return begin(true);
         fail(options.reasonOf(error));
       });
       call.once("close", () => {
         // Such as for a change of protocol that nobody asked for.
-        if (outgoing === call && !isAnswered && !isGone) fail("it has closed the connection");
+        if (outgoing === call && !isAnswered && !hasLeft) fail("it has closed the connection");
       });
       if (hasBody) stop = pump(request, call);
       call.on("response", (reply) => {
@@ -152,7 +148,7 @@ export function createPipe(options: PipeOptions): Pipe {
     };
     const openCall = (): ClientRequest | undefined => {
       const headers = requestHeaders(request, { ...origin, via, isWithheld });
-      const path = originForm(request.url ?? "/");
+      const path = withoutOrigin(request.url ?? "") || "/";
       try {
         return send({ ...target, method: request.method, path, headers });
       } catch {
@@ -166,7 +162,8 @@ export function createPipe(options: PipeOptions): Pipe {
     response.once("close", () => {
       // Half a transfer is of no use to either side, and neither is a request that ends nowhere.
       if (!response.writableEnded || outgoing?.writableEnded === false) leave();
-      leaveCount();
+      underWay -= 1;
+      ofPeers.leave(origin.peer);
       resolve();
     });
     request.once("error", leave);
@@ -194,11 +191,4 @@ function releaseReads(call: ClientRequest): void {
 
 function isLoop({ headers }: IncomingMessage, via: string): boolean {
   return headers.via?.split(",").some((hop) => hop.trim().endsWith(` ${via}`)) ?? false;
-}
-
-/** A request target may be a whole URL (RFC 9112, section 3.2.2); the server behind gets its path. */
-export function originForm(target: string): string {
-  return target.startsWith("/") || target === "*"
-    ? target
-    : target.replace(/^https?:\/\/[^/?#]*/i, "") || "/";
 }
