@@ -20,6 +20,7 @@ import { carryOut, createExchanges, type Exchanges } from "./exchange.ts";
 import type { Gateway } from "./gateway-options.ts";
 import { HttpCall } from "./http-call.ts";
 import { createNegotiator } from "./negotiation.ts";
+import { leaveOnceAnswered } from "./request.ts";
 import { readJson } from "./rest/json.ts";
 import { messageFromJson } from "./rest/json-message.ts";
 
@@ -55,6 +56,7 @@ function registerMethod(
     exposeHeadRoute: false,
     // As for REST: after every hook for requests, before a byte of the body is read.
     preParsing: (request, reply, _payload, done) => {
+      leaveOnceAnswered(request.raw, reply.raw);
       const isGet = mayGet && request.method === "GET";
       if (request.method !== "POST" && !isGet) {
         const allow = mayGet ? "GET, POST" : "POST";

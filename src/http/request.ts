@@ -45,12 +45,19 @@ export function leaveRest(request: IncomingMessage): void {
   if (stream === undefined) closeAfterRest(request);
 }
 
+const LEAVES = Symbol("leaves the rest");
+
 /**
  * Leaves the rest of a request that is answered before its end: looked at when the reply's end is given,
  * since over HTTP/2 no event tells of it when there is no body to send.
  */
-export function leaveOnceAnswered(request: IncomingMessage, response: ServerResponse): void {
-  if (!announcesBody(request)) return;
+export function leaveOnceAnswered(
+  request: IncomingMessage,
+  response: ServerResponse & { [LEAVES]?: true },
+): void {
+  // The gateway asks for it wherever it serves, and our own server for whatever it serves.
+  if (response[LEAVES] || !announcesBody(request)) return;
+  response[LEAVES] = true;
   const { end } = response;
   response.end = (...rest: unknown[]) => {
     // Not taken away: an object that loses a member becomes slow.

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import rateLimit from "@fastify/rate-limit";
 import { fastify } from "fastify";
@@ -143,3 +145,25 @@ test("answers without an envelope with google.rpc.Status", async () => {
   expect(wrong.status).toBe(400);
   expect(wrong.json).toEqual({ code: 3, message: expect.stringContaining("small") });
 });
+
+test.each([
+  ["Connect with an unknown codec", CONNECT, 415],
+  ["REST with too long a body", "/post", 413],
+])(
+  "over HTTP/2 who falls silent after an early reply keeps no stream: %s",
+  async (_, path, status) => {
+    const app = fastify({ http2: true });
+    await app.register(restGateway, { methods, bodyLimit: () => 3 });
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    const session = connectHttp2(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`);
+    const type = status === 415 ? "x/y" : "application/json";
+    const stream = session.request({ ":method": "POST", ":path": path, "content-type": type });
+    stream.resume().write('{"text":');
+    const closed = once(stream, "close");
+    const [head] = (await once(stream, "response")) as [Record<string, unknown>];
+    await closed;
+    expect([head[":status"], stream.rstCode]).toEqual([status, 0]);
+    session.destroy();
+    await app.close();
+  },
+);

@@ -4,7 +4,7 @@ import { createExchanges } from "../exchange.ts";
 import { badRequest, HttpFault } from "../failure.ts";
 import type { Gateway } from "../gateway-options.ts";
 import { HttpCall } from "../http-call.ts";
-import { withoutOrigin } from "../request.ts";
+import { leaveOnceAnswered, withoutOrigin } from "../request.ts";
 import { type Binding, createBindings } from "./binding.ts";
 import { hasParameter, parseQuery } from "./query.ts";
 import { bindingsFor, createRouter, type Match } from "./router.ts";
@@ -78,6 +78,7 @@ export function registerRest(fastify: FastifyInstance, gateway: Gateway): void {
       errorHandler: (error, request, reply) => fail(error, exchanges.get(request), request, reply),
       // After every hook for requests, before a byte of the body is read.
       preParsing: (request, reply, _payload, done) => {
+        leaveOnceAnswered(request.raw, reply.raw);
         try {
           const match = find(request);
           if (match === undefined) return reply.callNotFound();
