@@ -54,7 +54,7 @@ test("filters narrow it, and stand in the address", async () => {
   await page.getByText("There is no such row.").waitFor();
   await page.getByRole("button", { name: "Clear" }).click();
   await rows(page).first().waitFor();
-  await page.getByLabel("From day").fill("2100-01-01");
+  await page.getByLabel("From date").fill("2100-01-01");
   await page.getByText("There is no such row.").waitFor();
 });
 

@@ -24,10 +24,10 @@ describe("history", () => {
     await page.locator(".revision", { hasText: "robots_txt" }).waitFor();
     await page.getByRole("button", { name: "Clear" }).click();
     await page.getByText("because of spring").waitFor();
-    await page.getByLabel("By which way").selectOption("start");
+    await page.getByLabel("Source").selectOption("start");
     await expect.poll(() => page.locator(".revision").count()).toBe(1);
-    await page.getByLabel("By which way").selectOption("");
-    await page.getByLabel("From day").fill("2100-01-01");
+    await page.getByLabel("Source").selectOption("");
+    await page.getByLabel("From date").fill("2100-01-01");
     await page.getByText("Nothing was changed.").waitFor();
   });
 
@@ -311,7 +311,7 @@ describe("the console", () => {
     await reference.getByText("/api/admin/setting/list").first().waitFor();
     expect(new URL(reference.url()).pathname).toBe("/docs");
     // One is still signed in.
-    await page.getByRole("heading", { name: "What happened last" }).waitFor();
+    await page.getByRole("heading", { name: "Recent changes" }).waitFor();
   });
 
   test("opens its list again at once after Escape", async () => {

@@ -9,7 +9,7 @@ export const enLater = {
 
   "actor.unknown": "somebody",
 
-  "audit.anyOutcome": "Every outcome",
+  "audit.anyOutcome": "Any outcome",
   "audit.before": "Hash of the row before",
   "audit.checkpoint": "Checkpoint",
   "audit.checkpointAbout":
@@ -140,20 +140,20 @@ export const enLater = {
   "export.title": "Export",
 
   "history.actor": "Who",
-  "history.anyDoor": "Every way",
+  "history.anyDoor": "Any source",
   "history.backTo": "Back to revision {revision}",
   "history.between": "From revision {from} to {to}",
   "history.clear": "Clear",
   "history.compare": "Compare two",
   "history.compareNow": "Compare with now",
-  "history.door": "By which way",
+  "history.door": "Source",
   "history.goBack": { one: "Bring back 1 setting", other: "Bring back {count} settings" },
   "history.key": "Key",
   "history.older": "Show older ones",
   "history.oldest": "Revisions before {revision} are not kept any more.",
   "history.peer": "From",
   "history.revision": "Revision {revision}",
-  "history.since": "From day",
+  "history.since": "From date",
   "history.skipped": {
     one: "1 setting can’t be brought back",
     other: "{count} settings can’t be brought back",
@@ -161,7 +161,7 @@ export const enLater = {
   "history.swap": "Other way round",
   "history.time": "When",
   "history.undoTo": "Go back to {revision}",
-  "history.until": "To day",
+  "history.until": "To date",
   "history.wentBack": "The settings are those of revision {to} again, as revision {revision}.",
 
   "import.about":

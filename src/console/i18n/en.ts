@@ -35,10 +35,10 @@ export const en = {
   "menu.pages": "Pages",
   "menu.skip": "Skip to the page",
 
-  "overview.attention": "To look at",
+  "overview.attention": "Needs attention",
   "overview.deprecated": "has no effect any more and can be deleted.",
-  "overview.fine": "Nothing: everything is as it should be.",
-  "overview.newest": "What happened last",
+  "overview.fine": "Nothing needs attention.",
+  "overview.newest": "Recent changes",
   "overview.ownEnds": "The token that you use ends {when}.",
   "overview.ownToken": "Your token",
   "overview.reference": "API reference",

@@ -6,7 +6,7 @@ import type { ConfigItem, DriverInfo } from "./driver-info.ts";
 import { checkDriverText, type DriverText } from "./file-format.ts";
 import { checkCondition, checkItem } from "./item-rules.ts";
 import { expand, readCommonItems, readSharedItems } from "./item-table.ts";
-import { offered } from "./offer.ts";
+import { checkOrders, offered } from "./offer.ts";
 import type { Finding } from "./problem.ts";
 import { parseSource, type SourceText, stopAt } from "./source-text.ts";
 
@@ -37,6 +37,7 @@ export function createDriverReader(data: {
     const json = parseSource(source);
     if (!source.checked) stopAt(checkDriverText(json.value), source, json);
     const whole = json.value as DriverText;
+    if (!source.checked) stopAt(checkOrders(whole), source, json);
     if (!isOffered(whole.in_contract ? undefined : whole.families, offer)) return undefined;
     const text = offered(whole, offer);
     const findings: Finding[] = [];

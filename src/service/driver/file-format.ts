@@ -35,10 +35,19 @@ export interface ItemText {
   readonly variants?: Variants<ItemVariant>;
 }
 
-/** What a family of sites has in another form than the one that stands beside it. */
+/** Family to the members that it has in another form than the one that stands beside them. */
 export type Variants<T> = Readonly<Partial<Record<Family, T>>>;
 
-export type ItemVariant = Pick<ItemText, "type" | "default" | "options" | "required">;
+export type ItemVariant = Pick<
+  ItemText,
+  "type" | "default" | "options" | "required" | "legacy_help"
+>;
+
+export interface DriverVariant {
+  readonly config?: ConfigText;
+  /** Names of the items that the family has, in the order of its form. Left out: that of the file. */
+  readonly order?: readonly string[];
+}
 
 /** A shared item; `from_default_root`: default and required follow the driver's default_root. */
 export interface SharedItemText extends Omit<ItemText, "use" | "name" | "type"> {
@@ -68,7 +77,7 @@ export interface DriverText {
   /** Offered whatever the family: the contract was written from a version that has it. */
   readonly in_contract?: boolean;
   readonly config?: ConfigText;
-  readonly variants?: Variants<{ readonly config?: ConfigText }>;
+  readonly variants?: Variants<DriverVariant>;
   readonly no_link_url?: boolean;
   readonly proxy_range?: boolean;
   readonly additional?: readonly ItemText[];
@@ -125,6 +134,20 @@ const VARIANT: Shape = {
   default: textUpTo(LIMITS.defaultText),
   options: textUpTo(LIMITS.options),
   required: flag,
+  legacy_help: flag,
+};
+
+const itemNames: Check = (value) =>
+  Array.isArray(value) &&
+  value.length <= LIMITS.items &&
+  value.every((name) => itemName(name) === undefined)
+    ? undefined
+    : `must be a list of item names, ${LIMITS.items} at most`;
+
+const DRIVER_VARIANT: Shape = {
+  // Checked member by member below.
+  config: () => undefined,
+  order: itemNames,
 };
 
 const OWN_ITEM: Shape = { name: freeName, ...ITEM_FACTS };
@@ -173,7 +196,7 @@ export function checkDriverText(value: unknown): Finding[] {
   if (config !== undefined) findings.push(...checkShape(config, ["config"], CONFIG));
   findings.push(
     ...checkVariants(value, [], (variant, path) => [
-      ...checkShape(variant, path, { config: () => undefined }),
+      ...checkShape(variant, path, DRIVER_VARIANT),
       ...(isObject(variant)
         ? checkShape(variant["config"] ?? {}, [...path, "config"], CONFIG)
         : []),

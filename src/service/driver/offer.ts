@@ -1,19 +1,21 @@
-import { isOffered, type Offer, unionOf } from "../family.ts";
+import { FAMILIES, type Family, isOffered, type Offer, unionOf } from "../family.ts";
+import { didYouMean } from "../nearest.ts";
 import type { ConfigText, DriverText, ItemText } from "./file-format.ts";
+import type { Finding } from "./problem.ts";
 
 /**
- * A driver file as a deployment offers it: without the items that its family does not know, and with
- * the family's own form of the others.
+ * Driver file as a deployment offers it: without the items that its family does not know, with the
+ * family's own form of the others, and in the order of the family's form.
  *
- * Where everything is offered, the file's first form stands, a select has the options of all families,
- * and nothing is required or ruled out that only some of them require or rule out.
+ * Where everything is offered, the file's first form and order stand, a select has the options of all
+ * families, and nothing is required or ruled out that only some of them require or rule out.
  */
 export function offered(text: DriverText, offer: Offer): DriverText {
   const config = offer === "all" ? ofAll(text) : text.variants?.[offer]?.config;
   const all = text.additional ?? [];
   // A driver that is offered beyond its family keeps what that family knows.
   const home = offer === "all" || text.families === undefined || text.families.includes(offer);
-  const kept = home ? all.filter(({ families }) => isOffered(families, offer)) : all;
+  const kept = home ? ordered(itemsFor(text, offer), orderFor(text, offer)) : all;
   const names = new Set(kept.map(nameOf));
   const dropped = new Set(all.map(nameOf).filter((name) => !names.has(name)));
   return {
@@ -22,6 +24,54 @@ export function offered(text: DriverText, offer: Offer): DriverText {
     ...(offer === "all" && givesLinks(text) ? { no_link_url: false } : {}),
     additional: kept.map((item) => always(inForm(item, offer), dropped)),
   };
+}
+
+/**
+ * Findings about the orders of families: each has every item of its family once, and no other. All
+ * families are checked, also those that are not offered.
+ */
+export function checkOrders(text: DriverText): Finding[] {
+  return FAMILIES.flatMap((family) => {
+    const order = orderFor(text, family);
+    return order === undefined ? [] : checkOrder(order, itemsFor(text, family).map(nameOf), family);
+  });
+}
+
+function checkOrder(order: readonly string[], names: readonly string[], family: Family): Finding[] {
+  const path = ["variants", family, "order"];
+  const findings: Finding[] = order.flatMap((name, index) => {
+    if (order.indexOf(name) < index)
+      return [{ path: [...path, index], reason: `names "${name}" twice` }];
+    if (names.includes(name)) return [];
+    const hint = didYouMean(name, names);
+    const reason = `names "${name}", which is not an item of this driver for ${family}.${hint}`;
+    return [{ path: [...path, index], reason }];
+  });
+  const absent = names.filter((name) => !order.includes(name));
+  if (absent.length > 0) {
+    const reason = `lacks ${absent.join(", ")}: name every item that ${family} has`;
+    findings.push({ path, reason });
+  }
+  return findings;
+}
+
+function itemsFor({ additional = [] }: DriverText, offer: Offer): readonly ItemText[] {
+  return additional.filter(({ families }) => isOffered(families, offer));
+}
+
+/** Item names in the order of the family's form; undefined: the order of the file. */
+function orderFor({ variants = {} }: DriverText, offer: Offer): readonly string[] | undefined {
+  return offer === "all" ? undefined : variants[offer]?.order;
+}
+
+function ordered(
+  items: readonly ItemText[],
+  order: readonly string[] | undefined,
+): readonly ItemText[] {
+  if (order === undefined) return items;
+  const places = new Map(order.map((name, place) => [name, place]));
+  const placeOf = (item: ItemText): number => places.get(nameOf(item)) ?? order.length;
+  return items.toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** Flags that take something away. */

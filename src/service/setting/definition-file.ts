@@ -34,6 +34,7 @@ const MEMBERS: Readonly<Record<string, Member>> = {
   label: optional((value) => isText(value) && value !== "", "text that is not empty"),
   legacy_help: optional((value) => value === true, "true, or left out"),
   families: optional(isFamilies, `a list of ${FAMILIES.join(", ")}`),
+  site_options: optional((value) => value === true, "true, or left out"),
   variants: optional(isVariants, "an object of families, each with default or options"),
   secret: optional((value) => value === true, "true, or left out"),
   decimal: optional((value) => value === true, "true, or left out"),
@@ -90,7 +91,7 @@ function readDefinitions(text: string, place: DefinitionPlace): readonly Setting
     if (!isOffered(members.families, offer)) return undefined;
     const definition = define(members, position, place);
     position += 1;
-    checkTogether(definition, report);
+    checkTogether(definition, members.site_options === true, report);
     return definition;
   });
   if (problems.length > 0) throw new Error(problems.join("\n"));
@@ -103,11 +104,13 @@ type Variant = Partial<Pick<SettingDefinition, "default" | "options">>;
 interface Members
   extends Omit<SettingDefinition, "description" | "optionLabels" | "groupLabel" | "index"> {
   readonly legacy_help?: true;
+  /** The options are data of each site: `options` is empty. */
+  readonly site_options?: true;
   readonly variants?: Readonly<Partial<Record<Offer, Variant>>>;
 }
 
 function define(members: Members, index: number, { offer, labels }: DefinitionPlace) {
-  const { legacy_help, variants = {}, ...facts } = members;
+  const { legacy_help, site_options: _, variants = {}, ...facts } = members;
   const form = variants[offer] ?? {};
   const all = offer === "all" ? Object.values(variants).map(({ options }) => options) : [];
   const options = form.options ?? unionOf(facts.options, ...all);
@@ -164,11 +167,15 @@ function hasRightMembers(entry: Json, report: Report): boolean {
   return right;
 }
 
-/** What members say about each other. */
-function checkTogether(definition: SettingDefinition, report: Report): void {
+/** Rules between members. */
+function checkTogether(definition: SettingDefinition, siteOptions: boolean, report: Report): void {
   const { type, options, format, secret, min, max } = definition;
-  if ((type === "select") !== (options !== ""))
-    report("options", "must list what can be chosen for a select, and be empty for other types");
+  if (siteOptions && type !== "select") report("site_options", "is for a select only");
+  if ((type === "select" && !siteOptions) !== (options !== ""))
+    report(
+      "options",
+      "must list what can be chosen for a select, and be empty for other types and with site_options",
+    );
   for (const member of ["min", "max", "decimal", "unit"] as const)
     if (type !== "number" && definition[member]) report(member, "is for numbers only");
   if (min !== undefined && max !== undefined && min > max) report("max", "is smaller than min");

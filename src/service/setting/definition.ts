@@ -15,7 +15,10 @@ export function isSettingType(name: string): name is SettingType {
 export interface SettingDefinition {
   readonly key: string;
   readonly type: SettingType;
-  /** What a select can be, separated by commas; empty for other types. */
+  /**
+   * Values of a select, separated by commas. Empty for other types, and for a select whose options
+   * are data of each site: any text is then accepted.
+   */
   readonly options: string;
   /** Group of the front end (docs/rest-contract.md, section 2.4). */
   readonly group: number;

@@ -101,6 +101,8 @@ function checkNumber(definition: ValueDefinition, value: string): string | undef
 }
 
 function checkOption(definition: ValueDefinition, value: string): string | undefined {
+  // The options are data of each site.
+  if (definition.options === "") return undefined;
   const options = definition.options.split(",");
   if (options.includes(value)) return undefined;
   // A select that starts without a choice can go back to none.

@@ -72,8 +72,35 @@ const wrongForm: [string, unknown, string, string][] = [
   ["a number default", item({ type: "number", default: "x" }), "additional[0].default", "whole"],
   ["a decimal default", item({ type: "number", default: "1.5" }), "additional[0].default", "whole"],
   ["a float default", item({ type: "float", default: ".5" }), "additional[0].default", "decimal"],
+  ["a variant of no family", item({ variants: { flist: {} } }), "additional[0].variants.flist", ""],
+  [
+    "an unknown member of a variant",
+    item({ variants: { alist: { help: "" } } }),
+    "additional[0].variants.alist.help",
+    "is not a member",
+  ],
+  [
+    "a hint of a variant as text",
+    item({ variants: { alist: { legacy_help: "yes" } } }),
+    "additional[0].variants.alist.legacy_help",
+    "must be true or false",
+  ],
+  [
+    "an order that is no list",
+    { variants: { alist: { order: "a" } } },
+    "variants.alist.order",
+    "must be a list of item names",
+  ],
+  [
+    "an order of anything but names",
+    { variants: { alist: { order: [1] } } },
+    "variants.alist.order",
+    "must be a list of item names",
+  ],
   ["a decimal bound", item({ type: "number", min: 0.5 }), "additional[0].min", "whole number"],
 ];
+
+const pair = items({ use: "cookie" }, { name: "b", type: "string" });
 
 /** Wrong files that only the program sees through. */
 const wrongSense: [string, object, string, string][] = [
@@ -131,6 +158,33 @@ const wrongSense: [string, object, string, string][] = [
     items({ use: "cookie" }, { name: "b", type: "string", show_when: "cokie=x" }),
     "additional[1].show_when",
     'Did you mean "cookie"?',
+  ],
+  [
+    "an order that leaves out an item",
+    { ...pair, variants: { alist: { order: ["b"] } } },
+    "variants.alist.order",
+    "lacks cookie",
+  ],
+  [
+    "an order with an item twice",
+    { ...pair, variants: { alist: { order: ["b", "cookie", "b"] } } },
+    "variants.alist.order[2]",
+    'names "b" twice',
+  ],
+  [
+    "an order with an unknown item",
+    { ...pair, variants: { alist: { order: ["b", "cokie"] } } },
+    "variants.alist.order[1]",
+    'Did you mean "cookie"?',
+  ],
+  [
+    "an order with an item that the family lacks",
+    {
+      ...items({ use: "cookie", families: ["openlist"] }, { name: "b", type: "string" }),
+      variants: { alist: { order: ["b", "cookie"] } },
+    },
+    "variants.alist.order[1]",
+    "which is not an item of this driver for alist",
   ],
   ["a condition on itself", item({ show_when: "a=1" }), "additional[0].show_when", "another item"],
   [

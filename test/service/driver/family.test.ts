@@ -6,12 +6,13 @@ import {
   type DriverInfo,
   itemsOf,
 } from "../../../src/service/driver/driver-info.ts";
-import type { Family } from "../../../src/service/family.ts";
+import { FAMILIES, type Family } from "../../../src/service/family.ts";
 
 // What Mooring offers, item by item, beside the facts of each family's own server.
 
 const OPENLIST = "../shared/facts/drivers.json";
 const ALIST = "../shared/facts/drivers-alist.json";
+const FORMS = "../shared/facts/form-order.json";
 
 /** An item in a facts file, as far as it is compared. */
 interface ItemFact {
@@ -21,7 +22,7 @@ interface ItemFact {
   readonly options: string;
   readonly required: boolean;
   readonly help_present: boolean;
-  readonly default_withheld?: unknown;
+  readonly default_withheld?: string;
 }
 
 interface DriverFact {
@@ -57,8 +58,6 @@ const OWN_DEFAULTS: Readonly<Record<string, string>> = {
   "360AIYunPan/alert": text,
   "BaiduNetdisk/client_id": credential,
   "BaiduNetdisk/client_secret": credential,
-  "BitQiu/user_agent": text,
-  "CSTCloudCapsule/user_agent": text,
   "DoubaoNew/app_id": credential,
   "GoogleDrive/client_id": credential,
   "GoogleDrive/client_secret": credential,
@@ -67,7 +66,6 @@ const OWN_DEFAULTS: Readonly<Record<string, string>> = {
   "GuangYaPan/client_id": credential,
   "HalalCloud/app_id": credential,
   "HalalCloud/app_secret": credential,
-  "Lanzou/user_agent": text,
   "ThunderExpert/algorithms": credential,
   "ThunderExpert/client_id": credential,
   "ThunderExpert/client_secret": credential,
@@ -92,7 +90,29 @@ const OWN_NAMES: Readonly<Record<string, readonly [name: string, reason: string]
   ],
 };
 
-const present = existsSync(OPENLIST) && existsSync(ALIST);
+/** An item of a form as a running server answers it; `help`: whether there is a help text. */
+interface FormItem extends Pick<ItemFact, "name" | "type" | "options" | "required"> {
+  readonly default: string;
+  readonly help: boolean;
+}
+
+interface Form {
+  readonly common: readonly FormItem[];
+  readonly additional: readonly FormItem[];
+}
+
+/** Drivers and items that a running server of the family lacks, and why they are offered. */
+const BEYOND_SERVER: Readonly<Record<Family, Readonly<Record<string, string>>>> = {
+  openlist: {
+    "AList V2": "part of the version that the contract was written from",
+    BaiduShare: "part of the version that the contract was written from",
+    Trainbit: "part of the version that the contract was written from",
+    "Strm/minFileSize": "in the source of OpenList, after the release that was asked",
+  },
+  alist: { "123 Open": "in the source of AList, but not in the build that was asked" },
+};
+
+const present = [OPENLIST, ALIST, FORMS].every((file) => existsSync(file));
 const read = <T>(file: string): T => JSON.parse(readFileSync(file, "utf8")) as T;
 const openlistFacts = present ? read<{ drivers: DriverFact[] }>(OPENLIST).drivers : [];
 const alistFacts: AlistFacts = present
@@ -104,6 +124,10 @@ const alistFacts: AlistFacts = present
       common_differences: [],
       against_openlist: { only_local_in_common_drivers: { names: [] } },
     };
+
+const forms: Record<Family, Record<string, Form>> = present
+  ? read(FORMS)
+  : { openlist: {}, alist: {} };
 
 function offeredBy(offer: Family): Map<string, DriverInfo> {
   const { drivers } = readBuiltIn({ offer });
@@ -119,11 +143,18 @@ function driverOf(family: Family, name: string): DriverInfo {
 }
 
 /** What is compared of an item. */
-function facts(item: ItemFact | ConfigItem, driver: string) {
+function facts(item: ItemFact | FormItem | ConfigItem, driver: string) {
   const { name: there, type, options, required } = item;
   const [name = there] = OWN_NAMES[`${driver}/${there}`] ?? [];
-  const own = `${driver}/${name}` in OWN_DEFAULTS || item.default === null;
+  const own = `${driver}/${name}` in OWN_DEFAULTS;
   return { name, type, options, required, default: own ? "(own)" : item.default };
+}
+
+/** An item with the default that its facts leave out and a running server answers. */
+function completed(item: ItemFact, family: Family, driver: string): ItemFact {
+  if (item.default !== null && item.default_withheld === undefined) return item;
+  const served = forms[family][driver]?.additional.find(({ name }) => name === item.name);
+  return { ...item, default: served?.default ?? null };
 }
 
 const byName = <T extends { name: string }>(items: readonly T[]): T[] =>
@@ -154,7 +185,7 @@ describe.skipIf(!present)("the drivers that openlist is offered (needs ../shared
       fact.common_items.map((item) => facts(item, name)),
     );
     expect(additional.map((item) => facts(item, name))).toEqual(
-      fact.additional.map((item) => facts(item, name)),
+      fact.additional.map((item) => facts(completed(item, "openlist", name), name)),
     );
     const { only_local, ...others } = flags(config);
     expect(others).toEqual(fact.config);
@@ -168,13 +199,6 @@ describe.skipIf(!present)("the drivers that openlist is offered (needs ../shared
     );
     const own = itemsOf(driverOf("openlist", fact.name)).filter(({ help }) => help !== "");
     expect(own.map(({ name }) => name).sort()).toEqual(hinted.map(({ name }) => name).sort());
-  });
-
-  it("leave out no default without a reason", () => {
-    for (const { name, additional } of [...openlistFacts, ...alistFacts.drivers])
-      for (const item of additional)
-        if (item.default_withheld !== undefined)
-          expect(OWN_DEFAULTS, `${name}/${item.name}`).toHaveProperty([`${name}/${item.name}`]);
   });
 
   it("are told in docs/drivers.md where their own default is left empty", () => {
@@ -201,7 +225,7 @@ describe.skipIf(!present)("the drivers that alist is offered (needs ../shared)",
       fact.common_items.map((item) => facts(item, name)),
     );
     expect(additional.map((item) => facts(item, name))).toEqual(
-      fact.additional.map((item) => facts(item, name)),
+      fact.additional.map((item) => facts(completed(item, "alist", name), name)),
     );
     expect(flags(config)).toMatchObject({ ...fact.config, alert: expect.any(String) });
     expect(families).toEqual(["alist"]);
@@ -220,7 +244,7 @@ describe.skipIf(!present)("the drivers that alist is offered (needs ../shared)",
     const expected = [...changed, ...(difference?.items_openlist_lacks ?? [])];
     const { additional, config } = driverOf("alist", name);
     expect(byName(additional.map((item) => facts(item, name)))).toEqual(
-      byName(expected.map((item) => facts(item, name))),
+      byName(expected.map((item) => facts(completed(item, "alist", name), name))),
     );
     const shown = flags(config);
     for (const { member, alist, hidden } of difference?.config_that_differs ?? []) {
@@ -233,6 +257,34 @@ describe.skipIf(!present)("the drivers that alist is offered (needs ../shared)",
     expect(shown["only_local"]).toBe(local.includes(name));
   });
 });
+
+describe.skipIf(!present).each(FAMILIES)(
+  "the forms that %s is offered beside those of a running server (needs ../shared)",
+  (family) => {
+    const names = Object.keys(forms[family]);
+
+    it("are those of its drivers", () => {
+      const added = [...offered[family].keys()].filter((name) => !names.includes(name));
+      const explained = Object.keys(BEYOND_SERVER[family]).filter((name) => !name.includes("/"));
+      expect(added).toEqual(explained);
+      expect(names.filter((name) => !offered[family].has(name))).toEqual([]);
+    });
+
+    it.each(names)("have the same items in the same order: %s", (name) => {
+      const there = forms[family][name];
+      const here = driverOf(family, name);
+      const whole = (item: FormItem | ConfigItem) => ({
+        ...facts(item, name),
+        help: item.help !== "" && item.help !== false,
+      });
+      const own = here.additional.filter(
+        (item) => !(`${name}/${item.name}` in BEYOND_SERVER[family]),
+      );
+      expect(here.common.map(whole)).toEqual(there?.common.map(whole));
+      expect(own.map(whole)).toEqual(there?.additional.map(whole));
+    });
+  },
+);
 
 describe("what both families offer together", () => {
   const { drivers } = readBuiltIn({ offer: "all" });

@@ -18,7 +18,10 @@ interface Fact {
   readonly flag: number;
   readonly default: string | null;
   readonly index: number;
+  readonly help_present: boolean;
   readonly note?: string;
+  /** Characters of a default that the facts leave out. */
+  readonly default_length?: number;
 }
 
 /** Where a default is not that of the reference server, and why. */
@@ -153,13 +156,18 @@ describe.skipIf(!existsSync(ALIST_FACTS))(
     });
 
     it.each(facts.settings)("agree in type, options, group, flag and default: $key", (fact) => {
-      const { key, options, group, flag } = fact;
+      const { key, type, options, group, flag } = fact;
       const definition = ownByKey.get(key);
-      expect(definition).toMatchObject({ key, options, group, flag, families: ["alist"] });
-      // Roles are the site's own: there is nothing to choose from here.
-      expect(definition?.type).toBe(key === "default_role" ? "string" : fact.type);
-      // The text of another browser, not ours to hand on: left empty.
-      expect(definition?.default).toBe(key === "ftp_proxy_user_agent" ? "" : fact.default);
+      expect(definition).toMatchObject({ key, type, options, group, flag, families: ["alist"] });
+      expect(definition?.default).toSatisfy((text: string) =>
+        fact.default === null ? text.length === fact.default_length : text === fact.default,
+      );
+    });
+
+    it.each(facts.settings)("has the place and the hint of its server: $key", (fact) => {
+      const definition = ownByKey.get(fact.key);
+      expect(definition?.index).toBe(fact.index);
+      expect(definition?.help !== "").toBe(fact.help_present);
     });
 
     it("differ from the common ones as its server does", () => {
@@ -243,6 +251,9 @@ describe("a wrong definition file", () => {
     ["type", { ...good, type: 1 }],
     ["options", { ...good, options: "x,y" }],
     ["options", { ...good, type: "select" }],
+    ["options", { ...good, type: "select", options: "x,y", site_options: true }],
+    ["site_options", { ...good, site_options: true }],
+    ["site_options", { ...good, type: "select", site_options: false }],
     ["default", { ...good, type: "select", options: "x,y", default: "z" }],
     ["default", { ...good, type: "number", default: "x" }],
     ["default", { ...good, type: "number", default: "5", min: 6 }],
@@ -277,6 +288,12 @@ describe("a wrong definition file", () => {
     const load2 = () => load({ ...good, type: "float" }, { ...good, key: "b", group: -1 });
     expect(load2).toThrow(wrong("type"));
     expect(load2).toThrow(wrong("group", "b"));
+  });
+
+  it("may leave the options of a select to each site", () => {
+    const role = { ...good, type: "select", default: "1", site_options: true };
+    expect(load(role)).toEqual([expect.not.objectContaining({ site_options: true })]);
+    expect(load(role)).toMatchObject([{ type: "select", options: "", optionLabels: [] }]);
   });
 
   it.each(["", "[]", '{"settings":{}}', '{"settings":[1]}', "{"])(

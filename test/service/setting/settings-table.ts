@@ -35,6 +35,7 @@ function row(definition: SettingDefinition): string {
 
 function formOf(definition: SettingDefinition): string {
   const { type, options, format, decimal, min, max, unit } = definition;
+  if (type === "select" && options === "") return "select of the site's own options";
   if (type === "select")
     return options
       .split(",")

@@ -24,6 +24,15 @@ function check(key: string, value: string): string | undefined {
   return checkValue(known(key), value);
 }
 
+describe("a select whose options are data of each site", () => {
+  const role = loadSettingDefinitions(undefined, "alist").find(({ key }) => key === "default_role");
+
+  it.each(["1", "guest", "editor", ""])("takes %j", (value) => {
+    expect(role).toMatchObject({ type: "select", options: "" });
+    expect(checkValue(role as SettingDefinition, value)).toBeUndefined();
+  });
+});
+
 describe("a value", () => {
   it.each([
     ["site_title", "Ünïcode 🏠 site"],
