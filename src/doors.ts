@@ -22,7 +22,7 @@ import {
 } from "./rpc/documentation.ts";
 import type { Method } from "./rpc/method.ts";
 import { createPeerOf } from "./rpc/peer.ts";
-import { createReflection } from "./rpc/reflection.ts";
+import { createReflection, encodedReflection } from "./rpc/reflection.ts";
 import type { CallObserver } from "./rpc/report.ts";
 import type { SlowReaders } from "./rpc/slow-reader.ts";
 import { createSendStream } from "./rpc/stream.ts";
@@ -97,7 +97,12 @@ export async function createDoors(
     ...aboutContract(config, deps),
     check: checkReflection,
   });
-  const reflect = config.reflection === "off" ? undefined : createReflection(methods);
+  const reflect =
+    config.reflection === "off"
+      ? undefined
+      : encodedReflection(createReflection(methods), (error) =>
+          log.error({ err: error.cause }, "reflection failed"),
+        );
   if (reflect) await registerReflection(fastify, reflect, checkReflection);
   const grpc = {
     server: createGrpcServer({ maxStreams: config.maxStreams, reflect, slowReaders }),

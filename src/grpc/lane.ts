@@ -139,6 +139,7 @@ async function serve(method: Method, call: GrpcCall, options: LaneOptions): Prom
     }
     return;
   }
+  call.encode = (reply) => bytesOf(call, reply);
   try {
     if (method.kind === "unary") sendReply(call, (await method.invoke(message, call)).message);
     else await options.sendStream(streamReply(call), method.invoke(message, call));
@@ -188,8 +189,10 @@ function isOver({ stream }: GrpcCall): boolean {
 
 function sendReply(call: GrpcCall, reply: Message): void {
   if (isOver(call)) return;
+  // Before the headers: a reply without a valid encoding is answered with its status alone.
+  const bytes = bytesOf(call, reply);
   begin(call, WELL);
-  call.stream.end(bytesOf(call, reply));
+  call.stream.end(bytes);
 }
 
 function bytesOf({ method }: GrpcCall, message: Message): Buffer {

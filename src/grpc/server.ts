@@ -6,6 +6,7 @@ import {
   type MethodDefinition,
   Server,
   type ServerOptions,
+  type status,
 } from "@grpc/grpc-js";
 import {
   type ServerReflectionRequest,
@@ -15,6 +16,7 @@ import {
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { encodeOnce } from "../rpc/encoded.ts";
 import type { AnswerReflection } from "../rpc/reflection.ts";
+import { toConnectError } from "../rpc/report.ts";
 import { SlowReaders } from "../rpc/slow-reader.ts";
 
 export interface GrpcServerOptions {
@@ -115,8 +117,6 @@ function handle(
 ): handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse> {
   return async (stream) => {
     const cancelled = new Promise<void>((resolve) => stream.once("cancelled", () => resolve()));
-    // A broken request ends the stream; there is nobody to tell.
-    stream.on("error", () => stream.end());
     try {
       // The end of the questions is not the end of the stream.
       for await (const request of stream.iterator({ destroyOnReturn: false })) {
@@ -125,8 +125,9 @@ function handle(
           await Promise.race([once(stream, "drain"), cancelled]);
       }
       stream.end();
-    } catch {
-      stream.end();
+    } catch (error) {
+      const { code, rawMessage: details } = toConnectError(error);
+      stream.emit("error", { code: code as number as status, details });
     }
   };
 }

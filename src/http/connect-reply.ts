@@ -1,5 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import {
   codeToHttpStatus,
   endStreamFlag,
@@ -39,12 +39,20 @@ export function namesOf({ call, framed }: Exchange): { encoding: string; accept:
     : { encoding: "content-encoding", accept: "accept-encoding" };
 }
 
+/** How a framed reply is written. */
+interface Framing {
+  /** Compression of messages; undefined: none. */
+  readonly coding: Coding | undefined;
+  readonly encode: (message: Message) => Encoded;
+  /** What a client sees of an error that ends the stream. */
+  readonly errorOf: (thrown: unknown) => ConnectError;
+}
+
 /** Messages in envelopes; how the stream has ended stands in the last one. */
 export function framedReply(
   exchange: Exchange,
   reply: FastifyReply,
-  coding: Coding | undefined,
-  encode: (message: Message) => Encoded,
+  { coding, encode, errorOf }: Framing,
 ): StreamReply {
   const { call } = exchange;
   const { response } = call;
@@ -65,7 +73,10 @@ export function framedReply(
         wrap(bytes, bytes === encoded.bytes ? 0 : COMPRESSED);
       return Buffer.isBuffer(body) ? framed(body) : body.then(framed);
     },
-    end: (error) => void response.end(endFrame(exchange, error)),
+    end: (thrown) => {
+      const error = thrown === undefined ? undefined : errorOf(thrown);
+      response.end(endFrame(exchange, error));
+    },
   };
 }
 
@@ -74,8 +85,7 @@ function contentType({ call, format, framed }: Exchange): string {
   return `application/${kind}${format}`;
 }
 
-function endFrame({ call }: Exchange, thrown: unknown): Buffer {
-  const error = thrown === undefined ? undefined : ConnectError.from(thrown, Code.Internal);
+function endFrame({ call }: Exchange, error: ConnectError | undefined): Buffer {
   const trailer = new Headers(call.setTrailer);
   if (call.door === "grpc-web") {
     const text = trailerSerialize(setTrailerStatus(trailer, error));

@@ -144,9 +144,8 @@ function createServing(gateway: Gateway, method: Method) {
       return decode(decompress === undefined ? body : await decompress(body, limit));
     });
   };
-  const sendUnary = async (exchange: Exchange, reply: FastifyReply, message: Message) => {
+  const sendUnary = async (exchange: Exchange, reply: FastifyReply, encoded: Encoded) => {
     const { call, format } = exchange;
-    const encoded = encodeOnce(method.desc.output, message, format, gateway.registry);
     const [coding] = encoded.compressible ? accepted(call.header("accept-encoding")) : [];
     const body = coding === undefined ? encoded.bytes : await encoded.compress(coding);
     for (const [name, value] of call.setHeader ?? []) reply.header(name, value);
@@ -161,14 +160,16 @@ function createServing(gateway: Gateway, method: Method) {
   };
   const answer = async (exchange: Exchange, reply: FastifyReply, request: Message) => {
     const { call, format, framed } = exchange;
-    const answers =
-      method.kind === "unary" ? await method.invoke(request, call) : method.invoke(request, call);
-    if ("message" in answers && !framed) return sendUnary(exchange, reply, answers.message);
-    const messages = "message" in answers ? only(answers.message) : answers;
     const encode = (one: Message): Encoded =>
       encodeOnce(method.desc.output, one, format, gateway.registry);
+    call.encode = encode;
+    const answers =
+      method.kind === "unary" ? await method.invoke(request, call) : method.invoke(request, call);
+    if ("message" in answers && !framed) return sendUnary(exchange, reply, encode(answers.message));
+    const messages = "message" in answers ? only(answers.message) : answers;
     const [coding] = accepted(call.header(namesOf(exchange).accept));
-    await sendStream(framedReply(exchange, reply, coding, encode), messages);
+    const errorOf = (thrown: unknown) => toConnectError(thrown, gateway, reply.request);
+    await sendStream(framedReply(exchange, reply, { coding, encode, errorOf }), messages);
   };
   const steps = { read: messageOf, answer, turnedAway };
   return (exchange: Exchange, reply: FastifyReply): Promise<void> =>

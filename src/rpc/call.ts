@@ -1,4 +1,4 @@
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -54,6 +54,11 @@ export abstract class Call implements HandlerContext, CallInfo {
   token: string | undefined;
   /** When it was let in, of `performance.now()`. */
   admittedAt = 0;
+  /**
+   * Encodes a reply as its transport sends it, once for each message; set by the transport. It
+   * throws UnencodableReply for a reply that has no valid encoding, which then is the call's failure.
+   */
+  encode: ((reply: Message) => unknown) | undefined;
   #controller: AbortController | undefined;
   #requestHeader: Headers | undefined;
   #responseHeader: Headers | undefined;

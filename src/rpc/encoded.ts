@@ -1,8 +1,9 @@
 import { promisify } from "node:util";
 import { brotliCompress, gzip, constants as zlib } from "node:zlib";
-import { type DescMessage, type Message, type Registry, toBinary } from "@bufbuild/protobuf";
+import type { DescMessage, Message, Registry } from "@bufbuild/protobuf";
 import { createJsonText } from "./json-text.ts";
 import { createKeep } from "./keep.ts";
+import { serialize } from "./serialize.ts";
 
 /** A content coding that a reply can have. */
 export type Coding = "gzip" | "br";
@@ -59,6 +60,7 @@ const jsonText = createJsonText(JSON.stringify);
  * stands, and a new state is a new message.
  *
  * @param registry for google.protobuf.Any in JSON.
+ * @throws UnencodableReply
  */
 export function encodeOnce(
   desc: DescMessage,
@@ -66,8 +68,7 @@ export function encodeOnce(
   format: Format,
   registry?: Registry,
 ): Encoded {
-  if (format === "proto")
-    return keepProto(message, () => new Encoded(Buffer.from(toBinary(desc, message))));
+  if (format === "proto") return keepProto(message, () => new Encoded(serialize(desc, message)));
   return keepJson(message, () => new Encoded(Buffer.from(jsonText(desc, message, { registry }))));
 }
 

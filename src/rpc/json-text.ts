@@ -1,13 +1,13 @@
-import {
-  type DescField,
-  type DescMessage,
-  type JsonObject,
-  type JsonValue,
-  type Message,
-  type Registry,
-  toJson,
+import type {
+  DescField,
+  DescMessage,
+  JsonObject,
+  JsonValue,
+  Message,
+  Registry,
 } from "@bufbuild/protobuf";
 import { createKeep } from "./keep.ts";
+import { serializeJson } from "./serialize.ts";
 
 /** The members of a contract, as REST shows them: proto names, every member present. */
 export const JSON_OPTIONS = { useProtoFieldName: true, alwaysEmitImplicit: true } as const;
@@ -17,7 +17,11 @@ const LONG = 256;
 
 type LongList = readonly [field: DescField, elements: readonly Message[]];
 
-/** Makes JSON text of messages; `member` chooses one of them in place of all. */
+/**
+ * Writes JSON text of messages; `member` chooses one of them in place of all.
+ *
+ * @throws UnencodableReply
+ */
 export type JsonText = (
   desc: DescMessage,
   message: Message,
@@ -37,14 +41,18 @@ export function createJsonText(stringify: (value: JsonValue) => string): JsonTex
     const listed = ([field, elements]: LongList): string => {
       const { message: of } = field;
       if (of === undefined) throw new Error(`${field} is no list of messages`);
-      return `[${elements.map((one) => keep(one, () => stringify(toJson(of, one, options)))).join(",")}]`;
+      return `[${elements.map((one) => keep(one, () => stringify(serializeJson(of, one, options)))).join(",")}]`;
     };
     const fields = member === undefined ? membersOf(desc) : [member];
     const long = fields.flatMap((field) => longList(field, message));
     const [first] = long;
     if (member !== undefined && first !== undefined) return listed(first);
     const rest = Object.fromEntries(long.map(([{ localName }]) => [localName, []]));
-    const json = toJson(desc, long.length === 0 ? message : { ...message, ...rest }, options);
+    const json = serializeJson(
+      desc,
+      long.length === 0 ? message : { ...message, ...rest },
+      options,
+    );
     if (member !== undefined) return stringify((json as JsonObject)[member.name] ?? null);
     if (long.length === 0) return stringify(json);
     const texts = new Map(long.map((list) => [list[0].name, listed(list)]));

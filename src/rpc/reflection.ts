@@ -7,7 +7,7 @@ import {
   toJsonString,
 } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { Code } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import {
   ErrorResponseSchema,
   ExtensionNumberResponseSchema,
@@ -18,7 +18,9 @@ import {
   type ServerReflectionResponse,
   ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { encodeOnce } from "./encoded.ts";
 import type { Method } from "./method.ts";
+import { toConnectError } from "./report.ts";
 
 /** What there is to ask about. */
 interface Contract {
@@ -30,6 +32,30 @@ interface Contract {
 
 type Answer = ServerReflectionResponse["messageResponse"];
 export type AnswerReflection = (request: ServerReflectionRequest) => ServerReflectionResponse;
+
+/**
+ * Encodes each answer before a server of a library does: their own handling of a failure hangs or
+ * quotes the value.
+ *
+ * @param report receives the failure with its cause.
+ * @returns answers as `answer` does, and throws INTERNAL for one without a valid encoding.
+ */
+export function encodedReflection(
+  answer: AnswerReflection,
+  report: (error: ConnectError) => void,
+): AnswerReflection {
+  return (request) => {
+    try {
+      const response = answer(request);
+      encodeOnce(ServerReflectionResponseSchema, response, "proto");
+      return response;
+    } catch (thrown) {
+      const error = toConnectError(thrown);
+      report(error);
+      throw error;
+    }
+  };
+}
 
 /**
  * Answers questions about the contract (gRPC server reflection protocol, v1). The descriptors are

@@ -1,8 +1,8 @@
-import { create, type DescMethod } from "@bufbuild/protobuf";
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { ServiceError } from "../service/error.ts";
-import { type CallInfo, callKey } from "./call.ts";
+import { type Call, type CallInfo, callKey } from "./call.ts";
 
 /** What is known of a call when it has ended. */
 export interface CallReport {
@@ -40,7 +40,8 @@ type AnyRequest = Parameters<ReturnType<Interceptor>>[0];
 /**
  * Reports every call once, outside of every interceptor that may fail, and makes sure that a door sees nothing but a
  * ConnectError. A call that was ended fails with the reason of that: CANCELED when its client went
- * away, DEADLINE_EXCEEDED when its time was over, UNAUTHENTICATED when the right to it ended.
+ * away, DEADLINE_EXCEEDED when its time was over, UNAUTHENTICATED when the right to it ended. One
+ * whose reply has no valid encoding fails with INTERNAL; the bytes are kept for the transport.
  *
  * @param localize adds the error's message in the language of the call. Default: nothing is added.
  */
@@ -61,13 +62,16 @@ export function reportInterceptor(
     begin(begun.desc, begun.call);
     try {
       const response = await next(request);
+      const { encode } = (request as { readonly call?: Call }).call ?? {};
       if (response.stream) {
         const observer = {
+          received: encode,
           done: () => end(begun),
           failed: (thrown: unknown) => fail(begun, request, thrown),
         };
         return { ...response, message: observed(response.message, request, observer) };
       }
+      encode?.(response.message as Message);
       end(begun);
       return response;
     } catch (thrown) {
@@ -95,6 +99,8 @@ function reasonOf(thrown: unknown, request: { readonly signal: AbortSignal }): u
 }
 
 interface Observer {
+  /** Throws for a message that cannot be sent. */
+  readonly received: Call["encode"];
   done(): void;
   /** @returns what is thrown instead. */
   failed(thrown: unknown): unknown;
@@ -124,9 +130,21 @@ function observed<T>(
     over = true;
     throw observer.failed(thrown);
   };
+  const { received } = observer;
+  // Not async: another wait for every message of every stream.
+  const take = (result: IteratorResult<T>): IteratorResult<T> | Promise<never> => {
+    if (result.done) return end();
+    try {
+      received?.(result.value as Message);
+      return result;
+    } catch (thrown) {
+      const give = (): never => fail(thrown);
+      return Promise.resolve(iterator.return?.()).then(give, give);
+    }
+  };
   return {
     [Symbol.asyncIterator]: () => ({
-      next: () => iterator.next().then((result) => (result.done ? end() : result), fail),
+      next: () => iterator.next().then(take, fail),
       return: async () => {
         if (!over) observer.done();
         over = true;

@@ -58,9 +58,10 @@ export function createSendStream(slow: SlowReaders, times: StreamTimes = {}): Se
     let failure: unknown;
     try {
       for await (const message of messages) {
+        // A first message without a valid encoding fails with an ordinary reply.
+        const bytes = reply.encode(message);
         open();
         if (heart) heart.active = true;
-        const bytes = reply.encode(message);
         const written = slow.write(sink, bytes instanceof Promise ? await bytes : bytes);
         if (written === false || !(await written)) return;
       }

@@ -10,8 +10,8 @@ import { Buffered } from "../../src/rpc/body.ts";
 import { type Call, createRequestIds } from "../../src/rpc/call.ts";
 import { createMethods, type Routes } from "../../src/rpc/method.ts";
 import { connectedPeer } from "../../src/rpc/peer.ts";
-import { createReflection } from "../../src/rpc/reflection.ts";
-import { reportInterceptor } from "../../src/rpc/report.ts";
+import { type AnswerReflection, createReflection } from "../../src/rpc/reflection.ts";
+import { type CallObserver, reportInterceptor } from "../../src/rpc/report.ts";
 import { SlowReaders } from "../../src/rpc/slow-reader.ts";
 import { createSendStream } from "../../src/rpc/stream.ts";
 
@@ -27,6 +27,10 @@ export interface ServeRoutesOptions {
   readonly slowReaders?: SlowReaders;
   /** How long reflection may be silent, in milliseconds; default 30,000. */
   readonly silenceMs?: number;
+  /** Gets the report of each call. */
+  readonly observer?: Partial<CallObserver>;
+  /** Answers reflection; default: by the routes. */
+  readonly reflect?: AnswerReflection;
   readonly interceptors?: readonly Interceptor[];
   /** Types for google.protobuf.Any in JSON. */
   readonly registry?: Registry;
@@ -53,8 +57,9 @@ export async function serveRoutes(
   const slowReaders =
     options.slowReaders ?? new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 30_000 });
   const methods = createMethods(routes, [
-    reportInterceptor({ started: () => undefined, ended: () => undefined }, () =>
-      performance.now(),
+    reportInterceptor(
+      { started: () => undefined, ended: () => undefined, ...options.observer },
+      () => performance.now(),
     ),
     ...(options.interceptors ?? []),
   ]);
@@ -83,7 +88,7 @@ export async function serveRoutes(
   const grpc = {
     server: createGrpcServer({
       maxStreams,
-      reflect: createReflection(methods),
+      reflect: options.reflect ?? createReflection(methods),
       slowReaders,
       ...(options.silenceMs === undefined ? {} : { silenceMs: options.silenceMs }),
     }),

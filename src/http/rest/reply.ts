@@ -1,6 +1,7 @@
 import type { Message, Registry } from "@bufbuild/protobuf";
 import { type Coding, Encoded } from "../../rpc/encoded.ts";
 import { createJsonText } from "../../rpc/json-text.ts";
+import { serialize } from "../../rpc/serialize.ts";
 import { JSON_TYPE, jsonText, successEnvelope } from "../envelope.ts";
 import type { Gateway } from "../gateway-options.ts";
 import type { Binding } from "./binding.ts";
@@ -105,7 +106,8 @@ function encodeBody(rule: ReplyRule, message: Message, registry?: Registry): Buf
 }
 
 /** createReplyRule has seen to it that the field is a text. */
-function plainText({ field }: ReplyRule, message: Message): string {
+function plainText({ field, method }: ReplyRule, message: Message): string {
+  serialize(method.output, message);
   return field === undefined ? "" : String(Reflect.get(message, field.localName));
 }
 

@@ -32,7 +32,8 @@ export interface Exchange extends Choice {
 
 /** Carries a request to its rpc and the reply back. Never rejects. */
 export function createServing(gateway: Gateway) {
-  const send = createSending(gateway);
+  const send = createSending();
+  const encode = createEncoding(gateway);
   const { bounds, bodyLimit, prefix, sendStream, turnedAway } = gateway;
   const encoders = createKeep<Binding, ReturnType<typeof createEventEncoder>>();
   const messageOf = (exchange: Exchange): Message | Promise<Message> => {
@@ -52,18 +53,21 @@ export function createServing(gateway: Gateway) {
   const answer = (exchange: Exchange, reply: FastifyReply, request: Message): Promise<void> => {
     const { call, binding } = exchange;
     const { method } = binding;
-    if (method.kind === "unary")
-      return method.invoke(request, call).then(({ message }) => send(exchange, reply, message));
+    if (method.kind === "unary") {
+      call.encode = (message) => encode(binding, message);
+      return method
+        .invoke(request, call)
+        .then(({ message }) => send(exchange, reply, encode(binding, message)));
+    }
     // HEAD gets the headers and starts nothing.
     if (call.requestMethod === "HEAD") {
       reply.headers(EVENT_HEADERS).send("");
       return Promise.resolve();
     }
     const make = () => createEventEncoder(binding.reply, prefix, gateway.registry);
-    return sendStream(
-      eventReply(reply, call, encoders(binding, make), gateway),
-      method.invoke(request, call),
-    );
+    const encodeEvent = encoders(binding, make);
+    call.encode = encodeEvent;
+    return sendStream(eventReply(reply, call, encodeEvent, gateway), method.invoke(request, call));
   };
   const steps = { read: messageOf, answer, turnedAway };
   return (exchange: Exchange, reply: FastifyReply): Promise<void> =>
@@ -85,16 +89,17 @@ function readBodyText(bytes: Buffer, { request }: Binding, call: HttpCall): Json
   throw new HttpFault(415, `the body must be application/json, not ${quote(essence)}`);
 }
 
-/** Sends a response message as its binding says, or 304 when the client has it already. */
-function createSending(gateway: Gateway) {
-  const accepted = createNegotiator();
+/** Encodes response messages as their binding says, each once. */
+function createEncoding(gateway: Gateway) {
   const kept = createKeep<Binding, ReturnType<typeof createKeep<Message, RestReply>>>();
-  const encode = (binding: Binding, message: Message): RestReply => {
-    const make = (): RestReply => createReply(binding, message, gateway);
-    return binding.reply.kept ? kept(binding, () => createKeep())(message, make) : make();
-  };
-  return ({ call, binding }: Exchange, reply: FastifyReply, message: Message): void => {
-    const encoded = encode(binding, message);
+  return (binding: Binding, message: Message): RestReply =>
+    kept(binding, () => createKeep())(message, () => createReply(binding, message, gateway));
+}
+
+/** Sends an encoded reply, or 304 when the client has it already. */
+function createSending() {
+  const accepted = createNegotiator();
+  return ({ call }: Exchange, reply: FastifyReply, encoded: RestReply): void => {
     const codings = accepted(call.header("accept-encoding"));
     const vary = reply.getHeader("vary");
     const seen = seenTag(call, encoded);
