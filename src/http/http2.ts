@@ -10,6 +10,7 @@ import { ServerCredentials } from "@grpc/grpc-js";
 import { discardRest } from "../rpc/body.ts";
 import type { TakeConnection } from "./front.ts";
 import { refuseWith } from "./request.ts";
+import { agreesOnHost } from "./target.ts";
 
 /** What serves gRPC. */
 export interface GrpcDoor {
@@ -82,6 +83,7 @@ function sortStreams(
       return toHandler(stream, headers, flags, rawHeaders);
     // grpc-js would execute what is no POST, and read any other codec as protobuf.
     if (headers[":method"] !== "POST") return refuse(stream, 405);
+    if (!agreesOnHost(rawHeaders, headers[":authority"])) return refuse(stream, 400);
     if (!PROTO_TYPE.test(type)) return refuse(stream, 415);
     if (grpc.lane.handle(stream, headers)) return;
     const pass = (): void => toLibrary(stream, headers, flags, rawHeaders);

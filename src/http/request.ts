@@ -97,12 +97,3 @@ export function isGone(request: IncomingMessage): boolean {
 export function withoutOrigin(url: string): string {
   return url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
 }
-
-/** Whether a request says twice where it goes: two opinions of that (RFC 9112, section 3.2). */
-export function hasTwoHosts({ rawHeaders, httpVersionMajor }: IncomingMessage): boolean {
-  if (httpVersionMajor !== 1) return false;
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2)
-    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === "host") hosts += 1;
-  return hosts > 1;
-}

@@ -20,8 +20,9 @@ import { type CorsOptions, registerCors } from "./cors.ts";
 import { JSON_TYPE } from "./envelope.ts";
 import { describeFailure, failureEnvelope, HttpFault } from "./failure.ts";
 import { fewAtATime } from "./pipeline.ts";
-import { hasTwoHosts, leaveOnceAnswered, refuseWith, withoutOrigin } from "./request.ts";
+import { leaveOnceAnswered, refuseWith } from "./request.ts";
 import { pathAndQuery } from "./rest/rest.ts";
+import { settleTarget } from "./target.ts";
 
 /** For the next request on a kept connection, in milliseconds; above the usual 60 s of proxies. */
 const KEEP_ALIVE = 72_000;
@@ -78,7 +79,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     // A slash at the end says nothing: servers of this kind have always answered it.
     routerOptions: { ignoreTrailingSlash: true },
-    rewriteUrl: ({ url = "" }) => withoutOrigin(url) || "/",
     // Fastify's types know the error of an older Node.
     clientErrorHandler: (error, socket) =>
       answerClientError(error as Error as ClientError, socket, requestId(undefined)),
@@ -88,6 +88,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     forceCloseConnections: "idle",
     serverFactory: (routing): Server => {
       const handler: RequestListener = (request, response) => {
+        if (settleTarget(request, response, requestId)) return;
         if (options.elsewhere?.(request, response) === true) return;
         leaveOnceAnswered(request, response);
         routing(request, response);
@@ -117,7 +118,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
   fastify.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
-    done(hasTwoHosts(request.raw) ? new HttpFault(400, "give one Host header") : undefined);
+    done();
   });
   registerCors(fastify, options.cors);
   // Nobody reads the body of what is not served.

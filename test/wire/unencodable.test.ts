@@ -1,4 +1,4 @@
-import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { create, type DescMethod } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { Client, credentials } from "@grpc/grpc-js";
 import { expect, onTestFinished, test } from "vitest";
@@ -7,8 +7,16 @@ import {
   ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
-import { SiteService, WatchSitesResponseSchema } from "../../gen/mooring/v1/site_service_pb.js";
-import { GetStatusResponseSchema, StatusService } from "../../gen/mooring/v1/status_service_pb.js";
+import {
+  SiteService,
+  type WatchSitesResponse,
+  WatchSitesResponseSchema,
+} from "../../gen/mooring/v1/site_service_pb.js";
+import {
+  type GetStatusResponse,
+  GetStatusResponseSchema,
+  StatusService,
+} from "../../gen/mooring/v1/status_service_pb.js";
 import { encodedReflection } from "../../src/rpc/reflection.ts";
 import type { CallReport } from "../../src/rpc/report.ts";
 import { sharedPortDoors } from "./all-doors.ts";
@@ -45,7 +53,7 @@ const product = <A, B, C>(as: readonly A[], bs: readonly B[], cs: readonly C[]) 
   as.flatMap((a) => bs.flatMap((b) => cs.map((c) => [a, b, c] as const)));
 
 /** Serves two methods of one message each, beside ping. */
-async function serve(unary: () => Message, events: readonly Message[]) {
+async function serve(unary: () => GetStatusResponse, events: readonly WatchSitesResponse[]) {
   const reports: CallReport[] = [];
   const served = await serveRoutes(
     (router) => {

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { withoutOrigin } from "../request.ts";
+import { createPathGuard, decodePath, isUnambiguous, withoutEndSlash } from "./path.ts";
 import type { Pipe } from "./pipe.ts";
+import { refuse } from "./refuse.ts";
 
 interface Visitor {
   readonly kind: string;
@@ -50,6 +51,9 @@ const SHARED: ReadonlySet<string> = new Set([
   ),
 ]);
 
+/** Folders with paths that change rights or settings, and are watched here. */
+const WATCHED = ["/api/admin", "/api/auth", "/api/me"];
+
 /** How long a reply is held until what it changed is known here, in milliseconds. */
 const HELD = 5_000;
 /** How long a change may hold up others, its request included, in milliseconds. */
@@ -57,7 +61,8 @@ const LONGEST_CHANGE = 30_000;
 
 /**
  * Sorts requests: those for the contract's paths are this service's, and every other one passes to
- * the server behind.
+ * the server behind. A path that some server may read as one of the contract's or as one that is
+ * watched, and that is not written so, is answered with 400.
  *
  * @returns a function that takes a request and says so, or leaves it to this service with its path
  *   as its routes have it.
@@ -74,6 +79,15 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     if (!restPaths.has(inner) || inner === RESET_TOKEN) return undefined;
     if (SHARED.has(inner) && events()?.isReady() === false) return undefined;
     return inner;
+  };
+  const isGuarded = createPathGuard({
+    exact: [...[...restPaths].filter(isApi).map((path) => base + path), ...servicePaths],
+    below: WATCHED.map((folder) => base + folder),
+  });
+  /** Whether the upstream may read a path as another one than the handler below. */
+  const isDisguised = (raw: string, whole: string): boolean => {
+    const inner = whole.startsWith(base) ? whole.slice(base.length) : "";
+    return !isUnambiguous(withoutEndSlash(inner)) && isGuarded(raw);
   };
 
   /** Holds the reply back until what was changed is known here: its reader asks for it at once. */
@@ -102,19 +116,23 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method = "", headers } = request;
-    const target = withoutOrigin(request.url ?? "") || "/";
+    const target = request.url ?? "/";
     const end = target.indexOf("?");
     // As a server reads it that decodes before it looks, and as it looks when it names a host.
     const raw = end < 0 ? target : target.slice(0, end);
-    const whole = decoded(raw);
-    const own = ownPath(whole);
+    const whole = decodePath(raw);
+    const own = ownPath(whole) ?? ownPath(withoutEndSlash(whole));
+    if (own === undefined && isDisguised(raw, whole)) {
+      refuse(request, response, 400, "the path is not in normal form: send it without dot segments, double slashes or needless escapes");
+      return true;
+    }
     const upstream = events();
-    const path = own ?? whole.slice(base.length);
+    const path = own ?? withoutEndSlash(whole.slice(base.length));
     const authorization = headers.authorization ?? "";
     if (authorization !== "" && path.startsWith("/api/admin/"))
       upstream?.meet(authorization, textOf(headers["client-id"]));
     if (own !== undefined) {
-      const plain = whole === raw ? own : own.split("/").map(encodeURIComponent).join("/");
+      const plain = raw.includes("%") ? own.split("/").map(encodeURIComponent).join("/") : own;
       request.url = end < 0 ? plain : `${plain}${target.slice(end)}`;
       return false;
     }
@@ -148,14 +166,8 @@ function changesRights(method: string, path: string): boolean {
   );
 }
 
-/** A path without percent-encoding; as it is where that is none. */
-function decoded(path: string): string {
-  if (!path.includes("%")) return path;
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+function isApi(path: string): boolean {
+  return path.startsWith("/api/");
 }
 
 function newToken(body: Buffer): string | undefined {

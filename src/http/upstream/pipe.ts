@@ -8,7 +8,7 @@ import {
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import { type ConnectionBounds, PeerCounts } from "../front.ts";
-import { announcesBody, hasEnded, hasTwoHosts, isGone, withoutOrigin } from "../request.ts";
+import { announcesBody, hasEnded, isGone } from "../request.ts";
 import { answer } from "./answer.ts";
 import { type Origin, requestHeaders } from "./header.ts";
 import { pump, release } from "./pump.ts";
@@ -82,10 +82,6 @@ export function createPipe(options: PipeOptions): Pipe {
       );
       return Promise.resolve();
     }
-    if (hasTwoHosts(request)) {
-      refuse(request, response, 400, "give one Host header");
-      return Promise.resolve();
-    }
     const origin = originOf(request);
     if (ofPeers.enter(origin.peer) > bounds.eachPeer || underWay >= bounds.all) {
       ofPeers.leave(origin.peer);
@@ -148,9 +144,8 @@ export function createPipe(options: PipeOptions): Pipe {
     };
     const openCall = (): ClientRequest | undefined => {
       const headers = requestHeaders(request, { ...origin, via, isWithheld });
-      const path = withoutOrigin(request.url ?? "") || "/";
       try {
-        return send({ ...target, method: request.method, path, headers });
+        return send({ ...target, method: request.method, path: request.url, headers });
       } catch {
         // HTTP/2 carries targets and values that HTTP/1.1 has no form for.
         refuse(request, response, 400, "this request has no form that the server behind takes");

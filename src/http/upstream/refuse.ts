@@ -3,12 +3,17 @@ import { constants, type Http2ServerResponse } from "node:http2";
 import { errorEnvelope, JSON_TYPE } from "../envelope.ts";
 import { announcesBody, leaveRest } from "../request.ts";
 
-/** Answers a request that does not reach the server behind. */
+/**
+ * Answers a request that does not reach the upstream.
+ *
+ * @param own headers of the reply.
+ */
 export function refuse(
   request: IncomingMessage,
   response: ServerResponse,
   status: number,
   message: string,
+  own: Readonly<Record<string, string>> = {},
 ): void {
   if (announcesBody(request) && !request.complete) {
     if (request.httpVersionMajor === 1) response.shouldKeepAlive = false;
@@ -23,6 +28,7 @@ export function refuse(
       "content-type": JSON_TYPE,
       "content-length": String(Buffer.byteLength(body)),
       "cache-control": "no-store",
+      ...own,
     })
     .end(request.method === "HEAD" ? "" : body);
 }

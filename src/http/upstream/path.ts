@@ -1,0 +1,91 @@
+/**
+ * A path without one level of percent-encoding, as UTF-8. A byte sequence that is no UTF-8 becomes
+ * U+FFFD, and a percent sign without two hex digits stays.
+ */
+export function decodePath(path: string): string {
+  if (!path.includes("%")) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    const bytes = path.replace(/%([\da-f]{2})/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+    return Buffer.from(bytes, "latin1").toString("utf8");
+  }
+}
+
+/** A path without one slash at its end, which has no meaning for an API. */
+export function withoutEndSlash(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+/** Whether every server reads a decoded path alike: as it is written. */
+export function isUnambiguous(path: string): boolean {
+  return /^(?:\/[\da-z_-][\da-z_.-]*)+$/.test(path);
+}
+
+/** Paths to guard, in any case. */
+export interface GuardedPaths {
+  readonly exact: Iterable<string>;
+  /** Each with everything below it. */
+  readonly below: Iterable<string>;
+}
+
+/**
+ * Makes a test whether some server may read a path of a request as one of these. Servers and
+ * frameworks differ in how often they decode a path, in which order they resolve dot segments and
+ * double slashes, in whether they ignore case, path parameters or control characters and whether a
+ * backslash is a slash.
+ *
+ * @returns a function of a path as the request has it, without a query. It never gives false for a
+ *   path that such a server reads as a guarded one, and may give true for others with a segment `..`.
+ */
+export function createPathGuard({ exact, below }: GuardedPaths): (path: string) => boolean {
+  const exactPaths = new Set([...exact].map((path) => path.toLowerCase()));
+  const folders = [...below].map((path) => path.toLowerCase());
+  const guarded = [...exactPaths, ...folders].map(segmentsOf);
+  const isGuarded = (segments: readonly string[]): boolean => {
+    // Servers resolve `..` in different orders, and each result is a part of the segments.
+    if (segments.includes("..")) return guarded.some((path) => contains(segments, path));
+    const path = `/${segments.join("/")}`;
+    return (
+      exactPaths.has(path) ||
+      folders.some((folder) => path === folder || path.startsWith(`${folder}/`))
+    );
+  };
+  return (path) => readingsOf(path).some((reading) => isGuarded(segmentsOf(reading)));
+}
+
+/** Times that a path is decoded: servers in a row may each decode it once. */
+const MAX_LEVELS = 4;
+
+/** The path after each level of decoding, whole and up to what may end it. */
+function readingsOf(path: string): string[] {
+  const readings: string[] = [];
+  let current = path;
+  for (let level = 0; level <= MAX_LEVELS; level += 1) {
+    const text = current.normalize("NFKC").toLowerCase();
+    readings.push(text);
+    const end = text.search(/[\0?#]/);
+    if (end >= 0) readings.push(text.slice(0, end));
+    const next = decodePath(current);
+    if (next === current) break;
+    current = next;
+  }
+  return readings;
+}
+
+/** The segments of a path that say where it leads. */
+function segmentsOf(path: string): string[] {
+  return path
+    .split(/[/\\]/)
+    .map((segment) => segment.replace(/;.*$/s, "").replace(/[\0-\x20\x7f-\x9f]/g, ""))
+    .filter((segment) => segment !== "" && segment !== ".");
+}
+
+/** Whether a path's segments stand among others, in their order. */
+function contains(segments: readonly string[], path: readonly string[]): boolean {
+  let at = 0;
+  for (const segment of segments) if (segment === path[at]) at += 1;
+  return at === path.length;
+}
