@@ -106,7 +106,8 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
       throw new Error(`${desc.toString()} is public in the contract or here, and not in both`);
 
   const servers = await createDoors(config, {
-    ...{ methods, observer, slowReaders, buffered, upstream, log, version: deps.version },
+    ...{ methods, observer, slowReaders, buffered, upstream, log, translations },
+    version: deps.version,
     admit: access.admit,
     check: access.check,
     checks: async () =>

@@ -6,10 +6,12 @@ import { listRoutes } from "./http/rest/rest.ts";
 import { createUpstreamHandler } from "./http/upstream/handler.ts";
 import type { Origin } from "./http/upstream/header.ts";
 import { createPipe } from "./http/upstream/pipe.ts";
+import { createUnavailablePage } from "./http/upstream/unavailable-page.ts";
 import type { Method } from "./rpc/method.ts";
 import { createOriginOf } from "./rpc/peer.ts";
 import type { Logger } from "./server/log.ts";
 import { type AuditOrigin, doneEntry } from "./service/audit/entry.ts";
+import { chooseLanguage, type Language, type Translate } from "./service/language/language.ts";
 import { createFingerprint } from "./service/secret/fingerprint.ts";
 import { createSealer } from "./service/secret/sealer.ts";
 import { passingReason } from "./service/site/failure.ts";
@@ -102,6 +104,7 @@ export interface UpstreamParts {
   readonly upstream: () => Upstream | undefined;
   /** Whether a header `authorization` holds Mooring's own token: nobody else gets it. */
   readonly isOwnToken: (authorization: string) => boolean;
+  readonly translations: (language: Language) => Translate;
   readonly log: Logger;
 }
 
@@ -114,7 +117,7 @@ export function passToUpstream(
   parts: UpstreamParts,
 ): ReturnType<typeof createUpstreamHandler> | undefined {
   if (address === undefined) return undefined;
-  const { methods, upstream, log } = parts;
+  const { methods, upstream, log, translations } = parts;
   const url = new URL(address);
   const pipe = createPipe({
     url,
@@ -123,6 +126,10 @@ export function passToUpstream(
     bounds: { all: maxConnections, eachPeer: maxConnectionsPerPeer },
     isWithheld: parts.isOwnToken,
     reasonOf: passingReason,
+    pageFor: createUnavailablePage((accepted) => {
+      const language = chooseLanguage("", accepted);
+      return { language, translate: translations(language) };
+    }),
     onFailure: (reason) => log.debug({ reason }, "the upstream does not answer"),
   });
   return createUpstreamHandler({

@@ -1,6 +1,7 @@
 // What there is to translate: every text of the catalogue and the settings that is for people.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { UNAVAILABLE_TEXTS } from "../src/http/upstream/unavailable-page.ts";
 import { readBuiltIn } from "../src/service/driver/built-in.ts";
 import { itemsOf } from "../src/service/driver/driver-info.ts";
 import { SCHEMA_TEXTS } from "../src/service/driver/schema.ts";
@@ -52,6 +53,7 @@ export function sourceTexts(): SourceText[] {
   for (const { key, description } of settings) add("settings.json", key, description);
   addLabels((name, text) => add("labels.json", name, text));
   for (const [index, text] of readErrorTexts().entries()) add("errors.json", `${index}`, text);
+  for (const [name, text] of Object.entries(UNAVAILABLE_TEXTS)) add("unavailable.json", name, text);
   return [...texts.values()];
 }
 

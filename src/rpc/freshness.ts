@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Health } from "../../gen/health/v1/health_pb.js";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { unavailable } from "../service/error.ts";
 import type { Engine } from "../service/setting/engine.ts";
 import type { Call } from "./call.ts";
@@ -7,15 +10,22 @@ import type { Call } from "./call.ts";
 /** What is asked which revision this instance shows. */
 type Instance = Pick<Engine, "snapshot" | "refresh">;
 
+/** Methods that show no setting: a supervisor asks them whether this instance answers at all. */
+const HEALTH: ReadonlySet<DescMethod> = new Set<DescMethod>([
+  PublicService.method.ping,
+  ...Health.methods,
+]);
+
 /** A read that has to show this revision or a later one says so in this header (or metadata). */
 const AT_LEAST = "mooring-at-least-revision";
 
 /**
  * Lets a call that asks for a revision wait until this instance shows it: what another instance has
- * saved a moment ago.
+ * saved a moment ago. Health checks ignore the header.
  */
 export function atLeastInterceptor(engine: () => Instance): Interceptor {
   return (next) => (request) => {
+    if (HEALTH.has(request.method)) return next(request);
     const { call } = request as { readonly call?: Call };
     const asked = call === undefined ? request.header.get(AT_LEAST) : call.header(AT_LEAST);
     if (asked === undefined || asked === null || asked === "") return next(request);

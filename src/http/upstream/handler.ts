@@ -123,7 +123,12 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     const whole = decodePath(raw);
     const own = ownPath(whole) ?? ownPath(withoutEndSlash(whole));
     if (own === undefined && isDisguised(raw, whole)) {
-      refuse(request, response, 400, "the path is not in normal form: send it without dot segments, double slashes or needless escapes");
+      refuse(
+        request,
+        response,
+        400,
+        "the path is not in normal form: send it without dot segments, double slashes or needless escapes",
+      );
       return true;
     }
     const upstream = events();

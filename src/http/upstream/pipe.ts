@@ -12,7 +12,8 @@ import { announcesBody, hasEnded, isGone } from "../request.ts";
 import { answer } from "./answer.ts";
 import { type Origin, requestHeaders } from "./header.ts";
 import { pump, release } from "./pump.ts";
-import { cutOff, refuse } from "./refuse.ts";
+import { cutOff, refuse, sendWhole } from "./refuse.ts";
+import type { UnavailablePage } from "./unavailable-page.ts";
 
 /** How long nothing at all may move on a transfer, in milliseconds: storages may be loading. */
 const IDLE = 15 * 60_000;
@@ -31,6 +32,8 @@ export interface PipeOptions {
   readonly isWithheld: (authorization: string) => boolean;
   /** Says in a few words why the server behind could not be asked, without its address. */
   readonly reasonOf: (error: Error) => string;
+  /** The page for a browser while the upstream does not answer; undefined: the envelope. */
+  readonly pageFor?: (request: IncomingMessage) => UnavailablePage | undefined;
   /** Told why a server behind could not be asked. */
   readonly onFailure: (reason: string) => void;
 }
@@ -110,7 +113,9 @@ export function createPipe(options: PipeOptions): Pipe {
       if (response.headersSent || response.destroyed) return void cutOff(response);
       onFailure(reason);
       stop();
-      refuse(request, response, 502, `the server behind does not answer: ${reason}`);
+      const page = options.pageFor?.(request);
+      if (page !== undefined) sendWhole(request, response, 502, page);
+      else refuse(request, response, 502, `the server behind does not answer: ${reason}`);
     };
     const begin = (isRepeat: boolean): void => {
       const call = openCall();

@@ -15,20 +15,38 @@ export function refuse(
   message: string,
   own: Readonly<Record<string, string>> = {},
 ): void {
+  sendWhole(request, response, status, {
+    headers: { "content-type": JSON_TYPE, ...own },
+    body: errorEnvelope(status, message),
+  });
+}
+
+/** A reply of this service to a request that does not reach the upstream. */
+interface WholeReply {
+  /** With `content-type`. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Sends a reply whose request may not have been read; to HEAD without the body. */
+export function sendWhole(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  { headers, body }: WholeReply,
+): void {
   if (announcesBody(request) && !request.complete) {
     if (request.httpVersionMajor === 1) response.shouldKeepAlive = false;
     leaveRest(request);
   }
-  const body = errorEnvelope(status, message);
   // Of a reply that could not be sent something may stand there already.
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   if (request.httpVersionMajor === 1) response.statusMessage = "";
   response
     .writeHead(status, {
-      "content-type": JSON_TYPE,
       "content-length": String(Buffer.byteLength(body)),
       "cache-control": "no-store",
-      ...own,
+      ...headers,
     })
     .end(request.method === "HEAD" ? "" : body);
 }
