@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { leaveOnceAnswered } from "./request.ts";
 import { refuse } from "./upstream/refuse.ts";
 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
@@ -29,8 +30,10 @@ export function settleTarget(
   }
   const sent = headers["x-request-id"];
   const own = { "x-request-id": requestId(typeof sent === "string" ? sent : undefined) };
-  if (problem === undefined) response.writeHead(204, own).end();
-  else refuse(request, response, 400, problem, own);
+  if (problem === undefined) {
+    leaveOnceAnswered(request, response);
+    response.writeHead(204, own).end();
+  } else refuse(request, response, 400, problem, own);
   return true;
 }
 
@@ -38,11 +41,16 @@ function originForm(rest: string): string {
   return rest.startsWith("/") ? rest : `/${rest}`;
 }
 
+/**
+ * Neither a fragment nor a character that no URL contains (RFC 3986); HTTP/2 carries any byte. A query
+ * may have letters that are not ASCII, which some clients do not escape.
+ */
+const TARGET = /^[!"$->@-~]*(?:\?[!"$-~\xa0-\uffff]*)?$/;
+
 function targetProblem(url: string, isAbsolute: boolean): string | undefined {
   if (!isAbsolute && !url.startsWith("/"))
     return "the request target must be a path that begins with / or an http or https URL";
-  // RFC 3986: neither a fragment nor what no URL contains. HTTP/2 carries any byte.
-  if (!/^[!"$-~]*$/.test(url))
+  if (!TARGET.test(url))
     return "the request target has a character that a URL cannot contain: percent-encode it";
   return undefined;
 }
