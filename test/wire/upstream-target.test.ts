@@ -317,3 +317,32 @@ describe("the host", () => {
     });
   });
 });
+
+describe("no second request is made of the rest of one", () => {
+  const SECOND = `POST ${SAVE} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`;
+  const LAST = "GET /ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+
+  test.each([
+    ["a length and chunks", `Content-Length: ${SECOND.length}\r\nTransfer-Encoding: chunked\r\n`],
+    ["another coding", "Transfer-Encoding: xchunked\r\n"],
+    ["chunks in the middle", "Transfer-Encoding: chunked, gzip\r\n"],
+    ["a coding with a tab", "Transfer-Encoding:\tchunked\r\nContent-Length: 4\r\n"],
+    ["a folded line", `Content-Length:\r\n ${SECOND.length}\r\n`],
+    ["a space before the colon", `Content-Length : ${SECOND.length}\r\n`],
+    ["two lengths", `Content-Length: 0\r\nContent-Length: ${SECOND.length}\r\n`],
+    ["a signed length", `Content-Length: +${SECOND.length}\r\n`],
+    ["a line end of LF alone", `X: a\nContent-Length: ${SECOND.length}\r\n`],
+  ])("%s", async (_, headers) => {
+    const first = `POST /d/x HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
+    await raw(front.service.port, [first, `0\r\n\r\n${SECOND}${LAST}`]);
+    expect(reached([SAVE])).toEqual([]);
+  });
+
+  test("CONNECT is not passed on", async () => {
+    for (const target of ["a:80", SAVE, `http://a${SAVE}`])
+      await raw(front.service.port, [
+        `CONNECT ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+      ]);
+    expect(passed).toEqual([]);
+  });
+});
