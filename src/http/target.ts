@@ -25,7 +25,10 @@ export function settleTarget(
     (isOptions ? undefined : targetProblem(url, absolute !== null)) ??
     authorityProblem(request, absolute?.[1]);
   if (problem === undefined && !isOptions) {
-    if (absolute !== null) request.url = originForm(url.slice(absolute[0].length));
+    if (absolute !== null) {
+      request.url = originForm(url.slice(absolute[0].length));
+      setHost(request, absolute[1] ?? "");
+    }
     return false;
   }
   const sent = headers["x-request-id"];
@@ -35,6 +38,14 @@ export function settleTarget(
     response.writeHead(204, own).end();
   } else refuse(request, response, 400, problem, own);
   return true;
+}
+
+/** The host of a target in absolute-form replaces the Host header (RFC 9112, section 3.2.2). */
+function setHost({ headers, rawHeaders }: IncomingMessage, host: string): void {
+  headers.host = host;
+  const at = rawHeaders.findIndex((name, index) => index % 2 === 0 && /^host$/i.test(name));
+  if (at < 0) rawHeaders.push("Host", host);
+  else rawHeaders[at + 1] = host;
 }
 
 function originForm(rest: string): string {
@@ -72,10 +83,11 @@ function authorityProblem(
     return "the scheme must be http or https";
   const hosts = hostsOf(rawHeaders);
   if (hosts.length > 1) return "give one Host header";
-  const named = target ?? headers[":authority"]?.toString();
-  if (named !== undefined && !sameAuthority(hosts[0], named))
-    return "the Host header differs from the authority of the request target";
-  return AUTHORITY.test(named ?? hosts[0] ?? "") ? undefined : "the host is invalid";
+  const authority = headers[":authority"]?.toString();
+  if (authority !== undefined && !sameAuthority(hosts[0], authority))
+    return "the Host header differs from :authority";
+  const named = target ?? authority ?? hosts[0] ?? "";
+  return AUTHORITY.test(named) ? undefined : "the host is invalid";
 }
 
 /**

@@ -31,6 +31,7 @@ let front: FrontedSite;
 let normalizing: Server;
 /** Requests of others than the service itself: targets as they came. */
 const passed: string[] = [];
+const hosts: (string | undefined)[] = [];
 const reached = (paths: readonly string[]): string[] =>
   passed.filter((target) => readingsOf(target).some((path) => paths.includes(path)));
 
@@ -40,6 +41,7 @@ beforeAll(async () => {
     const { url = "", method, headers } = request;
     if (headers["client-id"] !== "mooring") {
       passed.push(url);
+      hosts.push(headers.host);
       return void request.resume().on("end", () => response.end("upstream"));
     }
     const onward = ask(site + url, { method, headers }, (reply) => {
@@ -65,6 +67,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   passed.length = 0;
+  hosts.length = 0;
 });
 
 /** Sends a target as it is. @returns the reply. */
@@ -78,7 +81,6 @@ const forbidden = (path: string): string[] => [
   `x://${path}`,
   `http://${path}`,
   `https://u:p@a${path}`,
-  `http://b${path}`,
   `http:${path}`,
   `http:/a${path}`,
   `a${path}`,
@@ -169,6 +171,7 @@ const plain = (path: string): string[] => [
   `${path}?x=1`,
   `${path}?/../x`,
   `http://a${path}`,
+  `http://b${path}`,
   `HTTP://A${path}`,
   `https://a${path}/`,
   path.replace("/api", "/%61pi"),
@@ -272,7 +275,7 @@ describe("the host", () => {
     ["two in one", "Host: a, b\r\n", "/x"],
     ["a path in it", "Host: a/b\r\n", "/x"],
     ["user information", "Host: u@a\r\n", "/x"],
-    ["another one than the target's", "Host: a\r\n", "http://b/x"],
+    ["user information of the target", "Host: a\r\n", "http://u@a/x"],
   ])("%s is 400 over HTTP/1.1", async (_, host, target) => {
     for (const path of [target, target.replace("/x", "/ping")]) {
       const reply = await send("GET", path, host);
@@ -280,6 +283,12 @@ describe("the host", () => {
       expect(reply.toLowerCase()).toContain("x-request-id: ");
     }
     expect(passed).toEqual([]);
+  });
+
+  test.each(["Host: a\r\n", ""])("of a target in absolute-form replaces %j", async (host) => {
+    await send("GET", "http://b.example:81/x", host);
+    expect(passed).toEqual(["/x"]);
+    expect(hosts).toEqual(["b.example:81"]);
   });
 
   describe("over HTTP/2", () => {
