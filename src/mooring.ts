@@ -24,7 +24,7 @@ import { type Logger, logCalls } from "./server/log.ts";
 import type { MeasuredState } from "./server/metrics.ts";
 import { createTranslations } from "./service/language/language.ts";
 import { TOKEN_KEY, tokenEquals } from "./service/setting/token.ts";
-import { type RunningServices, startServices } from "./services.ts";
+import { type RunningServices, type ServicesDeps, startServices } from "./services.ts";
 import { figuresOf } from "./sites.ts";
 
 /** How long calls that come during the start are kept waiting, in milliseconds. */
@@ -42,6 +42,8 @@ export interface MooringDeps {
   readonly observers?: readonly CallObserver[];
   /** Told how long each transaction of the database took, in milliseconds. */
   readonly committed?: ((duration: number) => void) | undefined;
+  /** Other intervals for the background work on sites; undefined: those of the program. */
+  readonly siteTimes?: ServicesDeps["siteTimes"];
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
   /** Shows the token that the first start has made: the only time that anybody sees it. */

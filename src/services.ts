@@ -10,6 +10,7 @@ import { readBuiltIn } from "./service/driver/built-in.ts";
 import { createDriverService } from "./service/driver/driver.ts";
 import { openCatalogue } from "./service/driver/live-catalogue.ts";
 import type { Engine } from "./service/setting/engine.ts";
+import type { SitesDeps } from "./service/site/start.ts";
 import type { Upstream } from "./service/site/upstream.ts";
 import { createStatusService } from "./service/status.ts";
 import { type SettingServiceOptions, startSettingServices } from "./settings.ts";
@@ -21,6 +22,8 @@ export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "com
   readonly commonLog: Logger;
   /** Told how long each transaction of the database took, in milliseconds. */
   readonly committed?: ((duration: number) => void) | undefined;
+  /** Other intervals for the background work on sites; undefined: those of the program. */
+  readonly siteTimes?: SitesDeps["times"] | undefined;
   /** Open streams: how many there are, and how they end. */
   readonly streams: Pick<Access, "recheck" | "expire"> & { count(): number };
   readonly draining: () => boolean;
@@ -81,7 +84,7 @@ async function start(
   const services = await startSettingServices(config, { ...deps, store });
   opened.defer(services.close);
   const { engine, feed } = services;
-  const sites = await openSites(config, { services, store, log });
+  const sites = await openSites(config, { services, store, log, times: deps.siteTimes });
   opened.defer(sites.close);
   const upstream = openUpstream(config, { services, sites, log });
   opened.defer(() => upstream?.close());

@@ -17,7 +17,7 @@ import { createSealer } from "./service/secret/sealer.ts";
 import { passingReason } from "./service/site/failure.ts";
 import type { SiteService } from "./service/site/service.ts";
 import { healthOf, type Site } from "./service/site/site.ts";
-import { type Sites, startSites } from "./service/site/start.ts";
+import { type Sites, type SitesDeps, startSites } from "./service/site/start.ts";
 import { startUpstream, type Upstream } from "./service/site/upstream.ts";
 import type { SettingServices } from "./settings.ts";
 import type { SiteEvent, SiteStore } from "./store/site-store.ts";
@@ -27,6 +27,8 @@ export interface SiteParts {
   readonly services: SettingServices;
   readonly store: { readonly sites: SiteStore; readonly fingerprintKey: Buffer };
   readonly log: Logger;
+  /** Other intervals for the background work; undefined: those of the program. */
+  readonly times?: SitesDeps["times"] | undefined;
 }
 
 /** The sites, and what is yet to come before the one behind may be followed. */
@@ -42,7 +44,7 @@ const START: AuditOrigin = {
 /** Begins to follow the sites, where there are any; the server behind only once it was met. */
 export async function openSites(
   { secretKeys, maxValue, upstream }: Config,
-  { services, store, log }: SiteParts,
+  { services, store, log, times }: SiteParts,
 ): Promise<OpenSites> {
   let isMet = upstream === undefined;
   const onEvent = (site: Site, { action, actor, revision, keys, result }: SiteEvent): void => {
@@ -59,6 +61,7 @@ export async function openSites(
     maxValueBytes: maxValue,
     now: Date.now,
     random: Math.random,
+    ...(times === undefined ? {} : { times }),
     onEvent,
     onClosed: (name, error) =>
       log.error({ site: name, reason: error.message }, "the site's secrets don't open"),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { type Config, parseConfig } from "../../src/config/config.ts";
-import { type Mooring, startMooring } from "../../src/mooring.ts";
+import { type Mooring, type MooringDeps, startMooring } from "../../src/mooring.ts";
 
 /** The admin token that every test service starts with. */
 export const TOKEN = "wire-test-token-0123456789abcdefghijklmnop";
@@ -31,6 +31,8 @@ export interface TestService {
 export interface TestServiceOptions {
   /** Variables besides those that place it. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Shorter waits for what is done at sites. */
+  readonly siteTimes?: MooringDeps["siteTimes"];
   /** The folder of another test service's database, which this one then shares. */
   readonly folder?: string;
 }
@@ -49,6 +51,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
     log: pino({ level: "debug", base: null }, sink),
     version: VERSION,
     showToken: () => {},
+    siteTimes: options.siteTimes,
   });
   return {
     mooring,

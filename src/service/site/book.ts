@@ -6,7 +6,7 @@ import type { Sealer } from "../secret/sealer.ts";
 import { writeFailure } from "../store-failure.ts";
 import { entriesOf } from "./audit.ts";
 import { createBatches } from "./batch.ts";
-import { NEW_STATE, type Site, type SiteMode, type SiteState } from "./site.ts";
+import { NEW_STATE, readState, type Site, type SiteMode, type SiteState } from "./site.ts";
 
 export interface BookDeps {
   readonly store: SiteStore;
@@ -81,7 +81,7 @@ export function createBook({ store, sealer, onClosed }: BookDeps): Book {
           before?.text === whole
             ? before.state
             : Object.freeze({
-                ...{ ...NEW_STATE, ...JSON.parse(text) },
+                ...readState(text),
                 ...{ appliedRevision, storedVersion: version },
               });
         return [siteId, { text: whole, state }];

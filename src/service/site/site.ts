@@ -103,6 +103,28 @@ export const NEW_STATE: SiteState = Object.freeze({
   nextTry: 0,
 });
 
+/**
+ * Reads a state as `JSON.stringify` wrote it. Members that are missing are those of a new state.
+ * Times are whole milliseconds afterwards: earlier versions stored fractions, which no
+ * `google.protobuf.Timestamp` can hold.
+ */
+export function readState(text: string): SiteState {
+  const state: SiteState = { ...NEW_STATE, ...JSON.parse(text) };
+  const { error, fights } = state;
+  return {
+    ...state,
+    reachedAt: Math.trunc(state.reachedAt),
+    nextTry: Math.trunc(state.nextTry),
+    error: error && { ...error, since: Math.trunc(error.since) },
+    fights: Object.fromEntries(
+      Object.entries(fights).map(([key, { times, left }]) => [
+        key,
+        { times: times.map(Math.trunc), left },
+      ]),
+    ),
+  };
+}
+
 /** What one word says of a site, for lists and for alarms. */
 export type SiteHealth = "new" | "ok" | "behind" | "differs" | "paused" | "failing" | "stopped";
 

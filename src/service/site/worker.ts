@@ -169,7 +169,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
     const state: SiteState = {
       ...before,
       failures,
-      nextTry: time + pause * (0.5 + deps.random() / 2),
+      nextTry: time + Math.round(pause * (0.5 + deps.random() / 2)),
       error: {
         kind: failure.kind,
         message: failure.message,
