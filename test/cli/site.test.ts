@@ -120,6 +120,30 @@ test("watching shows all sites at once", async () => {
   expect((await watching).out).toMatch(/^home +follow/m);
 });
 
+test("a site whose token was reset is stopped until it is given the new one", async () => {
+  site.settings.resetToken();
+  const refused = await cli("check", "home");
+  expect(refused).toMatchObject({ code: 4 });
+  expect(refused.err).toContain("refuses the token");
+  expect((await cli("list")).out).toMatch(/^home +follow +stopped .*refuses the token/m);
+  const newTokenFile = join(service.folder, "new-token");
+  await writeFile(newTokenFile, `${site.token()}\n`);
+  const cured = await cli("set", "home", "--site-token-file", newTokenFile);
+  expect(cured).toMatchObject({ code: 0, err: "" });
+  expect(cured.out).toMatch(/^home +follow +differs/m);
+  await service.cli(["set", "main_color=#654321"]);
+  await expect.poll(() => site.value("main_color"), { timeout: 10_000 }).toBe("#654321");
+});
+
+test("a site that is down is listed at once, and its settings too", async () => {
+  await site.stop();
+  expect(await cli("check", "home")).toMatchObject({ code: 6 });
+  for (const args of [["list"], ["list", "--json"], ["log", "home"]])
+    expect(await cli(...args, "--timeout", "10s")).toMatchObject({ code: 0, err: "" });
+  expect((await cli("list")).out).toMatch(/^home +follow +failing .*nothing listens there/m);
+  await site.start();
+});
+
 test("a site is removed and stays as it is", async () => {
   const title = site.value("site_title");
   expect((await cli("remove", "home")).out).toContain("home: removed");
