@@ -48,7 +48,7 @@ export function isUncertain({ kind }: SiteFailure): boolean {
 }
 
 /** What another try won't change: somebody has to do something first. */
-export function isLasting({ kind }: SiteFailure): boolean {
+export function isLasting({ kind }: { readonly kind: string }): boolean {
   return kind === "unauthorized" || kind === "forbidden" || kind === "mooring";
 }
 

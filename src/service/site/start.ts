@@ -9,6 +9,7 @@ import type { Feed } from "../setting/feed.ts";
 import { writeFailure } from "../store-failure.ts";
 import { type Book, createBook } from "./book.ts";
 import { createLease } from "./lease.ts";
+import { createProbes } from "./probe.ts";
 import { createSiteService, type SiteService } from "./service.ts";
 import type { Site } from "./site.ts";
 import { createWorkers, type WorkerDeps, type Workers } from "./worker.ts";
@@ -61,6 +62,12 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
     holder: randomBytes(9).toString("base64url"),
     now,
   });
+  const probe = createProbes({
+    stateOf: ({ id }) => book.state(id),
+    now,
+    retry: ({ id }) => workers.retry(id),
+    interval: deps.times?.probe,
+  });
   const stopping = new AbortController();
   const ending = new AbortController();
   const ignore = (work: Promise<unknown>): void => void work.catch(onError);
@@ -84,6 +91,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
       // Whoever had it before may have left something undone.
       if (!wasHeld) followAll();
       for (const site of book.sites()) if (workers.isDue(site)) ignore(workers.follow(site.id));
+      ignore(probe(book.sites()));
     } finally {
       beating = false;
     }

@@ -36,6 +36,8 @@ export interface WorkerDeps {
     readonly lookAgain?: number;
     /** How long a call may take. */
     readonly call?: number;
+    /** Between two probes of a site that is down. */
+    readonly probe?: number;
   };
 }
 
@@ -59,6 +61,8 @@ export interface Workers {
   round(site: Site, options: RoundOptions): Promise<Round>;
   /** Brings a site up to date, or looks at it; whoever asks meanwhile shares the next round. */
   follow(siteId: string): Promise<void>;
+  /** Follows a site before its next try is due. A failure begins the back-off anew. */
+  retry(siteId: string): Promise<void>;
   /** Whether it is time for a site. */
   isDue(site: Site): boolean;
   close(): Promise<void>;
@@ -73,6 +77,8 @@ export function createWorkers(deps: WorkerDeps): Workers {
   const nextLook = new Map<string, number>();
   /** Each site as it was when it was last looked at. */
   const looked = new Map<string, Site>();
+  /** Sites that are tried before their time. */
+  const retried = new Set<string>();
   const pace = createPace();
   let running = 0;
   const waiting: (() => void)[] = [];
@@ -163,7 +169,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
 
   const fail = async (site: Site, before: SiteState, failure: SiteFailure): Promise<void> => {
     const time = now();
-    const failures = before.failures + 1;
+    const failures = retried.has(site.id) ? 1 : before.failures + 1;
     const pause = Math.min(FIRST_PAUSE * 2 ** Math.min(failures - 1, 10), LONGEST_PAUSE);
     const isNew = before.error?.kind !== failure.kind;
     const state: SiteState = {
@@ -194,25 +200,32 @@ export function createWorkers(deps: WorkerDeps): Workers {
       // Somebody else's round has brought everything there already.
       if (isLooked && appliedRevision >= engine.snapshot().revision) return;
       if (deps.isHeld?.(site) === true) return;
-      if (site.paused || nextTry > now() || (error !== undefined && isStopped(error.kind))) return;
+      const isLater = nextTry > now() && !retried.has(siteId);
+      if (site.paused || isLater || (error !== undefined && isLasting(error))) return;
       await round({ aim: site.mode === "follow" ? "push" : "look", actor: "sites" });
     }).catch((error: unknown) => {
       if (!(error instanceof SiteFailure)) throw error;
     });
   };
 
+  const follow: Workers["follow"] = (siteId) => {
+    const follower = followers.get(siteId) ?? oneAtATime(() => followOnce(siteId));
+    followers.set(siteId, follower);
+    return follower.run();
+  };
+
   return {
     alone,
     round: (site, options) => alone(site.id, ({ round }) => round(options)),
-    follow: (siteId) => {
-      const follower = followers.get(siteId) ?? oneAtATime(() => followOnce(siteId));
-      followers.set(siteId, follower);
-      return follower.run();
+    follow,
+    retry: (siteId) => {
+      retried.add(siteId);
+      return follow(siteId).finally(() => retried.delete(siteId));
     },
     isDue: (site) => {
       const { error, nextTry } = book.state(site.id);
       if (site.paused || followers.get(site.id)?.isRunning() === true) return false;
-      if (error !== undefined) return !isStopped(error.kind) && nextTry <= now();
+      if (error !== undefined) return !isLasting(error) && nextTry <= now();
       return looked.get(site.id) !== site || (nextLook.get(site.id) ?? 0) <= now();
     },
     close: async () => {
@@ -225,10 +238,6 @@ export function createWorkers(deps: WorkerDeps): Workers {
 
 function isDiffering({ standing }: Round["comparisons"][number]): boolean {
   return standing === "differs";
-}
-
-function isStopped(kind: string): boolean {
-  return isLasting({ kind } as SiteFailure);
 }
 
 function isSameAccess(a: Site, b: Site): boolean {

@@ -63,6 +63,26 @@ describe("a site that does not answer", () => {
     await soon(() => site.value("site_title")).toBe("while it is down");
   });
 
+  test("is tried at once when a probe is answered, however long the pause was to be", async () => {
+    await anotherMooring({ now: () => time });
+    await followSite(mooring, site);
+    await site.stop();
+    await mooring.save("site_title", "while it is down");
+    for (let tries = 1; tries <= 8; tries += 1) {
+      await soon(() => state().failures).toBe(tries);
+      if (tries < 8) time = state().nextTry;
+    }
+    const { nextTry } = state();
+    await site.start();
+    time += 2_000;
+    await soon(() => site.value("site_title")).toBe("while it is down");
+    expect(time).toBeLessThan(nextTry);
+    await soon(() => state().error).toBeUndefined();
+    // A probe needs no token, and neither registers a device nor reads a private setting.
+    const probes = site.seen.filter(({ url }) => url === "/api/public/settings");
+    expect(probes.map(({ headers }) => headers.authorization)).toEqual([""]);
+  });
+
   test("a restart in between ends nothing: the permanent token outlives it", async () => {
     await followSite(mooring, site);
     await site.restart();

@@ -1,0 +1,85 @@
+import { createSiteClient } from "./client.ts";
+import { isLasting, SiteFailure } from "./failure.ts";
+import type { Site, SiteState } from "./site.ts";
+
+/** Time between two probes of one site, in milliseconds. */
+const INTERVAL = 2_000;
+/** Time that a probe may take, in milliseconds. */
+const LIMIT = 2_000;
+/** Probes that run at one time. With more failing sites than that, each site is probed less often. */
+const AT_ONCE = 4;
+
+/**
+ * Asks a site for its public settings, which need no token and which a server answers only when its
+ * storages are loaded. `/ping` is answered before.
+ *
+ * @param limit milliseconds.
+ * @returns whether it answered as an OpenList or AList does.
+ */
+export async function answers(site: Site, limit = LIMIT): Promise<boolean> {
+  const client = createSiteClient({ ...site, token: "" }, 1, limit);
+  try {
+    await client.call("GET", "/api/public/settings");
+    return true;
+  } catch (error) {
+    if (error instanceof SiteFailure) return false;
+    throw error;
+  } finally {
+    client.close();
+  }
+}
+
+export interface ProbeDeps {
+  readonly stateOf: (site: Site) => SiteState;
+  readonly now: () => number;
+  /** Tries a site at once that answers again. */
+  readonly retry: (site: Site) => Promise<void>;
+  /** Time between two probes of one site, in milliseconds. Default: 2,000. */
+  readonly interval?: number | undefined;
+  /** Default: asks for the public settings. */
+  readonly probe?: (site: Site) => Promise<boolean>;
+}
+
+interface Probed {
+  readonly at: number;
+  readonly isAnswering: boolean;
+}
+
+/**
+ * Probes of sites that wait for their next try after a failure. A site that answers after a probe (or
+ * none yet) that it did not answer is tried at once. A site that answers probes and fails all the same
+ * is left to its back-off.
+ *
+ * @returns starts the probes that are due, and resolves when these have ended.
+ */
+export function createProbes(deps: ProbeDeps): (sites: readonly Site[]) => Promise<void> {
+  const { stateOf, now, retry, interval = INTERVAL, probe = answers } = deps;
+  const probed = new Map<string, Probed>();
+  const running = new Set<string>();
+
+  const isWaiting = (site: Site): boolean => {
+    const { error, nextTry } = stateOf(site);
+    return !site.paused && error !== undefined && !isLasting(error) && nextTry > now();
+  };
+  const lastOf = ({ id }: Site): number => probed.get(id)?.at ?? 0;
+  const isDue = (site: Site): boolean =>
+    isWaiting(site) && !running.has(site.id) && lastOf(site) + interval <= now();
+  const run = async (site: Site): Promise<void> => {
+    running.add(site.id);
+    try {
+      const wasAnswering = probed.get(site.id)?.isAnswering ?? false;
+      const isAnswering = await probe(site);
+      probed.set(site.id, { at: now(), isAnswering });
+      if (isAnswering && !wasAnswering && isWaiting(site)) await retry(site);
+    } finally {
+      running.delete(site.id);
+    }
+  };
+  return async (sites) => {
+    const failing = sites.filter((site) => stateOf(site).error !== undefined);
+    const ids = new Set(failing.map(({ id }) => id));
+    for (const id of probed.keys()) if (!ids.has(id)) probed.delete(id);
+    const due = failing.filter(isDue).sort((a, b) => lastOf(a) - lastOf(b));
+    await Promise.all(due.slice(0, Math.max(0, AT_ONCE - running.size)).map(run));
+  };
+}
