@@ -115,7 +115,10 @@ async function start(
       store,
       engine,
       drivers: () => drivers.current().names.length,
-      sites: () => summaryOf(sites.service),
+      sites: async () => {
+        await upstream?.look();
+        return summaryOf(sites.service);
+      },
       watchers: streams.count,
       draining,
       version,

@@ -133,7 +133,10 @@ export function passToUpstream(
       const language = chooseLanguage("", accepted);
       return { language, translate: translations(language) };
     }),
-    onFailure: (reason) => log.debug({ reason }, "the upstream does not answer"),
+    onFailure: (reason) => {
+      log.debug({ reason }, "the upstream does not answer");
+      void upstream()?.look();
+    },
   });
   return createUpstreamHandler({
     pipe,

@@ -38,7 +38,7 @@ export interface StatusDeps {
   /** How many drivers are offered. */
   readonly drivers: () => number;
   /** How the sites are, in a few words; undefined: there are none. */
-  readonly sites: () => string | undefined;
+  readonly sites: () => Promise<string | undefined>;
   readonly watchers: () => number;
   readonly draining: () => boolean;
   readonly version: string;
@@ -63,13 +63,16 @@ export function createStatusService(deps: StatusDeps): StatusService {
     storeProblem = answersInTime(store.oldestRevision());
     return storeProblem;
   };
-  const checks = async (): Promise<readonly Check[]> => [
-    { name: "store", problem: await lookAtStore(), note: store.note() },
-    { name: "catalogue", problem: drivers() > 0 ? undefined : "no driver is offered" },
-    // A site that fails keeps nobody here from being served.
-    ...(deps.sites() === undefined ? [] : [{ name: "sites" as const, note: deps.sites() }]),
-    { name: "draining", problem: draining() ? "the service is told to stop" : undefined },
-  ];
+  const checks = async (): Promise<readonly Check[]> => {
+    const [storeProblem, sites] = await Promise.all([lookAtStore(), deps.sites()]);
+    return [
+      { name: "store", problem: storeProblem, note: store.note() },
+      { name: "catalogue", problem: drivers() > 0 ? undefined : "no driver is offered" },
+      // The service answers whatever state its sites are in.
+      ...(sites === undefined ? [] : [{ name: "sites" as const, note: sites }]),
+      { name: "draining", problem: draining() ? "the service is told to stop" : undefined },
+    ];
+  };
   return {
     checks,
     status: async () => ({

@@ -45,7 +45,7 @@ test("a service that drains is alive and not ready", async () => {
 const deps: StatusDeps = {
   store: { databaseId: "abc", note: () => undefined, oldestRevision: async () => 1 },
   engine: { snapshot: () => ({}) as never },
-  sites: () => undefined,
+  sites: async () => undefined,
   drivers: () => 1,
   watchers: () => 0,
   draining: () => false,

@@ -5,6 +5,7 @@ import { changedMembers } from "./audit.ts";
 import { addressOf } from "./book.ts";
 import { createSiteClient, type SiteRow } from "./client.ts";
 import { SiteFailure } from "./failure.ts";
+import { answers } from "./probe.ts";
 import { createSessions, type Sessions, type Visitor } from "./session.ts";
 import type { Site } from "./site.ts";
 import type { Sites, SitesDeps } from "./start.ts";
@@ -14,9 +15,11 @@ import { takeValuesIn } from "./take.ts";
 const QUESTIONS = 32;
 /** How long a change of the upstream's own settings waits for its turn, in milliseconds. */
 const TURN = 5_000;
+/** How long a look waits for an answer, in milliseconds. */
+const LOOK = 500;
 /** First and longest pause between tries of the first contact. */
 const FIRST_PAUSE = 500;
-const LONGEST_PAUSE = 15_000;
+const LONGEST_PAUSE = 5_000;
 
 export interface UpstreamDeps
   extends Pick<SitesDeps, "engine" | "managedBy" | "maxValueBytes" | "now" | "onEvent"> {
@@ -48,6 +51,11 @@ export interface Upstream {
   meet(authorization: string, clientId: string | undefined): void;
   /** Waits until it has a revision, for so many milliseconds at most. Undefined: it doesn't follow. */
   delivered(revision: number, ms: number): Promise<Delivery | undefined>;
+  /**
+   * Looks whether it answers, and records a failure. Resolves after half a second at most; calls at
+   * the same time share one look.
+   */
+  look(): Promise<void>;
   /** Passes a change of its settings to itself, and takes what it did. */
   changing(pass: () => Promise<void>): Promise<void>;
   /** Its token is another one now. */
@@ -133,6 +141,16 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     );
   };
 
+  let looking: Promise<void> | undefined;
+  const lookOnce = async (): Promise<void> => {
+    const site = mine();
+    const isKnownToFail = site === undefined || book.state(site.id).error !== undefined;
+    if (isKnownToFail || site.paused || (await answers(site, LOOK))) return;
+    await workers.round(site, { aim: "look", actor: "sites" }).catch((error: unknown) => {
+      if (!(error instanceof SiteFailure)) throw error;
+    });
+  };
+
   const begin = async (): Promise<void> => {
     let said = "";
     for (let tries = 0; !stopping.signal.aborted; tries += 1) {
@@ -198,6 +216,12 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       }
       if (!isThere()) return "pending";
       return Object.keys(book.state(site.id).refused).length > 0 ? "refused" : "applied";
+    },
+    look: async () => {
+      looking ??= lookOnce().finally(() => {
+        looking = undefined;
+      });
+      await Promise.race([looking.catch(onError), sleep(LOOK, undefined, { ref: false })]);
     },
     changing: async (pass) => {
       const site = mine();
