@@ -42,6 +42,19 @@ export async function unmarkRewrite(db: Db, rewrite: string): Promise<void> {
   await db.deleteFrom("meta").where("name", "=", REPLACED).where("value", "=", rewrite).execute();
 }
 
+/** Names the newest change of the sites and of their states. */
+const SITES = "sites_version";
+
+/** @returns a text that differs after each markSites; undefined: there was none. */
+export function sitesVersion(db: Db): Promise<string | undefined> {
+  return readMeta(db, SITES);
+}
+
+/** Marks a change of the sites or their states, within the transaction that makes it. */
+export async function markSites(db: Db): Promise<void> {
+  await setMeta(db, SITES, randomBytes(9).toString("base64url"));
+}
+
 /** As SettingStore's: whoever comes first writes when that was, and nobody else does meanwhile. */
 export async function claimTurn(
   db: Db,

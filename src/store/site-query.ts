@@ -1,5 +1,6 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { AppendAudit } from "./audit-query.ts";
+import { markSites, sitesVersion } from "./meta-query.ts";
 import type { Database, SiteRow } from "./schema.ts";
 import type { SiteRecord, SiteStore, StoredSite, StoredSiteState } from "./site-store.ts";
 
@@ -32,6 +33,7 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
     return other !== undefined;
   };
   return {
+    version: () => attempt(() => sitesVersion(db)),
     list: () =>
       attempt(async () => {
         const rows = await db.selectFrom("site").selectAll().orderBy("name").execute();
@@ -42,6 +44,7 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
         if (await isTaken(trx, site)) return false;
         await trx.insertInto("site").values(siteToRow(site)).execute();
         await append(trx, audit);
+        await markSites(trx);
         return true;
       }),
     update: (site, audit) =>
@@ -55,6 +58,7 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
           .executeTakeFirst();
         if (done.numUpdatedRows === 0n) return false;
         await append(trx, audit);
+        await markSites(trx);
         return true;
       }),
     delete: (id, audit) =>
@@ -63,6 +67,7 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
         await trx.deleteFrom("site_state").where("site_id", "=", id).execute();
         await trx.deleteFrom("site_log").where("site_id", "=", id).execute();
         await append(trx, audit);
+        await markSites(trx);
       }),
     states: () =>
       attempt(async () => {
@@ -86,6 +91,7 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
           trx,
           written.flatMap(({ audit }) => audit),
         );
+        if (written.length > 0) await markSites(trx);
         return versions;
       }),
     log: (siteId, limit, before) =>

@@ -64,6 +64,11 @@ export interface StoredSiteEvent extends SiteEvent {
 
 /** Keeps sites, what is known of them and what was done there. Rejects with a StoreError only. */
 export interface SiteStore {
+  /**
+   * A text that differs after each change of what `list` and `states` read, by any process: as long as
+   * it stays the same, neither has to be read again. Undefined: nothing was written yet.
+   */
+  version(): Promise<string | undefined>;
   list(): Promise<readonly StoredSite[]>;
   /**
    * @param audit what the audit says of it, as of the methods below.

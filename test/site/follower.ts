@@ -9,7 +9,7 @@ import { createSealer } from "../../src/service/secret/sealer.ts";
 import { type Sites, type SitesDeps, startSites } from "../../src/service/site/start.ts";
 import { type SettingServices, startSettingServices } from "../../src/settings.ts";
 import type { RevisionOrigin } from "../../src/store/setting-store.ts";
-import type { SiteEvent } from "../../src/store/site-store.ts";
+import type { SiteEvent, SiteStore } from "../../src/store/site-store.ts";
 import type { StandIn } from "./stand-in.ts";
 
 export const ORIGIN: RevisionOrigin = {
@@ -40,6 +40,8 @@ export interface FollowerOptions {
   readonly folder?: string;
   readonly times?: SitesDeps["times"];
   readonly now?: () => number;
+  /** Called with the name of each method of the store of sites that is used. */
+  readonly onQuery?: (name: string) => void;
   /** Variables besides those that place it. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -64,7 +66,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
   });
   const events: SiteEvent[] = [];
   const sites = await startSites({
-    store: store.sites,
+    store: observed(store.sites, options.onQuery),
     engine: settings.engine,
     feed: settings.feed,
     sealer: createSealer(config.secretKeys),
@@ -114,4 +116,19 @@ export async function followSite(
   await service.create({ name, url, token: token() }, ORIGIN);
   await service.adopt(name, ALL, ORIGIN);
   await service.update(name, { mode: "follow" }, ORIGIN);
+}
+
+/** The same store, each of whose calls is reported first. */
+function observed(store: SiteStore, onQuery: FollowerOptions["onQuery"]): SiteStore {
+  if (onQuery === undefined) return store;
+  return new Proxy(store, {
+    get: (target, name, receiver) => {
+      const method: unknown = Reflect.get(target, name, receiver);
+      if (typeof method !== "function") return method;
+      return (...args: unknown[]) => {
+        onQuery(String(name));
+        return method.apply(target, args);
+      };
+    },
+  });
 }

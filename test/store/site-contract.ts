@@ -79,6 +79,31 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       expect([await store.states(), await store.log("a", 10)]).toEqual([[], []]);
     });
 
+    test("the version differs after each change, from another connection too, and after nothing else", async () => {
+      const other = await place.open();
+      const seen: (string | undefined)[] = [await store.version()];
+      const state = { siteId: "a", version: 0, appliedRevision: 7, state: "{}" };
+      const steps = [
+        () => store.insert(storedSite("a"), []),
+        () => other.sites.update(storedSite("a", { mode: "follow" }), []),
+        () => other.sites.record([{ state, events: [], audit: [] }]),
+        () => store.delete("a", []),
+      ];
+      for (const step of steps) {
+        await step();
+        const version = await store.version();
+        expect(seen).not.toContain(version);
+        seen.push(version);
+      }
+      await store.update(storedSite("b"), []);
+      await store.record([{ state, events: [], audit: [] }]);
+      await store.lease("sites", "one", 1_000, 100);
+      await Promise.all([store.list(), store.states(), store.log("a", 10)]);
+      expect(await store.version()).toBe(seen.at(-1));
+      expect(await other.sites.version()).toBe(seen.at(-1));
+      await other.close();
+    });
+
     test("the log keeps the newest thousand", async () => {
       await store.insert(storedSite("a"), []);
       const event = { time: 5, actor: "", action: "push", revision: 7, keys: [], result: "" };

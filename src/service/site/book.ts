@@ -22,7 +22,7 @@ export interface Book {
   byName(name: string): Site;
   byId(id: string): Site | undefined;
   state(id: string): SiteState;
-  /** Reads what other processes have written. */
+  /** Reads what other processes have written, where something was written since the last time. */
   load(): Promise<void>;
   /**
    * @param audit what the audit says of it, as of the methods below.
@@ -69,7 +69,12 @@ export function createBook({ store, sealer, onClosed }: BookDeps): Book {
       });
     }
   };
+  /** The store's version that was read last; undefined: nothing was read yet. */
+  let loaded: { readonly version: string | undefined } | undefined;
   const load = async (): Promise<void> => {
+    // Before the tables: a change in between is read again by the next load.
+    const version = await store.version();
+    if (loaded !== undefined && loaded.version === version) return;
     const found = await store.list();
     const known = await store.states();
     const next = new Map(found.map((row) => [row.id, { row, site: open(row) }]));
@@ -95,6 +100,7 @@ export function createBook({ store, sealer, onClosed }: BookDeps): Book {
     rows = next;
     states = nextStates;
     sites = [...next.values()].map(({ site }) => site);
+    loaded = { version };
     if (!isSame) tell();
   };
   const writing = async <T>(work: Promise<T>): Promise<T> => {
