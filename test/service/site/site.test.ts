@@ -91,6 +91,19 @@ describe("first contact", () => {
       expect(comparisons.some((each) => each.key === key)).toBe(false);
   });
 
+  test("a sync of some keys is no whole push, even when they are all that differed", async () => {
+    const { state: known } = await add();
+    const partial = await service().sync("one", { ...SYNC, keys: known.drift }, "test");
+    expect(partial.results.map(({ outcome }) => outcome)).toEqual(known.drift.map(() => "applied"));
+    expect(state()).toMatchObject({ appliedRevision: 0, drift: [] });
+    await expect(service().update("one", { mode: "follow" }, ORIGIN)).rejects.toThrow(
+      "can't follow yet",
+    );
+    const { revision } = await service().sync("one", SYNC, "test");
+    expect(state().appliedRevision).toBe(revision);
+    await service().update("one", { mode: "follow" }, ORIGIN);
+  });
+
   test("adopting takes the site's values in one revision, a dry run takes none", async () => {
     await add();
     const dry = await service().adopt("one", { keys: [], dryRun: true }, ORIGIN);
