@@ -20,7 +20,7 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [EXIT.failed]: "failed for another reason, or a question was answered with no",
   [EXIT.usage]: "the command line is wrong",
   [EXIT.notFound]: "there is no such setting, revision or file",
-  [EXIT.refused]: "refused: a wrong value, a managed setting, a file that exists",
+  [EXIT.refused]: "refused: a wrong value, a managed or read-only setting, a file that exists",
   [EXIT.unauthenticated]: "the token is missing or wrong",
   [EXIT.unavailable]: "the service does not answer, or not in time",
   [EXIT.conflict]: "something has changed meanwhile; nothing was done",

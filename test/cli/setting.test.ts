@@ -112,6 +112,21 @@ describe("set", () => {
     expect(out).toBe(`nothing to change: still revision ${revision}\n`);
   });
 
+  test("refuses a read-only setting, and saves nothing of the same command", async () => {
+    const revision = await newest();
+    const refused = {
+      code: 4,
+      out: "",
+      err: "mooring set: nothing was saved: version is readonly: the program sets it\n",
+    };
+    expect(await cli(["set", "version=v9"])).toEqual(refused);
+    expect(await cli(["set", "version=v9", "--dry-run"])).toEqual(refused);
+    expect(await cli(["set", "site_title=With it", "version=v9"])).toEqual(refused);
+    expect(await newest()).toBe(revision);
+    const { out } = await cli(["get", "version"]);
+    expect(await cli(["set", `version=${out.trim()}`])).toMatchObject({ code: 0, err: "" });
+  });
+
   test("reads a value from standard input, without the last line break", async () => {
     await cli(["set", "announcement", "-"], { stdin: "one\n\ntwo\n\n" });
     expect((await cli(["get", "announcement"])).out).toBe("one\n\ntwo\n\n");

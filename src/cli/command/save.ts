@@ -7,12 +7,15 @@ import {
   type SettingChange,
   SettingChangeSchema,
 } from "../../../gen/mooring/v1/setting_pb.js";
-import { SaveSettingsResponseSchema } from "../../../gen/mooring/v1/setting_service_pb.js";
+import {
+  type SaveSettingsResponse,
+  SaveSettingsResponseSchema,
+} from "../../../gen/mooring/v1/setting_service_pb.js";
 import type { Arguments } from "../argument.ts";
 import { isNotFound, withNearestKey } from "../call-failure.ts";
 import type { Command } from "../command.ts";
 import type { SettingClient } from "../connection.ts";
-import { usage } from "../failure.ts";
+import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readValue } from "../file.ts";
 import { revisionNumber } from "../quantity.ts";
 import { writeSaved } from "../setting-table.ts";
@@ -43,16 +46,24 @@ export const setCommand: Command = {
     const client = await run.connect();
     const before = await currentRevision(client, settings, args.is("new"));
     const dryRun = args.is("dry-run");
-    const reply = await client.saveSettings({
-      settings,
-      dryRun,
-      reason: args.text("reason") ?? "",
-      ...expectedRevision,
-    });
+    const request = { settings, reason: args.text("reason") ?? "", ...expectedRevision };
+    const preview = await client.saveSettings({ ...request, dryRun: true });
+    refuseSkipped(preview);
+    const reply = dryRun ? preview : await client.saveSettings(request);
     if (args.is("json")) return output.json(SaveSettingsResponseSchema, reply);
     await writeSaved(output, { ...reply, dryRun, before });
   },
 };
+
+/**
+ * Fails when the service would leave settings out because they are read-only: it does so for whole
+ * lists, but here each key was named.
+ */
+function refuseSkipped({ skipped }: Pick<SaveSettingsResponse, "skipped">): void {
+  const reasons = skipped.map(({ key, reason }) => `${key} ${reason}`);
+  if (reasons.length > 0)
+    throw new CliFailure(EXIT.refused, `nothing was saved: ${reasons.join("; ")}`);
+}
 
 /** Fails for a key that does not exist: a slip of the hand would make a custom setting otherwise. */
 async function currentRevision(
@@ -135,7 +146,9 @@ export const unsetCommand: Command = {
     );
     const plan = await planUnset(client, settings);
     const dryRun = args.is("dry-run");
-    const reply = dryRun ? await previewUnset(client, plan) : await unset(client, plan, reason);
+    const preview = await previewUnset(client, plan);
+    refuseSkipped(preview);
+    const reply = dryRun ? preview : await unset(client, plan, reason);
     if (args.is("json")) return output.json(SaveSettingsResponseSchema, reply);
     await writeSaved(output, { ...reply, dryRun, before });
   },
@@ -182,7 +195,8 @@ async function previewUnset(client: SettingClient, { known, custom, deprecated }
     dryRun: true,
   });
   const changes = [...(reply.preview?.changes ?? []), ...[...custom, ...deprecated].map(deletion)];
-  return create(SaveSettingsResponseSchema, { revision: reply.revision, preview: { changes } });
+  const { revision, skipped } = reply;
+  return create(SaveSettingsResponseSchema, { revision, preview: { changes }, skipped });
 }
 
 function deletion({ key, value, secret }: Setting): SettingChange {
