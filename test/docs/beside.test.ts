@@ -41,6 +41,9 @@ beforeAll(async () => {
     second.put(key, home.value(key) ?? "");
   await writeFile(join(folder, "site-token"), home.token());
   await writeFile(join(folder, "second-token"), second.token());
+  await writeFile(join(folder, "new-token"), second.token());
+  // OpenList v4.2.5 does not have this setting, which Mooring knows.
+  home.settings.rows.delete("move_task_threads_num");
 }, 60_000);
 
 afterAll(async () => {

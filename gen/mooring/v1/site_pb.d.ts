@@ -213,7 +213,7 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   errorTime?: Timestamp | undefined;
 
   /**
-   * When it is tried again.
+   * When it is tried again, at the latest: a site that answers before is tried at once.
    *
    * @generated from field: google.protobuf.Timestamp retry_time = 14;
    */
