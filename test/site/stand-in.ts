@@ -30,6 +30,8 @@ export type Mode =
   | { readonly kind: "html" }
   /** A save is stored so much later, even when its caller has gone. */
   | { readonly kind: "late-store"; readonly ms: number }
+  /** Each call of its API is answered with this text as JSON. */
+  | { readonly kind: "reply"; readonly body: string }
   /** A list of so many bytes. */
   | { readonly kind: "huge"; readonly bytes: number };
 
@@ -140,6 +142,8 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
       return envelope(response, { code: 500, message: "Loading storage, please wait" });
     if (mode?.kind === "error") return void response.writeHead(500).end();
     if (mode?.kind === "html") return html(response);
+    if (mode?.kind === "reply")
+      return void response.writeHead(200, { "content-type": "application/json" }).end(mode.body);
     if (mode?.kind === "redirect") return void response.writeHead(302, { location: mode.to }).end();
     if (mode?.kind === "slow") await new Promise((resolve) => setTimeout(resolve, mode.ms));
     const route = routes[`${method} ${inner}`];

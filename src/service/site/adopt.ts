@@ -5,6 +5,7 @@ import { decideItems, problemOf, type SettingInput } from "../setting/save.ts";
 import type { Snapshot } from "../setting/snapshot.ts";
 import { normalizeStoredValue } from "../setting/value.ts";
 import type { Changed } from "../setting/writer.ts";
+import type { SiteRow } from "./client.ts";
 import type { Comparison } from "./compare.ts";
 
 /** What became of one setting of a site. */
@@ -54,7 +55,7 @@ export async function adopt(
           return refuse("is a secret that Mooring does not know: it stays at the site");
         const input: SettingInput =
           item === undefined
-            ? row
+            ? definitionOf(row)
             : {
                 key,
                 value: item.definition
@@ -69,4 +70,9 @@ export async function adopt(
       }),
     { dryRun },
   );
+}
+
+/** The row as a custom setting. Its other members mean something else in a save, or nothing. */
+function definitionOf({ key, value, type, options, help, group, flag }: SiteRow): SettingInput {
+  return { key, value, type, options, help, group, flag };
 }

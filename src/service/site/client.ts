@@ -86,7 +86,7 @@ export function createSiteClient(access: SiteAccess, most = 1, time = TIME): Sit
           "mooring",
           `${at} is a Mooring itself: name the address of the server behind it`,
         );
-      return rows;
+      return rows.map(wellFormed);
     },
     save: async (rows, options) => {
       await call("POST", "/api/admin/setting/save", rows, options);
@@ -99,7 +99,7 @@ export function createSiteClient(access: SiteAccess, most = 1, time = TIME): Sit
 function read(reply: Reply, at: string, secrets: readonly string[]): unknown {
   const { code, message, data } = envelopeOf(reply, at, secrets);
   if (reply.status === 200 && code === 200) return data ?? null;
-  const words = plainMessage(String(message ?? ""), secrets);
+  const words = plainMessage(typeof message === "string" ? message : "", secrets);
   if (code === 401)
     throw new SiteFailure("unauthorized", `${at} refuses the token: ${words || "code 401"}`, {
       words,
@@ -148,6 +148,15 @@ function envelopeOf(
   }
 }
 
+/** The row without halves of surrogate pairs, which JSON can hold and UTF-8 cannot. */
+function wellFormed(row: SiteRow): SiteRow {
+  if (TEXTS.every((name) => row[name].isWellFormed())) return row;
+  const texts = Object.fromEntries(TEXTS.map((name) => [name, row[name].toWellFormed()]));
+  return { ...row, ...texts };
+}
+
+const TEXTS = ["key", "value", "type", "options", "help"] as const;
+
 /** What Go's servers, Caddy and nginx answer in the clear on a port for TLS. */
 const NEEDS_TLS = /HTTP request (?:to an HTTPS server|was sent to HTTPS port)/;
 
@@ -155,7 +164,7 @@ function isRow(value: unknown): value is SiteRow {
   if (value === null || typeof value !== "object") return false;
   const row = value as Record<string, unknown>;
   return (
-    ["key", "value", "type", "options", "help"].every((name) => typeof row[name] === "string") &&
+    TEXTS.every((name) => typeof row[name] === "string") &&
     ["group", "flag"].every((name) => Number.isInteger(row[name]))
   );
 }

@@ -54,13 +54,17 @@ export function isLasting({ kind }: { readonly kind: string }): boolean {
 
 const MAX_MESSAGE = 300;
 
-/** A site's message for a log: its first line, without secrets. Sites add stack traces and paths. */
+/**
+ * A site's message for logs and replies: its first line, without secrets, control characters and halves
+ * of surrogate pairs. Sites add stack traces and paths.
+ */
 export function plainMessage(message: string, secrets: readonly string[]): string {
   let [line = ""] = message.split("\n", 1);
   for (const secret of secrets) if (secret.length > 3) line = line.replaceAll(secret, "********");
   // An address may have a password in it.
   line = line.replace(/\/\/[^/\s@]*@/g, "//");
-  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
+  const cut = line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
+  return cut.toWellFormed().replace(/\p{Cc}+/gu, " ");
 }
 
 /** The failure behind an error of node:http, node:net or node:tls. */

@@ -94,7 +94,7 @@ function forget(state: SiteState, isAsked: (key: string) => boolean): SiteState 
 
 function identityOf(rows: readonly SiteRow[]): Pick<SiteState, "kind" | "version" | "known"> {
   const value = (key: string): string => rows.find((row) => row.key === key)?.value ?? "";
-  const version = value("version").slice(0, 200);
+  const version = value("version").slice(0, 200).toWellFormed();
   const token = value("token");
   return {
     kind: kindOf(version, token),

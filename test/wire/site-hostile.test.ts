@@ -1,0 +1,112 @@
+import { type DescMethodUnary, fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
+import { type StandIn, startStandIn } from "../site/stand-in.ts";
+import { sharedPortDoors } from "./all-doors.ts";
+import type { Outcome } from "./door/door.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const { adoptSite, checkSite, compareSite, createSite, listSiteLog, listSites, syncSite } =
+  SiteService.method;
+const headers = { authorization: TOKEN };
+
+let service: TestService;
+let site: StandIn;
+
+beforeEach(async () => {
+  [service, site] = await Promise.all([
+    startService({ siteTimes: { beat: 50, look: 100, lookAgain: 100 } }),
+    startStandIn(),
+  ]);
+});
+
+afterEach(async () => {
+  await service.stop();
+  await site.stop();
+});
+
+const row = (key: unknown, value: unknown, more: object = {}) => ({
+  ...{ key, value, type: "string", options: "", help: "", group: 1, flag: 0, index: 0 },
+  ...more,
+});
+const listOf = (...rows: unknown[]) =>
+  JSON.stringify({ code: 200, message: "success", data: rows });
+const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+
+/** A GET carries none of the calls that ask a site. */
+const posting = sharedPortDoors.filter(({ name }) => name !== "Connect GET");
+
+describe.each(posting)("a hostile site, over $name", ({ open }) => {
+  async function call(method: DescMethodUnary, request: JsonObject = {}): Promise<Outcome> {
+    const door = open(service);
+    try {
+      const signal = AbortSignal.timeout(10_000);
+      return await door.call(method, fromJson(method.input, request), { headers, signal });
+    } finally {
+      door.close();
+    }
+  }
+  const answered = async (method: DescMethodUnary, request: JsonObject = {}): Promise<string> => {
+    const outcome = await call(method, request);
+    expect(outcome).toMatchObject({ kind: "reply" });
+    return JSON.stringify(outcome);
+  };
+  const add = () =>
+    answered(createSite, { site: { name: "one", url: site.url, token: site.token() } });
+
+  test("rows with odd texts, numbers and members break no reply", async () => {
+    await add();
+    site.mode = {
+      kind: "reply",
+      body: listOf(
+        row("version", `v4.2.5${"\ud83d\ude00".repeat(150)}`),
+        row("site_title", "half of a pair \ud800"),
+        row("announcement", "a\0b\u001b[2J"),
+        row("\udfff", "\ud800"),
+        row("a\0key", "x", { help: "\0", options: "\0" }),
+        row("constructor", "x"),
+        row("large", "x", { group: 1e300, flag: -1e300 }),
+        row("ahead", "x", { expectedRevision: 5, seenRevision: 1, revision: 7 }),
+      ).replace("{", '{"__proto__":1,'),
+    };
+    await answered(compareSite, { name: "one", all: true });
+    await answered(adoptSite, { name: "one", dryRun: true });
+    await answered(adoptSite, { name: "one" });
+    await answered(checkSite, { name: "one" });
+    await answered(listSites);
+    await answered(listSiteLog, { name: "one" });
+  });
+
+  test.each([
+    ["a message that is no text", '{"code":500,"message":{"toString":1}}'],
+    ["a message of a hundred thousand levels", `{"code":500,"message":${deep(100_000)}}`],
+    ["a message with control characters", '{"code":500,"message":"no\\u0000 \\u001b[2J\\ud800"}'],
+    ["a list of a hundred thousand levels", `{"code":200,"data":${deep(100_000)}}`],
+    ["a list of other things", '{"code":200,"data":[null,1,"x",[],{"key":1}]}'],
+    ["a number in place of the envelope", "7"],
+    ["nothing in place of the envelope", "null"],
+    ["codes that are none", '{"code":1e999,"message":null,"data":{}}'],
+  ])("%s is a failure that is said and remembered", async (_what, body) => {
+    await add();
+    site.mode = { kind: "reply", body };
+    const failed = await call(checkSite, { name: "one" });
+    expect(failed.kind).toBe("failure");
+    const door = open(service);
+    if (failed.kind === "failure") {
+      expect(failed.code).toBe(door.codeOf(Code.FailedPrecondition));
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal would act on.
+      expect(failed.message).not.toMatch(/[\u0000-\u001f\ud800]/);
+    }
+    door.close();
+    expect(await answered(listSites)).toContain('"failing"');
+  });
+
+  test("a member of fifty thousand levels is sent back as it came", async () => {
+    await add();
+    const odd = listOf(row("site_title", "x", { odd: "DEEP" })).replace('"DEEP"', deep(50_000));
+    site.mode = { kind: "reply", body: odd };
+    expect(await answered(syncSite, { name: "one" })).toContain("refused");
+    await answered(listSites);
+  });
+});
