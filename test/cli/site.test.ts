@@ -120,6 +120,15 @@ test("watching shows all sites at once", async () => {
   expect((await watching).out).toMatch(/^home +follow/m);
 });
 
+test("what a site calls its version does nothing to a terminal", async () => {
+  const version = site.value("version") ?? "";
+  site.put("version", "v4\u001b[2J\nhome: ok");
+  const { out } = await cli("check", "home");
+  expect(out).toContain("v4\\u001b[2J\\nhome: ok, differs");
+  expect(out.trimEnd()).not.toContain("\n");
+  site.put("version", version);
+});
+
 test("a site whose token was reset is stopped until it is given the new one", async () => {
   site.settings.resetToken();
   const refused = await cli("check", "home");

@@ -15,6 +15,7 @@ import {
 import { nearestName, quote } from "../../config/complaint.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
+import { printableLine } from "../printable.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import { count, counted } from "../quantity.ts";
 import { authority, readMember, siteToken } from "../site-input.ts";
@@ -110,7 +111,8 @@ async function add(run: CommandRun, [name = "", url = ""]: readonly string[]): P
   const { status } = reply.site ?? {};
   const number = status?.drift.length ?? 0;
   const differing = `${counted(number, "setting")} ${number === 1 ? "differs" : "differ"}`;
-  await output.write(`${name}: ${status?.kind} ${status?.version} answers; ${differing} there\n`);
+  const version = printableLine(status?.version ?? "");
+  await output.write(`${name}: ${status?.kind} ${version} answers; ${differing} there\n`);
   notice(`nothing was written there: "mooring site compare ${name}" shows what differs`);
 }
 
@@ -127,10 +129,10 @@ async function check(run: CommandRun, [name = ""]: readonly string[]): Promise<v
   if (args.is("json")) return output.json(CheckSiteResponseSchema, reply);
   const { site } = reply;
   if (site === undefined) return;
+  const { kind, version, health } = site.status ?? {};
   const note = noteOf(site);
-  await output.write(
-    `${name}: ${site.status?.kind} ${site.status?.version}, ${site.status?.health}${note === "" ? "" : ` (${note})`}\n`,
-  );
+  const line = `${name}: ${kind} ${version}, ${health}${note === "" ? "" : ` (${note})`}`;
+  await output.write(`${printableLine(line)}\n`);
 }
 
 async function compare(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
