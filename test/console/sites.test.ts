@@ -46,6 +46,30 @@ describe("sites", () => {
     }
   });
 
+  test("that are down are shown with the reason, here and on the first page", async () => {
+    const site = await startStandIn();
+    try {
+      const page = await console.enter("sites");
+      await page.getByRole("button", { name: "Add a site" }).click();
+      await page.getByLabel("Name").fill("harbour");
+      await page.getByLabel("Address").fill(site.url);
+      await page.getByLabel("Its admin token").fill(site.token());
+      await page.locator("dialog").getByRole("button", { name: "Add a site" }).click();
+      await page.getByRole("heading", { name: "harbour" }).waitFor();
+      await site.stop();
+      await page.getByRole("button", { name: "Check now" }).click();
+      await page.getByText("nothing listens there").first().waitFor();
+      await visit(page, "");
+      await page.locator(".lines li", { hasText: "harbour" }).getByRole("link").click();
+      await page.getByText("nothing listens there").first().waitFor();
+      await page.getByRole("button", { name: "Forget it" }).click();
+      await page.getByRole("button", { name: "Forget it now" }).click();
+      await page.getByText("No site gets its settings from here.").waitFor();
+    } finally {
+      await site.stop();
+    }
+  });
+
   test("are added, adopted, followed and forgotten by keyboard alone", async () => {
     const site = await startStandIn();
     try {
