@@ -50,6 +50,14 @@ export interface DoorsDeps extends UpstreamParts {
   readonly version: string;
 }
 
+/** The request of a stream is kept as long as the stream: bytes at most. */
+const STREAM_BODY = 256 * 1024;
+
+function requestLimit(desc: DescMethod): number {
+  if (publicMethods.has(desc)) return PUBLIC_BODY;
+  return desc.methodKind === "server_streaming" ? STREAM_BODY : Number.POSITIVE_INFINITY;
+}
+
 /**
  * Puts the methods behind every protocol. Nothing listens yet.
  *
@@ -64,7 +72,7 @@ export async function createDoors(
   const common = {
     methods,
     bounds: { buffered, timeoutMs: config.bodyTimeoutMs, maxBytes: config.maxBody },
-    bodyLimit: (desc: DescMethod) => (publicMethods.has(desc) ? PUBLIC_BODY : config.maxBody),
+    bodyLimit: (desc: DescMethod) => Math.min(config.maxBody, requestLimit(desc)),
     admit,
     peerOf: createPeerOf(config.trustedProxies),
     ...reportUnserved(deps),
@@ -106,7 +114,12 @@ export async function createDoors(
   if (reflect) await registerReflection(fastify, reflect, checkReflection);
   const grpc = {
     server: createGrpcServer({ maxStreams: config.maxStreams, reflect, slowReaders }),
-    lane: createLane({ ...common, requestId, sendStream: createSendStream(slowReaders) }),
+    lane: createLane({
+      ...common,
+      requestId,
+      sendStream: createSendStream(slowReaders),
+      slowReaders,
+    }),
     ...(checkReflection === undefined ? {} : { check: checkReflection }),
   };
   return { http, grpc };

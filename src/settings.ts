@@ -70,6 +70,11 @@ export async function startSettingServices(
     definitions,
     sealer: createSealer(config.secretKeys),
     fingerprint,
+    limits: {
+      custom: config.maxCustomSettings,
+      bytes: config.maxSettings,
+      publicBytes: config.maxPublicSettings,
+    },
     now: Date.now,
     onReadFailure: throttle(REPORT_INTERVAL, (error) =>
       log.warn({ err: error }, "the database cannot be read; reads are served from memory"),

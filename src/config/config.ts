@@ -69,6 +69,9 @@ export interface Config {
   readonly maxBuffered: number;
   readonly maxBody: number;
   readonly maxValue: number;
+  readonly maxCustomSettings: number;
+  readonly maxSettings: number;
+  readonly maxPublicSettings: number;
   readonly maxHeaders: number;
   readonly streamBuffer: number;
   readonly streamBufferTotal: number;

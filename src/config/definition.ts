@@ -267,6 +267,27 @@ export const definitions = {
     default: "1MiB",
     help: "The largest value of a setting, in UTF-8: a number with `B`, `KiB` or `MiB`, at most `16MiB`.",
   },
+  maxCustomSettings: {
+    variable: "MOORING_MAX_CUSTOM_SETTINGS",
+    placeholder: "COUNT",
+    parse: wholeNumber({ min: 0, max: 1_000_000 }),
+    default: "2000",
+    help: "How many settings that the program does not know there may be. A change that adds more is refused; what is stored already stays.",
+  },
+  maxSettings: {
+    variable: "MOORING_MAX_SETTINGS",
+    placeholder: "SIZE",
+    parse: byteCount({ least: "64KiB", most: "1GiB" }),
+    default: "8MiB",
+    help: "How much all settings may come to together, keys and values in UTF-8: a number with `B`, `KiB`, `MiB` or `GiB`. A change beyond it is refused.",
+  },
+  maxPublicSettings: {
+    variable: "MOORING_MAX_PUBLIC_SETTINGS",
+    placeholder: "SIZE",
+    parse: byteCount({ least: "64KiB", most: "1GiB" }),
+    default: "2MiB",
+    help: "The same for the settings that are read without a token.",
+  },
   maxHeaders: {
     variable: "MOORING_MAX_HEADERS",
     placeholder: "SIZE",

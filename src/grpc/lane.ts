@@ -16,6 +16,7 @@ import { decompressionFor, PREFIX_LENGTH, unwrap, wrap } from "../rpc/envelope.t
 import type { Method } from "../rpc/method.ts";
 import type { PeerOf } from "../rpc/peer.ts";
 import { toConnectError } from "../rpc/report.ts";
+import type { SlowReaders } from "../rpc/slow-reader.ts";
 import type { SendStream, StreamReply } from "../rpc/stream.ts";
 
 export interface LaneOptions {
@@ -27,6 +28,7 @@ export interface LaneOptions {
   /** Longest message of a method's requests, in bytes. */
   readonly bodyLimit: (method: DescMethod) => number;
   readonly sendStream: SendStream;
+  readonly slowReaders: Pick<SlowReaders, "hold">;
   /** Lets a call in by its headers or throws, before a byte of its body is read. */
   readonly admit: (call: Call) => void | Promise<void>;
   /** Told of calls that are refused before they reach their method. */
@@ -141,8 +143,12 @@ async function serve(method: Method, call: GrpcCall, options: LaneOptions): Prom
   }
   call.encode = (reply) => bytesOf(call, reply);
   try {
-    if (method.kind === "unary") sendReply(call, (await method.invoke(message, call)).message);
-    else await options.sendStream(streamReply(call), method.invoke(message, call));
+    if (method.kind === "unary") {
+      // Before the headers: a reply without a valid encoding is answered with its status alone.
+      const reply = bytesOf(call, (await method.invoke(message, call)).message);
+      options.slowReaders.hold(call.stream, reply);
+      sendReply(call, reply);
+    } else await options.sendStream(streamReply(call), method.invoke(message, call));
   } catch (error) {
     fail(error);
   } finally {
@@ -187,12 +193,10 @@ function isOver({ stream }: GrpcCall): boolean {
   return stream.headersSent || stream.closed || stream.destroyed;
 }
 
-function sendReply(call: GrpcCall, reply: Message): void {
+function sendReply(call: GrpcCall, reply: Buffer): void {
   if (isOver(call)) return;
-  // Before the headers: a reply without a valid encoding is answered with its status alone.
-  const bytes = bytesOf(call, reply);
   begin(call, WELL);
-  call.stream.end(bytes);
+  call.stream.end(reply);
 }
 
 function bytesOf({ method }: GrpcCall, message: Message): Buffer {

@@ -153,6 +153,7 @@ function createServing(gateway: Gateway, method: Method) {
     if (coding !== undefined && body !== encoded.bytes) reply.header("content-encoding", coding);
     // A GET may be kept by caches, and replies are encoded and written as the client likes.
     if (exchange.inUrl) reply.header("vary", "Accept-Encoding, Accept-Language");
+    gateway.hold(reply.raw, body);
     reply
       .code(200)
       .headers({ "content-type": `application/${format}`, "content-length": body.length })

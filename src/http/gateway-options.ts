@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { FastifyRequest } from "fastify";
@@ -7,7 +8,7 @@ import type { Method } from "../rpc/method.ts";
 import { connectedPeer, type PeerOf } from "../rpc/peer.ts";
 import { SlowReaders } from "../rpc/slow-reader.ts";
 import { createSendStream, type SendStream, type StreamTimes } from "../rpc/stream.ts";
-import { type HttpCall, isGone } from "./http-call.ts";
+import { type HttpCall, isGone, sinkOf } from "./http-call.ts";
 import type { TagPrefix } from "./rest/entity-tag.ts";
 import type { BesideRule } from "./rest/rule.ts";
 
@@ -68,6 +69,8 @@ export interface Gateway extends GatewayOptions {
   readonly prefix: TagPrefix;
   readonly peerOf: PeerOf;
   readonly sendStream: SendStream;
+  /** Counts a whole reply that is about to be sent until it has left. */
+  readonly hold: (response: ServerResponse, body: Buffer) => void;
   /** Lets a call in, and ends the hook that it came by; reports where it is refused. */
   readonly enter: (call: HttpCall, done: (refusal?: Error) => void) => void;
   /** Says why a request that was let in does not reach its rpc. */
@@ -90,6 +93,7 @@ export function complete(options: GatewayOptions): Gateway {
     peerOf: options.peerOf ?? connectedPeer,
     prefix: typeof etagPrefix === "string" ? () => etagPrefix : etagPrefix,
     sendStream: createSendStream(slow, options.streams),
+    hold: (response, body) => slow.hold(sinkOf(response), body),
     turnedAway,
     enter: (call, done) => {
       const refuse = (error: unknown): void => {

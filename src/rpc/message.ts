@@ -104,6 +104,14 @@ export function revisionToProto(summary: RevisionSummary): Revision {
 /** Shows a setting of a snapshot. */
 export type ShowSetting = (snapshot: Snapshot, item: SettingItem) => Setting;
 
+/** Messages of settings that every view shows alike. */
+const shared = new WeakMap<SettingItem, Setting>();
+
+/** The texts of a custom setting are its client's, in one language, and it is no secret. */
+function isSameForAll({ definition, secret }: SettingItem): boolean {
+  return definition === undefined && !secret;
+}
+
 /**
  * Shows settings as messages, made once for each state of a setting: after a change of one, a list
  * makes one anew.
@@ -116,8 +124,9 @@ export function createSettingView(
   masks: (item: SettingItem) => boolean,
   translate: Translate = (text) => text,
 ): ShowSetting {
-  const made = new WeakMap<SettingItem, Setting>();
+  const own = new WeakMap<SettingItem, Setting>();
   return (snapshot, item) => {
+    const made = isSameForAll(item) ? shared : own;
     const index = snapshot.indexOf(item.key);
     const managed = managedBy(item.key) !== undefined;
     const known = made.get(item);

@@ -4,6 +4,7 @@ import { type Setting, SettingChangesSchema } from "../../gen/mooring/v1/setting
 import {
   BatchGetSettingsResponseSchema,
   DeleteSettingResponseSchema,
+  type GetSettingResponse,
   GetSettingResponseSchema,
   ListDefaultSettingsResponseSchema,
   type ListSettingsResponse,
@@ -33,7 +34,7 @@ import {
   optionalNumber,
   originOf,
 } from "./message.ts";
-import { onePerKey, onePerKind } from "./reply.ts";
+import { clearsWithSnapshot, createReplyCache, onePerSnapshot, ReplyBudget } from "./reply.ts";
 import { rightsOf } from "./rights.ts";
 
 /** What every request that reads settings says of the reply. */
@@ -65,7 +66,10 @@ export function settingImpl(
 ): SettingImpl {
   const languageOf = createLanguageOf();
   const sayIn = createSayIn(translations);
-  const snapshot = (): Snapshot => service().snapshot();
+  const replies = new ReplyBudget();
+  const ofSnapshot = clearsWithSnapshot(replies);
+  const snapshot = (): Snapshot => ofSnapshot(service().snapshot());
+  const groupsOf = createGroupsOf();
   const rights = (context: HandlerContext): Rights => rightsOf(context, snapshot);
   const origin = (context: HandlerContext, reason = "") =>
     originOf(context, reason, rights(context));
@@ -76,27 +80,38 @@ export function settingImpl(
   const view = (mask: Mask, languageCode: Language) => {
     const translate = translations(languageCode);
     const show = createSettingView((key) => service().managedBy(key), MASKS[mask], translate);
-    const one = onePerKey((snapshot, key) =>
-      create(GetSettingResponseSchema, {
-        setting: show(snapshot, service().get(key)),
-        revision: BigInt(snapshot.revision),
-        languageCode,
-      }),
+    const ones = createReplyCache<Snapshot, GetSettingResponse>(replies, ({ setting }) =>
+      sizeOf(setting),
     );
-    const listOf = (snapshot: Snapshot, groups: string, sees: (item: SettingItem) => boolean) => {
-      const items = service().list(groups === "" ? [] : groups.split(",").map(Number));
-      return create(ListSettingsResponseSchema, {
-        settings: items.filter(sees).map((item) => show(snapshot, item)),
-        revision: BigInt(snapshot.revision),
-        languageCode,
+    const one = (snapshot: Snapshot, key: string) =>
+      ones(snapshot, key, () =>
+        create(GetSettingResponseSchema, {
+          setting: show(snapshot, service().get(key)),
+          revision: BigInt(snapshot.revision),
+          languageCode,
+        }),
+      );
+    const lists = createReplyCache<Snapshot, ListSettingsResponse>(replies, ({ settings }) =>
+      settings.reduce((sum, setting) => sum + sizeOf(setting), 0),
+    );
+    const list = (
+      snapshot: Snapshot,
+      asked: readonly number[],
+      { isLimited, kind, seesItem }: Rights,
+    ) => {
+      const groups = groupsOf(snapshot, asked);
+      const key = `${groups?.join(",") ?? "all"}\n${isLimited ? kind : ""}`;
+      return lists(snapshot, key, () => {
+        const items = groups?.length === 0 ? [] : service().list(groups ?? []);
+        return create(ListSettingsResponseSchema, {
+          settings: (isLimited ? items.filter(seesItem) : items).map((item) =>
+            show(snapshot, item),
+          ),
+          revision: BigInt(snapshot.revision),
+          languageCode,
+        });
       });
     };
-    const whole = onePerKey((snapshot, groups) => listOf(snapshot, groups, () => true));
-    const parts = onePerKind<ListSettingsResponse>();
-    const list = (snapshot: Snapshot, groups: string, { isLimited, kind, seesItem }: Rights) =>
-      isLimited
-        ? parts(snapshot, `${groups}\n${kind}`, () => listOf(snapshot, groups, seesItem))
-        : whole(snapshot, groups);
     return { show, one, list, languageCode, reveals: mask !== "secrets" };
   };
   const views = new Map<string, ReturnType<typeof view>>();
@@ -117,7 +132,7 @@ export function settingImpl(
   return {
     listSettings: (request, context) => {
       const { list, reveals } = viewOf(request, context);
-      const reply = list(snapshot(), groupKey(request.groups), rights(context));
+      const reply = list(snapshot(), request.groups, rights(context));
       if (reveals) revealed(context, reply.settings);
       return reply;
     },
@@ -246,9 +261,30 @@ function maskOf({ masks }: Rights): Mask {
   return masks({ key: TOKEN_KEY, secret: true }) ? "token" : "nothing";
 }
 
-/** One name for the same groups in any order. */
-function groupKey(groups: readonly number[]): string {
-  return [...new Set(groups)].sort((a, b) => a - b).join(",");
+/**
+ * Makes a function that brings asked groups into one form, so that requests which mean the same share a
+ * reply: sorted, each once, and without those that no setting has. Undefined: all settings.
+ */
+function createGroupsOf() {
+  const present = onePerSnapshot(
+    (snapshot) => new Set([...snapshot.items()].map(({ group }) => group)),
+  );
+  return (snapshot: Snapshot, asked: readonly number[]): readonly number[] | undefined => {
+    if (asked.length === 0) return undefined;
+    const all = present(snapshot);
+    const groups = [...new Set(asked)].filter((group) => all.has(group));
+    return groups.length === all.size ? undefined : groups.sort((a, b) => a - b);
+  };
+}
+
+/** Bytes of a setting's message besides its texts. */
+const SETTING_SIZE = 512;
+
+/** About what a setting takes in a reply. */
+function sizeOf(setting: Setting | undefined): number {
+  if (setting === undefined) return SETTING_SIZE;
+  const { key, value, help, options } = setting;
+  return SETTING_SIZE + key.length + value.length + help.length + options.length;
 }
 
 function changesOf({ commit }: Changed<unknown>) {

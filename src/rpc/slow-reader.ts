@@ -11,9 +11,11 @@ export interface SlowReaderBounds {
 
 /** A stream whose client has not read yet what was written to it. */
 interface Blocked {
-  readonly bytes: number;
   drop(): void;
 }
+
+/** Replies up to this length, in bytes, are not counted: a connection holds few of them. */
+const SMALL = 16 * 1024;
 
 /** What was seen of a stream that waits for its reader. */
 interface Rest {
@@ -58,6 +60,8 @@ export class SlowReaders {
   /** What was seen of their streams that wait for their readers. */
   readonly #rests = new WeakMap<ServerHttp2Stream, Rest>();
   #looking: NodeJS.Timeout | undefined;
+  /** How many streams hold a reply: bytes that several of them share are in memory once. */
+  readonly #holders = new Map<Buffer, number>();
   #bytes = 0;
   #dropped = 0;
 
@@ -85,6 +89,47 @@ export class SlowReaders {
     return stream.write(chunk) || this.#drained(stream, chunk.length);
   }
 
+  /**
+   * Counts a whole reply that is about to be sent until its stream has finished or closed. A reply that
+   * several streams have counts once.
+   *
+   * @param stream that emits `finish` or `close`: of HTTP/2 the stream itself.
+   */
+  hold(stream: Writable, reply: Buffer): void {
+    if (reply.length <= SMALL || stream.destroyed) return;
+    const holders = this.#holders.get(reply) ?? 0;
+    this.#holders.set(reply, holders + 1);
+    if (holders === 0) this.#bytes += reply.length;
+    const end = (): void => {
+      if (!this.#blocked.delete(blocked)) return;
+      stream.off("finish", end).off("close", end);
+      const left = (this.#holders.get(reply) ?? 1) - 1;
+      if (left > 0) this.#holders.set(reply, left);
+      else {
+        this.#holders.delete(reply);
+        this.#bytes -= reply.length;
+      }
+    };
+    const blocked: Blocked = {
+      drop: () => {
+        this.#dropped += 1;
+        end();
+        stream.destroy();
+      },
+    };
+    stream.on("finish", end).on("close", end);
+    this.#blocked.add(blocked);
+    this.#dropOldest();
+  }
+
+  /** Drops those that have been blocked the longest, until the rest fits. The newest one stays. */
+  #dropOldest(): void {
+    for (const oldest of this.#blocked) {
+      if (this.#bytes <= this.#bounds.together || this.#blocked.size === 1) break;
+      oldest.drop();
+    }
+  }
+
   #drained(stream: Writable, bytes: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const end = (read: boolean): void => {
@@ -96,7 +141,6 @@ export class SlowReaders {
     const onDrain = (): void => end(true);
     const onClose = (): void => end(false);
     const blocked: Blocked = {
-      bytes,
       drop: () => {
         this.#dropped += 1;
         end(false);

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
@@ -12,6 +13,7 @@ import {
   WatchSettingsResponseSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { tokenIdOf } from "../service/audit/entry.ts";
+import { invalid } from "../service/error.ts";
 import { createTranslations, type Language, type Translate } from "../service/language/language.ts";
 import type { PublicService } from "../service/public.ts";
 import { describeChange, publicChange } from "../service/setting/change.ts";
@@ -22,7 +24,7 @@ import type { Snapshot } from "../service/setting/snapshot.ts";
 import type { RevisionCommit, StoredChange } from "../store/setting-store.ts";
 import { createLanguageOf } from "./language.ts";
 import { changeToProto, createSettingView, optionalNumber } from "./message.ts";
-import { onePerSnapshot } from "./reply.ts";
+import { createReplyCache, onePerSnapshot, ReplyBudget } from "./reply.ts";
 import { rightsOf } from "./rights.ts";
 
 /** What the streams read from. */
@@ -62,31 +64,42 @@ export function watchImpl(
       },
     }),
   );
+  // Streams of one view (the same limits and keys) share their messages, encoded bytes included.
+  const budget = new ReplyBudget({ bytes: 8 * 2 ** 20, entries: 1_024 });
+  const firstOf = createReplyCache<WatchSettingsResponse, WatchSettingsResponse>(budget, sizeOf);
+  const changeOf = createReplyCache<RevisionCommit, ViewEvent>(budget, ({ event }) =>
+    sizeOf(event),
+  );
   const now = (): Snapshot => source().settings.snapshot();
   return {
     watchSettings: ({ afterRevision, keys, languageCode }, context) => {
       const { signal } = context;
       const snapshot = snapshotIn(languageOf(context, languageCode));
-      const { need, isLimited, sees, seesChange } = rightsOf(context, now);
+      checkKeys(keys);
+      const { need, isLimited, kind, sees, seesChange } = rightsOf(context, now);
       need(keys);
       const asked = new Set(keys);
-      const isAsked = (key: string): boolean => keys.length === 0 || asked.has(key);
+      const isAsked = (key: string): boolean => asked.size === 0 || asked.has(key);
       const wanted: Wanted | undefined =
-        keys.length === 0 && !isLimited
+        asked.size === 0 && !isLimited
           ? undefined
           : {
+              view: viewOf(kind, asked),
               setting: ({ key }) => isAsked(key) && sees(key),
               change: (change) => isAsked(change.key) && seesChange(change),
             };
       const after = optionalNumber(afterRevision);
       const all = after === undefined ? snapshot(source().settings.snapshot()) : undefined;
-      const first = all && wanted ? onlyKeys(all, wanted) : all;
+      const first = all && wanted ? firstOf(all, wanted.view, () => onlyKeys(all, wanted)) : all;
       return events(source(), signal, {
         after: after ?? Number(first?.revision),
         first,
         bookmark: settingsBookmark,
         eventOf: (commit) =>
-          wanted === undefined ? settingsEvent(commit) : settingsChanged(commit, wanted),
+          wanted === undefined
+            ? settingsEvent(commit)
+            : changeOf(commit, wanted.view, () => ({ event: settingsChanged(commit, wanted) }))
+                .event,
       });
     },
     watchPublicSettings: ({ afterRevision }, { signal }) => {
@@ -105,8 +118,47 @@ export function watchImpl(
 
 /** What a stream is about: what its client asks for, and may see. */
 interface Wanted {
+  /** Names all streams that show the same. */
+  readonly view: string;
   readonly setting: (setting: { readonly key: string }) => boolean;
   readonly change: (change: StoredChange) => boolean;
+}
+
+/** What a commit is to the streams of a view; undefined: it does not concern them. */
+interface ViewEvent {
+  readonly event: WatchSettingsResponse | undefined;
+}
+
+/** Keys of one stream at most. */
+const MAX_KEYS = 1_000;
+
+/** @throws INVALID_ARGUMENT for more keys than a stream holds. */
+function checkKeys(keys: readonly string[]): void {
+  if (keys.length > MAX_KEYS)
+    throw invalid([
+      { field: "keys", description: `give at most ${MAX_KEYS} keys, not ${keys.length}` },
+    ]);
+}
+
+/** A short name for limits and keys: it is kept as long as the stream is open. */
+function viewOf(kind: string, keys: ReadonlySet<string>): string {
+  const text = JSON.stringify([kind, [...keys].sort()]);
+  return createHash("sha256").update(text).digest("base64");
+}
+
+/** About what an event takes. */
+function sizeOf(message: WatchSettingsResponse | undefined): number {
+  const { event } = message ?? {};
+  if (event?.case === "snapshot")
+    return event.value.settings.reduce(
+      (sum, { value, help }) => sum + 512 + value.length + help.length,
+      0,
+    );
+  if (event?.case !== "change") return 0;
+  return event.value.changes.reduce(
+    (sum, { oldValue = "", newValue = "" }) => sum + 512 + oldValue.length + newValue.length,
+    0,
+  );
 }
 
 /** All settings as the first event of a stream, made once for each snapshot. */

@@ -19,3 +19,10 @@ export function fitsGlob(parts: readonly string[], text: string): boolean {
   }
   return true;
 }
+
+/** A test for one pattern, which is split once: for patterns that many texts are compared with. */
+export function createGlob(pattern: string): (text: string) => boolean {
+  // Neighbouring stars stand for the same as one.
+  const parts = pattern.replaceAll(/\*{2,}/g, "*").split("*");
+  return (text) => fitsGlob(parts, text);
+}

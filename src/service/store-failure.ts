@@ -52,7 +52,7 @@ export async function told<T>(reading: Promise<T>, what?: Kept): Promise<T> {
 /** What the history is read by. */
 export type HistoryStore = Pick<
   SettingStore,
-  "oldestRevision" | "listRevisions" | "commits" | "changesBetween"
+  "oldestRevision" | "listRevisions" | "commits" | "changesBetween" | "knownKeys" | "firstChanges"
 >;
 
 /** A store's history whose failures are told likewise. */
@@ -62,5 +62,7 @@ export function explained(store: HistoryStore): HistoryStore {
     listRevisions: (filter) => told(store.listRevisions(filter)),
     commits: (...range) => told(store.commits(...range)),
     changesBetween: (...range) => told(store.changesBetween(...range)),
+    knownKeys: (keys) => told(store.knownKeys(keys)),
+    firstChanges: (...range) => told(store.firstChanges(...range)),
   };
 }

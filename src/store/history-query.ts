@@ -1,4 +1,4 @@
-import type { Expression, Kysely, Transaction } from "kysely";
+import type { Expression, Kysely, SelectQueryBuilder, Transaction } from "kysely";
 import { changeFromRow, revisionFromRow } from "./row.ts";
 import type { Database } from "./schema.ts";
 import type {
@@ -49,6 +49,12 @@ export async function readCommits(
     changes: (byRevision.get(Number(row.revision)) ?? []).map(changeFromRow),
   }));
 }
+
+/** The query for those of some keys that the history has, likewise. */
+export type KeysOf = (
+  db: Db,
+  keys: readonly string[],
+) => Pick<SelectQueryBuilder<Database, never, { readonly key: string }>, "execute">;
 
 /** The query for the revisions that changed a key: each dialect has its own index for it. */
 export type RevisionsOf = (db: Db, key: string) => Expression<number>;

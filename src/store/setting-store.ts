@@ -1,4 +1,5 @@
 import type { AuditEntry } from "./audit-store.ts";
+import type { FirstChange, KeyAfter } from "./key-history.ts";
 
 /** A setting as the store keeps it. */
 export interface StoredSetting {
@@ -180,6 +181,13 @@ export interface SettingStore {
    * after the last.
    */
   changesBetween(after: number, upTo: number): Promise<readonly StoredChange[]>;
+  /** Those of the keys, at most 1,000, that the history has changes of. */
+  knownKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * The first change of each key after its revision and up to another; keys without one are left out.
+   * It costs one pass over the history, however many revisions are asked for.
+   */
+  firstChanges(asked: readonly KeyAfter[], upTo: number): Promise<readonly FirstChange[]>;
   /**
    * Rewrites values as they are stored, without a revision: for sealing them anew. The files have what
    * stood there until eraseReplaced.

@@ -92,7 +92,10 @@ export async function serveRoutes(
       slowReaders,
       ...(options.silenceMs === undefined ? {} : { silenceMs: options.silenceMs }),
     }),
-    lane: createLane({ ...common, requestId, sendStream: createSendStream(slowReaders) }),
+    lane: createLane({
+      ...common,
+      ...{ requestId, slowReaders, sendStream: createSendStream(slowReaders) },
+    }),
   };
   const { front, address } = await openFront(
     { host: "127.0.0.1", port: 0 },

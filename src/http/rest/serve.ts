@@ -111,7 +111,11 @@ function createSending() {
       reply.header("vary", headers["vary"] === undefined ? vary : `${headers["vary"]}, ${vary}`);
     for (const [name, value] of call.setHeader ?? []) reply.header(name, value);
     if (seen !== undefined) reply.code(304).send();
-    else reply.code(200).send(call.requestMethod === "HEAD" ? "" : body);
+    else if (call.requestMethod === "HEAD") reply.code(200).send("");
+    else {
+      if (typeof body !== "string") gateway.hold(reply.raw, body);
+      reply.code(200).send(body);
+    }
   };
 }
 

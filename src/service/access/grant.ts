@@ -1,4 +1,4 @@
-import { fitsGlob } from "../glob.ts";
+import { createGlob } from "../glob.ts";
 
 /** Everything that a token may be for. */
 export const SCOPES = [
@@ -29,6 +29,10 @@ const INCLUDED: Readonly<Record<string, readonly string[]>> = {
 /** What a token that is limited to some settings may be for: the rest has no such limit. */
 const LIMITED = /^(settings|history|backup|drivers):/;
 const MAX_LIMITS = 100;
+/** Characters of all limits of a token together: each setting of a list is compared with all of them. */
+const MAX_LIMITS_LENGTH = 4_096;
+/** Scopes that a request may name, repeats included. */
+const MAX_SCOPES = 100;
 
 /** What a caller may do. One object stands for all tokens of the same scopes and limits. */
 export interface Grant {
@@ -93,6 +97,8 @@ export function grantProblems(
   limits: readonly string[],
 ): { readonly field: string; readonly description: string }[] {
   const known = new Set<string>(SCOPES);
+  if (scopes.length > MAX_SCOPES)
+    return [{ field: "scopes", description: `give each scope once: there are ${SCOPES.length}` }];
   const problems = scopes.flatMap((scope, at) =>
     known.has(scope)
       ? []
@@ -110,6 +116,11 @@ export function grantProblems(
     });
   if (limits.length > MAX_LIMITS)
     problems.push({ field: "limits", description: `at most ${MAX_LIMITS} limits fit a token` });
+  else if (limits.reduce((sum, { length }) => sum + length, 0) > MAX_LIMITS_LENGTH)
+    problems.push({
+      field: "limits",
+      description: `all limits of a token have at most ${MAX_LIMITS_LENGTH} characters together: use fewer or shorter ones`,
+    });
   for (const [at, limit] of limits.slice(0, MAX_LIMITS).entries())
     if (testOf(limit) === undefined)
       problems.push({
@@ -131,7 +142,7 @@ function testOf(limit: string): Test | undefined {
   const [, digits] = /^group:(\d{1,9})$/.exec(limit) ?? [];
   if (digits !== undefined) return (_key, group) => group === Number(digits);
   const [, glob] = /^key:([\w.*-]{1,255})$/.exec(limit) ?? [];
-  return glob === undefined ? undefined : (key) => fitsGlob(glob.split("*"), key);
+  return glob === undefined ? undefined : createGlob(glob);
 }
 
 function quoted(text: string): string {

@@ -3,6 +3,9 @@ import { invalid } from "../error.ts";
 /** Items of one page at most, and where nothing else is asked: what a list had before it had pages. */
 const MAX_PAGE = 10_000;
 
+/** Bytes after which a page ends before it has all items that were asked for. */
+const PAGE_BYTES = 4 * 2 ** 20;
+
 /** Which page of a list somebody wants. */
 export interface PageRequest {
   /** 0, and more than 10,000, are 10,000 (AIP-158). */
@@ -23,6 +26,8 @@ export interface Place<T> {
   of(item: T): string;
   /** Tells whether an item comes after a place; undefined for a text that names none. */
   after(text: string): ((item: T) => boolean) | undefined;
+  /** About what an item takes in a reply, in bytes. Default: 256. */
+  sizeOf?(item: T): number;
 }
 
 /**
@@ -45,12 +50,15 @@ export function pageOf<T>(
     ]);
   const limit = pageSize === 0 ? MAX_PAGE : Math.min(pageSize, MAX_PAGE);
   const items: T[] = [];
+  let bytes = 0;
   for (let at = beginning(sorted, pageToken, place); at < sorted.length; at += 1) {
     const item = sorted[at] as T;
     if (!fits(item)) continue;
     const last = items.at(-1);
-    if (items.length === limit && last !== undefined) return { items, next: place.of(last) };
+    if ((items.length === limit || bytes >= PAGE_BYTES) && last !== undefined)
+      return { items, next: place.of(last) };
     items.push(item);
+    bytes += place.sizeOf?.(item) ?? 256;
   }
   return { items, next: "" };
 }

@@ -212,6 +212,8 @@ function byAge(one: Aged, other: Aged): number {
 /** A token's place in the list is when it was made, and its id. */
 const PLACE: Place<StoredToken> = {
   of: ({ createdAt, id }) => `${createdAt}-${id}`,
+  sizeOf: ({ limits, comment }) =>
+    limits.reduce((sum, { length }) => sum + length + 8, 512 + comment.length),
   after: (text) => {
     const [, time, id = ""] = /^(-?\d{1,16})-([0-9A-Za-z]{12})$/.exec(text) ?? [];
     const last = { createdAt: Number(time), id };

@@ -15,6 +15,7 @@ import { freshFailure, seenFailure, writeFailure } from "../store-failure.ts";
 import { createCodec } from "./codec.ts";
 import type { SettingDefinition } from "./definition.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
+import { NO_LIMITS, type SettingLimits } from "./size.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { TOKEN_KEY } from "./token.ts";
 import {
@@ -33,6 +34,8 @@ export interface EngineDeps {
   readonly sealer: Sealer;
   /** Stands for secret values in the history. */
   readonly fingerprint: Fingerprint;
+  /** Bounds of all settings together. Default: none. */
+  readonly limits?: SettingLimits;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Told when the database cannot be read; reads go on from memory. */
@@ -151,6 +154,7 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
   const writer = createWriter({
     store,
     codec,
+    limits: deps.limits ?? NO_LIMITS,
     now: deps.now,
     snapshot: () => snapshot,
     catchUp,

@@ -13,9 +13,14 @@ import type { Engine } from "./engine.ts";
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 1_000;
 
+/** Bytes after which a page ends before it has all revisions that were asked for. */
+const PAGE_BYTES = 2 * 2 ** 20;
+/** Revisions of the first query of a page: what one takes is not known before. */
+const FIRST_READ = 8;
+
 /** A request for a page of the history. */
 export interface HistoryQuery extends Omit<RevisionFilter, "limit"> {
-  /** 0: 50. More than 1,000 is 1,000 (AIP-158). */
+  /** 0: 50. More than 1,000 is 1,000 (AIP-158). A page of large revisions has fewer. */
   readonly pageSize: number;
 }
 
@@ -72,9 +77,8 @@ export function createHistory(deps: {
           },
         ]);
       const limit = pageSize === 0 ? DEFAULT_PAGE : Math.min(pageSize, MAX_PAGE);
-      const found = await store.listRevisions({ ...filter, limit: limit + 1 });
-      const revisions = found.slice(0, limit);
-      const next = found.length > limit ? revisions.at(-1)?.revision : undefined;
+      const { revisions, hasMore } = await readPage(store, filter, limit);
+      const next = hasMore ? revisions.at(-1)?.revision : undefined;
       return { revisions, next, oldest: await store.oldestRevision() };
     },
     get: async (revision) => {
@@ -86,6 +90,39 @@ export function createHistory(deps: {
     },
     diff: (from, to) => between(from, to === 0 ? newest() : to),
   };
+}
+
+/**
+ * Reads revisions until there are enough, or until they take too many bytes. Each query asks for as many
+ * as fit by the size of those before.
+ */
+async function readPage(
+  store: Pick<HistoryStore, "listRevisions">,
+  filter: Omit<RevisionFilter, "limit">,
+  limit: number,
+): Promise<{ readonly revisions: readonly RevisionSummary[]; readonly hasMore: boolean }> {
+  const revisions: RevisionSummary[] = [];
+  let bytes = 0;
+  for (let count = FIRST_READ; ; ) {
+    const wanted = Math.min(count, limit - revisions.length);
+    const before = revisions.at(-1)?.revision ?? filter.before;
+    const found = await store.listRevisions({ ...filter, before, limit: wanted + 1 });
+    const read = found.slice(0, wanted);
+    revisions.push(...read);
+    bytes += read.reduce((sum, summary) => sum + sizeOf(summary), 0);
+    if (found.length <= wanted) return { revisions, hasMore: false };
+    if (revisions.length >= limit || bytes >= PAGE_BYTES) return { revisions, hasMore: true };
+    count = Math.max(1, Math.floor(((PAGE_BYTES - bytes) * revisions.length) / bytes));
+  }
+}
+
+/** About what a revision takes in memory and in a reply. */
+function sizeOf({ changes, reason }: RevisionSummary): number {
+  return changes.reduce(
+    (sum, { key, oldDefinition, newDefinition }) =>
+      sum + 64 + key.length + (oldDefinition?.length ?? 0) + (newDefinition?.length ?? 0),
+    512 + reason.length,
+  );
 }
 
 function forgotten(revision: number, oldest: number): ServiceError {

@@ -64,7 +64,11 @@ export interface SettingService extends DownloaderService {
   defaults(groups: readonly number[]): readonly SettingItem[];
   /** @throws NOT_FOUND naming the key. */
   get(key: string): SettingItem;
-  /** @throws NOT_FOUND naming the first unknown key; INVALID_ARGUMENT for none or too many keys. */
+  /**
+   * Settings in the order of their keys, each once however often its key is named.
+   *
+   * @throws NOT_FOUND naming the first unknown key; INVALID_ARGUMENT for none or too many keys.
+   */
   batchGet(keys: readonly string[]): readonly SettingItem[];
   /**
    * All or nothing, but for readonly settings.
@@ -86,9 +90,10 @@ export interface SettingService extends DownloaderService {
   /**
    * Brings settings back to what they were at a revision.
    *
-   * @param keys only these; none: all that have changed since.
+   * @param to.keys only these, at most 1,000; none: all that have changed since.
    * @returns what could not be brought back, with the change.
-   * @throws NOT_FOUND for an unknown revision or key; OUT_OF_RANGE; ABORTED.
+   * @throws NOT_FOUND for an unknown revision or key; OUT_OF_RANGE; ABORTED; INVALID_ARGUMENT for too
+   *   many keys.
    */
   rollback(
     to: { readonly revision: number; readonly keys: readonly string[] },
@@ -120,7 +125,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   };
   const change = async <T>(
     origin: ChangeOrigin,
-    { expectedRevision, dryRun = false }: ChangeConditions,
+    { expectedRevision, ...options }: ChangeConditions,
     decide: (draft: Draft) => T,
   ): Promise<Changed<T>> => {
     const decideAt = (draft: Draft): T => {
@@ -129,7 +134,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       return decide(draft);
     };
     try {
-      return await engine.change(origin, decideAt, { dryRun });
+      return await engine.change(origin, decideAt, options);
     } catch (error) {
       throw await explain(error, origin.rights);
     }
@@ -138,8 +143,9 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   const set = async (
     origin: ChangeOrigin,
     values: Record<string, string>,
+    options: ChangeOptions = {},
   ): Promise<Changed<void>> =>
-    change(origin, {}, (draft) => {
+    change(origin, options, (draft) => {
       for (const [key, value] of Object.entries(values)) {
         refuseManaged(draft, key, value, managedBy(key));
         decideValue(draft, key, value);
@@ -152,8 +158,8 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     list: (groups) => listOf(snapshot(), groups),
     defaults: (groups) => listOf(snapshot(), groups).flatMap(defaultOf),
     batchGet: (keys) => {
-      checkBatch(keys);
-      return keys.map(get);
+      checkKeyCount(keys);
+      return [...new Set(keys)].map(get);
     },
     save: async (all, origin, conditions = {}) => {
       const { rights } = origin;
@@ -181,10 +187,12 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     },
     rollback: async ({ revision, keys }, origin, conditions = {}) => {
       const { rights } = origin;
-      rights?.need(keys);
-      for (const key of keys) if (snapshot().get(key) === undefined) await knownOnce(key, store);
-      const wanted = (key: string): boolean => keys.length === 0 || keys.includes(key);
+      if (keys.length > 0) checkKeyCount(keys);
+      const asked = new Set(keys);
+      rights?.need(asked);
       const base = snapshot();
+      await checkKnown([...asked], base, store);
+      const wanted = (key: string): boolean => asked.size === 0 || asked.has(key);
       const before = await history.diff(revision, base.revision);
       const known = new Set(before.map(({ key }) => key));
       return change(origin, conditions, (draft) => {
@@ -199,7 +207,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     },
     resetToken: async (origin) => {
       const token = generateToken(deps.randomBytes);
-      const { revision } = await set(origin, { [TOKEN_KEY]: token });
+      const { revision } = await set(origin, { [TOKEN_KEY]: token }, { isOwn: true });
       return { token, revision };
     },
     ...createDownloaderService(deps, set),
@@ -210,10 +218,21 @@ function unknownSetting(key: string): ServiceError {
   return notFound(`there is no setting "${key.slice(0, 255)}"`);
 }
 
-/** A deleted setting can be brought back; a key that never was one is a slip. */
-async function knownOnce(key: string, store: HistoryStore): Promise<void> {
-  const [known] = await store.listRevisions({ key, limit: 1 });
-  if (known === undefined) throw unknownSetting(key);
+/**
+ * A deleted setting can be brought back; a key that never was one is a mistake.
+ *
+ * @throws NOT_FOUND naming the first unknown key.
+ */
+async function checkKnown(
+  keys: readonly string[],
+  base: Snapshot,
+  store: HistoryStore,
+): Promise<void> {
+  const absent = keys.filter((key) => base.get(key) === undefined);
+  if (absent.length === 0) return;
+  const known = await store.knownKeys(absent);
+  const unknown = absent.find((key) => !known.has(key));
+  if (unknown !== undefined) throw unknownSetting(unknown);
 }
 
 function refuseManaged(
@@ -251,7 +270,8 @@ function listOf(snapshot: Snapshot, groups: readonly number[]): readonly Setting
   return items.filter((item) => asked.has(item.group));
 }
 
-function checkBatch(keys: readonly string[]): void {
+/** @throws INVALID_ARGUMENT. */
+function checkKeyCount(keys: readonly string[]): void {
   if (keys.length === 0) throw new ServiceError(Code.InvalidArgument, "give at least one key");
   if (keys.length > MAX_SAVE_ITEMS)
     throw new ServiceError(

@@ -1,7 +1,10 @@
 import type { SettingItem } from "./item.ts";
+import { NO_TOTALS, replaceIn, type SettingTotals } from "./size.ts";
 
 /** Items of one chunk: a change copies one chunk and the list of chunks, not everything. */
 const CHUNK = 64;
+/** Slots of deleted settings that are kept, besides as many as there are settings. */
+const SPARE = 1_024;
 
 type Chunk = readonly (SettingItem | undefined)[] | undefined;
 
@@ -19,6 +22,8 @@ export interface Snapshot {
   readonly size: number;
   /** The highest position of a custom setting; 0 when there is none. */
   readonly lastPosition: number;
+  /** How many and how large the settings are. */
+  readonly totals: SettingTotals;
   get(key: string): SettingItem | undefined;
   /** The item's position in a list, from 0; gaps where settings were deleted. */
   indexOf(key: string): number;
@@ -36,12 +41,14 @@ export function createSnapshot(revision: number, items: Iterable<SettingItem>): 
     flat.push(item);
   }
   const lastPosition = flat.reduce((last, item) => Math.max(last, item.position), 0);
+  const totals = flat.reduce((sum, item) => replaceIn(sum, undefined, item), NO_TOTALS);
   const chunks: Chunk[] = [];
   for (let at = 0; at < flat.length; at += CHUNK) chunks.push(flat.slice(at, at + CHUNK));
   return new ChunkedSnapshot({
     revision,
     size: flat.length,
     lastPosition,
+    totals,
     slotCount: flat.length,
     slots,
     chunks,
@@ -52,6 +59,7 @@ interface State {
   readonly revision: number;
   readonly size: number;
   readonly lastPosition: number;
+  readonly totals: SettingTotals;
   readonly slotCount: number;
   /** Key to slot, shared by all snapshots of a process: slots are only ever added. */
   readonly slots: Map<string, number>;
@@ -62,6 +70,7 @@ class ChunkedSnapshot implements Snapshot {
   readonly revision: number;
   readonly size: number;
   readonly lastPosition: number;
+  readonly totals: SettingTotals;
   readonly #slotCount: number;
   readonly #slots: Map<string, number>;
   readonly #chunks: readonly Chunk[];
@@ -70,6 +79,7 @@ class ChunkedSnapshot implements Snapshot {
     this.revision = state.revision;
     this.size = state.size;
     this.lastPosition = state.lastPosition;
+    this.totals = state.totals;
     this.#slotCount = state.slotCount;
     this.#slots = state.slots;
     this.#chunks = state.chunks;
@@ -93,7 +103,7 @@ class ChunkedSnapshot implements Snapshot {
   with(revision: number, changes: Iterable<ItemChange>): Snapshot {
     const chunks = [...this.#chunks];
     const copied = new Set<number>();
-    let { size, lastPosition } = this;
+    let { size, lastPosition, totals } = this;
     let slotCount = this.#slotCount;
     for (const [key, item] of changes) {
       let slot = this.#slots.get(key);
@@ -106,6 +116,7 @@ class ChunkedSnapshot implements Snapshot {
       const at = Math.floor(slot / CHUNK);
       const before = chunks[at]?.[slot % CHUNK];
       size += (item === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+      totals = replaceIn(totals, before, item);
       if (!copied.has(at)) {
         chunks[at] = [...(chunks[at] ?? [])];
         copied.add(at);
@@ -113,13 +124,10 @@ class ChunkedSnapshot implements Snapshot {
       (chunks[at] as (SettingItem | undefined)[])[slot % CHUNK] = item;
       lastPosition = Math.max(lastPosition, item?.position ?? 0);
     }
-    return new ChunkedSnapshot({
-      revision,
-      size,
-      lastPosition,
-      slotCount,
-      slots: this.#slots,
-      chunks,
+    const next = new ChunkedSnapshot({
+      ...{ revision, size, lastPosition, totals, slotCount, slots: this.#slots, chunks },
     });
+    // Keys of deleted settings keep their slots, and clients choose keys.
+    return this.#slots.size > 2 * size + SPARE ? createSnapshot(revision, next.items()) : next;
   }
 }

@@ -30,30 +30,31 @@ export async function withoutStale(
   inputs: readonly SettingInput[],
   base: Snapshot,
   deps: {
-    readonly store: Pick<SettingStore, "changesBetween" | "oldestRevision">;
+    readonly store: Pick<SettingStore, "firstChanges" | "oldestRevision">;
     readonly fingerprint: Fingerprint;
   },
 ): Promise<readonly SettingInput[]> {
   if (!isOneGroup(inputs, base)) return inputs;
   const stale = inputs.filter((input) => isStale(input, base));
   const unchanged = new Set<SettingInput>();
-  const bySeen = Map.groupBy(stale, ({ seenRevision = 0 }) => seenRevision);
-  for (const [seen, read] of bySeen) {
-    const known = seen + 1 >= (await deps.store.oldestRevision());
-    const changes = known ? await deps.store.changesBetween(seen, base.revision) : [];
-    for (const input of read) {
-      const change = changes.find(({ key }) => key === input.key);
-      const unset = seen === 0 ? base.get(input.key)?.definition?.default : undefined;
-      const value = change?.oldValue ?? unset;
-      const isKnown = change !== undefined || unset !== undefined;
-      // What was read then is forgotten: taking the value might revert what somebody else has set.
-      if (!isKnown) throw new RevisionConflict(seen, input.key);
-      const isSame =
-        change?.oldHash === null || change?.oldHash === undefined
-          ? value === input.value
-          : change.oldHash === deps.fingerprint(input.value ?? "");
-      if (isSame) unchanged.add(input);
-    }
+  const oldest = await deps.store.oldestRevision();
+  const asked = stale.map(({ key, seenRevision: after = 0 }) => ({ key, after }));
+  const kept = asked.filter(({ after }) => after + 1 >= oldest);
+  const found = await deps.store.firstChanges(kept, base.revision);
+  const firstOf = new Map(found.map(({ key, after, change }) => [`${after} ${key}`, change]));
+  for (const input of stale) {
+    const { key, seenRevision: seen = 0 } = input;
+    const change = firstOf.get(`${seen} ${key}`);
+    const unset = seen === 0 ? base.get(key)?.definition?.default : undefined;
+    const value = change?.oldValue ?? unset;
+    const isKnown = change !== undefined || unset !== undefined;
+    // What was read then is forgotten: taking the value might revert what others have set.
+    if (!isKnown) throw new RevisionConflict(seen, key);
+    const isSame =
+      change?.oldHash === null || change?.oldHash === undefined
+        ? value === input.value
+        : change.oldHash === deps.fingerprint(input.value ?? "");
+    if (isSame) unchanged.add(input);
   }
   return inputs.filter((input) => !unchanged.has(input));
 }

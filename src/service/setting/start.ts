@@ -32,13 +32,17 @@ export async function startSettings(
   engine: Engine,
   { version, adminToken, randomBytes }: StartOptions,
 ): Promise<string | undefined> {
-  const { result } = await engine.change(START, (draft) => {
-    const current = draft.get("version");
-    if (current !== undefined) draft.put({ ...current, value: version });
-    if (draft.get(TOKEN_KEY)?.value !== "") return undefined;
-    const token = adminToken ?? generateToken(randomBytes);
-    decideValue(draft, TOKEN_KEY, token);
-    return adminToken === undefined ? token : undefined;
-  });
+  const { result } = await engine.change(
+    START,
+    (draft) => {
+      const current = draft.get("version");
+      if (current !== undefined) draft.put({ ...current, value: version });
+      if (draft.get(TOKEN_KEY)?.value !== "") return undefined;
+      const token = adminToken ?? generateToken(randomBytes);
+      decideValue(draft, TOKEN_KEY, token);
+      return adminToken === undefined ? token : undefined;
+    },
+    { isOwn: true },
+  );
   return result;
 }

@@ -12,6 +12,7 @@ import { failedPrecondition, invalid } from "../error.ts";
 import { type ItemCodec, type ItemReplacement, toCommit, toWrite } from "./commit.ts";
 import { type Base, createDraft, type Draft } from "./draft.ts";
 import type { SettingItem } from "./item.ts";
+import { checkTotals, replaceIn, type SettingLimits } from "./size.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** How many waiting changes share one commit at most. */
@@ -44,11 +45,15 @@ export interface ChangeOrigin extends RevisionOrigin {
 export interface ChangeOptions {
   /** Do everything but commit. */
   readonly dryRun?: boolean;
+  /** A value of the program's own making, such as a new token, which is never refused for its size. */
+  readonly isOwn?: boolean;
 }
 
 export interface WriterDeps {
   readonly store: SettingStore;
   readonly codec: ItemCodec;
+  /** Bounds of all settings together. */
+  readonly limits: SettingLimits;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   readonly snapshot: () => Snapshot;
@@ -71,6 +76,7 @@ interface Job {
   readonly origin: ChangeOrigin;
   readonly decide: Decide<unknown>;
   readonly dryRun: boolean;
+  readonly isOwn: boolean;
   readonly resolve: (changed: Changed<unknown>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -128,12 +134,17 @@ export function createWriter(deps: WriterDeps): Writer {
   };
 
   return {
-    change: <T>(origin: ChangeOrigin, decide: Decide<T>, { dryRun = false }: ChangeOptions = {}) =>
+    change: <T>(
+      origin: ChangeOrigin,
+      decide: Decide<T>,
+      { dryRun = false, isOwn = false }: ChangeOptions = {},
+    ) =>
       new Promise<Changed<T>>((resolve, reject) => {
         waiting.push({
           origin,
           decide,
           dryRun,
+          isOwn,
           resolve: resolve as (changed: Changed<unknown>) => void,
           reject,
         });
@@ -204,13 +215,13 @@ function refuseNulIn(texts: object, path: string): void {
 function decideAll(
   snapshot: Snapshot,
   jobs: readonly Job[],
-  { codec, now }: WriterDeps,
+  { codec, now, limits }: WriterDeps,
   check: (items: readonly ItemReplacement[]) => void,
 ): Decisions {
   const settled = new Map<Job, Settle>();
   const committed: Committed[] = [];
   const decided = new Map<string, SettingItem | undefined>();
-  let { revision, lastPosition } = snapshot;
+  let { revision, lastPosition, totals } = snapshot;
   const get = (key: string) => (decided.has(key) ? decided.get(key) : snapshot.get(key));
   function* keys(): Iterable<string> {
     for (const { key } of snapshot.items()) if (!decided.has(key)) yield key;
@@ -227,6 +238,8 @@ function decideAll(
       // The one place that every change passes, whatever call it comes from.
       for (const { before, after } of items) origin.rights?.needWrite(before, after);
       if (items.length > 0) refuseNul(origin, items);
+      const after = items.reduce((sum, one) => replaceIn(sum, one.before, one.after), totals);
+      if (!job.isOwn) checkTotals(totals, after, limits);
       const header = { revision: revision + 1, time: now(), origin };
       const commit = items.length === 0 ? undefined : toCommit(header, items, codec);
       if (commit !== undefined && !job.dryRun) {
@@ -234,6 +247,7 @@ function decideAll(
         for (const { key, after } of items) decided.set(key, after);
         revision += 1;
         lastPosition = draft.lastPosition;
+        totals = after;
       }
       const changed = { result, revision, commit };
       settled.set(job, () => job.resolve(changed));

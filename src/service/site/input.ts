@@ -147,21 +147,32 @@ function checkOverride(
  * Looks at keys that somebody names of a site.
  *
  * @param known all keys that Mooring or the site has.
- * @throws INVALID_ARGUMENT with every key that is nobody's, or the site's own.
+ * @throws INVALID_ARGUMENT for more than 1,000 keys; with the first keys that neither has, or that are
+ *   the site's own.
  */
 export function checkKeys(keys: readonly string[], known: ReadonlySet<string>): void {
-  const violations = keys.flatMap((key, at): Violation[] => {
-    const field = `keys[${at}]`;
-    const name = `"${key.slice(0, 64)}"`;
-    if (treatmentOf(key).never)
-      return [{ field, description: `${name} is the site's own: it is neither taken nor sent` }];
-    if (known.has(key)) return [];
-    const hint = didYouMean(key, known);
-    return [{ field, description: `neither Mooring nor the site has a setting ${name}.${hint}` }];
-  });
-  const [first, ...rest] = violations.slice(0, MAX_NAMED);
+  if (keys.length > MAX_KEYS)
+    throw invalid([
+      { field: "keys", description: `give at most ${MAX_KEYS} keys, not ${keys.length}` },
+    ]);
+  const violations: Violation[] = [];
+  for (const [at, key] of keys.entries()) {
+    if (violations.length === MAX_NAMED) break;
+    const problem = keyProblem(key, known);
+    if (problem !== undefined) violations.push({ field: `keys[${at}]`, description: problem });
+  }
+  const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
 }
 
+function keyProblem(key: string, known: ReadonlySet<string>): string | undefined {
+  const name = `"${key.slice(0, 64)}"`;
+  if (treatmentOf(key).never) return `${name} is the site's own: it is neither taken nor sent`;
+  if (known.has(key)) return undefined;
+  return `neither Mooring nor the site has a setting ${name}.${didYouMean(key, known)}`;
+}
+
+/** Keys that one request names at most. */
+const MAX_KEYS = 1_000;
 /** Keys that one refusal names at most. */
 const MAX_NAMED = 20;

@@ -190,7 +190,8 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const round = await told(
         workers.round(site, { aim, actor, insist: !dryRun, ...(asked && { keys: asked }) }),
       );
-      const isAsked = (key: string): boolean => asked?.includes(key) ?? true;
+      const chosen = asked && new Set(asked);
+      const isAsked = (key: string): boolean => chosen?.has(key) ?? true;
       const connected = connectDownloaders && !dryRun ? await told(connect(deps, site)) : [];
       return {
         revision,

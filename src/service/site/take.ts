@@ -48,10 +48,11 @@ export async function takeValuesIn(
   const { keys, dryRun, origin, onlyDrifted = false } = options;
   const base = engine.snapshot();
   const { comparisons } = await round({ aim: "look", actor: origin.actor });
+  const asked = new Set(keys);
   const wanted = comparisons.filter(
     ({ key, standing, drifted }) =>
       (standing === "extra" || isDifferent(standing)) &&
-      (keys.length === 0 || keys.includes(key)) &&
+      (asked.size === 0 || asked.has(key)) &&
       (!onlyDrifted || drifted || standing === "extra"),
   );
   const { result, revision } = await adopt(wanted, {

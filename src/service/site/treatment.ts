@@ -58,6 +58,8 @@ const table: readonly (readonly [string, Treatment])[] = [
 ];
 
 const COMMON: Treatment = {};
+const MAX_FOUND = 10_000;
+const MAX_KEY = 255;
 const found = new Map<string, Treatment>();
 
 /** How a key is handled at sites. */
@@ -65,7 +67,8 @@ export function treatmentOf(key: string): Treatment {
   const known = found.get(key);
   if (known !== undefined) return known;
   const [, treatment = COMMON] = table.find(([pattern]) => fits(key, pattern)) ?? [];
-  if (found.size < 10_000) found.set(key, treatment);
+  // Requests choose keys: those of settings have at most 255 characters.
+  if (found.size < MAX_FOUND && key.length <= MAX_KEY) found.set(key, treatment);
   return treatment;
 }
 

@@ -7,12 +7,14 @@ import type { AuditStore } from "../audit-store.ts";
 import { StoreError } from "../error.ts";
 import {
   forgetRevisions,
+  type KeysOf,
   type RevisionsOf,
   readChangesBetween,
   readCommits,
   readOldestRevision,
   readRevisions,
 } from "../history-query.ts";
+import { readFirstChanges, readKnownKeys } from "../key-history.ts";
 import { claimTurn, lastRewrite, readFacts, unmarkRewrite } from "../meta-query.ts";
 import type { Database } from "../schema.ts";
 import { readState, rewriteValues } from "../setting-query.ts";
@@ -37,6 +39,13 @@ export interface PostgresOptions {
 
 const byIndex: RevisionsOf = (db, key) =>
   db.selectFrom("change").select("change.revision").where("change.key", "=", key).$asScalar();
+
+const keysOf: KeysOf = (db, keys) =>
+  db
+    .selectFrom("change")
+    .select("key")
+    .distinct()
+    .where("key", "in", [...keys]);
 
 /**
  * Opens the store on a PostgreSQL server and brings its schema up to date.
@@ -168,6 +177,8 @@ export async function openPostgresSettingStore(
       listRevisions: (filter) => reading(() => readRevisions(db, filter, byIndex)),
       commits: (after, upTo, limit) => reading(() => readCommits(db, after, upTo, limit)),
       changesBetween: (after, upTo) => reading(() => readChangesBetween(db, after, upTo)),
+      knownKeys: (keys) => reading(() => readKnownKeys(db, keys, keysOf)),
+      firstChanges: (asked, upTo) => reading(() => readFirstChanges(db, asked, upTo)),
       rewrite: (change) =>
         attempt(() =>
           db.transaction().execute(async (trx) => {

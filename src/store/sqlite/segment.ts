@@ -8,6 +8,19 @@ export const SEGMENT = 1_024;
 
 /** The revisions that changed a key: one look into the index for each segment of the history. */
 export function revisionsOf(db: Db, key: string) {
+  return changesOf(db).select("change.revision").where("change.key", "=", key).$asScalar();
+}
+
+/** Those of some keys that the history has: a look into the index for each key and segment. */
+export function keysOf(db: Db, keys: readonly string[]) {
+  return changesOf(db)
+    .select("change.key")
+    .distinct()
+    .where("change.key", "in", [...keys]);
+}
+
+/** The changes, segment by segment. */
+function changesOf(db: Db) {
   const segmentOf = (revision: RawBuilder<unknown>) =>
     sql<number>`${revision} / ${sql.lit(SEGMENT)}`;
   const ends = db
@@ -32,9 +45,6 @@ export function revisionsOf(db: Db, key: string) {
       // SQLite keeps the order of a cross join: the segments first, then the key in each of them.
       .selectFrom("segment")
       .crossJoin("change")
-      .select("change.revision")
       .where((eb) => eb(segmentOf(sql.ref("change.revision")), "=", eb.ref("segment.number")))
-      .where("change.key", "=", key)
-      .$asScalar()
   );
 }

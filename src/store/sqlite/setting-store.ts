@@ -12,6 +12,7 @@ import {
   readOldestRevision,
   readRevisions,
 } from "../history-query.ts";
+import { readFirstChanges, readKnownKeys } from "../key-history.ts";
 import { claimTurn, lastRewrite, readFacts, unmarkRewrite } from "../meta-query.ts";
 import { migrate } from "../migrate.ts";
 import type { Database } from "../schema.ts";
@@ -25,7 +26,7 @@ import { watchPlace } from "./file.ts";
 import { untilUnlocked } from "./lock-wait.ts";
 import { migrations } from "./migration.ts";
 import { openSqlite, type SqliteOptions } from "./open.ts";
-import { revisionsOf } from "./segment.ts";
+import { keysOf, revisionsOf } from "./segment.ts";
 import { appendAudit, createTransact } from "./transaction.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
@@ -129,6 +130,8 @@ export async function openSqliteSettingStore(
       listRevisions: (filter) => attempt(() => readRevisions(db, filter, revisionsOf)),
       commits: (after, upTo, limit) => attempt(() => readCommits(db, after, upTo, limit)),
       changesBetween: (after, upTo) => attempt(() => readChangesBetween(db, after, upTo)),
+      knownKeys: (keys) => attempt(() => readKnownKeys(db, keys, keysOf)),
+      firstChanges: (asked, upTo) => attempt(() => readFirstChanges(db, asked, upTo)),
       rewrite: (change) => writing((trx) => rewriteValues(trx, change, appendAudit)),
       eraseReplaced: async () => {
         const rewrite = await attempt(() => lastRewrite(db));

@@ -13,6 +13,7 @@ import { createEngine, type Engine } from "../../../src/service/setting/engine.t
 import { createFeed, type Feed } from "../../../src/service/setting/feed.ts";
 import { createHistory, type History } from "../../../src/service/setting/history.ts";
 import { createSettingService, type SettingService } from "../../../src/service/setting/setting.ts";
+import type { SettingLimits } from "../../../src/service/setting/size.ts";
 import type { RevisionOrigin, SettingStore } from "../../../src/store/setting-store.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
 
@@ -33,6 +34,7 @@ export interface PartsOptions {
   /** Sealing keys. */
   readonly keys?: readonly string[];
   readonly now?: () => number;
+  readonly limits?: SettingLimits;
   readonly managedBy?: (key: string) => string | undefined;
   readonly aria2?: Aria2Client;
   readonly qbittorrent?: QbittorrentClient;
@@ -72,6 +74,7 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
       sealer: createSealer(options.keys ?? []),
       fingerprint,
       now,
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
       onReadFailure: options.onReadFailure ?? (() => undefined),
     });
     const { revision } = engine.snapshot();
