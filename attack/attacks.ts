@@ -1,6 +1,8 @@
 import * as body from "./kind/body.ts";
 import * as flood from "./kind/flood.ts";
+import { costlyRequests } from "./kind/request.ts";
 import * as slow from "./kind/slow.ts";
+import { nameOf, services } from "./request/services.ts";
 import type { Attack } from "./target.ts";
 
 /** What a server has to keep to while it is attacked. */
@@ -26,6 +28,8 @@ export interface AttackCase {
   /** Bytes of public settings that are saved before. */
   readonly publicBytes?: number;
   readonly bounds: Bounds;
+  /** The only kind of run that it is part of, unless it is chosen by its name. Default: both. */
+  readonly run?: "quick" | "full";
   /** How long it lasts, in seconds, in a quick run and in a full one. */
   readonly seconds: readonly [number, number];
 }
@@ -61,6 +65,11 @@ function heavyMessage(
     { name: stranger, title, attack, bounds: STEADY, seconds: [1.5, 10] },
     { name: holder, bounds: WORK, seconds: [2, 10] },
   );
+}
+
+/** @param title see AttackCase. It lasts until all of its requests are answered. */
+function requestCase(name: string, title: string): Omit<AttackCase, "attack"> {
+  return { name, title, token: true, bounds: { memory: 64 }, seconds: [30, 300] };
 }
 
 export const attacks: readonly AttackCase[] = [
@@ -145,4 +154,16 @@ export const attacks: readonly AttackCase[] = [
     },
     { name: "slow-bodies-token" },
   ),
+  ...services.map((service) => ({
+    ...requestCase(`requests-${service.name}`, `each rpc of ${service.name}, its costliest forms`),
+    attack: costlyRequests({ methods: service.methods, isFull: false }),
+    run: "quick" as const,
+  })),
+  ...services
+    .flatMap(({ methods }) => methods)
+    .map((method) => ({
+      ...requestCase(nameOf(method), `${nameOf(method)} in its costliest forms, every transport`),
+      attack: costlyRequests({ methods: [method], isFull: true }),
+      run: "full" as const,
+    })),
 ];

@@ -42,7 +42,10 @@ async function main(args: readonly string[]): Promise<number> {
   if (values.help) return print(usage);
   if (values.list)
     return print(attacks.map(({ name, title }) => `${name.padEnd(20)} ${title}\n`).join(""));
-  const chosen = chosenOf(values.only.flatMap((names) => names.split(",")));
+  const chosen = chosenOf(
+    values.only.flatMap((names) => names.split(",")),
+    values.quick ? "quick" : "full",
+  );
   const seed = seedOf(values.seed);
   const stage = createStage(cleanEnvironment());
   process.once("exit", () => stage.abandon());
@@ -87,11 +90,15 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 /** @throws Error that names an unknown attack. */
-function chosenOf(names: readonly string[]): readonly AttackCase[] {
+function chosenOf(
+  names: readonly string[],
+  kind: NonNullable<AttackCase["run"]>,
+): readonly AttackCase[] {
   const unknown = names.find((name) => !attacks.some((attack) => attack.name === name));
   if (unknown !== undefined)
     throw new Error(`there is no attack "${unknown}": see npm run attack -- --list`);
-  return names.length === 0 ? attacks : attacks.filter(({ name }) => names.includes(name));
+  if (names.length > 0) return attacks.filter(({ name }) => names.includes(name));
+  return attacks.filter(({ run = kind }) => run === kind);
 }
 
 /** @throws Error for what is no whole number. */

@@ -250,7 +250,7 @@ export declare const BatchGetSettingsRequestSchema: GenMessage<BatchGetSettingsR
  */
 export declare type BatchGetSettingsResponse = Message<"mooring.v1.BatchGetSettingsResponse"> & {
   /**
-   * One setting for each asked key, in the same order.
+   * One setting for each asked key, in the order in which they are named first.
    *
    * @generated from field: repeated mooring.v1.Setting settings = 1;
    */
@@ -904,7 +904,7 @@ export declare type RollbackRequest = Message<"mooring.v1.RollbackRequest"> & {
   to: bigint;
 
   /**
-   * Only these keys. Empty: all that have changed since.
+   * Only these keys, at most 1,000. Empty: all that have changed since.
    *
    * @generated from field: repeated string keys = 2;
    */
@@ -1291,7 +1291,8 @@ export declare const SettingService: GenService<{
     output: typeof GetSettingResponseSchema;
   },
   /**
-   * BatchGetSettings reads several settings in the asked order, repeats kept.
+   * BatchGetSettings reads several settings in the asked order. A key that is
+   * named several times is answered once, at its first place.
    * NOT_FOUND names the first unknown key. INVALID_ARGUMENT: no key, or too many.
    *
    * @generated from rpc mooring.v1.SettingService.BatchGetSettings

@@ -1,0 +1,158 @@
+// Requests in their costliest forms, with a token that may do no more than call the method.
+import { type ClientHttp2Session, connect } from "node:http2";
+import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
+import { access } from "../../gen/mooring/access/v1/access_pb.js";
+import { ACCEPTED, type Form, formsOf, type Size, WHOLE } from "../request/form.ts";
+import { send, TRANSPORTS, type Transport, type Wire, wireOf } from "../request/send.ts";
+import { type Attack, add, pause, type Tally, type Target } from "../target.ts";
+
+/** How much of the table is sent. */
+export interface Selection {
+  readonly methods: readonly DescMethod[];
+  /** All combinations, or one transport and one size for each form. */
+  readonly isFull: boolean;
+}
+
+/** The same request so many times at once. */
+const AT_ONCE = 4;
+/** How long one round of requests may take, in milliseconds. */
+const ROUND = 5_000;
+/** Settings that are there to be read, and the bytes of each. */
+const STORED = { count: 20, bytes: 50_000 };
+
+/** Sends each form of each method until all are sent, or the attack is over. */
+export function costlyRequests({ methods, isFull }: Selection): Attack {
+  return async (target, signal) => {
+    const tally: Tally = { forms: 0, requests: 0, refused: 0 };
+    await store(target);
+    const tokens = createTokens(target);
+    let turn = 0;
+    for (const method of methods) {
+      const token = await tokens(scopesOf(method));
+      for (const form of formsOf(method)) {
+        add(tally, "forms");
+        for (const [size, transport] of isFull ? all() : [some(turn)]) {
+          if (signal.aborted) return tally;
+          const wire = wireOf(method, form.build(size), transport, token);
+          if (wire !== undefined) await round(target, form, wire, tally, signal);
+        }
+        turn += 1;
+      }
+    }
+    return tally;
+  };
+}
+
+function all(): readonly (readonly [Size, Transport])[] {
+  return [WHOLE, ACCEPTED].flatMap((size) =>
+    TRANSPORTS.map((transport) => [size, transport] as const),
+  );
+}
+
+/** Every transport and size in turn. */
+function some(turn: number): readonly [Size, Transport] {
+  return [turn % 3 === 0 ? WHOLE : ACCEPTED, TRANSPORTS[turn % TRANSPORTS.length] ?? "grpc"];
+}
+
+async function round(
+  { port }: Target,
+  { method }: Form,
+  wire: Wire,
+  tally: Tally,
+  signal: AbortSignal,
+): Promise<void> {
+  const session = connect(`http://127.0.0.1:${port}`);
+  session.on("error", () => undefined);
+  const over = AbortSignal.any([signal, AbortSignal.timeout(ROUND)]);
+  // A stream has no end: what matters is what it takes to open it.
+  const isStream = method.methodKind !== "unary";
+  const one = isStream ? opened : answered;
+  await Promise.all(Array.from({ length: AT_ONCE }, () => one(session, wire, tally, over)));
+  session.destroy();
+}
+
+function answered(
+  session: ClientHttp2Session,
+  wire: Wire,
+  tally: Tally,
+  over: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const stream = send(session, wire);
+    add(tally, "requests");
+    stream.on("response", (head) => {
+      if (Number(head[":status"]) >= 400) add(tally, "refused");
+    });
+    stream.resume().once("close", resolve);
+    over.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+async function opened(
+  session: ClientHttp2Session,
+  wire: Wire,
+  tally: Tally,
+  over: AbortSignal,
+): Promise<void> {
+  const stream = send(session, wire);
+  add(tally, "requests");
+  const ended = new Promise<void>((resolve) => {
+    stream.once("response", () => resolve()).once("close", () => resolve());
+  });
+  await Promise.race([ended, pause(500, over)]);
+}
+
+/** The scopes that open a method; undefined: it takes no token. */
+export function scopesOf(method: DescMethod): readonly string[] | undefined {
+  if (!hasOption(method, access)) return ["settings:read"];
+  const { public: isPublic, anyToken, scopes } = getOption(method, access);
+  if (isPublic) return undefined;
+  return anyToken ? ["drivers:read"] : scopes;
+}
+
+/** Makes a token for each set of scopes, once. */
+function createTokens(target: Target) {
+  const made = new Map<string, Promise<string>>();
+  const make = async (scopes: readonly string[]): Promise<string> => {
+    const principal = `attack-${target.seed}-${made.size}`;
+    await post(target, "/api/admin/access/principals/create", {
+      name: principal,
+      kind: "PRINCIPAL_KIND_PROGRAM",
+    });
+    const { secret } = (await post(target, "/api/admin/access/tokens/create", {
+      principal,
+      scopes,
+    })) as { secret: string };
+    return secret;
+  };
+  return async (scopes: readonly string[] | undefined): Promise<string | undefined> => {
+    if (scopes === undefined) return undefined;
+    const name = scopes.join(" ");
+    const token = made.get(name) ?? make(scopes);
+    made.set(name, token);
+    return token;
+  };
+}
+
+/** Saves settings that requests can read. */
+async function store(target: Target): Promise<void> {
+  const settings = Array.from({ length: STORED.count }, (_, at) => ({
+    key: `attack_${at}`,
+    value: "v".repeat(STORED.bytes),
+    type: "text",
+    flag: 1,
+  }));
+  await post(target, "/api/admin/setting/save", settings);
+}
+
+async function post({ port, token = "" }: Target, path: string, body: unknown): Promise<unknown> {
+  const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: "POST",
+    headers: { authorization: token, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const { code, message, data } = (await reply.json()) as Record<string, unknown>;
+  // A principal of an earlier attack on the same server may have this name.
+  if (code !== 200 && code !== 409) throw new Error(`${path}: ${message}`);
+  return data;
+}
