@@ -149,15 +149,16 @@ async function attackFor({ name }: AttackCase, target: Target, seconds: number):
   const child = spawn(process.execPath, [attacker, name, JSON.stringify(target)], {
     stdio: ["pipe", "pipe", "inherit"],
   });
-  const ended = once(child, "close");
+  const ended = once(child, "close") as Promise<[number | null]>;
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   await lines.next();
   const tally = lines.next().then(({ value }) => JSON.parse(value ?? "{}") as Tally);
   await Promise.race([sleep(seconds * 1_000), ended]);
   child.stdin.on("error", () => undefined).end();
   const force = setTimeout(() => child.kill("SIGKILL"), 5_000);
-  await ended;
+  const [code] = await ended;
   clearTimeout(force);
+  if (code === 1) throw new Error(`the attack ${name} has failed by itself`);
   return tally;
 }
 

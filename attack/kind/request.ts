@@ -127,6 +127,7 @@ function createTokens(target: Target) {
   };
   return async (scopes: readonly string[] | undefined): Promise<string | undefined> => {
     if (scopes === undefined) return undefined;
+    if (scopes.includes("root")) return target.token;
     const name = scopes.join(" ");
     const token = made.get(name) ?? make(scopes);
     made.set(name, token);

@@ -94,7 +94,12 @@ function fieldForms(desc: DescMessage, depth = 0): readonly FieldForm[] {
       if (field.fieldKind === "scalar")
         return isText(field.scalar)
           ? both((kind, size) => scalar(field.scalar, kind, size))
-          : [at("extreme", () => EXTREMES[field.scalar])];
+          : [
+              at(
+                "extreme",
+                () => TIMES[`${desc.typeName}.${field.name}`] ?? EXTREMES[field.scalar],
+              ),
+            ];
       if (field.message.typeName === "google.protobuf.Struct")
         return both((kind, size) => struct(kind, size));
       if (depth === MAX_DEPTH) return [];
@@ -152,6 +157,14 @@ const EXTREMES: Readonly<Record<ScalarType, unknown>> = {
   [ScalarType.SFIXED64]: INT64,
   [ScalarType.SINT32]: INT32,
   [ScalarType.SINT64]: INT64,
+};
+
+/** The largest values that JSON has a form for. */
+const TIMES: Readonly<Record<string, unknown>> = {
+  "google.protobuf.Timestamp.seconds": 253_402_300_799n,
+  "google.protobuf.Timestamp.nanos": 999_999_999,
+  "google.protobuf.Duration.seconds": 315_576_000_000n,
+  "google.protobuf.Duration.nanos": 999_999_999,
 };
 
 /** A text that fits nothing, or one of as many parts as a pattern can have. */

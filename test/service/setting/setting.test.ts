@@ -18,11 +18,11 @@ describe("reading", () => {
     expect(keys([-1, 99])).toEqual([]);
   });
 
-  test("gets one by its exact key, or several in the asked order, repeats kept", async () => {
+  test("gets one by its exact key, or several in the asked order, each once", async () => {
     const { settings } = await testParts(newPath());
     expect(settings.get("site_title").key).toBe("site_title");
     const asked = ["version", "site_title", "version"];
-    expect(settings.batchGet(asked).map(({ key }) => key)).toEqual(asked);
+    expect(settings.batchGet(asked).map(({ key }) => key)).toEqual(asked.slice(0, 2));
   });
 
   test("names an unknown key", async () => {

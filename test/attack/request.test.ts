@@ -1,0 +1,68 @@
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
+import { ScalarType, toBinary, toJson } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { attacks } from "../../attack/attacks.ts";
+import { ACCEPTED, formsOf, WHOLE } from "../../attack/request/form.ts";
+import { TRANSPORTS, wireOf } from "../../attack/request/send.ts";
+import { nameOf, services } from "../../attack/request/services.ts";
+import { servedServices } from "../../src/rpc/routes.ts";
+
+const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
+
+/** Paths of all fields of a request, with the kinds of forms that each needs. */
+function needed(desc: DescMessage, prefix = ""): [path: string, kinds: readonly string[]][] {
+  return desc.fields.flatMap((field): [string, readonly string[]][] => {
+    const path = `${prefix}${field.name}`;
+    const isText =
+      field.fieldKind === "scalar" &&
+      (field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES);
+    const isStruct =
+      field.fieldKind === "message" && field.message.typeName === "google.protobuf.Struct";
+    if (["dry_run", "connect_downloaders"].includes(field.name)) return [];
+    if (field.fieldKind === "list" || field.fieldKind === "map" || isText || isStruct)
+      return [[path, ["largest", "repetitive"]]];
+    if (field.fieldKind === "message") return needed(field.message, `${path}.`);
+    return [[path, ["extreme"]]];
+  });
+}
+
+describe("costly requests", () => {
+  test("are made for every rpc that is served", () => {
+    expect(services.flatMap((service) => service.methods).map(nameOf)).toEqual(
+      expect.arrayContaining(methods.map(nameOf)),
+    );
+    const names = attacks.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(methods.map(nameOf)));
+    expect(names).toEqual(
+      expect.arrayContaining(servedServices.map(({ name }) => `requests-${name}`)),
+    );
+  });
+
+  test.each(methods.map((method) => [nameOf(method), method] as const))(
+    "have forms for every field of %s",
+    (_name, method) => {
+      const forms = formsOf(method);
+      expect(forms.length).toBeGreaterThan(0);
+      for (const [path, kinds] of needed(method.input))
+        expect(
+          forms.filter((form) => form.path === path).map(({ kind }) => kind),
+          path,
+        ).toEqual(kinds);
+    },
+  );
+
+  test.each(methods.map((method) => [nameOf(method), method] as const))(
+    "of %s can be sent over every transport, and fit a request",
+    (_name, method) => {
+      for (const form of formsOf(method))
+        for (const size of [WHOLE, ACCEPTED]) {
+          const message = form.build(size);
+          expect(toBinary(method.input, message).length).toBeLessThan(8 * 2 ** 20);
+          expect(() => toJson(method.input, message)).not.toThrow();
+          for (const transport of TRANSPORTS)
+            expect(wireOf(method, message, transport, "token"), transport).toBeDefined();
+        }
+    },
+    60_000,
+  );
+});
