@@ -3,20 +3,9 @@ import type { Kysely, Transaction } from "kysely";
 import type { KeysOf } from "./history-query.ts";
 import { changeFromRow } from "./row.ts";
 import type { Database } from "./schema.ts";
-import type { StoredChange } from "./setting-store.ts";
+import type { FirstChange, KeyAfter } from "./setting-store.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
-
-/** A key with the revision after which its first change is looked for. */
-export interface KeyAfter {
-  readonly key: string;
-  readonly after: number;
-}
-
-/** The first change of a key after a revision. */
-export interface FirstChange extends KeyAfter {
-  readonly change: StoredChange;
-}
 
 /** Rows that one query of {@link readFirstChanges} reads; more than a list of keys has. */
 const PAGE = 10_000;

@@ -1,5 +1,4 @@
 import type { AuditEntry } from "./audit-store.ts";
-import type { FirstChange, KeyAfter } from "./key-history.ts";
 
 /** A setting as the store keeps it. */
 export interface StoredSetting {
@@ -91,6 +90,17 @@ export type ChangedKey = Pick<StoredChange, "key" | "oldDefinition" | "newDefini
 /** A revision with what it changed, by key. */
 export interface RevisionSummary extends StoredRevision {
   readonly changes: readonly ChangedKey[];
+}
+
+/** A key with the revision after which its first change is looked for. */
+export interface KeyAfter {
+  readonly key: string;
+  readonly after: number;
+}
+
+/** The first change of a key after a revision. */
+export interface FirstChange extends KeyAfter {
+  readonly change: StoredChange;
 }
 
 /** How much of the history is kept. */
