@@ -32,7 +32,7 @@ export interface Exchange extends Choice {
 
 /** Carries a request to its rpc and the reply back. Never rejects. */
 export function createServing(gateway: Gateway) {
-  const send = createSending();
+  const send = createSending(gateway);
   const encode = createEncoding(gateway);
   const { bounds, bodyLimit, prefix, sendStream, turnedAway } = gateway;
   const encoders = createKeep<Binding, ReturnType<typeof createEventEncoder>>();
@@ -97,7 +97,7 @@ function createEncoding(gateway: Gateway) {
 }
 
 /** Sends an encoded reply, or 304 when the client has it already. */
-function createSending() {
+function createSending(gateway: Gateway) {
   const accepted = createNegotiator();
   return ({ call }: Exchange, reply: FastifyReply, encoded: RestReply): void => {
     const codings = accepted(call.header("accept-encoding"));
