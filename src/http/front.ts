@@ -9,6 +9,8 @@ import { type Credentials, createTlsServer } from "./tls.ts";
 const PREFACE = "PRI";
 /** How long a connection may say nothing at all, in milliseconds. */
 const FIRST_BYTE_TIMEOUT = 30_000;
+/** Time for a TLS handshake, in milliseconds: two or three round trips, and no reading of a body. */
+const HANDSHAKE_TIMEOUT = 10_000;
 /** Connections that may wait for the program to start. */
 const MAX_WAITING = 1_000;
 
@@ -91,7 +93,7 @@ function createFront(credentials: Credentials | undefined): Front {
     socket.on("close", onFailure);
   };
   const tls =
-    credentials && createTlsServer(credentials, { handshakeMs: FIRST_BYTE_TIMEOUT }, meet);
+    credentials && createTlsServer(credentials, { handshakeMs: HANDSHAKE_TIMEOUT }, meet);
   return {
     server: tls?.server ?? createServer({ noDelay: true }, meet),
     renew: tls?.renew,

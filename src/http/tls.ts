@@ -48,7 +48,7 @@ export interface TlsServer {
 /**
  * Makes a server that speaks TLS 1.2 and 1.3.
  *
- * @param options.handshakeMs how long a handshake may take.
+ * @param options.handshakeMs time for a handshake, in milliseconds; then its connection is closed.
  * @param onConnection gets each connection whose handshake is over.
  */
 export function createTlsServer(
@@ -71,8 +71,8 @@ export function createTlsServer(
     handshakes.set(name, socket);
     socket.once("close", () => handshakes.delete(name));
   });
-  // A client that does not finish the handshake is nobody's failure; Node has closed its socket.
-  server.on("tlsClientError", () => undefined);
+  // Not an error of the server. Node closes the socket of a failed handshake, but not of a late one.
+  server.on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("secureConnection", (socket) => {
     handshakes.delete(nameOf(socket));
     onConnection(socket);
