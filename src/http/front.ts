@@ -92,8 +92,7 @@ function createFront(credentials: Credentials | undefined): Front {
     socket.on("timeout", onFailure);
     socket.on("close", onFailure);
   };
-  const tls =
-    credentials && createTlsServer(credentials, { handshakeMs: HANDSHAKE_TIMEOUT }, meet);
+  const tls = credentials && createTlsServer(credentials, { handshakeMs: HANDSHAKE_TIMEOUT }, meet);
   return {
     server: tls?.server ?? createServer({ noDelay: true }, meet),
     renew: tls?.renew,
