@@ -4,6 +4,7 @@ import { growthAll, growthList, growthSave, growthSetting, growthValue } from ".
 import { grpcPublic, grpcSetting } from "./contest/grpc.ts";
 import { restCompressed, restPublic, restSetting, restUnchanged } from "./contest/rest.ts";
 import { saveMany, saveOne, saveShared } from "./contest/save.ts";
+import { upstreamRequest } from "./contest/upstream.ts";
 import { experimentOf } from "./contest.ts";
 import type { Experiment } from "./finding.ts";
 import { consoleInBrowser } from "./probe/console.ts";
@@ -12,6 +13,7 @@ import { sitePass, siteSave } from "./probe/site.ts";
 import { startTime } from "./probe/start.ts";
 import { tokenMemory } from "./probe/token-memory.ts";
 import { longestTurn } from "./probe/turn.ts";
+import { upstreamTransfer } from "./probe/upstream-transfer.ts";
 import { watch } from "./probe/watch.ts";
 import { workers } from "./probe/workers.ts";
 
@@ -25,6 +27,8 @@ export const experiments: readonly Experiment[] = [
   experimentOf(grpcSetting),
   experimentOf(connectPublic),
   experimentOf(accessCall),
+  experimentOf(upstreamRequest),
+  upstreamTransfer,
   experimentOf(saveMany),
   experimentOf(saveShared),
   experimentOf(saveOne),

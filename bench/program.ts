@@ -8,6 +8,8 @@ export const packages = {
   etcd: "etcd-server",
   taskset: "util-linux",
   chromium: "chromium",
+  nginx: "nginx-light",
+  curl: "curl",
 } as const;
 
 /** A program that may be missing. */

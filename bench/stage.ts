@@ -42,8 +42,8 @@ export interface Conversation {
 
 /** Keeps account of processes and folders, so that nothing outlives the bench. */
 export interface Stage {
-  /** A fresh folder that `close` removes. */
-  folder(): string;
+  /** A fresh folder that `close` removes. @param parent default: the system's temporary folder. */
+  folder(parent?: string): string;
   /** Starts a server; what it prints goes into a file. */
   start(command: Command): Running;
   /** Runs a program to its end and returns what it printed on stdout. */
@@ -72,8 +72,8 @@ export function createStage(environment: Readonly<Record<string, string | undefi
     child.once("error", () => children.delete(child));
     return child;
   };
-  const folder = () => {
-    const path = mkdtempSync(join(tmpdir(), "mooring-bench-"));
+  const folder = (parent = tmpdir()) => {
+    const path = mkdtempSync(join(parent, "mooring-bench-"));
     folders.push(path);
     return path;
   };
