@@ -8,7 +8,7 @@ import { median } from "../statistics.ts";
 
 /** Bytes of one transfer. */
 const BYTES = 200_000_000;
-/** Transfers of each kind that count, and the ones before them. */
+/** Runs that count, and the ones before them. */
 const ROUNDS = 10;
 const WARM_ROUNDS = 2;
 const CORES = `${SERVER_CORE},${LOAD_CORE}`;
@@ -16,12 +16,12 @@ const CORES = `${SERVER_CORE},${LOAD_CORE}`;
 const directions = ["download", "upload"] as const;
 type Direction = (typeof directions)[number];
 
-/** One transfer, directly and through Mooring. */
+/** Two transfers directly and two through Mooring. */
 interface Pair {
   /** Bytes per second. */
   readonly direct: number;
   readonly through: number;
-  /** CPU time of Mooring in microseconds. */
+  /** CPU time of Mooring for one of them, in microseconds. */
   readonly cpu: number;
 }
 
@@ -55,6 +55,10 @@ export const upstreamTransfer: Experiment = {
   },
 };
 
+/**
+ * Direct, through, through, direct, so that what slows the machine down for a while slows both, and the
+ * other way round.
+ */
 async function transferBoth(
   lab: Lab,
   fronted: Fronted,
@@ -62,14 +66,19 @@ async function transferBoth(
   isDirectFirst: boolean,
 ): Promise<Pair> {
   const { nginx, mooring } = fronted;
-  const before = isDirectFirst ? await transfer(lab, fronted, nginx.port, direction) : 0;
-  const used = cpuMicros(mooring.server.pid);
-  const through = await transfer(lab, fronted, mooring.port, direction);
-  const cpu = cpuMicros(mooring.server.pid) - used;
-  return { direct: before || (await transfer(lab, fronted, nginx.port, direction)), through, cpu };
+  const seconds = { direct: 0, through: 0 };
+  let cpu = 0;
+  for (const isDirect of [isDirectFirst, !isDirectFirst, !isDirectFirst, isDirectFirst]) {
+    const used = cpuMicros(mooring.server.pid);
+    const port = isDirect ? nginx.port : mooring.port;
+    seconds[isDirect ? "direct" : "through"] += await transfer(lab, fronted, port, direction);
+    if (!isDirect) cpu += cpuMicros(mooring.server.pid) - used;
+  }
+  const rate = (sum: number): number => (2 * BYTES) / sum;
+  return { direct: rate(seconds.direct), through: rate(seconds.through), cpu: cpu / 2 };
 }
 
-/** @returns bytes per second. @throws Error unless everything was transferred. */
+/** @returns its seconds. @throws Error unless everything was transferred. */
 async function transfer(
   { stage }: Lab,
   { large }: Fronted,
@@ -87,7 +96,7 @@ async function transfer(
   const [status = 0, down = 0, up = 0, seconds = 0] = output.split(" ").map(Number);
   if (status >= 300 || Math.max(down, up) !== BYTES)
     throw new Error(`a ${direction} ended with status ${status} after ${down} and ${up} bytes`);
-  return BYTES / seconds;
+  return seconds;
 }
 
 function findingOf(pairs: Record<Direction, readonly Pair[]>): Finding {
@@ -105,7 +114,7 @@ function findingOf(pairs: Record<Direction, readonly Pair[]>): Finding {
   return {
     name: upstreamTransfer.name,
     title: upstreamTransfer.title,
-    load: "curl, one transfer at a time, direct and through Mooring by turns; all share two cores",
+    load: "curl, one transfer at a time, two direct and two through Mooring a run (A B B A); all share two cores",
     columns: ["", "direct MB/s", "through MB/s", "ratio of each run", "CPU ms of Mooring"],
     rows: directions.map((direction) => rowOf(direction, pairs[direction])),
     verdicts,
