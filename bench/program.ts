@@ -8,7 +8,7 @@ export const packages = {
   etcd: "etcd-server",
   taskset: "util-linux",
   chromium: "chromium",
-  nginx: "nginx-light",
+  nginx: "nginx",
   curl: "curl",
 } as const;
 
