@@ -9,7 +9,8 @@ import { startCompaction } from "./service/compaction.ts";
 import { createManagedSettings } from "./service/provision/managed.ts";
 import { createPublicService, type PublicService } from "./service/public.ts";
 import { startErasing } from "./service/secret/erase.ts";
-import { createFingerprint } from "./service/secret/fingerprint.ts";
+import { createFingerprint, type Fingerprint } from "./service/secret/fingerprint.ts";
+import { rehashSecrets } from "./service/secret/rehash.ts";
 import { createSealer } from "./service/secret/sealer.ts";
 import type { SettingDefinition } from "./service/setting/definition.ts";
 import { loadSettingDefinitions } from "./service/setting/definition-file.ts";
@@ -43,6 +44,7 @@ export interface SettingServiceOptions {
 /** Everything about settings, on one store. */
 export interface SettingServices {
   readonly engine: Engine;
+  readonly fingerprint: Fingerprint;
   readonly feed: Feed;
   readonly history: History;
   readonly settings: SettingService;
@@ -64,7 +66,7 @@ export async function startSettingServices(
   { store, log, commonLog = log, version, showToken }: SettingServiceOptions,
 ): Promise<SettingServices> {
   const definitions = loadSettingDefinitions(undefined, config.family);
-  const fingerprint = createFingerprint(store.fingerprintKey);
+  const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
   const engine = await createEngine({
     store,
     definitions,
@@ -80,6 +82,7 @@ export async function startSettingServices(
       log.warn({ err: error }, "the database cannot be read; reads are served from memory"),
     ),
   });
+  await rehashSecrets({ store, fingerprint, now: Date.now });
   const managed = createManagedSettings({
     path: config.settingsFile,
     env: process.env,
@@ -128,6 +131,7 @@ export async function startSettingServices(
   const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
   return {
     engine,
+    fingerprint,
     feed,
     history,
     definitionOf: (key: string) => definitionOf.get(key),

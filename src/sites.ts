@@ -12,7 +12,6 @@ import { createOriginOf } from "./rpc/peer.ts";
 import type { Logger } from "./server/log.ts";
 import { type AuditOrigin, doneEntry } from "./service/audit/entry.ts";
 import { chooseLanguage, type Language, type Translate } from "./service/language/language.ts";
-import { createFingerprint } from "./service/secret/fingerprint.ts";
 import { createSealer } from "./service/secret/sealer.ts";
 import { passingReason } from "./service/site/failure.ts";
 import type { SiteService } from "./service/site/service.ts";
@@ -25,7 +24,7 @@ import type { SiteEvent, SiteStore } from "./store/site-store.ts";
 /** What sites stand on. */
 export interface SiteParts {
   readonly services: SettingServices;
-  readonly store: { readonly sites: SiteStore; readonly fingerprintKey: Buffer };
+  readonly store: { readonly sites: SiteStore };
   readonly log: Logger;
   /** Other intervals for the background work; undefined: those of the program. */
   readonly times?: SitesDeps["times"] | undefined;
@@ -56,7 +55,7 @@ export async function openSites(
     isHeld: (site) => site.upstream && !isMet,
     store: store.sites,
     sealer: createSealer(secretKeys),
-    hash: createFingerprint(store.fingerprintKey),
+    hash: services.fingerprint,
     managedBy: services.settings.managedBy,
     maxValueBytes: maxValue,
     now: Date.now,

@@ -136,6 +136,16 @@ export interface Rewrite {
   readonly audit: readonly AuditEntry[];
 }
 
+/** A replacement of the hashes that stand for secret values. */
+export interface Rehash {
+  /** Begins the hashes that stay. */
+  readonly form: string;
+  /** The hash in place of another one; it begins with `form`. */
+  readonly renew: (hash: string) => string;
+  /** What the audit says of it, where there were any. */
+  readonly audit: (count: number) => readonly AuditEntry[];
+}
+
 /**
  * Keeps settings and their history. Every method rejects with a StoreError and nothing else.
  * Each implementation passes the contract suite in test/store.
@@ -146,7 +156,10 @@ export interface SettingStore {
    * a standby was promoted, which may use numbers again.
    */
   readonly databaseId: string;
-  /** A random key of this database, for the hashes that stand for secrets in its history. */
+  /**
+   * A random key of this database for the hashes that stand for secrets in its history. It is stored in
+   * the clear: with a sealing key it is the salt of the key that is derived from that.
+   */
   readonly fingerprintKey: Buffer;
   /**
    * Whether another connection may have committed since the last call of load, delta or transact.
@@ -207,6 +220,13 @@ export interface SettingStore {
    * @returns what is stored then.
    */
   rewrite(change: (settings: readonly StoredSetting[]) => Rewrite): Promise<StoredState>;
+  /**
+   * Replaces hashes of secrets in the history and in the state of sites, in one transaction and without
+   * a revision. The files have what stood there until eraseReplaced.
+   *
+   * @returns how many were replaced.
+   */
+  rehash(rehash: Rehash): Promise<number>;
   /**
    * Takes out of the files what a rewrite, of any process at any time, has replaced.
    *

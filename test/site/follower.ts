@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { parseConfig } from "../../src/config/config.ts";
 import { openStore } from "../../src/database.ts";
-import { createFingerprint } from "../../src/service/secret/fingerprint.ts";
 import { createSealer } from "../../src/service/secret/sealer.ts";
 import { type Sites, type SitesDeps, startSites } from "../../src/service/site/start.ts";
 import { type SettingServices, startSettingServices } from "../../src/settings.ts";
@@ -70,7 +69,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     engine: settings.engine,
     feed: settings.feed,
     sealer: createSealer(config.secretKeys),
-    hash: createFingerprint(store.fingerprintKey),
+    hash: settings.fingerprint,
     definitionOf: settings.definitionOf,
     managedBy: () => undefined,
     maxValueBytes: config.maxValue,

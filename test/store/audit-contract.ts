@@ -83,6 +83,55 @@ export function describeAudit(
       expect(await allRows(store.audit)).toHaveLength(rows.length);
     });
 
+    test("hashes of secrets are replaced in history and sites, with a row in the same transaction", async () => {
+      const hash = (name: string) => `hmac1:${name.repeat(43)}`;
+      const FORM = "hmac2:0123456789ab:";
+      const secret = (revision: number, key: string, oldHash: string, newHash: string) => {
+        const { revisions, ...rest } = setting(revision, { [key]: "sealed" });
+        const nothing = { oldValue: null, newValue: null };
+        const hashed = { key, ...nothing, oldHash, newHash, oldDefinition: null };
+        const changes = [{ ...hashed, newDefinition: null }];
+        return { ...rest, revisions: revisions.map((one) => ({ ...one, changes })) };
+      };
+      await store.transact((trx) => trx.write(secret(1, "a", hash("0"), hash("1"))));
+      await store.transact((trx) => trx.write(secret(2, "a", hash("1"), `${FORM}${hash("2")}`)));
+      await store.transact((trx) => trx.write(setting(3, { b: "hmac1:b" })));
+      const site = {
+        ...{ id: "s1", name: "s1", url: "http://h", address: "h:80", token: "", ca: "", pin: "" },
+        ...{ mode: "follow", include: "[]", exclude: "[]", overrides: "{}", created: 1 },
+      };
+      await store.sites.insert({ ...site, paused: false, upstream: false }, []);
+      const known = { refused: { a: { hash: hash("3"), reason: '"hmac1:no hash"' } } };
+      const state = { siteId: "s1", version: 0, appliedRevision: 3, state: JSON.stringify(known) };
+      await store.sites.record([{ state, events: [], audit: [] }]);
+      const before = (await store.audit.head()).seq;
+      const rehash = {
+        form: FORM,
+        renew: (old: string) => FORM + old.slice("hmac1:".length),
+        audit: (hashes: number) => [entry({ method: "rehash", detail: { hashes } })],
+      };
+      const both = await Promise.all([store.rehash(rehash), (await open()).rehash(rehash)]);
+      expect(both.sort()).toEqual([0, 4]);
+      expect(await store.commits(0, 3, 3)).toMatchObject([
+        { changes: [{ oldHash: FORM + "0".repeat(43), newHash: FORM + "1".repeat(43) }] },
+        { changes: [{ oldHash: FORM + "1".repeat(43), newHash: `${FORM}${hash("2")}` }] },
+        { changes: [{ oldHash: null, newHash: null, newValue: "hmac1:b" }] },
+      ]);
+      const [now] = await store.sites.states();
+      known.refused.a.hash = FORM + "3".repeat(43);
+      expect(now).toMatchObject({ version: 2, state: JSON.stringify(known) });
+      // Written by a process that knows the state of before.
+      const late = { ...state, version: 1 };
+      expect(await store.sites.record([{ state: late, events: [], audit: [] }])).toEqual([
+        undefined,
+      ]);
+      const rows = await allRows(store.audit);
+      expect(rows.slice(before)).toMatchObject([{ method: "rehash", detail: '{"hashes":4}' }]);
+      expectChain(rows);
+      expect(await store.eraseReplaced()).toBeUndefined();
+      expect(await store.rehash(rehash)).toBe(0);
+    });
+
     test("is empty at first", async () => {
       expect([await store.audit.head(), await store.audit.floor()]).toEqual([START, START]);
       expect(await allRows(store.audit)).toEqual([]);

@@ -591,6 +591,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         () => store.changesBetween(0, 1),
         () => store.rewrite(() => ({ settings: [], audit: [] })),
         () => store.compact({ count: 1, notBefore: 0 }, 1),
+        () => store.rehash({ form: "hmac2:", renew: (hash) => hash, audit: () => [] }),
         () => store.eraseReplaced(),
         () => store.claimTurn("sweep", 1, 1),
         () => store.seenEverywhere(1),

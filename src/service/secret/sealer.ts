@@ -1,13 +1,7 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createSecretKey,
-  hkdfSync,
-  KeyObject,
-  randomBytes,
-} from "node:crypto";
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { failedPrecondition, ServiceError } from "../error.ts";
+import { deriveSealingKey, type SealingKey } from "./sealing-key.ts";
 
 const CIPHER = "aes-256-gcm";
 /** NIST SP 800-38D, section 8.2: a random nonce has 96 bits. */
@@ -130,49 +124,4 @@ function damaged(key: string): ServiceError {
     Code.DataLoss,
     `the sealed value of the setting "${key}" does not open: it was changed in the database, or copied there from another setting; restore it from a backup or set it anew`,
   );
-}
-
-/** Characters of a key that is given as any text; a random one of this length is strong enough. */
-const MIN_TEXT = 32;
-const MIN_BYTES = 32;
-
-/** What HKDF (RFC 5869) derives from a configured key: one to encrypt with, and its public name. */
-const SEAL_INFO = "mooring sealed setting v1";
-const ID_INFO = "mooring sealing key id v1";
-const ID_BYTES = 6;
-
-/** A key as the sealer uses it. */
-interface SealingKey {
-  /** Names the key in what it sealed, and says nothing about it: 12 hexadecimal digits. */
-  readonly id: string;
-  /** 32 bytes for AES-256. */
-  readonly secret: KeyObject;
-}
-
-/**
- * Derives a sealing key from a configured one: a secret key object of at least 32 bytes, 32 bytes in
- * hexadecimal or base64 (either alphabet), or any text of at least 32 characters. The same bytes
- * give the same key, however they are written.
- *
- * @param number - place in the list of keys, from 1, for the message.
- * @throws FAILED_PRECONDITION when the key is too short; the message does not quote it.
- */
-function deriveSealingKey(configured: string | KeyObject, number: number): SealingKey {
-  const bytes = configured instanceof KeyObject ? configured.export() : keyBytes(configured);
-  if (!Buffer.isBuffer(bytes) || bytes.length < MIN_BYTES)
-    throw failedPrecondition(
-      `sealing key number ${number} is too short: give 32 random bytes in hexadecimal or base64 ("openssl rand -hex 32" makes them), or at least ${MIN_TEXT} characters of text`,
-    );
-  const derive = (info: string, size: number) =>
-    Buffer.from(hkdfSync("sha256", bytes, Buffer.alloc(0), info, size));
-  return {
-    id: derive(ID_INFO, ID_BYTES).toString("hex"),
-    secret: createSecretKey(derive(SEAL_INFO, 32)),
-  };
-}
-
-function keyBytes(text: string): Buffer | undefined {
-  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex");
-  if (/^[a-z0-9+/_-]{43}=?$/i.test(text)) return Buffer.from(text, "base64");
-  return [...text].length < MIN_TEXT ? undefined : Buffer.from(text);
 }

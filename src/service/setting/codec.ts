@@ -44,7 +44,7 @@ export function createCodec({
     isSecret: (row) => itemFromStored(row, definitionOf.get(row.key)).secret,
     seals: sealer.seals,
     isSealed: (row) => sealer.isSealed(row.value),
-    hash: fingerprint,
+    hash: fingerprint.of,
     toStored: (item) => {
       const row = itemToStored(item);
       const { seal } = item.secret ? sealer : unsealed;

@@ -20,7 +20,7 @@ export function changesAfter(
   draft: Draft,
   fingerprint: Fingerprint,
 ): StoredChange[] {
-  const codec = { hash: fingerprint };
+  const codec = { hash: fingerprint.of };
   const keys = new Set(draft.keys());
   for (const { key } of base.items()) keys.add(key);
   return [...keys]
@@ -56,7 +56,7 @@ function undo(
   const { key, oldHash } = change;
   const current = draft.get(key);
   if (oldHash !== null)
-    return current !== undefined && fingerprint(current.value) === oldHash
+    return current !== undefined && fingerprint.isOf(oldHash, current.value) === true
       ? undefined
       : "is secret: the history does not keep its value; set it anew";
   // What the program knows by now never goes away: before it was set it had its default.

@@ -53,7 +53,9 @@ export async function withoutStale(
     const isSame =
       change?.oldHash === null || change?.oldHash === undefined
         ? value === input.value
-        : change.oldHash === deps.fingerprint(input.value ?? "");
+        : deps.fingerprint.isOf(change.oldHash, input.value ?? "");
+    // The key of the hash is not known any more.
+    if (isSame === undefined) throw new RevisionConflict(seen, key);
     if (isSame) unchanged.add(input);
   }
   return inputs.filter((input) => !unchanged.has(input));

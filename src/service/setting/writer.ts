@@ -180,8 +180,9 @@ async function decide(
   return settings.some(codec.isSealed) ? decideAll(snapshot, jobs, deps, refuseSecrets) : decisions;
 }
 
-function hasSecret({ after }: ItemReplacement): boolean {
-  return after?.secret === true;
+/** A deleted secret, too, leaves a hash in the history. */
+function hasSecret({ before, after }: ItemReplacement): boolean {
+  return before?.secret === true || after?.secret === true;
 }
 
 function allowed(): void {}

@@ -98,7 +98,7 @@ export function compare(
     )
       return { standing: "held", note: held.reason };
     const refused = state.refused[key];
-    if (refused !== undefined && refused.hash === hash(wanted))
+    if (refused !== undefined && hash.isOf(refused.hash, wanted) === true)
       return { standing: "refused", note: refused.reason };
     if (drifted && state.fights[key]?.left)
       return { standing: "fought", note: "somebody keeps changing it at the site" };
@@ -114,7 +114,11 @@ export function compare(
     if (trimmed && wanted.trim() === there.trim()) return true;
     if (listed?.[wanted] === there) return true;
     const mark = state.rewritten[key];
-    return mark !== undefined && mark.sent === hash(wanted) && mark.got === hash(there);
+    return (
+      mark !== undefined &&
+      hash.isOf(mark.sent, wanted) === true &&
+      hash.isOf(mark.got, there) === true
+    );
   }
 }
 

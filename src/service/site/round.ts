@@ -153,9 +153,9 @@ function marksOf(
     delete nowRefused[key];
     delete nowRewritten[key];
     if (result?.outcome === "refused")
-      nowRefused[key] = { hash: hash(value), reason: result.reason };
+      nowRefused[key] = { hash: hash.of(value), reason: result.reason };
     if (result?.outcome === "rewritten")
-      nowRewritten[key] = { sent: hash(value), got: hash(result.now) };
+      nowRewritten[key] = { sent: hash.of(value), got: hash.of(result.now) };
   }
   return { refused: nowRefused, rewritten: nowRewritten };
 }

@@ -16,6 +16,7 @@ import {
 } from "../history-query.ts";
 import { readFirstChanges, readKnownKeys } from "../key-history.ts";
 import { claimTurn, lastRewrite, readFacts, unmarkRewrite } from "../meta-query.ts";
+import { hasOtherHashes, rehashRows } from "../rehash-query.ts";
 import type { Database } from "../schema.ts";
 import { readState, rewriteValues } from "../setting-query.ts";
 import type { Notify, SettingStore } from "../setting-store.ts";
@@ -186,11 +187,23 @@ export async function openPostgresSettingStore(
             return rewriteValues(trx, change, appendAudit);
           }),
         ),
+      rehash: async (rehash) => {
+        if (!(await reading(() => hasOtherHashes(db, rehash)))) return 0;
+        return attempt(() =>
+          db.transaction().execute(async (trx) => {
+            await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
+            await sql`select from head where id = 1 for update`.execute(trx);
+            // Workers of sites write their state without the head.
+            await sql`lock table site_state in share row exclusive mode`.execute(trx);
+            return rehashRows(trx, rehash, appendAudit);
+          }),
+        );
+      },
       eraseReplaced: async () => {
         const rewrite = await reading(() => lastRewrite(db));
         if (rewrite === undefined) return undefined;
-        // A copy of the table without what was replaced; the old file goes.
-        await attempt(() => sql`vacuum full setting`.execute(db));
+        // A copy of each table without what was replaced; the old files go.
+        await attempt(() => sql`vacuum full setting, change, site_state`.execute(db));
         await attempt(() => unmarkRewrite(db, rewrite));
         notify(
           "warn",

@@ -15,6 +15,7 @@ import {
 import { readFirstChanges, readKnownKeys } from "../key-history.ts";
 import { claimTurn, lastRewrite, readFacts, unmarkRewrite } from "../meta-query.ts";
 import { migrate } from "../migrate.ts";
+import { hasOtherHashes, rehashRows } from "../rehash-query.ts";
 import type { Database } from "../schema.ts";
 import { readDelta, readState, rewriteValues } from "../setting-query.ts";
 import type { SettingStore } from "../setting-store.ts";
@@ -133,6 +134,10 @@ export async function openSqliteSettingStore(
       knownKeys: (keys) => attempt(() => readKnownKeys(db, keys, keysOf)),
       firstChanges: (asked, upTo) => attempt(() => readFirstChanges(db, asked, upTo)),
       rewrite: (change) => writing((trx) => rewriteValues(trx, change, appendAudit)),
+      rehash: async (rehash) =>
+        (await attempt(() => hasOtherHashes(db, rehash)))
+          ? writing((trx) => rehashRows(trx, rehash, appendAudit))
+          : 0,
       eraseReplaced: async () => {
         const rewrite = await attempt(() => lastRewrite(db));
         if (rewrite === undefined) return undefined;

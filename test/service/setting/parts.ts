@@ -64,7 +64,7 @@ const nobodyAnswers = () => Promise.reject(new Error("this test has no download 
 export async function openParts(path: string, options: PartsOptions = {}): Promise<Parts> {
   const opened = await openSqliteSettingStore(path);
   const store = options.wrap?.(opened) ?? opened;
-  const fingerprint = createFingerprint(store.fingerprintKey);
+  const fingerprint = createFingerprint(store.fingerprintKey, options.keys);
   const now = options.now ?? Date.now;
   const managedBy = options.managedBy ?? (() => undefined);
   try {
