@@ -16,7 +16,7 @@ import { invalid } from "../service/error.ts";
 import { createTranslations, type Language, type Translate } from "../service/language/language.ts";
 import type { Snapshot } from "../service/setting/snapshot.ts";
 import { createSayIn } from "./language.ts";
-import { auditOriginOf, originOf } from "./message.ts";
+import { auditOriginOf, dryRunOf, originOf } from "./message.ts";
 import { rightsOf } from "./rights.ts";
 
 /** Of SettingService: backups. */
@@ -31,11 +31,11 @@ const OUTCOMES: Readonly<Record<Outcome, ImportOutcome>> = {
   invalid: ImportOutcome.SKIPPED,
 };
 
-/** @param audit told of exports. */
+/** @param audit records exports, and counts dry runs with values for masked secrets. */
 export function backupImpl(
   backup: () => BackupService,
   snapshot: () => Snapshot,
-  audit: () => Pick<Recorder, "record">,
+  audit: () => Pick<Recorder, "record" | "note">,
   translations: (language: Language) => Translate = createTranslations(),
 ): BackupImpl {
   const sayIn = createSayIn(translations);
@@ -55,11 +55,19 @@ export function backupImpl(
     importSettings: async ({ document, passphrase, dryRun, skipInvalid, reason }, context) => {
       if (document === undefined)
         throw invalid([{ field: "document", description: '"document" is missing' }]);
+      const rights = rightsOf(context, snapshot);
       const { revision, result } = await backup().import(
         { value: document },
-        originOf(context, reason, rightsOf(context, snapshot)),
+        originOf(context, reason, rights),
         { passphrase, dryRun, skipInvalid },
       );
+      const subjects = result
+        .filter(({ key, outcome }) => {
+          const item = snapshot().get(key);
+          return outcome === "changed" && item !== undefined && rights.masks(item);
+        })
+        .map(({ key }) => key);
+      if (dryRun && subjects.length > 0) audit().note(dryRunOf(context, subjects));
       const say = sayIn(context);
       return create(ImportSettingsResponseSchema, {
         revision: BigInt(revision),

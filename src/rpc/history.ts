@@ -58,9 +58,10 @@ export function historyImpl(history: () => History, snapshot: () => Snapshot): H
       });
     },
     diffRevisions: async ({ from, to }, context) => {
-      const changes = await history().diff(Number(from), Number(to));
+      const { seesChange, masksChange } = rights(context);
+      const changes = await history().diff(Number(from), Number(to), masksChange);
       return create(DiffRevisionsResponseSchema, {
-        changes: changes.filter(rights(context).seesChange).map(describeChange).map(changeToProto),
+        changes: changes.filter(seesChange).map(describeChange).map(changeToProto),
       });
     },
   };

@@ -12,6 +12,7 @@ import {
 } from "../../gen/mooring/v1/setting_pb.js";
 import type { Rights } from "../service/access/rights.ts";
 import { type AuditOrigin, tokenIdOf } from "../service/audit/entry.ts";
+import type { Noted } from "../service/audit/tally.ts";
 import type { Translate } from "../service/language/language.ts";
 import type { Change } from "../service/setting/change.ts";
 import type { SettingItem } from "../service/setting/item.ts";
@@ -162,6 +163,11 @@ export function auditOriginOf(context: HandlerContext): AuditOrigin {
   const info = context instanceof Call ? context : (context.values.get(callKey) ?? NOBODY);
   const { actor = "", door, requestId, peer } = info;
   return { actor, door, method: context.method.name, requestId, peer };
+}
+
+/** What the audit counts of a dry run with values for secrets that its caller may not read. */
+export function dryRunOf(context: HandlerContext, subjects: readonly string[]): Noted {
+  return { origin: auditOriginOf(context), outcome: "OK", reason: "dry run", subjects };
 }
 
 const NOBODY: CallInfo = { door: "cli", requestId: "", peer: "" };

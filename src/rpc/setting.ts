@@ -21,6 +21,7 @@ import type { Recorder } from "../service/audit/recorder.ts";
 import { createTranslations, type Language, type Translate } from "../service/language/language.ts";
 import { describeChange } from "../service/setting/change.ts";
 import type { SettingItem, Skipped } from "../service/setting/item.ts";
+import { isHidden } from "../service/setting/save.ts";
 import type { SettingService } from "../service/setting/setting.ts";
 import type { Snapshot } from "../service/setting/snapshot.ts";
 import { TOKEN_KEY } from "../service/setting/token.ts";
@@ -31,6 +32,7 @@ import {
   auditOriginOf,
   changeToProto,
   createSettingView,
+  dryRunOf,
   optionalNumber,
   originOf,
 } from "./message.ts";
@@ -58,7 +60,7 @@ type SettingImpl = Pick<
   | "setQbittorrent"
 >;
 
-/** @param audit told of reads of secrets in the clear. */
+/** @param audit counts reads of secrets in the clear, and dry runs with values for masked ones. */
 export function settingImpl(
   service: () => SettingService,
   audit: () => Pick<Recorder, "note">,
@@ -177,10 +179,15 @@ export function settingImpl(
         expectedRevision: optionalNumber(input.expectedRevision),
         seenRevision: optionalNumber(input.revision),
       }));
-      const changed = await service().save(inputs, origin(context, reason), {
+      const by = origin(context, reason);
+      const changed = await service().save(inputs, by, {
         expectedRevision: optionalNumber(expectedRevision),
         dryRun,
       });
+      const subjects = inputs
+        .filter(({ key, value }) => isHidden(snapshot().get(key), value, rights(context).masks))
+        .map(({ key }) => key);
+      if (dryRun && subjects.length > 0) audit().note(dryRunOf(context, subjects));
       return create(SaveSettingsResponseSchema, {
         revision: BigInt(changed.revision),
         ...(dryRun

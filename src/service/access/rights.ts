@@ -13,6 +13,8 @@ export interface Rights {
   readonly isLimited: boolean;
   /** Whether a value is sent as `********`. */
   masks(item: Pick<SettingItem, "key" | "secret">): boolean;
+  /** Whether the values of a change are sent as `********`. */
+  masksChange(change: Pick<StoredChange, "key" | "oldHash" | "newHash">): boolean;
   /** Names all rights that show the same settings. */
   readonly kind: string;
   /** A setting as it is now. */
@@ -40,11 +42,15 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
   const seesItem = ({ key, group }: Pick<SettingItem, "key" | "group">): boolean =>
     grant.allows(key, group);
   const reveals = grant.has("settings:reveal");
+  // Who can read the permanent token has every right.
+  const masks = ({ key, secret }: Pick<SettingItem, "key" | "secret">): boolean =>
+    !grant.isRoot && secret && (!reveals || key === TOKEN_KEY);
   return {
     isLimited,
     kind: grant.limits.join("\n"),
-    // Who can read the permanent token has every right.
-    masks: ({ key, secret }) => !grant.isRoot && secret && (!reveals || key === TOKEN_KEY),
+    masks,
+    masksChange: ({ key, oldHash, newHash }) =>
+      masks({ key, secret: oldHash !== null || newHash !== null }),
     sees,
     seesItem,
     seesChange: ({ key, oldDefinition, newDefinition }) => {

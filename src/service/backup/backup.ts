@@ -3,7 +3,7 @@ import { invalid, type Violation } from "../error.ts";
 import type { Draft } from "../setting/draft.ts";
 import type { Engine } from "../setting/engine.ts";
 import { isRetired } from "../setting/item.ts";
-import { decideItems, problemOf, type SaveRules } from "../setting/save.ts";
+import { decideItems, isHidden, problemOf, type SaveRules } from "../setting/save.ts";
 import { TOKEN_KEY } from "../setting/token.ts";
 import { normalizeStoredValue } from "../setting/value.ts";
 import type { Changed, ChangeOptions, ChangeOrigin } from "../setting/writer.ts";
@@ -71,9 +71,11 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
       return engine.change(
         origin,
         (draft) => {
-          const plan = planOn(draft, backup, { ...deps, rights: origin.rights });
+          const { rights } = origin;
+          const rules = { ...deps, rights, hides: rights?.masks };
+          const plan = planOn(draft, backup, rules);
           if (!skipInvalid) refuseInvalid(plan);
-          decideItems(draft, plan.changes, deps);
+          decideItems(draft, plan.changes, rules);
           return plan.entries;
         },
         options,
@@ -99,6 +101,7 @@ function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): ImportPlan 
     },
     check: (setting) => problemOf(draft, setting, rules),
     managedBy: rules.managedBy,
+    hidden: ({ key, value }) => isHidden(draft.get(key), value, rules.hides),
     allowed: (setting) => isAllowed(draft, setting, rules.rights),
   });
 }

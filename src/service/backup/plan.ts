@@ -40,6 +40,8 @@ export interface PlanDeps {
   readonly check: (setting: BackupSetting) => string | undefined;
   /** What manages a key in the place of clients, such as a file; undefined when nothing does. */
   readonly managedBy?: (key: string) => string | undefined;
+  /** Whether the caller must not learn the setting's value: it counts as another one. Default: of none. */
+  readonly hidden?: (setting: BackupSetting) => boolean;
   /** Whether whoever imports may write the setting; default: all. */
   readonly allowed?: (setting: BackupSetting) => boolean;
 }
@@ -65,7 +67,7 @@ export function planImport(
     if (skip !== undefined) return { key, outcome: "skipped", reason: skip };
     const current = deps.current(key);
     const kept = whatIsKept({ ...setting, value: deps.normalize(setting) }, current);
-    if (current !== undefined && isSame(kept, current))
+    if (current !== undefined && deps.hidden?.(kept) !== true && isSame(kept, current))
       return { key, outcome: "unchanged", reason: "" };
     const problem = deps.check(kept);
     if (problem !== undefined) return { key, outcome: "invalid", reason: problem };
@@ -81,16 +83,17 @@ export function planImport(
 
 function skipReason(
   setting: BackupSetting,
-  { current, managedBy, allowed }: PlanDeps,
+  { current, managedBy, allowed, hidden }: PlanDeps,
 ): string | undefined {
   const { key, value } = setting;
   // First: what follows says something of the setting as it is.
   if (allowed?.(setting) === false) return "is none that this token may write";
   if (NEVER_IMPORTED.has(key)) return "is written by each server itself";
   const now = current(key);
-  if (now?.flag === FLAG.readonly && now.value !== value) return "is readonly";
+  const isOther = hidden?.(setting) === true || now?.value !== value;
+  if (now?.flag === FLAG.readonly && isOther) return "is readonly";
   const manager = managedBy?.(key);
-  if (manager !== undefined && now?.value !== value) return `is managed by ${manager}`;
+  if (manager !== undefined && isOther) return `is managed by ${manager}`;
   if (value === MASK && (now === undefined || now.secret))
     return "is masked in this backup, so its value is not known";
   return key === TOKEN_KEY ? tokenReason(value) : undefined;

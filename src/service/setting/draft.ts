@@ -13,11 +13,15 @@ export interface Base {
 
 /**
  * Changes on top of a base that nobody else sees yet. A change that leaves an item as it is counts
- * as none.
+ * as none, unless its caller must not learn that.
  */
 export interface Draft extends Base {
-  /** Sets a setting, or adds it. */
-  put(item: SettingItem): void;
+  /**
+   * Sets a setting, or adds it.
+   *
+   * @param counts whether it is a change also where it leaves the item as it is. Default: false.
+   */
+  put(item: SettingItem, counts?: boolean): void;
   delete(key: string): void;
   /** The position of a custom setting that is about to be added. */
   nextPosition(): number;
@@ -28,9 +32,13 @@ export interface Draft extends Base {
 /** Makes an empty draft. */
 export function createDraft(base: Base): Draft {
   const staged = new Map<string, SettingItem | undefined>();
-  const stage = (key: string, item: SettingItem | undefined): void => {
+  const stage = (key: string, item: SettingItem | undefined, counts = false): void => {
     const before = base.get(key);
-    if (before === item || (before !== undefined && item !== undefined && isSame(before, item)))
+    if (counts) staged.set(key, item);
+    else if (
+      before === item ||
+      (before !== undefined && item !== undefined && isSame(before, item))
+    )
       staged.delete(key);
     else staged.set(key, item);
   };
@@ -51,7 +59,7 @@ export function createDraft(base: Base): Draft {
     },
     nextPosition,
     get: (key) => (staged.has(key) ? staged.get(key) : base.get(key)),
-    put: (item) => stage(item.key, item),
+    put: (item, counts) => stage(item.key, item, counts),
     delete: (key) => stage(key, undefined),
     changes: () => [...staged],
   };

@@ -42,9 +42,15 @@ export interface History {
    * What differs between two revisions, as one change; `from` may be the later one.
    *
    * @param to 0: the newest.
+   * @param hides whether the caller must not learn the values of a change: it is there also where both
+   *   revisions have the same value. Default: of none.
    * @throws as get.
    */
-  diff(from: number, to: number): Promise<readonly StoredChange[]>;
+  diff(
+    from: number,
+    to: number,
+    hides?: (change: StoredChange) => boolean,
+  ): Promise<readonly StoredChange[]>;
 }
 
 export function createHistory(deps: {
@@ -61,11 +67,13 @@ export function createHistory(deps: {
     const oldest = await store.oldestRevision();
     if (revision + 1 < oldest) throw forgotten(revision, oldest);
   };
-  const between = async (from: number, to: number): Promise<readonly StoredChange[]> => {
+  const between: History["diff"] = async (from, to, hides = () => false) => {
     await checkState(Math.min(from, to));
     await checkState(Math.max(from, to));
     const forward = await store.changesBetween(Math.min(from, to), Math.max(from, to));
-    return (from <= to ? forward : forward.map(reverse)).filter((change) => !isVoid(change));
+    return (from <= to ? forward : forward.map(reverse)).filter(
+      (change) => !isVoid(change) || hides(change),
+    );
   };
   return {
     list: async ({ pageSize, ...filter }) => {
@@ -88,7 +96,7 @@ export function createHistory(deps: {
       if (revision > 0 && revision < oldest) throw forgotten(revision, oldest);
       throw notFound(`there is no revision ${revision}; the newest is ${newest()}`);
     },
-    diff: (from, to) => between(from, to === 0 ? newest() : to),
+    diff: (from, to, hides) => between(from, to === 0 ? newest() : to, hides),
   };
 }
 

@@ -9,6 +9,8 @@ export interface RollbackRules {
   readonly fingerprint: Fingerprint;
   /** Which file manages a key; undefined: none does. */
   readonly managedBy: (key: string) => string | undefined;
+  /** Whether the caller must not learn the values of a change. Default: of none. */
+  readonly hidesChange?: ((change: StoredChange) => boolean) | undefined;
 }
 
 /**
@@ -37,15 +39,20 @@ export function changesAfter(
 export function decideRollback(
   draft: Draft,
   since: readonly StoredChange[],
-  { fingerprint, managedBy }: RollbackRules,
+  { fingerprint, managedBy, hidesChange = () => false }: RollbackRules,
 ): Skipped[] {
   const skipped: Skipped[] = [];
   for (const change of since) {
-    const reason = undo(draft, change, fingerprint, managedBy(change.key));
+    const reason =
+      change.oldHash !== null && hidesChange(change)
+        ? SECRET
+        : undo(draft, change, fingerprint, managedBy(change.key));
     if (reason !== undefined) skipped.push({ key: change.key, reason });
   }
   return skipped;
 }
+
+const SECRET = "is secret: the history does not keep its value; set it anew";
 
 function undo(
   draft: Draft,
@@ -58,7 +65,7 @@ function undo(
   if (oldHash !== null)
     return current !== undefined && fingerprint.isOf(oldHash, current.value) === true
       ? undefined
-      : "is secret: the history does not keep its value; set it anew";
+      : SECRET;
   // What the program knows by now never goes away: before it was set it had its default.
   const oldValue = change.oldValue ?? current?.definition?.default;
   if (current?.flag === FLAG.readonly && current.definition !== undefined)

@@ -28,6 +28,22 @@ export interface SaveRules {
   readonly managedBy: (key: string) => string | undefined;
   /** UTF-8 bytes of one value at most. */
   readonly maxValueBytes: number;
+  /** Whether the caller must not learn the value of a setting. Default: of none. */
+  readonly hides?: ((item: SettingItem) => boolean) | undefined;
+}
+
+/**
+ * Whether a value is sent for a setting whose value the caller must not learn. Such a value counts as a
+ * change whatever the setting has: otherwise a caller could find a secret by sending guesses. The mask
+ * leaves the value as it is, and that a secret is empty is no secret.
+ */
+export function isHidden(
+  current: SettingItem | undefined,
+  value: string | undefined,
+  hides: SaveRules["hides"] = () => false,
+): boolean {
+  if (current === undefined || value === undefined || value === MASK) return false;
+  return hides(current) && (value !== "" || current.value !== "");
 }
 
 /** Items of one save at most. */
@@ -54,8 +70,9 @@ export function decideSave(
 export function decideItems(
   draft: Draft,
   inputs: readonly SettingInput[],
-  { managedBy, maxValueBytes }: SaveRules,
+  rules: SaveRules,
 ): readonly Skipped[] {
+  const { managedBy, hides } = rules;
   const violations: Violation[] = [];
   const skipped: Skipped[] = [];
   const seen = new Set<string>();
@@ -69,13 +86,14 @@ export function decideItems(
     seen.add(input.key);
     checkExpected(draft, input);
     const before = draft.get(input.key);
-    if (isReadonlyChange(before, input)) {
+    const hidden = isHidden(before, input.value, hides);
+    if (isReadonlyChange(before, input, hidden)) {
       skipped.push({ key: input.key, reason: "is readonly: the program sets it" });
       return;
     }
-    violations.push(...decideItem(draft, input, path, maxValueBytes));
+    violations.push(...decideItem(draft, input, path, rules));
     const manager = managedBy(input.key);
-    if (manager !== undefined && draft.get(input.key)?.value !== before?.value)
+    if (manager !== undefined && (hidden || draft.get(input.key)?.value !== before?.value))
       throw failedPrecondition(
         `${named(input.key)} is managed by ${manager}: change it there; nothing was saved`,
       );
@@ -85,19 +103,22 @@ export function decideItems(
   return skipped;
 }
 
-function isReadonlyChange(current: SettingItem | undefined, { value }: SettingInput): boolean {
-  if (current?.flag !== FLAG.readonly || value === undefined || value === current.value)
-    return false;
-  return !(current.secret && value === MASK);
+function isReadonlyChange(
+  current: SettingItem | undefined,
+  { value }: SettingInput,
+  hidden: boolean,
+): boolean {
+  if (current?.flag !== FLAG.readonly || value === undefined) return false;
+  return hidden || (value !== current.value && !(current.secret && value === MASK));
 }
 
 /** What is wrong with an input, without writing it; undefined when nothing is. */
 export function problemOf(
   draft: Draft,
   input: SettingInput,
-  { maxValueBytes }: Pick<SaveRules, "maxValueBytes">,
+  rules: Pick<SaveRules, "maxValueBytes" | "hides">,
 ): string | undefined {
-  return decideItem(createDraft(draft), input, "", maxValueBytes)[0]?.description;
+  return decideItem(createDraft(draft), input, "", rules)[0]?.description;
 }
 
 function checkCount(count: number): void {
@@ -118,7 +139,7 @@ function decideItem(
   draft: Draft,
   input: SettingInput,
   path: string,
-  maxBytes: number,
+  { maxValueBytes: maxBytes, hides }: Pick<SaveRules, "maxValueBytes" | "hides">,
 ): Violation[] {
   const current = draft.get(input.key);
   if (input.value === undefined)
@@ -130,9 +151,11 @@ function decideItem(
     ];
   // What was masked when it was read is unchanged.
   if (current?.secret === true && input.value === MASK) return [];
+  const { value } = input;
+  const hidden = isHidden(current, value, hides);
   return current?.origin === "known"
-    ? decideKnown(draft, current, input.value, path, maxBytes)
-    : decideCustom(draft, { input, value: input.value, current, path, maxBytes });
+    ? decideKnown(draft, current, value, { path, maxBytes, hidden })
+    : decideCustom(draft, { input, value, current, path, maxBytes, hidden });
 }
 
 /** Only the value counts: a client cannot make a private setting public. */
@@ -140,28 +163,41 @@ function decideKnown(
   draft: Draft,
   current: SettingItem,
   sent: string,
-  path: string,
-  maxBytes?: number,
+  { path, maxBytes, hidden }: KnownInput,
 ): Violation[] {
   const value = current.definition === undefined ? sent : normalizeValue(current.definition, sent);
   // Whole lists come back as they were read, values of an earlier version's rules among them.
-  if (sent === current.value || value === current.value) return [];
+  if (!hidden && (sent === current.value || value === current.value)) return [];
   const problem = checkKnown(current, value, maxBytes);
   if (problem !== undefined)
     return [{ field: `${path}.value`, description: `${current.key}: ${problem}` }];
-  draft.put({ ...current, value });
+  draft.put({ ...current, value }, hidden);
   return [];
 }
 
+interface KnownInput {
+  readonly path: string;
+  readonly maxBytes?: number;
+  /** As `isHidden` has it. */
+  readonly hidden: boolean;
+}
+
 /**
- * Sets the value of a known setting on a draft, for the program's own changes.
+ * Sets the value of a known setting on a draft, for changes that are no save of a client.
  *
+ * @param hides as that of SaveRules.
  * @throws INVALID_ARGUMENT when the value breaks the setting's rules.
  */
-export function decideValue(draft: Draft, key: string, value: string): void {
+export function decideValue(
+  draft: Draft,
+  key: string,
+  value: string,
+  hides?: SaveRules["hides"],
+): void {
   const current = draft.get(key);
   if (current === undefined) throw new Error(`the program knows no setting "${key}"`);
-  const [violation] = decideKnown(draft, current, value, key);
+  const hidden = isHidden(current, value, hides);
+  const [violation] = decideKnown(draft, current, value, { path: key, hidden });
   if (violation !== undefined) throw invalid([violation]);
 }
 
@@ -178,11 +214,12 @@ interface CustomInput {
   readonly current: SettingItem | undefined;
   readonly path: string;
   readonly maxBytes: number;
+  readonly hidden: boolean;
 }
 
 function decideCustom(
   draft: Draft,
-  { input, value, current, path, maxBytes }: CustomInput,
+  { input, value, current, path, maxBytes, hidden }: CustomInput,
 ): Violation[] {
   const item: SettingItem = {
     key: input.key,
@@ -218,7 +255,7 @@ function decideCustom(
       : checkValue(customDefinition(item), value, maxBytes);
   if (problem !== undefined)
     return [{ field: `${path}.value`, description: `${item.key}: ${problem}` }];
-  draft.put(item);
+  draft.put(item, hidden);
   return [];
 }
 

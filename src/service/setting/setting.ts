@@ -19,6 +19,7 @@ import { changesAfter, decideRollback } from "./rollback.ts";
 import {
   decideSave,
   decideValue,
+  isHidden,
   MAX_SAVE_ITEMS,
   type SaveRules,
   type SettingInput,
@@ -147,8 +148,9 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   ): Promise<Changed<void>> =>
     change(origin, options, (draft) => {
       for (const [key, value] of Object.entries(values)) {
-        refuseManaged(draft, key, value, managedBy(key));
-        decideValue(draft, key, value);
+        const hides = origin.rights?.masks;
+        refuseManaged(draft, { key, value, manager: managedBy(key), hides });
+        decideValue(draft, key, value, hides);
       }
     });
   return {
@@ -168,13 +170,14 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       rights?.need(sent.map(({ key }) => key));
       const attempt = async (): Promise<Changed<readonly Skipped[]>> => {
         const base = snapshot();
-        const inputs = hasStale(sent, base) ? await fresh(sent, base, rights) : sent;
+        const shown = sent.map((input) => withoutSeen(input, base, rights?.masks));
+        const inputs = hasStale(shown, base) ? await fresh(shown, base, rights) : shown;
         if (expectsAbsent(inputs, base))
           await refuseDeleted(inputs.slice(0, MAX_SAVE_ITEMS), base, store, rights);
         return change(origin, conditions, (draft) => {
           refuseDeletedSince(draft, inputs, base);
           refuseMoved(draft, inputs, base);
-          return decideSave(draft, inputs, rules);
+          return decideSave(draft, inputs, { ...rules, hides: rights?.masks });
         });
       };
       const changed = await whileMoved(attempt);
@@ -193,7 +196,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       const base = snapshot();
       await checkKnown([...asked], base, store);
       const wanted = (key: string): boolean => asked.size === 0 || asked.has(key);
-      const before = await history.diff(revision, base.revision);
+      const before = await history.diff(revision, base.revision, rights?.masksChange);
       const known = new Set(before.map(({ key }) => key));
       return change(origin, conditions, (draft) => {
         // An older database has taken the place of the one that the history was read from.
@@ -202,7 +205,8 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
         const undone = [...before, ...later].filter(
           (one) => wanted(one.key) && (rights?.seesChange(one) ?? true),
         );
-        return decideRollback(draft, undone, { fingerprint, managedBy });
+        const hidesChange = rights?.masksChange;
+        return decideRollback(draft, undone, { fingerprint, managedBy, hidesChange });
       });
     },
     resetToken: async (origin) => {
@@ -212,6 +216,12 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     },
     ...createDownloaderService(deps, set),
   };
+}
+
+/** The caller has not seen the value that it would be compared with. */
+function withoutSeen(input: SettingInput, base: Snapshot, hides: SaveRules["hides"]): SettingInput {
+  const { seenRevision: _seen, ...rest } = input;
+  return isHidden(base.get(input.key), input.value, hides) ? rest : input;
 }
 
 function unknownSetting(key: string): ServiceError {
@@ -237,11 +247,20 @@ async function checkKnown(
 
 function refuseManaged(
   draft: Draft,
-  key: string,
-  value: string,
-  manager: string | undefined,
+  {
+    key,
+    value,
+    manager,
+    hides,
+  }: {
+    readonly key: string;
+    readonly value: string;
+    readonly manager: string | undefined;
+    readonly hides: SaveRules["hides"];
+  },
 ): void {
-  if (manager !== undefined && draft.get(key)?.value !== value)
+  const now = draft.get(key);
+  if (manager !== undefined && (isHidden(now, value, hides) || now?.value !== value))
     throw failedPrecondition(`${key} is managed by ${manager}: change it there; nothing was saved`);
 }
 

@@ -6,6 +6,7 @@ import { RevisionConflict } from "./conflict.ts";
 import type { Draft } from "./draft.ts";
 import type { SettingInput } from "./save.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { MASK } from "./value.ts";
 
 /** Something was saved between the look at the history and the decision: it is looked at anew. */
 class Moved extends Error {
@@ -71,6 +72,8 @@ export function refuseMoved(draft: Draft, inputs: readonly SettingInput[], base:
 function isStale({ key, value, seenRevision }: SettingInput, base: Snapshot): boolean {
   const item = base.get(key);
   if (seenRevision === undefined || item === undefined) return false;
+  // What was masked when it was read is sent back unchanged.
+  if (item.secret && value === MASK) return false;
   return item.revision > seenRevision && item.value !== value;
 }
 
