@@ -3,7 +3,7 @@ import { unavailable } from "../error.ts";
 import { type AuditOrigin, doneEntry } from "./entry.ts";
 import { createTally, type Noted } from "./tally.ts";
 
-/** Rows that wait for a database that is away, at most; the oldest are dropped. */
+/** Rows that wait for a database that is away, at most. */
 const MAX_WAITING = 1_000;
 
 /** Something that was done, as {@link doneEntry} takes it. */
@@ -41,19 +41,37 @@ export interface RecorderDeps {
 }
 
 export function createRecorder({ store, now, interval, onError }: RecorderDeps): Recorder {
-  const tally = createTally(now);
-  let waiting: AuditEntry[] = [];
-  const write = async (): Promise<void> => {
-    const rows = [...waiting, ...tally.drain()];
-    waiting = [];
-    try {
-      await store.append(rows);
-    } catch (error) {
-      const kept = [...rows, ...waiting];
-      waiting = kept.slice(-MAX_WAITING);
-      onError(error, kept.length - waiting.length);
-    }
+  let waiting: readonly AuditEntry[] = [];
+  let writing: Promise<void> | undefined;
+  /** @returns how many rows were given up. */
+  const keep = (rows: readonly AuditEntry[]): number => {
+    waiting = newest(rows);
+    return rows.length - waiting.length;
   };
+  const writeAll = async (): Promise<void> => {
+    do {
+      const rows = [...waiting, ...tally.drain()];
+      waiting = [];
+      try {
+        await store.append(rows);
+      } catch (error) {
+        onError(error, keep([...rows, ...waiting]));
+        return;
+      }
+    } while (waiting.length > 0);
+  };
+  /** One at a time: what comes meanwhile is written after it. */
+  const write = (): Promise<void> => {
+    writing ??= writeAll().finally(() => {
+      writing = undefined;
+    });
+    return writing;
+  };
+  const tally = createTally(now, (rows) => {
+    const dropped = keep([...waiting, ...rows]);
+    if (dropped > 0) onError(new Error("rows come faster than they can be written"), dropped);
+    void write();
+  });
   const timer = setInterval(() => void write(), interval).unref();
   return {
     note: tally.note,
@@ -67,13 +85,25 @@ export function createRecorder({ store, now, interval, onError }: RecorderDeps):
             `nothing was handed out, because the audit can't be written: ${error instanceof Error ? error.message : ""}`,
             error,
           );
-        waiting.push(entry);
-        onError(error, 0);
+        onError(error, keep([...waiting, entry]));
       }
     },
-    close: () => {
+    close: async () => {
       clearInterval(timer);
-      return write();
+      await writing;
+      await write();
     },
   };
+}
+
+/** As many rows as may wait: of too many the oldest refusals go first, then the oldest. */
+function newest(rows: readonly AuditEntry[]): readonly AuditEntry[] {
+  let surplus = rows.length - MAX_WAITING;
+  if (surplus <= 0) return rows;
+  const kept = rows.filter(({ outcome }) => {
+    if (surplus <= 0 || outcome === "OK") return true;
+    surplus -= 1;
+    return false;
+  });
+  return kept.slice(-MAX_WAITING);
 }

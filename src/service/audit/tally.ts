@@ -12,8 +12,10 @@ export interface Noted {
   readonly subjects?: readonly string[];
 }
 
-/** Kinds of one interval that are kept apart at most; the others share a row for each outcome. */
-const MAX_KINDS = 100;
+/** Kinds of calls that were done, at most; one more has the others written at once. */
+const MAX_DONE = 100;
+/** Kinds of refused calls of one interval at most; the others share a row for each outcome. */
+const MAX_REFUSED = 100;
 /** Names of a kind, and its addresses, that are remembered at most. */
 const MAX_NAMES = 100;
 const MAX_PEERS = 100;
@@ -38,55 +40,79 @@ interface Kind {
   last: readonly string[] | undefined;
 }
 
-/** Counts calls in bounded memory, whoever makes them. */
+/** Counts calls in bounded memory. Refused calls never take the place of those that were done. */
 export interface Tally {
   note(noted: Noted): void;
   /** The rows of what was counted since the last time. */
   drain(): readonly AuditEntry[];
 }
 
+/** Outcome of a call that was done. */
+const OK = "OK";
+
 /**
- * Puts calls together: those that were let in by who made them and what was asked or refused, all
- * others by why they were refused, because whoever has no token can send any number from anywhere.
+ * Puts calls together: those that were done by actor, address and method, refused ones by actor and
+ * reason. A client without a token has no actor: it can send any number of calls from any address.
  *
  * @param now milliseconds since 1970 UTC.
+ * @param write takes rows of calls that were done once there are as many as are kept: each of them has
+ *   its actor, however many there are.
  */
-export function createTally(now: () => number): Tally {
-  let kinds = new Map<string, Kind>();
-  const kindOf = ({ origin, outcome, reason }: Noted): Kind => {
-    const { actor, peer, method } = origin;
-    const whose = actor === "" ? "" : `${actor} ${peer}`;
-    const key = `${outcome} ${reason} ${whose} ${outcome === "OK" ? method : ""}`;
-    const known = kinds.get(key);
-    if (known !== undefined) return known;
-    const isFull = kinds.size >= MAX_KINDS;
-    const rest = `${outcome} and others`;
-    const shared = isFull ? kinds.get(rest) : undefined;
-    if (shared !== undefined) return shared;
-    const { requestId } = origin;
-    const made = newKind({ outcome, reason, actor: isFull ? "" : actor, since: now(), requestId });
-    kinds.set(isFull ? rest : key, made);
+export function createTally(
+  now: () => number,
+  write: (entries: readonly AuditEntry[]) => void,
+): Tally {
+  let done = new Map<string, Kind>();
+  let refused = new Map<string, Kind>();
+  const add = (kinds: Map<string, Kind>, key: string, noted: Noted, actor: string): Kind => {
+    const { outcome, reason, origin } = noted;
+    const made = newKind({ outcome, reason, actor, since: now(), requestId: origin.requestId });
+    kinds.set(key, made);
     return made;
+  };
+  const rowsOf = (kinds: ReadonlyMap<string, Kind>): AuditEntry[] =>
+    [...kinds.values()].map((kind) => entryOf(kind, now()));
+  const kindOfDone = (noted: Noted): Kind => {
+    const { actor, peer, method } = noted.origin;
+    const key = `${noted.reason} ${actor} ${peer} ${method}`;
+    const known = done.get(key);
+    if (known !== undefined) return known;
+    if (done.size >= MAX_DONE) {
+      const rows = rowsOf(done);
+      done = new Map();
+      write(rows);
+    }
+    return add(done, key, noted, actor);
+  };
+  const kindOfRefused = (noted: Noted): Kind => {
+    const { outcome, reason, origin } = noted;
+    const key = `${outcome} ${reason} ${origin.actor}`;
+    const rest = `${outcome} and others`;
+    const isFull = refused.size >= MAX_REFUSED;
+    const known = refused.get(key) ?? (isFull ? refused.get(rest) : undefined);
+    if (known !== undefined) return known;
+    return isFull ? add(refused, rest, noted, "") : add(refused, key, noted, origin.actor);
   };
   return {
     note: (noted) => {
-      const kind = kindOf(noted);
+      const kind = noted.outcome === OK ? kindOfDone(noted) : kindOfRefused(noted);
       const { door, method, peer } = noted.origin;
       kind.count += 1;
-      add(kind.doors, door);
-      add(kind.methods, method);
+      addName(kind.doors, door);
+      addName(kind.methods, method);
       if (kind.peers.size < MAX_PEERS || kind.peers.has(peer))
         kind.peers.set(peer, (kind.peers.get(peer) ?? 0) + 1);
       else kind.otherPeers += 1;
       const { subjects } = noted;
       if (subjects === undefined || subjects === kind.last) return;
       kind.last = subjects;
-      for (const name of subjects) add(kind.subjects, name);
+      for (const name of subjects) addName(kind.subjects, name);
     },
     drain: () => {
-      const counted = [...kinds.values()];
-      kinds = new Map();
-      return counted.map((kind) => entryOf(kind, now()));
+      const rows = [...rowsOf(done), ...rowsOf(refused)];
+      done = new Map();
+      refused = new Map();
+      return rows;
     },
   };
 }
@@ -99,7 +125,7 @@ function newKind(of: Pick<Kind, "outcome" | "reason" | "actor" | "since" | "requ
   };
 }
 
-function add(names: Set<string>, name: string): void {
+function addName(names: Set<string>, name: string): void {
   if (names.size < MAX_NAMES) names.add(name);
 }
 
