@@ -52,7 +52,8 @@ export function keepAudit(
     onError: (error) => log.warn({ err: error }, "no checkpoint of the audit can be made"),
   });
   const stopCompaction = startCompaction({
-    ...{ task: "audit", claimTurn, forget: audit.forget },
+    ...{ task: "audit", claimTurn },
+    forget: (retention, step) => audit.forget(retention, step, Date.now()),
     ...{ maxCount: auditRows, maxAge: auditAgeMs, interval: COMPACTION_INTERVAL, now: Date.now },
     onError: (error) => log.warn({ err: error }, "old rows of the audit can't be forgotten"),
   });

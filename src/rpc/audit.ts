@@ -13,7 +13,7 @@ import {
   WatchAuditResponseSchema,
 } from "../../gen/mooring/v1/audit_service_pb.js";
 import type { AuditPage, AuditSelection, AuditService } from "../service/audit/audit.ts";
-import { checkpointText } from "../service/audit/checkpoint.ts";
+import { checkpointText, isTime } from "../service/audit/checkpoint.ts";
 import { invalid } from "../service/error.ts";
 import { optionalNumber } from "./message.ts";
 
@@ -91,7 +91,8 @@ function eventOf(row: AuditPage["rows"][number]): AuditEvent {
   return create(AuditEventSchema, {
     ...texts,
     sequence: BigInt(seq),
-    time: timestampFromMs(time),
+    // A damaged row has none, which whoever verifies it sees.
+    ...(isTime(time) ? { time: timestampFromMs(time) } : {}),
     subjects: [...subjects],
     previousHash: prev,
   });

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { forgottenIn } from "./audit-forgotten.ts";
 import type { AuditEntry, AuditPosition, AuditRow } from "./audit-store.ts";
 import type { StoredAuditRow } from "./schema.ts";
 
@@ -28,21 +29,23 @@ export function toUnchained({ subjects, detail, ...entry }: AuditEntry): Unchain
   };
 }
 
+/** SQLite lets a row have a value of another type; what was damaged is read all the same. */
 export function auditFromRow(row: StoredAuditRow): AuditRow {
+  const subject = String(row.subject);
   return {
     seq: Number(row.seq),
     time: Number(row.time),
-    actor: row.actor,
-    tokenId: row.token_id,
-    door: row.door,
-    method: row.method,
-    peer: row.peer,
-    requestId: row.request_id,
-    outcome: row.outcome,
-    subjects: row.subject === "" ? [] : row.subject.split("\n"),
-    detail: row.detail,
-    prev: row.prev,
-    hash: row.hash,
+    actor: String(row.actor),
+    tokenId: String(row.token_id),
+    door: String(row.door),
+    method: String(row.method),
+    peer: String(row.peer),
+    requestId: String(row.request_id),
+    outcome: String(row.outcome),
+    subjects: subject === "" ? [] : subject.split("\n"),
+    detail: String(row.detail),
+    prev: String(row.prev),
+    hash: String(row.hash),
   };
 }
 
@@ -122,6 +125,8 @@ export interface Verifier {
 export function createVerifier(floor: AuditPosition, checkpoint?: AuditPosition): Verifier {
   let last = floor;
   let checked = checkpoint === undefined;
+  /** The newest row that was forgotten, as the newest row about that says. */
+  let named = 0;
   const check = ({ seq, hash }: AuditPosition): string | undefined => {
     if (checkpoint?.seq !== seq) return undefined;
     checked = true;
@@ -139,6 +144,8 @@ export function createVerifier(floor: AuditPosition, checkpoint?: AuditPosition)
       const next = last.seq + 1;
       if (first !== undefined) return first;
       if (seq !== next) return `row ${next} is missing: after row ${last.seq} comes row ${seq}`;
+      if (!isTime(row.time))
+        return `row ${seq} is not as it was written: its time is no whole number of milliseconds`;
       if (row.hash !== expectedHash(row))
         return `row ${seq} is not as it was written: its hash does not fit`;
       if (row.prev !== last.hash)
@@ -146,14 +153,30 @@ export function createVerifier(floor: AuditPosition, checkpoint?: AuditPosition)
           ? `row ${seq} does not follow what was forgotten before it: row ${last.seq} had another hash`
           : `row ${last.seq} is not as it was written: row ${seq} was made after another one`;
       last = { seq, hash: row.hash };
+      const forgotten = forgottenIn(row);
+      if (forgotten !== undefined) {
+        named = forgotten.floor;
+        if (forgotten.found !== forgotten.named)
+          return `row ${forgotten.named + 1} was taken away before row ${seq} was written: rows up to ${forgotten.found} were missing then, and no row says that they were forgotten`;
+      }
       return check(last);
     },
     end: () => {
       if (first !== undefined) return first;
+      if (!(floor.seq <= named))
+        return `row ${named + 1} is missing: the audit begins with row ${floor.seq + 1}, and no row says that those before it were forgotten`;
       if (checked || checkpoint === undefined) return undefined;
       return checkpoint.seq > last.seq
         ? `row ${last.seq + 1} is missing: the audit ends with row ${last.seq}, and the checkpoint is of row ${checkpoint.seq}`
         : `the checkpoint is of row ${checkpoint.seq}, which is not kept any more; rows from ${floor.seq + 1} on fit each other: take a newer checkpoint`;
     },
   };
+}
+
+/** Milliseconds from 1970 UTC to the end of the year 9999, the last that a Timestamp has. */
+const LAST_TIME = 253_402_300_799_999;
+
+/** Whether a number is a time that the service writes: whole milliseconds since 1970 UTC. */
+export function isTime(time: number): boolean {
+  return Number.isSafeInteger(time) && time >= 0 && time <= LAST_TIME;
 }

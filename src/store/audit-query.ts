@@ -1,5 +1,6 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import { auditFromRow, START } from "./audit-chain.ts";
+import { countForgotten, FORGOTTEN, forgottenEntry, readForgotten } from "./audit-forgotten.ts";
 import type {
   AuditEntry,
   AuditPosition,
@@ -27,11 +28,13 @@ export interface AuditQueryDeps {
   /** Throws when nothing may be written. */
   readonly check?: () => void;
   readonly append: AppendAudit;
+  /** Locks the newest row in a transaction, where beginning it does not. */
+  readonly lock?: (trx: Transaction<Database>) => Promise<unknown>;
 }
 
 /** The store of the audit on a database of either kind. */
 export function createAuditStore(deps: AuditQueryDeps): AuditStore {
-  const { db, origin, attempt, check, append } = deps;
+  const { db, origin, attempt, check, append, lock } = deps;
   const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
     attempt(() => {
       check?.();
@@ -45,9 +48,11 @@ export function createAuditStore(deps: AuditQueryDeps): AuditStore {
     append: async (entries) => {
       if (entries.length > 0) await writing((trx) => append(trx, entries));
     },
-    forget: ({ count, notBefore }, step) =>
+    forget: (retention, step, now) =>
       writing(async (trx) => {
+        await lock?.(trx);
         const head = await readAuditHead(trx);
+        const { seq: found } = await readAuditFloor(trx);
         const oldest = await trx
           .selectFrom("audit")
           .select(["seq", "time", "hash"])
@@ -55,16 +60,16 @@ export function createAuditStore(deps: AuditQueryDeps): AuditStore {
           .orderBy("seq")
           .limit(step)
           .execute();
-        const kept = oldest.findIndex(
-          ({ seq, time }) => Number(seq) > head.seq - count && Number(time) >= notBefore,
-        );
-        // Always a range from the oldest on: the chain has no holes.
-        const doomed = kept < 0 ? oldest : oldest.slice(0, kept);
-        const last = doomed.at(-1);
+        const rows = oldest.map(({ seq, time }) => ({ seq: Number(seq), time: Number(time) }));
+        const forgotten = countForgotten(rows, { newest: head.seq, floor: found }, retention);
+        const last = oldest[forgotten - 1];
         if (last === undefined) return 0;
-        await trx.deleteFrom("audit").where("seq", "<=", last.seq).execute();
-        await setMeta(trx, FLOOR, `${last.seq} ${last.hash}`);
-        return doomed.length;
+        const named = await readNamedFloor(trx);
+        const floor = Number(last.seq);
+        await trx.deleteFrom("audit").where("seq", "<=", floor).execute();
+        await setMeta(trx, FLOOR, `${floor} ${last.hash}`);
+        await append(trx, [forgottenEntry(now, { named, found, floor })]);
+        return forgotten;
       }),
     published: () => attempt(() => readPublished(db)),
     publish: (last, next) =>
@@ -91,6 +96,33 @@ const FLOOR = "audit_floor";
 export async function readAuditFloor(db: Db): Promise<AuditPosition> {
   const [seq, hash] = ((await readMeta(db, FLOOR)) ?? "").split(" ");
   return hash === undefined ? START : { seq: Number(seq), hash };
+}
+
+/** The newest forgotten row as the audit itself says: the row that says it is always kept. */
+async function readNamedFloor(db: Db): Promise<number> {
+  const { actor, method, subject } = FORGOTTEN;
+  const row = await db
+    .selectFrom("audit")
+    .select("detail")
+    .where("actor", "=", actor)
+    .where("method", "=", method)
+    .where("subject", "=", subject)
+    .orderBy("seq", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? 0 : readForgotten(row.detail).floor;
+}
+
+/**
+ * Step of the schema: adds the row about what was forgotten before there were such rows.
+ *
+ * @param db the transaction that all steps run in.
+ */
+export async function nameFloor(db: Kysely<unknown>, append: AppendAudit): Promise<void> {
+  const trx = db as unknown as Transaction<Database>;
+  const { seq: floor } = await readAuditFloor(trx);
+  if (floor === 0) return;
+  await append(trx, [forgottenEntry(Date.now(), { named: floor, found: floor, floor })]);
 }
 
 /** The newest row that is there, or where the audit begins. */

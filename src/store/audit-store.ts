@@ -64,6 +64,14 @@ export interface AuditRange extends AuditFilter {
   readonly newestFirst: boolean;
 }
 
+/** How much of the audit is kept. */
+export interface AuditRetention {
+  /** Rows at most; fewer than 2 are 2. */
+  readonly count: number;
+  /** Older rows go within an hour: milliseconds since 1970 UTC. */
+  readonly notBefore: number;
+}
+
 /** Keeps the audit: rows are added to its end, and forgotten from its beginning. Rejects with a StoreError only. */
 export interface AuditStore {
   /** Names the database in checkpoints. */
@@ -76,15 +84,13 @@ export interface AuditStore {
   /** Adds rows in a transaction of their own; those of changes are written with them. */
   append(entries: readonly AuditEntry[]): Promise<void>;
   /**
-   * Forgets the oldest rows beyond the retention, at most `step` of them; the newest always stays.
+   * Forgets the oldest rows beyond the retention, at most `step` of them; the newest always stays. A row
+   * that is added says which were forgotten, in the same transaction.
    *
-   * @param retention how many rows are kept at most, and since when, in milliseconds since 1970 UTC.
+   * @param now the time of that row, in milliseconds since 1970 UTC.
    * @returns how many were forgotten.
    */
-  forget(
-    retention: { readonly count: number; readonly notBefore: number },
-    step: number,
-  ): Promise<number>;
+  forget(retention: AuditRetention, step: number, now: number): Promise<number>;
   /** What was published last; undefined: nothing as yet. */
   published(): Promise<PublishedPosition | undefined>;
   /**

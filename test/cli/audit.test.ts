@@ -111,6 +111,27 @@ function rewriteFrom(database: SQLite.Database, seq: number): void {
   for (let at = seq; at <= last; at += 1) prev = rehash(database, at, prev);
 }
 
+/** Takes rows away from the beginning, up to one. */
+function takeAway(database: SQLite.Database, seq: number): void {
+  const hash = database.prepare("select hash from audit where seq = ?").pluck().get(seq);
+  database.prepare("delete from audit where seq <= ?").run(seq);
+  database.prepare("insert into meta values ('audit_floor', ?)").run(`${seq} ${hash}`);
+}
+
+/** Adds a row to the end, as another one is but for some columns. */
+function addRow(database: SQLite.Database, columns: Partial<UnchainedRow>): void {
+  const last = database.prepare("select * from audit order by seq desc limit 1").get() as {
+    readonly seq: number;
+    readonly hash: string;
+  };
+  const row = { ...last, ...columns, seq: last.seq + 1 };
+  const names = Object.keys(row);
+  database
+    .prepare(`insert into audit (${names}) values (${names.map((name) => `@${name}`)})`)
+    .run(row);
+  rehash(database, row.seq, last.hash);
+}
+
 describe.each(["of a service", "of a database file"])("verify %s", (where) => {
   let other: Service;
   beforeAll(async () => {
@@ -220,6 +241,47 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     });
   });
 
+  test("finds rows that were taken away from the beginning, with a checkpoint or without", async () => {
+    const cut: Tamper = (db) => takeAway(db, 4);
+    for (const args of [[], checkpoint])
+      expect(await verify(cut, ...args)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(
+          "the audit is not whole: row 1 is missing: the audit begins with row 5, and no row says",
+        ),
+      });
+    const all: Tamper = (db) => {
+      const { last } = db.prepare("select max(seq) as last from audit").get() as { last: number };
+      takeAway(db, last);
+    };
+    // A service that starts adds rows to it.
+    expect(await verify(all)).toMatchObject({ code: 1, err: expect.stringContaining("row 1 is") });
+  });
+
+  test.each<[string, Tamper]>([
+    ["a time with a fraction", (db) => db.exec("update audit set time = time + 0.5 where seq = 5")],
+    ["a time that is none", (db) => db.exec("update audit set time = 'x' where seq = 5")],
+    ["a time before 1970", (db) => db.exec("update audit set time = -1 where seq = 5")],
+    ["a time that is too late", (db) => db.exec("update audit set time = 1e300 where seq = 5")],
+    [
+      "a time with a fraction, with its row's hash",
+      (db) => {
+        db.exec("update audit set time = time + 0.5 where seq = 5");
+        rewriteFrom(db, 5);
+      },
+    ],
+    [
+      "bytes in place of a text",
+      (db) => db.exec("update audit set subject = x'00ff' where seq = 5"),
+    ],
+    ["no JSON", (db) => db.exec("update audit set detail = '{' where seq = 5")],
+  ])("names a row that was damaged: %s", async (_what, tamper) => {
+    expect(await verify(tamper)).toMatchObject({
+      ...{ code: 1, out: "" },
+      err: expect.stringContaining("the audit is not whole: row 5 is not as it was written"),
+    });
+  });
+
   test("says when a checkpoint is of another database, or too old", async () => {
     const text = await readFile(join(service.folder, "before.checkpoint"), "utf8");
     await writeFile(join(other.folder, "b.checkpoint"), text.replace(/^/, "another-"));
@@ -228,11 +290,11 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
       err: expect.stringContaining('is of the database "another-'),
     });
     const forget: Tamper = (db) => {
-      const { hash } = db.prepare(`select hash from audit where seq = ${newest + 1}`).get() as {
-        hash: string;
-      };
-      db.exec(`delete from audit where seq <= ${newest + 1}`);
-      db.prepare("insert into meta values ('audit_floor', ?)").run(`${newest + 1} ${hash}`);
+      takeAway(db, newest + 1);
+      addRow(db, {
+        ...{ actor: "mooring", door: "", method: "forget", peer: "", subject: "audit" },
+        detail: `{"named":0,"found":0,"floor":${newest + 1}}`,
+      });
     };
     expect(await verify(forget)).toMatchObject({
       code: 0,

@@ -1,8 +1,13 @@
 /** What the audit of every database keeps to. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Store } from "../../src/database.ts";
-import { expectedHash, START } from "../../src/store/audit-chain.ts";
-import type { AuditEntry, AuditRow, AuditStore } from "../../src/store/audit-store.ts";
+import { createVerifier, expectedHash, START } from "../../src/store/audit-chain.ts";
+import type {
+  AuditEntry,
+  AuditPosition,
+  AuditRow,
+  AuditStore,
+} from "../../src/store/audit-store.ts";
 import { setting } from "./sample.ts";
 
 /** An entry with what a test does not care about. */
@@ -42,10 +47,15 @@ export async function expectAudited(store: AuditStore, revisions: readonly numbe
   expect(details.flatMap(({ revision }) => revision ?? [])).toEqual(revisions);
 }
 
-export function describeAudit(
-  name: string,
-  newPlace: () => Promise<{ open(): Promise<Store>; remove(): Promise<void> }>,
-): void {
+/** A database whose rows a test may change behind the back of every store. */
+export interface AuditPlace {
+  open(): Promise<Store>;
+  /** Runs statements without the rules of the store. */
+  run(statements: string): Promise<unknown>;
+  remove(): Promise<void>;
+}
+
+export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>): void {
   describe(name, () => {
     let place: Awaited<ReturnType<typeof newPlace>>;
     let store: Store;
@@ -240,20 +250,106 @@ export function describeAudit(
       expect(await found({ subjectPart: "_key" })).toEqual([2]);
     });
 
-    test("the oldest rows are forgotten by count and age, the newest stays, and the chain goes on", async () => {
-      await store.audit.append(Array.from({ length: 10 }, (_, at) => entry({ time: at + 1 })));
+    /** What verifying says of the rows that are kept. */
+    const verified = async (checkpoint?: AuditPosition): Promise<string | undefined> => {
+      const verifier = createVerifier(await store.audit.floor(), checkpoint);
+      for (const row of await allRows(store.audit)) {
+        const problem = verifier.add(row);
+        if (problem !== undefined) return problem;
+      }
+      return verifier.end();
+    };
+    /** Takes rows away from the beginning, up to one, as an attacker does who can write the database. */
+    const take = (last: AuditRow | undefined) =>
+      place.run(
+        `delete from audit where seq <= ${last?.seq};
+         insert into meta (name, value) values ('audit_floor', '${last?.seq} ${last?.hash}')
+           on conflict (name) do update set value = excluded.value`,
+      );
+    const HOUR = 3_600_000;
+    const hours = (count: number) =>
+      Array.from({ length: count }, (_, at) => entry({ time: at * HOUR }));
+
+    test("the oldest rows are forgotten by count and age, with a row about it, and the chain goes on", async () => {
+      await store.audit.append(hours(10));
       const before = await allRows(store.audit);
-      expect(await store.audit.forget({ count: 8, notBefore: 0 }, 100)).toBe(2);
-      expect(await store.audit.floor()).toEqual({ seq: 2, hash: before[1]?.hash });
-      expect(await store.audit.forget({ count: 1e9, notBefore: 5 }, 1)).toBe(1);
-      expect(await store.audit.forget({ count: 1e9, notBefore: 5 }, 100)).toBe(1);
-      expect(await allRows(store.audit)).toEqual(before.slice(4));
-      expect(await store.audit.forget({ count: 0, notBefore: 1e15 }, 100)).toBe(5);
-      expect(await store.audit.forget({ count: 0, notBefore: 1e15 }, 100)).toBe(0);
+      const forget = (count: number, notBefore: number, step = 100) =>
+        store.audit.forget({ count, notBefore }, step, 99 * HOUR);
+      expect(await forget(10, 0)).toBe(0);
+      // One more than two, for the row about it.
+      expect(await forget(8, 0)).toBe(3);
+      expect(await store.audit.floor()).toEqual({ seq: 3, hash: before[2]?.hash });
+      expect((await allRows(store.audit)).at(-1)).toMatchObject({
+        ...{ seq: 11, time: 99 * HOUR, actor: "mooring", method: "forget", subjects: ["audit"] },
+        detail: '{"named":0,"found":0,"floor":3}',
+      });
+      expect(await forget(8, 0)).toBe(0);
+      expect(await forget(1e9, 6 * HOUR, 1)).toBe(1);
+      expect(await forget(1e9, 6 * HOUR)).toBe(2);
+      // Due for less than an hour, and few.
+      expect(await forget(1e9, 7 * HOUR)).toBe(0);
+      expect((await allRows(store.audit)).map(({ seq }) => seq)).toEqual([7, 8, 9, 10, 11, 12, 13]);
+      expect(await verified()).toBeUndefined();
+      expect(await forget(0, 1e15)).toBe(6);
+      expect(await forget(0, 1e15)).toBe(0);
       await store.audit.append([entry()]);
       const rows = await allRows(store.audit);
-      expect(rows.map(({ seq }) => seq)).toEqual([10, 11]);
+      expect(rows.map(({ seq }) => seq)).toEqual([13, 14, 15]);
       expectChain(rows, await store.audit.floor());
+      expect(await verified(await store.audit.head())).toBeUndefined();
+    });
+
+    test("rows that are taken away from its beginning are missed, also after rows were forgotten", async () => {
+      const other = await open();
+      await store.audit.append(hours(30));
+      await Promise.all(
+        [store, other].map(({ audit }) => audit.forget({ count: 20, notBefore: 0 }, 100, 0)),
+      );
+      expect(await verified()).toBeUndefined();
+      const { seq } = await store.audit.floor();
+      const [cut] = (await allRows(store.audit)).filter((row) => row.seq === seq + 5);
+      await take(cut);
+      const head = await store.audit.head();
+      const missing = `row ${seq + 1} is missing: the audit begins with row ${seq + 6}, and no row says`;
+      for (const checkpoint of [undefined, head])
+        expect(await verified(checkpoint)).toContain(missing);
+      await store.audit.append(hours(40));
+      expect(await verified()).toContain(missing);
+      expect(await store.audit.forget({ count: 30, notBefore: 0 }, 100, 0)).toBeGreaterThan(0);
+      expect(await verified(await store.audit.head())).toContain(
+        `row ${seq + 1} was taken away before row ${(await store.audit.head()).seq} was written`,
+      );
+    });
+
+    test("rows that were forgotten before there were rows about it are named by the first start", async () => {
+      await store.audit.append(hours(10));
+      const rows = await allRows(store.audit);
+      await take(rows[3]);
+      await place.run("delete from migration where name = '0007_forgotten_rows_named'");
+      expect(await verified()).toContain("row 1 is missing");
+      await Promise.all([open(), open()]);
+      const now = await allRows(store.audit);
+      expect(now.map(({ seq }) => seq)).toEqual([5, 6, 7, 8, 9, 10, 11]);
+      expect(now.at(-1)).toMatchObject({
+        method: "forget",
+        detail: '{"named":4,"found":4,"floor":4}',
+      });
+      expect(await verified()).toBeUndefined();
+      await take(now[1]);
+      expect(await verified()).toContain("row 5 is missing");
+    });
+
+    test("a row with a time that is none is named, though its hash fits", async () => {
+      await store.audit.append(hours(2));
+      const [first, second] = await allRows(store.audit);
+      const verifier = createVerifier(START);
+      const damaged = { ...(first as AuditRow), time: 1.5 };
+      expect(verifier.add({ ...damaged, hash: expectedHash(damaged) })).toMatch(
+        /^row 1 is not as it was written: its time is no whole number/,
+      );
+      expect(verifier.add({ ...(second as AuditRow), time: Number.NaN })).toMatch(
+        /^row 2 is missing|^row 1/,
+      );
     });
 
     test("sites and tokens that change are in it", async () => {

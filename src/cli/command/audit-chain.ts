@@ -45,10 +45,9 @@ export async function verifyAudit(run: CommandRun): Promise<void> {
       throw new CliFailure(EXIT.failed, `the audit is not whole: ${problem}`);
   };
   for await (const { events, oldestSequence, floorHash } of pages(client, 0n)) {
-    verifier ??= createVerifier(
-      { seq: Math.max(0, Number(oldestSequence) - 1), hash: floorHash },
-      checkpoint,
-    );
+    // Without rows the newest one is that before the oldest: 0 where there never was one.
+    const before = oldestSequence === 0n ? (now?.sequence ?? 0n) : oldestSequence - 1n;
+    verifier ??= createVerifier({ seq: Number(before), hash: floorHash }, checkpoint);
     for (const event of events) {
       refuse(verifier.add(rowOf(event)));
       rows += 1;
@@ -107,7 +106,7 @@ function rowOf({ sequence, time, previousHash, ...event }: AuditEvent): AuditRow
   return {
     ...event,
     seq: Number(sequence),
-    time: time === undefined ? 0 : timestampMs(time),
+    time: time === undefined ? Number.NaN : timestampMs(time),
     prev: previousHash,
   };
 }

@@ -17,6 +17,8 @@ export type Problem =
   | "rewritten"
   /** The checkpoint knows it, and the audit ends before it. */
   | "cutOff"
+  /** It was taken away from the beginning, and no row says that it was forgotten. */
+  | "takenAway"
   /** The checkpoint knows it, and it is not kept any more. */
   | "forgotten";
 
@@ -47,6 +49,8 @@ export async function verifyAudit(
   let pageToken = "";
   let first = 0n;
   let last = { sequence: 0n, hash: "" };
+  /** The newest row that was forgotten, as the newest row about that says. */
+  let named = 0;
   const stop = (kind: Problem, sequence: bigint): Verdict => ({
     first,
     last: last.sequence,
@@ -63,17 +67,46 @@ export async function verifyAudit(
     for (const event of page.events) {
       const { sequence, hash, previousHash } = event;
       if (sequence !== last.sequence + 1n) return stop("missing", last.sequence + 1n);
-      if (hash !== (await hashOf(event))) return stop("changed", sequence);
+      if (event.time === undefined || hash !== (await hashOf(event)))
+        return stop("changed", sequence);
       if (previousHash !== last.hash) return stop("unchained", sequence);
       last = { sequence, hash };
+      const forgotten = forgottenIn(event);
+      if (forgotten !== undefined) {
+        named = forgotten.floor;
+        if (forgotten.found !== forgotten.named)
+          return stop("takenAway", BigInt(forgotten.named + 1));
+      }
       if (isAnother(kept, last)) return stop("rewritten", sequence);
     }
     onProgress(last.sequence);
     pageToken = page.nextPageToken;
   } while (pageToken !== "");
+  if (first > BigInt(named) + 1n) return stop("takenAway", BigInt(named) + 1n);
   if (kept && kept.sequence > last.sequence) return stop("cutOff", kept.sequence);
   if (kept && kept.sequence < first - 1n) return stop("forgotten", kept.sequence);
   return { first, last: last.sequence };
+}
+
+/** What a row says of rows that were forgotten: as docs/audit.md has it. */
+function forgottenIn({ actor, method, subjects, detail }: AuditEvent) {
+  if (actor !== "mooring" || method !== "forget" || subjects.join("\n") !== "audit")
+    return undefined;
+  const { named, found, floor } = readObject(detail);
+  return { named: numberOf(named), found: numberOf(found), floor: numberOf(floor) };
+}
+
+function readObject(json: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(json)) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+/** -1, which is no row's, for what is no number. */
+function numberOf(value: unknown): number {
+  return Number.isSafeInteger(value) ? (value as number) : -1;
 }
 
 function isAnother(kept: Position | undefined, row: Omit<Position, "origin">): boolean {

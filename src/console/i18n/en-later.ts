@@ -34,6 +34,8 @@ export const enLater = {
     "The checkpoint is of row {sequence}, and the audit ends before it: rows at its end are missing.",
   "audit.row.forgotten":
     "The checkpoint is of row {sequence}, which is not kept any more. Take a newer one.",
+  "audit.row.takenAway":
+    "Row {sequence} was taken away from the beginning: no row says that it was forgotten.",
   "audit.row.missing": "Row {sequence} is missing.",
   "audit.row.rewritten":
     "Row {sequence} is another one than the checkpoint’s: rows up to it were written anew.",

@@ -33,6 +33,7 @@ export const zhCn: Messages = {
   "audit.row.changed": "第 {sequence} 条已不是写入时的样子：哈希不符。",
   "audit.row.cutOff": "检查点对应第 {sequence} 条，而审计在此之前就结束了：末尾缺少记录。",
   "audit.row.forgotten": "检查点对应的第 {sequence} 条已不再保留，请使用较新的检查点。",
+  "audit.row.takenAway": "开头的第 {sequence} 条被移除：没有记录说明它已按保留期限清理。",
   "audit.row.missing": "缺少第 {sequence} 条。",
   "audit.row.rewritten": "第 {sequence} 条与检查点不符：此前的记录曾被重写。",
   "audit.row.unchained": "第 {sequence} 条与上一条不相连：其中一条曾被重写。",

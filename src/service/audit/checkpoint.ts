@@ -97,5 +97,5 @@ export function startCheckpoints(deps: CheckpointsDeps): Checkpoints {
 }
 
 // For those who check rows that they have from somewhere else than the database.
-export { createVerifier, type Verifier } from "../../store/audit-chain.ts";
+export { createVerifier, isTime, type Verifier } from "../../store/audit-chain.ts";
 export type { AuditRow } from "../../store/audit-store.ts";

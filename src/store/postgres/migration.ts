@@ -1,7 +1,9 @@
 import { type Kysely, sql } from "kysely";
 import { START } from "../audit-chain.ts";
+import { nameFloor } from "../audit-query.ts";
 import type { Migrations } from "../migrate.ts";
 import { addEnded, createAccess, createAudit, createSettings, createSites } from "../tables.ts";
+import { appendAudit } from "./audit.ts";
 
 /** A step that has been released is never edited: a change of the schema is a new step at the end. */
 export const migrations: Migrations = {
@@ -11,6 +13,7 @@ export const migrations: Migrations = {
   "0004_seen_access": { up: seeAccess },
   "0005_audit": { up: createChain },
   "0006_ended_tokens": { up: addEnded },
+  "0007_forgotten_rows_named": { up: (db) => nameFloor(db, appendAudit) },
 };
 
 /** Compared byte by byte, as in every other place. */

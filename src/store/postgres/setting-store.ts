@@ -131,7 +131,10 @@ export async function openPostgresSettingStore(
         return timeline === FIRST_TIMELINE ? databaseId : `${databaseId}.${timeline}`;
       },
       fingerprintKey,
-      audit: createAuditStore({ db, origin: databaseId, attempt, append: appendAudit }),
+      audit: createAuditStore({
+        ...{ db, origin: databaseId, attempt, append: appendAudit },
+        lock: (trx) => sql`select from audit_head where id = 1 for update`.execute(trx),
+      }),
       sites: {
         ...sites,
         lease: (name, holder, at, ttl) => sites.lease(name, holder, follower.serverTime(at), ttl),

@@ -1,7 +1,9 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
+import { nameFloor } from "../audit-query.ts";
 import { addEnded, createAccess, createAudit, createSettings, createSites } from "../tables.ts";
 import { SEGMENT } from "./segment.ts";
+import { appendAudit } from "./transaction.ts";
 
 /**
  * The schema's steps, in the order of their names. A step that has been released is never edited:
@@ -14,6 +16,7 @@ export const migrations: Record<string, Migration> = {
   "0004_access": { up: createAccess },
   "0005_audit": { up: createAudit },
   "0006_ended_tokens": { up: addEnded },
+  "0007_forgotten_rows_named": { up: (db) => nameFloor(db, appendAudit) },
 };
 
 function createTables(db: Kysely<unknown>): Promise<void> {

@@ -71,12 +71,15 @@ test("a pattern fits whole names only, and a page may be empty before the last o
 
 test("what was forgotten is said, and the oldest row that is kept", async () => {
   const { service, store } = await opened(numbered(10));
-  await store.forget({ count: 4, notBefore: 0 }, 100);
+  await store.forget({ count: 5, notBefore: 0 }, 100, 0);
   const { hash } = await store.floor();
   expect(await service.list(ALL)).toMatchObject({ oldest: 7, floorHash: hash, next: undefined });
-  expect(await pages(service, { ...ALL, pageSize: 3 })).toEqual([[10, 9, 8], [7]]);
-  expect(await pages(service, { ...ALL, after: 0 })).toEqual([[7, 8, 9, 10]]);
-  expect(await pages(service, { ...ALL, after: 6 })).toEqual([[7, 8, 9, 10]]);
+  expect(await pages(service, { ...ALL, pageSize: 3 })).toEqual([
+    [11, 10, 9],
+    [8, 7],
+  ]);
+  expect(await pages(service, { ...ALL, after: 0 })).toEqual([[7, 8, 9, 10, 11]]);
+  expect(await pages(service, { ...ALL, after: 6 })).toEqual([[7, 8, 9, 10, 11]]);
   await expect(service.list({ ...ALL, after: 5 })).rejects.toMatchObject({ code: Code.OutOfRange });
   await expect(service.list({ ...ALL, pageSize: -1 })).rejects.toThrow(/page_size/);
   expect(await service.checkpoint()).toMatchObject({
@@ -135,11 +138,11 @@ test("a watcher hears now and then that there is nothing", async () => {
 
 test("a watcher of what is not kept, or yet to come, or of a service that stops", async () => {
   const { service, store } = await opened(numbered(10));
-  await store.forget({ count: 4, notBefore: 0 }, 100);
+  await store.forget({ count: 5, notBefore: 0 }, 100, 0);
   const watch = (after?: number) =>
     service.watch({}, after, new AbortController().signal)[Symbol.asyncIterator]();
   await expect(watch(5).next()).rejects.toMatchObject({ code: Code.OutOfRange });
-  await expect(watch(11).next()).rejects.toThrow("there is no row 11 of the audit yet");
+  await expect(watch(12).next()).rejects.toThrow("there is no row 12 of the audit yet");
   const watching = watch();
   await watching.next();
   const next = watching.next();

@@ -28,12 +28,11 @@ test("in the background old rows go by count and by age, and checkpoints go to t
   onTestFinished(kept.stop);
   await vi.advanceTimersByTimeAsync(65_000);
   const rows = await allRows(store.audit);
-  expect(rows.map(({ seq }) => seq)).toEqual([304, 305, 306, 307, 308, 309, 310]);
+  expect(rows.map(({ seq }) => seq)).toEqual([304, 305, 306, 307, 308, 309, 310, 311, 312]);
   expectChain(rows, await store.audit.floor());
-  const { hash } = await store.audit.head();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { msg: "audit checkpoint", checkpoint: expect.stringMatching(/^\S+\n310\n\S{44}\n\S+Z\n$/) },
   ]);
-  expect(kept.published()).toMatchObject({ seq: 310, hash });
-  expect(kept.newest()).toBe(310);
+  expect(kept.published()).toMatchObject({ seq: 310 });
+  expect(kept.newest()).toBe(312);
 });

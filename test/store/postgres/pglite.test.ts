@@ -14,6 +14,7 @@ const newPlace = async () => {
   const database = free.pop() ?? (await PGlite.create());
   return {
     open: () => openPostgresSettingStore(serverOf(database)),
+    run: (statements: string) => database.exec(statements),
     remove: async () => {
       await database.exec("drop schema public cascade; create schema public");
       free.push(database);

@@ -1,3 +1,4 @@
+import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe } from "vitest";
 import { postgresServer } from "../../../src/store/postgres/server.ts";
 import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
@@ -20,6 +21,12 @@ describe("on a server", () => {
     const url = (await server?.newDatabase()) ?? "";
     return {
       open: () => openPostgresSettingStore(postgresServer(url, "test")),
+      run: async (statements: string) => {
+        const client = new Client({ connectionString: url });
+        await client.connect();
+        await client.query(statements);
+        await client.end();
+      },
       remove: async () => undefined,
     };
   };

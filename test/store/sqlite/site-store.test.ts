@@ -1,3 +1,4 @@
+import SQLite from "better-sqlite3";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
 import { describeAudit } from "../audit-contract.ts";
 import { temporaryPaths } from "../folder.ts";
@@ -7,7 +8,15 @@ const newPath = temporaryPaths();
 
 const newPlace = async () => {
   const path = newPath();
-  return { open: () => openSqliteSettingStore(path), remove: async () => undefined };
+  return {
+    open: () => openSqliteSettingStore(path),
+    run: async (statements: string) => {
+      const database = new SQLite(path);
+      database.exec(statements);
+      database.close();
+    },
+    remove: async () => undefined,
+  };
 };
 
 describeSiteStore("the store of sites on SQLite", newPlace);
