@@ -36,6 +36,7 @@ import {
   optionalNumber,
   originOf,
 } from "./message.ts";
+import { asPart } from "./part.ts";
 import { clearsWithSnapshot, createReplyCache, onePerSnapshot, ReplyBudget } from "./reply.ts";
 import { rightsOf } from "./rights.ts";
 
@@ -82,16 +83,20 @@ export function settingImpl(
   const view = (mask: Mask, languageCode: Language) => {
     const translate = translations(languageCode);
     const show = createSettingView((key) => service().managedBy(key), MASKS[mask], translate);
+    const part = mask === "nothing" ? "" : `without ${mask}`;
     const ones = createReplyCache<Snapshot, GetSettingResponse>(replies, ({ setting }) =>
       sizeOf(setting),
     );
     const one = (snapshot: Snapshot, key: string) =>
       ones(snapshot, key, () =>
-        create(GetSettingResponseSchema, {
-          setting: show(snapshot, service().get(key)),
-          revision: BigInt(snapshot.revision),
-          languageCode,
-        }),
+        asPart(
+          create(GetSettingResponseSchema, {
+            setting: show(snapshot, service().get(key)),
+            revision: BigInt(snapshot.revision),
+            languageCode,
+          }),
+          part,
+        ),
       );
     const lists = createReplyCache<Snapshot, ListSettingsResponse>(replies, ({ settings }) =>
       settings.reduce((sum, setting) => sum + sizeOf(setting), 0),
@@ -105,16 +110,19 @@ export function settingImpl(
       const key = `${groups?.join(",") ?? "all"}\n${isLimited ? kind : ""}`;
       return lists(snapshot, key, () => {
         const items = groups?.length === 0 ? [] : service().list(groups ?? []);
-        return create(ListSettingsResponseSchema, {
-          settings: (isLimited ? items.filter(seesItem) : items).map((item) =>
-            show(snapshot, item),
-          ),
-          revision: BigInt(snapshot.revision),
-          languageCode,
-        });
+        return asPart(
+          create(ListSettingsResponseSchema, {
+            settings: (isLimited ? items.filter(seesItem) : items).map((item) =>
+              show(snapshot, item),
+            ),
+            revision: BigInt(snapshot.revision),
+            languageCode,
+          }),
+          isLimited ? `${part}\n${kind}` : part,
+        );
       });
     };
-    return { show, one, list, languageCode, reveals: mask !== "secrets" };
+    return { show, one, list, part, languageCode, reveals: mask !== "secrets" };
   };
   const views = new Map<string, ReturnType<typeof view>>();
   /** The replies for a request of this kind, made when there is the first. */
@@ -162,16 +170,16 @@ export function settingImpl(
       const { keys } = request;
       rights(context).need(keys);
       const now = snapshot();
-      const { show, languageCode, reveals } = viewOf(request, context);
+      const { show, part, languageCode, reveals } = viewOf(request, context);
       const settings = service()
         .batchGet(keys)
         .map((item) => show(now, item));
       if (reveals) revealed(context, settings);
-      return create(BatchGetSettingsResponseSchema, {
-        settings,
-        revision: BigInt(now.revision),
-        languageCode,
-      });
+      const revision = BigInt(now.revision);
+      return asPart(
+        create(BatchGetSettingsResponseSchema, { settings, revision, languageCode }),
+        part,
+      );
     },
     saveSettings: async ({ settings, expectedRevision, dryRun, reason }, context) => {
       const inputs = settings.map((input) => ({

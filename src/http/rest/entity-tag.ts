@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Coding } from "../../rpc/encoded.ts";
@@ -25,6 +26,18 @@ export function readState(
   const language = readLanguage(rule, message);
   return prefix() + escaped + (language === "" || language === "en" ? "" : `~${language}`);
 }
+
+/**
+ * The opaque text of a tag for a part of a state: a strong tag names one representation (RFC 9110,
+ * section 8.8.1).
+ *
+ * @param part what the caller sees; the tag has a hash of it.
+ */
+export function withPart(state: string, part: string): string {
+  return `${state}~${hash("sha256", part, "hex").slice(0, PART_DIGITS)}`;
+}
+
+const PART_DIGITS = 16;
 
 /** The language of a reply's texts, as it names it; empty where it has none. */
 export function readLanguage(rule: ReplyRule, message: Message): string {
@@ -89,8 +102,11 @@ const INT64_MAX = 2n ** 63n - 1n;
 
 function readStateText(field: StateField, opaque: string, prefix: string): unknown {
   if (!opaque.startsWith(prefix)) return undefined;
-  // The state of a reply is the same in every language.
-  const state = withoutCoding(opaque.slice(prefix.length)).replace(/~[a-zA-Z-]+$/, "");
+  // The state of a reply is the same in every language, and whatever a caller sees of it.
+  const state = withoutCoding(opaque.slice(prefix.length)).replace(
+    /(?:~[a-zA-Z-]+)?(?:~[0-9a-f]{16})?$/,
+    "",
+  );
   if (!field.numeric) return unescapeState(state);
   if (!/^\d{1,19}$/.test(state)) return undefined;
   const value = BigInt(state);

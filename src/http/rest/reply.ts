@@ -1,11 +1,12 @@
 import type { Message, Registry } from "@bufbuild/protobuf";
 import { type Coding, Encoded } from "../../rpc/encoded.ts";
 import { createJsonText } from "../../rpc/json-text.ts";
+import { partOf } from "../../rpc/part.ts";
 import { serialize } from "../../rpc/serialize.ts";
 import { JSON_TYPE, jsonText, successEnvelope } from "../envelope.ts";
 import type { Gateway } from "../gateway-options.ts";
 import type { Binding } from "./binding.ts";
-import { entityTag, readLanguage, readState } from "./entity-tag.ts";
+import { entityTag, readLanguage, readState, withPart } from "./entity-tag.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 
 const messageText = createJsonText(jsonText);
@@ -45,8 +46,10 @@ const SHORT = 2_048;
 /** Encodes a response message as its binding says. */
 export function createReply(binding: Binding, message: Message, gateway: Gateway): RestReply {
   const rule = binding.reply;
-  const state = readState(rule, message, gateway.prefix);
+  const shown = readState(rule, message, gateway.prefix);
   const encoded = new Encoded(encodeBody(rule, message, gateway.registry));
+  const part = partOf(message);
+  const state = shown && part ? withPart(shown, part) : shown;
   const compressible = rule.kept && encoded.compressible;
   const common: Headers = {
     "cache-control": cacheControl(rule, gateway),

@@ -39,10 +39,18 @@ export async function explainConflict(
   const newer = await store.listRevisions({ key, limit: NAMED });
   const since = newer.filter(({ revision }) => revision > expected);
   const what = key === undefined ? "the settings have" : `${key} has`;
+  // Revisions of settings that the caller may not see are not described.
+  const seen =
+    rights === undefined ? since : since.filter((each) => each.changes.some(rights.seesChange));
   const told =
     since.length === 0
       ? `revision ${expected} is none that this database has come to`
-      : `${what} changed since revision ${expected}: ${since.map((summary) => tell(summary, rights)).join("; ")}`;
+      : [
+          `${what} changed since revision ${expected}`,
+          seen.length === 0
+            ? "settings outside of the limits of this token"
+            : seen.map((summary) => tell(summary, rights)).join("; "),
+        ].join(": ");
   return new ServiceError(
     Code.Aborted,
     `nothing was changed: ${told}. Read again, then decide anew`,

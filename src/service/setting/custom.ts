@@ -1,5 +1,6 @@
 import type { Violation } from "../error.ts";
 import { checkKey, isSettingType, type SettingDefinition } from "./definition.ts";
+import { latinOf } from "./look-alike.ts";
 import { checkText } from "./value.ts";
 
 /** UTF-8 bytes of a help text and of a list of options at most. */
@@ -20,11 +21,16 @@ export interface CustomSetting {
 /**
  * Checks what a client sent of a custom setting, but for its value.
  *
+ * @param isNew whether its key is checked: one that is there already may be changed and deleted.
+ * @param isKnown whether a key is one of the program's own settings.
  * @returns one violation for each member that is wrong, its field the member's name.
  */
-export function checkCustomDefinition(setting: CustomSetting): Violation[] {
+export function checkCustomDefinition(
+  setting: CustomSetting,
+  { isNew, isKnown }: { readonly isNew: boolean; readonly isKnown: (key: string) => boolean },
+): Violation[] {
   const problems: Record<string, string | undefined> = {
-    key: checkKey(setting.key),
+    key: isNew ? (checkKey(setting.key) ?? checkLookAlike(setting.key, isKnown)) : undefined,
     type: isSettingType(setting.type) ? undefined : "must be string, text, number, bool or select",
     options: checkText(setting.options, MAX_PROSE) ?? checkOptions(setting),
     group: checkWhole(setting.group, -MAX_INT32 - 1, MAX_INT32),
@@ -60,6 +66,13 @@ export function customDefinition(setting: CustomSetting): SettingDefinition {
     decimal: true,
     index: 0,
   });
+}
+
+function checkLookAlike(key: string, isKnown: (key: string) => boolean): string | undefined {
+  const same = latinOf(key);
+  return same !== key && isKnown(same)
+    ? `looks like the setting ${same} and is another text: write it with Latin letters, or take another key`
+    : undefined;
 }
 
 function checkOptions({ type, options }: CustomSetting): string | undefined {

@@ -56,7 +56,7 @@ export interface SettingDefinition {
 const MAX_KEY = 255;
 
 /**
- * Checks a key: 1 to 255 characters that can be seen, and no white space around them.
+ * Checks a key: 1 to 255 characters that can be seen, in the form NFC, and no white space around them.
  *
  * @returns what is wrong and what would be right; undefined when nothing is.
  */
@@ -66,5 +66,14 @@ export function checkKey(key: string): string | undefined {
     return `has more than ${MAX_KEY} characters, which is the most that is possible`;
   if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(key))
     return "must not contain line breaks or other control characters";
+  const hidden = /[\p{Cf}\p{Cn}\p{Co}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u.exec(key)?.[0];
+  if (hidden !== undefined)
+    return `must not contain characters that cannot be seen, that change the direction of text or that Unicode does not assign; it has ${codePoint(hidden)}`;
+  if (key !== key.normalize("NFC"))
+    return "must be in the Unicode form NFC: write letters with their accents as one character";
   return key.trim() === key ? undefined : "must not have white space around it";
+}
+
+function codePoint(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }

@@ -236,7 +236,12 @@ function decideCustom(
     definition: undefined,
   };
   const isKept = current !== undefined && isDescribedAs(item, current);
-  const problems = isKept ? [] : checkCustomDefinition(item);
+  const problems = isKept
+    ? []
+    : checkCustomDefinition(item, {
+        isNew: current === undefined,
+        isKnown: (key) => draft.get(key)?.origin === "known",
+      });
   if (problems.length > 0)
     return problems.map(({ field, description }) => ({
       field: `${path}.${field}`,

@@ -1,7 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { createGrant } from "../../../src/service/access/grant.ts";
+import { rightsOf } from "../../../src/service/access/rights.ts";
 import { FLAG } from "../../../src/service/setting/item.ts";
 import { temporaryPaths } from "../../store/folder.ts";
+import { setting } from "../../store/sample.ts";
 import { failureOf } from "../backup/setting.ts";
 import { type Parts, save, tester, testParts } from "./parts.ts";
 
@@ -158,4 +161,42 @@ test("a conflict of which the history cannot be read is UNAVAILABLE, not an unkn
   await parts.engine.change(tester, () => undefined);
   await parts.close();
   expect([Code.Unavailable, Code.Aborted]).toContain((await late).code);
+});
+
+test("a token with limits learns nothing of revisions outside of them", async () => {
+  const parts = await made();
+  await save(parts, { mine_a: "1" });
+  await parts.settings.save([{ key: "site_title", value: "x" }], {
+    ...tester,
+    actor: "ann/secret",
+  });
+  const rights = rightsOf(createGrant(["settings:write"], ["key:mine_*"]), parts.engine.snapshot);
+  const change = (expectedRevision: number) =>
+    aborted(() =>
+      parts.settings.save(
+        [{ key: "mine_a", value: "2" }],
+        { ...tester, rights },
+        { expectedRevision },
+      ),
+    );
+  expect(await change(1)).toBe(
+    "nothing was changed: the settings have changed since revision 1: settings outside of the limits of this token. Read again, then decide anew",
+  );
+  await parts.settings.save([{ key: "mine_a", value: "3" }], { ...tester, actor: "bob" });
+  const both = await change(1);
+  expect(both).toContain("revision 3 by bob (test)");
+  expect(both).not.toMatch(/revision 2|ann|site_title/);
+});
+
+test("a custom setting with a key that would be refused today is changed and deleted as before", async () => {
+  const parts = await made();
+  const [key, commit] = ["tok\u0435n\u200b", 1];
+  await parts.store.transact((trx) => trx.write(setting(commit, { [key]: "1" })));
+  await parts.engine.refresh();
+  await save(parts, { [key]: "2" });
+  await parts.settings.save([{ key, value: "2", flag: FLAG.deprecated }], tester);
+  await parts.settings.delete(key, tester);
+  expect(parts.engine.snapshot().get(key)).toBeUndefined();
+  const again = await failureOf(() => save(parts, { [key]: "1" }));
+  expect(again.code).toBe(Code.InvalidArgument);
 });
