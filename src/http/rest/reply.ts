@@ -29,6 +29,8 @@ export interface Variant {
 export interface RestReply {
   /** The opaque text of the entity tag without a coding; undefined: the reply has none. */
   readonly state: string | undefined;
+  /** Whether the tag names what the caller may see of the state. */
+  readonly isPart: boolean;
   /** The tag as a client sends it back: compared before anything is parsed. */
   readonly tag: string | undefined;
   /**
@@ -77,6 +79,7 @@ export function createReply(binding: Binding, message: Message, gateway: Gateway
   };
   return {
     state,
+    isPart: part !== undefined,
     tag: state === undefined ? undefined : entityTag(state),
     variant: ([preferred, ...others]) => {
       if (preferred === undefined || !compressible) return identity;

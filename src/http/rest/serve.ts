@@ -123,8 +123,8 @@ function seenTag(call: HttpCall, reply: RestReply): string | undefined {
   const header = call.header("if-none-match");
   if (header === undefined || reply.state === undefined) return undefined;
   if (call.requestMethod !== "GET" && call.requestMethod !== "HEAD") return undefined;
-  // Callers with fewer rights are shown less of the same revision: the tag may be another's.
-  if (call.grant !== undefined && !call.grant.isRoot) return undefined;
+  // Callers with fewer rights are shown less of the same revision: only a tag of that part is theirs.
+  if (call.grant !== undefined && !call.grant.isRoot && !reply.isPart) return undefined;
   return header === reply.tag ? header : matchNoneMatch(header, reply.state);
 }
 
