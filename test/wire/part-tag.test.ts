@@ -10,7 +10,9 @@ afterAll(() => service.stop());
 
 async function list(token: string, headers: Record<string, string> = {}, path = "list") {
   const url = `http://127.0.0.1:${service.port}/api/admin/setting/${path}`;
-  const reply = await fetch(url, { headers: { "accept-encoding": "identity", authorization: token, ...headers } });
+  const reply = await fetch(url, {
+    headers: { "accept-encoding": "identity", authorization: token, ...headers },
+  });
   return { status: reply.status, tag: reply.headers.get("etag") ?? "", body: await reply.text() };
 }
 
