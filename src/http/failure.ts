@@ -9,7 +9,7 @@ import {
 } from "../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
 import { BodyError, Fault } from "../rpc/body.ts";
-import { BadGateway } from "../rpc/upstream.ts";
+import { BadGateway, UpstreamRefusal } from "../rpc/upstream.ts";
 import { errorEnvelope, jsonText, type Violation } from "./envelope.ts";
 
 /**
@@ -84,6 +84,7 @@ const MASKED = "internal error";
 export function describeFailure(error: unknown): Failure {
   if (error instanceof HttpFault || error instanceof BodyError || error instanceof BadGateway)
     return { ...known(error, error.status, error.metadata), real: true };
+  if (error instanceof UpstreamRefusal) return known(error, error.envelopeCode, error.metadata);
   if (error instanceof ConnectError) {
     const code = ENVELOPE_CODE[error.code] ?? INTERNAL;
     return code === INTERNAL ? { ...masked(error), unexpected: false } : known(error, code);

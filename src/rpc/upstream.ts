@@ -1,5 +1,6 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import {
   type SaveSettingsRequest,
   SaveSettingsRequestSchema,
@@ -8,9 +9,10 @@ import {
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { createGrant, SCOPES } from "../service/access/grant.ts";
+import type { Violation } from "../service/error.ts";
 import { SiteFailure } from "../service/site/failure.ts";
 import type { Visitor } from "../service/site/session.ts";
-import type { Delivery, Upstream } from "../service/site/upstream.ts";
+import type { Upstream, UpstreamRefusedValue } from "../service/site/upstream.ts";
 import type { Caller } from "./access.ts";
 import { Fault } from "./body.ts";
 import type { Call } from "./call.ts";
@@ -18,8 +20,6 @@ import { createUpstreamView } from "./upstream-view.ts";
 
 /** What the actor's name of an admin of the upstream begins with. */
 const ACTOR = "upstream:";
-/** How long a save waits until it is at the upstream, in milliseconds. */
-const PATIENCE = 1_000;
 /** Says how a save stands at the upstream: `applied`, `pending` or `refused`. */
 const DELIVERY_HEADER = "mooring-upstream";
 
@@ -44,6 +44,19 @@ const CHANGES: ReadonlySet<DescMethod> = new Set<DescMethod>([
 /** The upstream can't be asked who somebody is: HTTP 502. */
 export class BadGateway extends Fault {
   readonly status = 502;
+}
+
+/** The upstream refused a value: nothing of it stays in Mooring either. */
+export class UpstreamRefusal extends Fault {
+  /** The code of the upstream's own envelope: 400 to 599. */
+  readonly envelopeCode: number;
+
+  constructor(message: string, envelopeCode: number, violations: readonly Violation[]) {
+    const value = { fieldViolations: [...violations] };
+    const details = [{ desc: BadRequestSchema, value }];
+    super(message, Code.FailedPrecondition, { [DELIVERY_HEADER]: "refused" }, details);
+    this.envelopeCode = envelopeCode;
+  }
 }
 
 /**
@@ -102,13 +115,37 @@ export function upstreamInterceptor(upstream: () => Upstream | undefined): Inter
     if (CHANGES.has(method)) {
       await connectManager(method, asked as Message, behind);
       const { revision = 0n } = response.message as { revision?: bigint };
-      const delivery = await behind.delivered(Number(revision), PATIENCE);
-      if (delivery !== undefined) response.header.set(DELIVERY_HEADER, delivery satisfies Delivery);
+      const { dryRun = false } = asked as { dryRun?: boolean };
+      const delivery = dryRun ? undefined : await behind.delivered(Number(revision));
+      if (delivery?.outcome === "refused")
+        throw refusal(delivery.refusals, method, request.message as Message);
+      if (delivery !== undefined) response.header.set(DELIVERY_HEADER, delivery.outcome);
     }
     return message === response.message
       ? response
       : ({ ...withHeads(response), message } as typeof response);
   };
+}
+
+/** The error for a caller whose values the upstream refused, in the upstream's own words. */
+function refusal(
+  refusals: readonly UpstreamRefusedValue[],
+  method: DescMethod,
+  message: Message,
+): UpstreamRefusal {
+  const sent = method === setting.saveSettings ? (message as SaveSettingsRequest).settings : [];
+  const placeOf = ({ key }: UpstreamRefusedValue) => sent.findIndex((item) => item.key === key);
+  const inOrder = [...refusals].sort((a, b) => placeOf(a) - placeOf(b));
+  const violations = inOrder.map((one): Violation => {
+    const at = placeOf(one);
+    return { field: at < 0 ? one.key : `settings[${at}].value`, description: one.reason };
+  });
+  const [first] = inOrder;
+  const { reason = "", code = 0, isPart = false } = first ?? {};
+  const more = refusals.length > 1 ? ` (and ${refusals.length - 1} more)` : "";
+  const rest = isPart ? "; the other settings were saved" : "";
+  const isCode = Number.isInteger(code) && code >= 400 && code <= 599;
+  return new UpstreamRefusal(`${reason}${more}${rest}`, isCode ? code : 500, violations);
 }
 
 /** A copy: header and trailer may be made when they are asked for. */

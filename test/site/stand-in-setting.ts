@@ -30,6 +30,8 @@ export interface SettingsOfSite {
   privacy: RegExp[];
   /** Milliseconds that a save of ignore_paths takes: each mounted site is asked. */
   ignorePathsMs: number;
+  /** Keys whose saves are refused, with the message. */
+  readonly refusals: Map<string, string>;
   save(body: unknown): Promise<SaveResult>;
   /** A row as the admin's list has it. */
   listed(row: Row): Row;
@@ -111,6 +113,7 @@ export function createSettingsOfSite(manner: Manner, version: string): SettingsO
     engine: "none",
     privacy: [],
     ignorePathsMs: 0,
+    refusals: new Map(),
     listed: (each) => {
       if (each.key !== "default_role" || !initial.has(each.key)) return each;
       const options = [...ROLES.values()].filter((name) => !NO_DEFAULT_ROLE.has(name));
@@ -213,6 +216,8 @@ function read(body: unknown): Row[] | string {
 
 /** Acts in memory at once, whatever becomes of the rest of the save. */
 async function hook(site: SettingsOfSite, item: Row): Promise<void> {
+  const refusal = site.refusals.get(item.key);
+  if (refusal !== undefined) throw new Error(refusal);
   switch (item.key) {
     case "privacy_regs":
       site.privacy = expressions(item.value);

@@ -517,17 +517,6 @@ describe("trouble", () => {
     await soon(() => front.site.value("site_title")).toBe("slowly");
   });
 
-  test("a value that the site refuses is said so", async () => {
-    const reply = await save(TOKEN, [{ key: "search_index", value: "meilisearch" }]);
-    // A busy machine may answer before the site has.
-    expect(reply.headers.get("mooring-upstream")).toMatch(/^(?:refused|pending)$/);
-    const of = "/api/admin/site/get?name=upstream";
-    await soon(async () =>
-      JSON.stringify((await front.call("GET", of, { token: TOKEN })).data),
-    ).toMatch(/"refused":\[\{"key":"search_index"/);
-    expect(front.site.value("search_index")).toBe("none");
-  });
-
   test("a service in front of itself notices", async () => {
     await another({ env: {} });
     const text = await raw(front.service.port, [

@@ -107,7 +107,7 @@ function read(reply: Reply, at: string, secrets: readonly string[]): unknown {
   if (code === 403)
     throw new SiteFailure("forbidden", `${at} says 403: ${words || "not an admin's"}`, { words });
   if (/please wait/i.test(words)) throw new SiteFailure("loading", `${at} is loading: ${words}`);
-  throw new SiteFailure("refused", words === "" ? `code ${code}` : words);
+  throw new SiteFailure("refused", words === "" ? `code ${code}` : words, { words, code });
 }
 
 interface Envelope {

@@ -30,15 +30,22 @@ export class SiteFailure extends Error {
   readonly kind: SiteFailureKind;
   /** The site's own words, where it has said something; first line, without secrets. */
   readonly words: string;
+  /** The code of the site's envelope; 0: there was none. */
+  readonly code: number;
 
   constructor(
     kind: SiteFailureKind,
     message: string,
-    { cause, words = "" }: { readonly cause?: unknown; readonly words?: string } = {},
+    {
+      cause,
+      words = "",
+      code = 0,
+    }: { readonly cause?: unknown; readonly words?: string; readonly code?: number } = {},
   ) {
     super(message, cause === undefined ? {} : { cause });
     this.kind = kind;
     this.words = words;
+    this.code = code;
   }
 }
 
@@ -53,14 +60,23 @@ export function isLasting({ kind }: { readonly kind: string }): boolean {
 }
 
 const MAX_MESSAGE = 300;
+/** Characters of a site's message that are read. */
+const MAX_READ = 100_000;
 
 /**
- * A site's message for logs and replies: its first line, without secrets, control characters and halves
- * of surrogate pairs. Sites add stack traces and paths.
+ * First line of a site's message, at most 300 characters, without secrets, control characters and
+ * halves of surrogate pairs. Sites add stack traces and paths.
+ *
+ * @param secrets replaced by `********` where they have more than 3 characters, also as a string
+ *   literal has them.
  */
 export function plainMessage(message: string, secrets: readonly string[]): string {
-  let [line = ""] = message.split("\n", 1);
-  for (const secret of secrets) if (secret.length > 3) line = line.replaceAll(secret, "********");
+  let whole = message.slice(0, MAX_READ);
+  // A secret may have several lines: it is replaced before the first line is taken.
+  for (const secret of secrets)
+    for (const form of new Set([secret, JSON.stringify(secret).slice(1, -1)]))
+      if (form.length > 3) whole = whole.replaceAll(form, "********");
+  let [line = ""] = whole.split("\n", 1);
   // An address may have a password in it.
   line = line.replace(/\/\/[^/\s@]*@/g, "//");
   const cut = line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;

@@ -22,6 +22,8 @@ export interface Pushed {
   readonly key: string;
   readonly outcome: "applied" | "rewritten" | "refused" | "overtaken" | "unknown";
   readonly reason: string;
+  /** The code of the site's envelope, where it has refused a call; 0: it gave none. */
+  readonly code: number;
   /** What is there now. */
   readonly now: string;
 }
@@ -39,7 +41,7 @@ export async function push(
   wanted: readonly Wanted[],
   listed: readonly SiteRow[],
 ): Promise<{ readonly results: readonly Pushed[]; readonly rows: readonly SiteRow[] }> {
-  const reasons = new Map<string, string>();
+  const refusals = new Map<string, Refusal>();
   const unsure = new Set<string>();
   const secrets = wanted.filter(({ secret }) => secret).map(({ value }) => value);
   /** @returns whether the next ones may be sent. */
@@ -51,7 +53,8 @@ export async function push(
     } catch (error) {
       if (!(error instanceof SiteFailure)) throw error;
       if (error.kind === "refused") {
-        for (const { key } of part) reasons.set(key, error.message);
+        const { message: reason, code } = error;
+        for (const { key } of part) refusals.set(key, { reason, code });
         return true;
       }
       if (!isUncertain(error)) throw error;
@@ -64,8 +67,8 @@ export async function push(
     .filter(({ key }) => treatmentOf(key).alone)
     .sort((a, b) => loneOrder(a.key) - loneOrder(b.key));
   let goesOn = together.length === 0 || (await send(together));
-  if (goesOn && reasons.size > 0 && together.length > 1)
-    goesOn = await sendOneByOne(client, together, { reasons, send });
+  if (goesOn && refusals.size > 0 && together.length > 1)
+    goesOn = await sendOneByOne(client, together, { refusals, send });
   for (const one of alone) {
     if (!goesOn) {
       unsure.add(one.key);
@@ -74,7 +77,7 @@ export async function push(
     const { limit, repair } = treatmentOf(one.key);
     goesOn = await send([one], limit);
     // Some settings are out of order after a refusal, though the old value is listed.
-    if (repair && reasons.has(one.key)) goesOn = await send([{ ...one, value: one.row.value }]);
+    if (repair && refusals.has(one.key)) goesOn = await send([{ ...one, value: one.row.value }]);
   }
   const readBack = async () => {
     const rows = await listAgain(client, wanted, listed);
@@ -82,7 +85,7 @@ export async function push(
     return {
       rows,
       results: wanted.map((one) =>
-        judge(one, byKey.get(one.key) ?? "", reasons.get(one.key), unsure.has(one.key)),
+        judge(one, byKey.get(one.key) ?? "", refusals.get(one.key), unsure.has(one.key)),
       ),
     };
   };
@@ -116,14 +119,20 @@ async function listAgain(
 
 const KEPT = "the site said yes, and kept its value";
 
+/** A refused save of one key. */
+type Refusal = Pick<Pushed, "reason" | "code">;
+
 /** A refused call: some servers have stored the rest of it, others nothing. */
 async function sendOneByOne(
   client: SiteClient,
   part: readonly Wanted[],
-  { reasons, send }: { reasons: Map<string, string>; send: (part: Wanted[]) => Promise<boolean> },
+  {
+    refusals,
+    send,
+  }: { refusals: Map<string, Refusal>; send: (part: Wanted[]) => Promise<boolean> },
 ): Promise<boolean> {
   const there = new Map((await client.list()).map((row) => [row.key, row.value]));
-  reasons.clear();
+  refusals.clear();
   for (const one of part)
     if (there.get(one.key) !== one.value && !(await send([one]))) return false;
   return true;
@@ -132,16 +141,18 @@ async function sendOneByOne(
 function judge(
   { key, value, row }: Wanted,
   now: string,
-  refusal: string | undefined,
+  refusal: Refusal | undefined,
   isUnsure: boolean,
 ): Pushed {
-  if (now === value) return { key, outcome: "applied", reason: "", now };
-  if (isUnsure) return { key, outcome: "unknown", reason: "no answer came", now };
-  if (refusal !== undefined) return { key, outcome: "refused", reason: refusal, now };
+  const found = (outcome: Pushed["outcome"], reason = "", code = 0): Pushed => ({
+    ...{ key, outcome, reason, code, now },
+  });
+  if (now === value) return found("applied");
+  if (isUnsure) return found("unknown", "no answer came");
+  if (refusal !== undefined) return found("refused", refusal.reason, refusal.code);
   const { rewritten, trimmed } = treatmentOf(key);
-  if (trimmed && now.trim() === value.trim()) return { key, outcome: "applied", reason: "", now };
-  if (rewritten)
-    return { key, outcome: "rewritten", reason: "the site has made another value of it", now };
-  if (now === row.value) return { key, outcome: "refused", reason: KEPT, now };
-  return { key, outcome: "overtaken", reason: "somebody else saved it meanwhile", now };
+  if (trimmed && now.trim() === value.trim()) return found("applied");
+  if (rewritten) return found("rewritten", "the site has made another value of it");
+  if (now === row.value) return found("refused", KEPT);
+  return found("overtaken", "somebody else saved it meanwhile");
 }

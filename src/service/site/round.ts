@@ -153,7 +153,7 @@ function marksOf(
     delete nowRefused[key];
     delete nowRewritten[key];
     if (result?.outcome === "refused")
-      nowRefused[key] = { hash: hash.of(value), reason: result.reason };
+      nowRefused[key] = { hash: hash.of(value), reason: result.reason, code: result.code };
     if (result?.outcome === "rewritten")
       nowRewritten[key] = { sent: hash.of(value), got: hash.of(result.now) };
   }

@@ -39,6 +39,20 @@ export interface Refused {
   readonly hash: string;
   /** The site's words, first line. */
   readonly reason: string;
+  /** The code of the site's envelope; 0 or absent: it gave none. */
+  readonly code?: number;
+}
+
+/** A value that the upstream refused and whose place its own value has taken here. */
+export interface TakenBack {
+  /** The revision that had set the refused value. */
+  readonly revision: number;
+  /** The upstream's words, first line, without secrets. */
+  readonly reason: string;
+  /** The code of its envelope; 0: it gave none. */
+  readonly code: number;
+  /** Whether the same revision has set other keys, which the upstream took. */
+  readonly isPart: boolean;
 }
 
 /** Corrections of one key that somebody else keeps changing. */
@@ -64,6 +78,8 @@ export interface SiteState {
   /** Keys whose values differ. */
   readonly drift: readonly string[];
   readonly refused: Readonly<Record<string, Refused>>;
+  /** The last refusal of each key by the upstream, at most 100 keys. Empty for other sites. */
+  readonly takenBack: Readonly<Record<string, TakenBack>>;
   /** What was sent and what the site made of it. */
   readonly rewritten: Readonly<Record<string, { readonly sent: string; readonly got: string }>>;
   /** Values of the site that Mooring's rules refused: kept there until Mooring's own changes. */
@@ -94,6 +110,7 @@ export const NEW_STATE: SiteState = Object.freeze({
   appliedRevision: 0,
   drift: [],
   refused: {},
+  takenBack: {},
   rewritten: {},
   held: {},
   fights: {},

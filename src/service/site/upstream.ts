@@ -7,9 +7,10 @@ import { createSiteClient, type SiteRow } from "./client.ts";
 import { SiteFailure } from "./failure.ts";
 import { answers } from "./probe.ts";
 import { createSessions, type Sessions, type Visitor } from "./session.ts";
-import type { Site } from "./site.ts";
+import type { Site, TakenBack } from "./site.ts";
 import type { Sites, SitesDeps } from "./start.ts";
 import { takeValuesIn } from "./take.ts";
+import { treatmentOf } from "./treatment.ts";
 
 /** Connections for questions who somebody is. */
 const QUESTIONS = 32;
@@ -17,6 +18,10 @@ const QUESTIONS = 32;
 const TURN = 5_000;
 /** How long a look waits for an answer, in milliseconds. */
 const LOOK = 500;
+/** How long a change waits until the upstream has it, in milliseconds. */
+const PATIENCE = 1_000;
+/** The same for values that the upstream checks: its refusal belongs to the caller. */
+const CHECKED_PATIENCE = 10_000;
 /** First and longest pause between tries of the first contact. */
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 5_000;
@@ -34,8 +39,18 @@ export interface UpstreamDeps
   readonly onError: (error: unknown) => void;
 }
 
-/** How a save stands at the upstream when its caller gets the answer. */
-export type Delivery = "applied" | "pending" | "refused";
+/** A value that the upstream refused, and that Mooring therefore does not keep. */
+export interface UpstreamRefusedValue extends TakenBack {
+  readonly key: string;
+}
+
+/**
+ * How a change stands at the upstream when its caller gets the answer. `pending`: nothing is known yet;
+ * it is settled in the background by reading what the upstream has.
+ */
+export type Delivery =
+  | { readonly outcome: "applied" | "pending" }
+  | { readonly outcome: "refused"; readonly refusals: readonly UpstreamRefusedValue[] };
 
 /** The one site that Mooring stands in front of. */
 export interface Upstream {
@@ -49,8 +64,11 @@ export interface Upstream {
   forget(whom?: "everybody" | "refused"): void;
   /** An admin asks the upstream for something: the first one brings its token. */
   meet(authorization: string, clientId: string | undefined): void;
-  /** Waits until it has a revision, for so many milliseconds at most. Undefined: it doesn't follow. */
-  delivered(revision: number, ms: number): Promise<Delivery | undefined>;
+  /**
+   * Waits until the upstream has taken or refused a revision: for a second, and for ten where a value
+   * is one that the upstream checks. Undefined: it does not follow.
+   */
+  delivered(revision: number): Promise<Delivery | undefined>;
   /**
    * Looks whether it answers, and records a failure. Resolves after half a second at most; calls at
    * the same time share one look.
@@ -80,6 +98,8 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   const stopping = new AbortController();
   const mine = (): Site | undefined => book.sites().find((site) => site.upstream);
   let meeting: Promise<unknown> | undefined;
+  /** The contact that is being made: the site follows when it is over. */
+  let settling: Promise<unknown> | undefined;
   const noted = ({ name }: Site, ...changed: string[]) =>
     doneEntry({ ...ORIGIN, method: "UpdateSite" }, now(), [name], { changed });
 
@@ -89,7 +109,17 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
    *
    * @param token a new one; empty: the one that is known.
    */
-  const settle = async (token: string): Promise<void> => {
+  const settle = (token: string): Promise<void> => {
+    const work = settleNow(token);
+    const quiet = work
+      .catch(() => undefined)
+      .finally(() => {
+        if (settling === quiet) settling = undefined;
+      });
+    settling = quiet;
+    return work;
+  };
+  const settleNow = async (token: string): Promise<void> => {
     const { id, paused } = await claim(token);
     // Somebody wants it left alone.
     if (paused) return deps.onMet();
@@ -107,6 +137,8 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     // Its version shows in public replies that may be kept already.
     engine.touch();
     deps.onMet();
+    // Changes that were saved meanwhile have waited for this.
+    if (sites.isLeader()) void sites.follow(id).catch(onError);
     if (isNew) onNotice("the upstream's settings were taken; from now on it follows");
   };
   const claim = async (token: string): Promise<Site> => {
@@ -204,18 +236,31 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
           meeting = undefined;
         });
     },
-    delivered: async (revision, ms) => {
+    delivered: async (revision) => {
+      if (settling !== undefined)
+        await Promise.race([settling, sleep(PATIENCE, undefined, { ref: false })]);
       const site = mine();
       if (site === undefined || site.mode !== "follow" || site.paused) return undefined;
       const isThere = (): boolean => book.state(site.id).appliedRevision >= revision;
-      const until = now() + ms;
+      const isChecked = Array.from(engine.snapshot().items()).some(
+        (item) => item.revision === revision && treatmentOf(item.key).alone,
+      );
+      const began = now();
+      // An upstream that can't be asked is no reason to wait for its word.
+      const left = (): number =>
+        began +
+        (isChecked && book.state(site.id).error === undefined ? CHECKED_PATIENCE : PATIENCE) -
+        now();
       if (sites.isLeader()) void sites.follow(site.id).catch(onError);
-      while (!isThere() && now() < until) {
-        await changed(book, sites.isLeader() ? until - now() : Math.min(30, until - now()));
+      while (!isThere() && left() > 0) {
+        await changed(book, sites.isLeader() ? left() : Math.min(30, left()));
         if (!sites.isLeader()) await book.load();
       }
-      if (!isThere()) return "pending";
-      return Object.keys(book.state(site.id).refused).length > 0 ? "refused" : "applied";
+      if (!isThere()) return { outcome: "pending" };
+      const refusals = Object.entries(book.state(site.id).takenBack)
+        .filter(([, refusal]) => refusal.revision === revision)
+        .map(([key, refusal]) => ({ key, ...refusal }));
+      return refusals.length > 0 ? { outcome: "refused", refusals } : { outcome: "applied" };
     },
     look: async () => {
       looking ??= lookOnce().finally(() => {

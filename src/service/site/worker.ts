@@ -9,6 +9,7 @@ import { isLasting, SiteFailure } from "./failure.ts";
 import { createPace } from "./pace.ts";
 import { type Round, type RoundOptions, runRound } from "./round.ts";
 import type { Site, SiteState } from "./site.ts";
+import { takeBack } from "./take-back.ts";
 
 /** How often a site is looked at while nothing is to be done, in milliseconds. */
 const LOOK = 60_000;
@@ -26,6 +27,8 @@ export interface WorkerDeps {
   readonly hash: Fingerprint;
   readonly now: () => number;
   readonly random: () => number;
+  /** UTF-8 bytes of one value at most. */
+  readonly maxValueBytes: number;
   /** Told of what was done, and of what went wrong for the first time. */
   readonly onEvent: (site: Site, event: SiteEvent) => void;
   /** Whether a site has to wait: it is not followed before it was met. */
@@ -137,15 +140,22 @@ export function createWorkers(deps: WorkerDeps): Workers {
     const before = book.state(site.id);
     looked.set(site.id, site);
     try {
-      const round = await runRound(site, before, options, {
-        ...{ client, hash, now },
-        snapshot: engine.snapshot(),
-      });
+      const snapshot = engine.snapshot();
+      const found = await runRound(site, before, options, { client, hash, now, snapshot });
       leave();
+      const isFront = site.upstream && site.mode === "follow" && options.aim === "push";
+      const { maxValueBytes } = deps;
+      const round = isFront
+        ? await takeBack(found, { engine, snapshot, maxValueBytes, now })
+        : found;
       // Another process has worked on the site meanwhile: what it knows counts, and is looked at anew.
       const isPatient = options.actor === "sites" && !site.upstream;
       if (!(await book.record(site.id, round.state, round.events, { isPatient }))) {
         nextLook.set(site.id, now());
+        // Callers wait for what was refused.
+        const { takenBack } = round.state;
+        if (takenBack !== before.takenBack)
+          await book.record(site.id, { ...book.state(site.id), takenBack });
         return round;
       }
       for (const event of round.events) deps.onEvent(site, event);

@@ -1,0 +1,269 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { afterEach, describe, expect, test } from "vitest";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { doors } from "./all-doors.ts";
+import { startService, TOKEN } from "./service.ts";
+import { type Answer, type FrontedSite, type FrontOptions, startFront } from "./upstream.ts";
+
+const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+/** What the stand-in says to this value, without its stack trace. */
+const WORDS = "failed to execute hook on search_index: not support index: meilisearch";
+const REFUSED = { key: "search_index", value: "meilisearch" };
+/** The server checks these values: a save of one waits longer for it. */
+const CHECKED = { key: "privacy_regs", value: "checked" };
+
+let front: FrontedSite;
+
+async function open(options: FrontOptions = {}): Promise<string> {
+  front = await startFront(options);
+  return front.login();
+}
+
+afterEach(() => front.stop());
+
+const save = (token: string, items: readonly object[]): Promise<Answer> =>
+  front.call("POST", "/api/admin/setting/save", { token, body: items });
+
+async function rpc(name: string, body: object) {
+  const reply = await fetch(`http://127.0.0.1:${front.service.port}/mooring.v1.${name}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the rpc sends.
+  return { status: reply.status, body: (await reply.json()) as any };
+}
+
+/** The value in each list that a client may look at. */
+async function shown(key: string, token: string): Promise<(string | undefined)[]> {
+  const { data: all } = await front.call("GET", "/api/admin/setting/list", { token });
+  const { data: one } = await front.call("GET", `/api/admin/setting/get?key=${key}`, { token });
+  const { data: open } = await front.call("GET", "/api/public/settings");
+  return [
+    all.find((item: { key: string }) => item.key === key)?.value,
+    one.value,
+    open[key],
+    front.site.value(key),
+  ];
+}
+
+interface Revision {
+  readonly revision: string;
+  readonly actor: string;
+  readonly method: string;
+  readonly reason?: string;
+  readonly keys: string[];
+}
+
+async function history(): Promise<Revision[]> {
+  return (await rpc("SettingService/ListRevisions", {})).body.revisions;
+}
+
+describe("a value that the server refuses", () => {
+  test("is a failure with the server's code and words, and no list shows it", async () => {
+    const token = await open();
+    const reply = await save(token, [REFUSED]);
+    expect([reply.status, reply.code, reply.message]).toEqual([200, 500, WORDS]);
+    expect(reply.headers.get("mooring-upstream")).toBe("refused");
+    expect(await shown("search_index", token)).toEqual(["none", "none", "none", "none"]);
+    // It searches again: the old value was saved once more.
+    expect(front.site.settings.engine).toBe("none");
+  });
+
+  test("stands in the history and the audit: who saved it, and that it was taken back", async () => {
+    const token = await open();
+    await save(token, [REFUSED]);
+    const [back, saved] = await history();
+    expect(saved).toMatchObject({ actor: "upstream:admin", method: "SaveSettings" });
+    expect(back).toMatchObject({ actor: "sites", method: "AdoptSite", keys: ["search_index"] });
+    expect(back?.reason).toBe(
+      `the upstream refused search_index of revision ${saved?.revision}: ${WORDS}`,
+    );
+    const { body } = await rpc("AuditService/ListAuditEvents", {});
+    const rows = body.events.map((event: Record<string, unknown>) => [
+      event["actor"],
+      event["method"],
+      event["outcome"],
+    ]);
+    expect(rows).toContainEqual(["upstream:admin", "SaveSettings", "OK"]);
+    expect(rows).toContainEqual(["sites", "refused", "FAILED_PRECONDITION"]);
+    expect(rows).toContainEqual(["sites", "AdoptSite", "OK"]);
+  });
+
+  test("says what became of the others of its save", async () => {
+    const token = await open();
+    const reply = await save(token, [{ key: "site_title", value: "Taken" }, REFUSED]);
+    expect(reply.code).toBe(500);
+    expect(reply.message).toBe(`${WORDS}; the other settings were saved`);
+    expect(await shown("site_title", token)).toEqual(Array(4).fill("Taken"));
+    expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
+  });
+
+  test.each(["openlist", "alist"] as const)(
+    "is told from those of its batch that the server took (%s)",
+    async (manner) => {
+      const token = await open({ manner });
+      front.site.settings.refusals.set("logo", "no such picture");
+      front.site.settings.refusals.set("robots_txt", "no robots");
+      const before = [front.site.value("logo"), front.site.value("robots_txt")];
+      const reply = await save(token, [
+        { key: "site_title", value: "Taken" },
+        { key: "logo", value: "https://a.example/a.svg" },
+        { key: "robots_txt", value: "changed" },
+        CHECKED,
+      ]);
+      expect(reply.message).toBe(
+        "failed to execute hook on logo: no such picture (and 1 more); the other settings were saved",
+      );
+      expect(reply.data.violations).toMatchObject([
+        { field: "settings[1].value" },
+        { field: "settings[2].value", description: /no robots/ },
+      ]);
+      expect([front.site.value("logo"), front.site.value("robots_txt")]).toEqual(before);
+      expect(await shown("logo", token)).toEqual(Array(4).fill(before[0]));
+      expect(await shown("site_title", token)).toEqual(Array(4).fill("Taken"));
+    },
+  );
+
+  test("is quoted without secrets, stack traces and control characters", async () => {
+    const token = await open();
+    const secret = 'first "line"\nsecond line';
+    const words = `can't use "${secret}" (${JSON.stringify(secret)})\u0000\u001b[31m, it is wrong\nstack`;
+    front.site.settings.refusals.set("aria2_secret", words);
+    const reply = await save(token, [{ key: "aria2_secret", value: secret }, CHECKED]);
+    expect(reply.code).toBe(500);
+    expect(reply.message).toContain('can\'t use "********" ("********")  [31m, it is wrong');
+    expect(reply.text).not.toMatch(/line|stack/);
+    expect(JSON.stringify(await history())).not.toMatch(/second line|first \\/);
+    expect(front.site.value("aria2_secret")).toBe("");
+  });
+
+  test("may be saved again once the server takes it", async () => {
+    const token = await open();
+    front.site.settings.refusals.set(CHECKED.key, "not now");
+    expect((await save(token, [CHECKED])).code).toBe(500);
+    front.site.settings.refusals.clear();
+    expect((await save(token, [CHECKED])).code).toBe(200);
+    expect(front.site.value(CHECKED.key)).toBe(CHECKED.value);
+  });
+
+  test("fails the one who saved it, and no other save at the same time", async () => {
+    const token = await open();
+    const replies = await Promise.all([
+      save(token, [{ key: "site_title", value: "Mine" }]),
+      save(token, [REFUSED]),
+      save(token, [{ key: "robots_txt", value: "theirs" }]),
+    ]);
+    expect(replies.map(({ code }) => code)).toEqual([200, 500, 200]);
+    await soon(() => shown("site_title", token)).toEqual(Array(4).fill("Mine"));
+  });
+});
+
+describe.each(doors.filter(({ name }) => name !== "Connect GET"))("over $name", (entry) => {
+  test("a refused value is FAILED_PRECONDITION with the field and the server's words", async () => {
+    const token = await open({ env: entry.env ?? {} });
+    const door = entry.open(front.service);
+    const { saveSettings } = SettingService.method;
+    const request = create(saveSettings.input, {
+      settings: [{ key: "site_title", value: "Taken" }, REFUSED],
+    });
+    const outcome = await door.call(saveSettings, request, { headers: { authorization: token } });
+    door.close();
+    expect(outcome).toMatchObject({
+      kind: "failure",
+      // REST has the code of the server's own envelope.
+      code: door.protocol === "rest" ? 500 : door.codeOf(Code.FailedPrecondition),
+      message: `${WORDS}; the other settings were saved`,
+      fields: ["settings[1].value"],
+    });
+    expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
+  });
+});
+
+describe("every other way to change a setting", () => {
+  test("a rollback to a refused value fails, and takes it back", async () => {
+    const token = await open();
+    await save(token, [REFUSED]);
+    const [, saved] = await history();
+    const { status, body } = await rpc("SettingService/Rollback", { to: saved?.revision });
+    expect([status, body.code, body.message]).toEqual([400, "failed_precondition", WORDS]);
+    expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
+  });
+
+  test("an import of a refused value fails, and takes it back", async () => {
+    const token = await open();
+    const { body: backup } = await rpc("SettingService/ExportSettings", {});
+    const item = backup.document.settings.find(
+      ({ key }: { key: string }) => key === "search_index",
+    );
+    item.value = REFUSED.value;
+    const { status, body } = await rpc("SettingService/ImportSettings", backup);
+    expect([status, body.code], JSON.stringify(body)).toEqual([400, "failed_precondition"]);
+    expect(body.message).toContain(WORDS);
+    expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
+  });
+
+  test("a dry run asks the server nothing", async () => {
+    await open();
+    const body = { settings: [REFUSED], dryRun: true };
+    expect((await rpc("SettingService/SaveSettings", body)).status).toBe(200);
+    expect(front.site.saves).toEqual([]);
+  });
+
+  test("a settings file keeps no refused value either", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "mooring-refused-"));
+    const file = join(folder, "settings.yaml");
+    await writeFile(file, "settings:\n  site_title: From the file\n");
+    const token = await open({ env: { MOORING_SETTINGS_FILE: file } });
+    await writeFile(file, "settings:\n  search_index: meilisearch\n  site_title: From the file\n");
+    await soon(async () => (await history())[0]?.reason).toContain(WORDS);
+    expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
+    await rm(folder, { recursive: true, force: true });
+  });
+});
+
+describe("what is not known when the caller gets the answer", () => {
+  test("is settled by what the server has, though its answer never came", async () => {
+    const token = await open();
+    // The reply is lost after the value was stored.
+    front.site.hold = (stage) => {
+      if (stage !== "stored") return;
+      front.site.hold = undefined;
+      return front.site.restart();
+    };
+    await save(token, [{ key: "site_title", value: "Stored all the same" }]);
+    await soon(() => shown("site_title", TOKEN)).toEqual(Array(4).fill("Stored all the same"));
+  });
+
+  test("is taken back when the server refuses it after a restart of this service", async () => {
+    await open();
+    const { site } = front;
+    const folder = await mkdtemp(join(tmpdir(), "mooring-refused-"));
+    const env = { MOORING_UPSTREAM: site.url, MOORING_UPSTREAM_TOKEN: site.token() };
+    const listed = async (port: number) => {
+      const reply = await fetch(`http://127.0.0.1:${port}/api/public/settings`);
+      const { data } = (await reply.json()) as { data: Record<string, string> };
+      return [reply.headers.get("etag") !== null, data["search_index"]];
+    };
+    const first = await startService({ folder, env });
+    await soon(() => listed(first.port)).toEqual([true, "none"]);
+    await site.stop();
+    const reply = await fetch(`http://127.0.0.1:${first.port}/api/admin/setting/save`, {
+      method: "POST",
+      headers: { authorization: TOKEN, "content-type": "application/json" },
+      body: JSON.stringify([REFUSED]),
+    });
+    expect(reply.headers.get("mooring-upstream")).toBe("pending");
+    await first.stop();
+    await site.start();
+    const again = await startService({ folder, env });
+    await soon(() => listed(again.port)).toEqual([true, "none"]);
+    expect(site.value("search_index")).toBe("none");
+    await again.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+});
