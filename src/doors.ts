@@ -32,7 +32,7 @@ import { passToUpstream, type UpstreamParts } from "./sites.ts";
 /** Longest body of a call that needs no token, in bytes. */
 const PUBLIC_BODY = 4 * 1024;
 
-export interface DoorsDeps extends UpstreamParts {
+export interface DoorsDeps extends Omit<UpstreamParts, "requestId"> {
   readonly methods: readonly Method[];
   /** Looks at a call by its headers. */
   readonly admit: Access["admit"];
@@ -80,7 +80,7 @@ export async function createDoors(
   const report = (error: unknown, request: { readonly id: string }): void =>
     log.error({ err: error, requestId: request.id }, "request failed");
   const http = createHttpServer({
-    elsewhere: passToUpstream(config, deps),
+    elsewhere: passToUpstream(config, { ...deps, requestId }),
     requestId,
     cors: { origins: config.corsOrigins },
     maxHeaderBytes: config.maxHeaders,

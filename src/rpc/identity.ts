@@ -35,8 +35,7 @@ export function identityBy(
       const caller = admin(sent);
       if (caller !== undefined) return caller;
       if (upstream === undefined || sent.startsWith(TOKEN_PREFIX)) return undefined;
-      const header = call?.header("authorization") ?? sent;
-      return admitVisitor(upstream.who(header, call?.header("client-id")));
+      return admitVisitor(upstream.who(sent, call?.header("client-id")));
     },
   };
 }

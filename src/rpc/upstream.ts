@@ -11,15 +11,13 @@ import {
 import { createGrant, SCOPES } from "../service/access/grant.ts";
 import type { Violation } from "../service/error.ts";
 import { SiteFailure } from "../service/site/failure.ts";
-import type { Visitor } from "../service/site/session.ts";
+import { VISITOR_ACTOR, type Visitor } from "../service/site/session.ts";
 import type { Upstream, UpstreamRefusedValue } from "../service/site/upstream.ts";
 import type { Caller } from "./access.ts";
 import { Fault } from "./body.ts";
 import type { Call } from "./call.ts";
 import { createUpstreamView } from "./upstream-view.ts";
 
-/** What the actor's name of an admin of the upstream begins with. */
-const ACTOR = "upstream:";
 /** Says how a save stands at the upstream: `applied`, `pending` or `refused`. */
 const DELIVERY_HEADER = "mooring-upstream";
 
@@ -69,7 +67,7 @@ export async function admitVisitor(visitor: Visitor | Promise<Visitor>): Promise
   const found = await visitor;
   switch (found.kind) {
     case "admin":
-      return { name: `${ACTOR}${found.name}`, tokenId: "", grant: VISITOR };
+      return { name: `${VISITOR_ACTOR}${found.name}`, tokenId: "", grant: VISITOR };
     case "user":
       throw new ConnectError("You are not an admin", Code.PermissionDenied);
     case "refused":
@@ -94,7 +92,7 @@ export function upstreamInterceptor(upstream: () => Upstream | undefined): Inter
     const behind = upstream();
     if (behind === undefined) return next(request);
     const { call = undefined } = request as { readonly call?: Call };
-    const isVisitor = call?.actor?.startsWith(ACTOR) === true;
+    const isVisitor = call?.actor?.startsWith(VISITOR_ACTOR) === true;
     const { method } = request;
     if (request.stream) {
       const response = await next(request);

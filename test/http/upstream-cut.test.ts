@@ -49,7 +49,7 @@ beforeAll(async () => {
     bounds: { all: 9, eachPeer: 9 },
     via: "test",
     originOf: () => ({ peer: "127.0.0.1", scheme: "http" }),
-    isWithheld: () => false,
+    authorizationOf: ({ headers }) => headers.authorization,
     reasonOf: ({ message }) => message,
     onFailure: (reason) => failures.push(reason),
   });

@@ -1,11 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readToken } from "../../rpc/access.ts";
 import { createPathGuard, decodePath, isUnambiguous, withoutEndSlash } from "./path.ts";
 import type { Pipe } from "./pipe.ts";
 import { refuse } from "./refuse.ts";
 
 interface Visitor {
   readonly kind: string;
+  /** An admin's name there. */
+  readonly name?: string;
+}
+
+/** An admin's request to the server behind, for history and audit. */
+export interface PassedCall {
+  readonly visitor: string;
+  /** The last part of its path, such as `set_transmission`. */
+  readonly call: string;
+  readonly requestId: string;
+  /** The client's address, without port. */
+  readonly peer: string;
 }
 
 /** What the server behind is told of, and asked for, besides the requests that pass. */
@@ -18,10 +31,10 @@ export interface UpstreamEvents {
   who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
   /** Somebody asks for what only an admin gets. */
   meet(authorization: string, clientId: string | undefined): void;
-  /** Runs what may change its settings, and takes what it did. */
-  changing(pass: () => Promise<void>): Promise<void>;
-  /** Its token is another one. */
-  tokenReset(token: string): Promise<void>;
+  /** Runs what may change its settings, and takes what it did as this admin's change. */
+  changing(pass: () => Promise<void>, by: PassedCall): Promise<void>;
+  /** Its token is another one. @param by undefined: it is not known. */
+  tokenReset(token: string, by: PassedCall | undefined): Promise<void>;
 }
 
 export interface UpstreamHandlerOptions {
@@ -32,6 +45,9 @@ export interface UpstreamHandlerOptions {
   readonly restPaths: ReadonlySet<string>;
   /** Exact paths of its services, such as `/acme.v1.BookService/GetBook`. */
   readonly servicePaths: ReadonlySet<string>;
+  /** Id and client of a request, as calls of the contract have them. */
+  readonly requestId: (sent: string | undefined) => string;
+  readonly peerOf: (request: IncomingMessage) => string;
   /** Undefined while the program starts. */
   readonly events: () => UpstreamEvents | undefined;
 }
@@ -68,7 +84,7 @@ const LONGEST_CHANGE = 30_000;
  *   as its routes have it.
  */
 export function createUpstreamHandler(options: UpstreamHandlerOptions) {
-  const { pipe, base, restPaths, servicePaths, events } = options;
+  const { pipe, base, restPaths, servicePaths, events, requestId, peerOf } = options;
   /** The path as the contract has it; undefined: it is the server's behind. */
   const ownPath = (path: string): string | undefined => {
     if (path === OWN_PAGES || path.startsWith(`${OWN_PAGES}/`))
@@ -90,18 +106,48 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     return !isUnambiguous(withoutEndSlash(inner)) && isGuarded(raw);
   };
 
+  /** Asked before the request passes: it may end the right that it came with. */
+  const adminOf = async (
+    request: IncomingMessage,
+    upstream: UpstreamEvents,
+    path: string,
+  ): Promise<PassedCall | undefined> => {
+    const { headers } = request;
+    // The socket forgets its address when the client goes.
+    const peer = peerOf(request);
+    const visitor = await upstream.who(
+      readToken(headers.authorization),
+      textOf(headers["client-id"]),
+    );
+    if (visitor.kind !== "admin") return undefined;
+    return {
+      visitor: visitor.name ?? "",
+      call: path.slice(path.lastIndexOf("/") + 1).slice(0, 64),
+      requestId: requestId(textOf(headers["x-request-id"])),
+      peer,
+    };
+  };
+  const passReset = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    upstream: UpstreamEvents,
+  ): Promise<void> => {
+    const by = await adminOf(request, upstream, RESET_TOKEN);
+    await pipe.pass(request, response, () => async (body) => {
+      const token = newToken(body);
+      if (token !== undefined) await upstream.tokenReset(token, by);
+    });
+  };
   /** Holds the reply back until what was changed is known here: its reader asks for it at once. */
   const passChange = async (
     request: IncomingMessage,
     response: ServerResponse,
     upstream: UpstreamEvents,
+    path: string,
   ): Promise<void> => {
-    const visitor = await upstream.who(
-      request.headers.authorization ?? "",
-      textOf(request.headers["client-id"]),
-    );
+    const by = await adminOf(request, upstream, path);
     // Nobody else changes anything there, and nobody waits for them.
-    if (visitor.kind !== "admin") return pipe.pass(request, response);
+    if (by === undefined) return pipe.pass(request, response);
     const arrived = Promise.withResolvers<void>();
     const changed = upstream.changing(() => {
       const over = pipe.pass(request, response, () => async () => {
@@ -110,7 +156,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
       });
       void over.then(() => arrived.resolve());
       return Promise.race([arrived.promise, sleep(LONGEST_CHANGE, undefined, { ref: false })]);
-    });
+    }, by);
     await changed;
   };
 
@@ -133,7 +179,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     }
     const upstream = events();
     const path = own ?? withoutEndSlash(whole.slice(base.length));
-    const authorization = headers.authorization ?? "";
+    const authorization = readToken(headers.authorization);
     if (authorization !== "" && path.startsWith("/api/admin/"))
       upstream?.meet(authorization, textOf(headers["client-id"]));
     if (own !== undefined) {
@@ -150,12 +196,9 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
       upstream.forget(whom);
       void pipe.pass(request, response, () => async () => upstream.forget(whom));
     } else if (method === "POST" && path === RESET_TOKEN)
-      void pipe.pass(request, response, () => async (body) => {
-        const token = newToken(body);
-        if (token !== undefined) await upstream.tokenReset(token);
-      });
+      void passReset(request, response, upstream).catch(() => response.destroy());
     else if (method === "POST" && path.startsWith("/api/admin/setting/") && upstream.isReady())
-      void passChange(request, response, upstream).catch(() => response.destroy());
+      void passChange(request, response, upstream, path).catch(() => response.destroy());
     else void pipe.pass(request, response);
     return true;
   };

@@ -46,8 +46,8 @@ export interface Origin {
 export interface Forwarding extends Origin {
   /** Names this process (RFC 9110, section 7.6.3). */
   readonly via: string;
-  /** Whether a header `authorization` is no business of the server behind. */
-  readonly isWithheld: (authorization: string) => boolean;
+  /** The one header `authorization` that goes on; undefined: none. */
+  readonly authorization: string | undefined;
 }
 
 /**
@@ -55,12 +55,11 @@ export interface Forwarding extends Origin {
  * of the connection; Host is kept, where it came from is overwritten.
  */
 export function requestHeaders(request: IncomingMessage, origin: Forwarding): string[] {
-  const { authorization = "" } = request.headers;
-  const isWithheld = authorization !== "" && origin.isWithheld(authorization);
   const headers = passed(
     request.rawHeaders,
-    (name) => ORIGIN.has(name) || name === "expect" || (isWithheld && name === "authorization"),
+    (name) => ORIGIN.has(name) || name === "expect" || name === "authorization",
   );
+  if (origin.authorization !== undefined) headers.push("Authorization", origin.authorization);
   const host = request.headers.host ?? String(request.headers[":authority"] ?? "");
   if (request.headers.host === undefined && host !== "") headers.push("Host", host);
   headers.push("X-Forwarded-For", origin.peer, "X-Forwarded-Proto", origin.scheme);

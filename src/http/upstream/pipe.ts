@@ -28,8 +28,8 @@ export interface PipeOptions {
   readonly originOf: (request: IncomingMessage) => Origin;
   /** How many requests may be with the server behind at one time: each has a connection there. */
   readonly bounds: ConnectionBounds;
-  /** Whether a header `authorization` is no business of the server behind. */
-  readonly isWithheld: (authorization: string) => boolean;
+  /** The header `authorization` for the server behind, made of the first one; undefined: none. */
+  readonly authorizationOf: (request: IncomingMessage) => string | undefined;
   /** Says in a few words why the server behind could not be asked, without its address. */
   readonly reasonOf: (error: Error) => string;
   /** The page for a browser while the upstream does not answer; undefined: the envelope. */
@@ -59,7 +59,7 @@ export interface Pipe {
 const REPEATABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PROPFIND"]);
 
 export function createPipe(options: PipeOptions): Pipe {
-  const { url, via, originOf, isWithheld, bounds, onFailure } = options;
+  const { url, via, originOf, authorizationOf, bounds, onFailure } = options;
   const isTls = url.protocol === "https:";
   const send = isTls ? requestHttps : requestHttp;
   const agent = new (isTls ? HttpsAgent : Agent)({ keepAlive: true, maxFreeSockets: KEPT });
@@ -148,7 +148,8 @@ export function createPipe(options: PipeOptions): Pipe {
       if (!hasBody) call.end();
     };
     const openCall = (): ClientRequest | undefined => {
-      const headers = requestHeaders(request, { ...origin, via, isWithheld });
+      const authorization = authorizationOf(request);
+      const headers = requestHeaders(request, { ...origin, via, authorization });
       try {
         return send({ ...target, method: request.method, path: request.url, headers });
       } catch {

@@ -19,10 +19,14 @@ export type Visitor =
   | { readonly kind: "user" }
   | { readonly kind: "refused" | "silent"; readonly words: string };
 
+/** What the name of an admin of the upstream begins with in history and audit. */
+export const VISITOR_ACTOR = "upstream:";
+
 /** Asks the upstream who somebody is. */
 export interface Sessions {
   /**
-   * @param authorization as it came; never empty: an upstream whose token is empty would say "admin".
+   * @param authorization the token alone, as the upstream takes it; an empty one is refused without a
+   *   question, because an upstream whose own token is empty would say "admin".
    * @param clientId the visitor's own, where there is one.
    */
   who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RevisionOrigin } from "../../store/setting-store.ts";
-import { doneEntry } from "../audit/entry.ts";
+import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import { changedMembers } from "./audit.ts";
 import { addressOf } from "./book.ts";
 import { createSiteClient, type SiteRow } from "./client.ts";
 import { SiteFailure } from "./failure.ts";
 import { answers } from "./probe.ts";
-import { createSessions, type Sessions, type Visitor } from "./session.ts";
+import { createSessions, type Sessions, VISITOR_ACTOR, type Visitor } from "./session.ts";
 import type { Site, TakenBack } from "./site.ts";
 import type { Sites, SitesDeps } from "./start.ts";
 import { takeValuesIn } from "./take.ts";
@@ -52,6 +52,17 @@ export type Delivery =
   | { readonly outcome: "applied" | "pending" }
   | { readonly outcome: "refused"; readonly refusals: readonly UpstreamRefusedValue[] };
 
+/** A request that an admin of the upstream has sent to the upstream itself, for history and audit. */
+export interface PassedCall {
+  /** The admin's name there. */
+  readonly visitor: string;
+  /** The last part of its path, such as `set_transmission`. */
+  readonly call: string;
+  readonly requestId: string;
+  /** The client's address, without port. */
+  readonly peer: string;
+}
+
 /** The one site that Mooring stands in front of. */
 export interface Upstream {
   /** Whether its values are Mooring's: until then it answers for itself. */
@@ -74,10 +85,10 @@ export interface Upstream {
    * the same time share one look.
    */
   look(): Promise<void>;
-  /** Passes a change of its settings to itself, and takes what it did. */
-  changing(pass: () => Promise<void>): Promise<void>;
-  /** Its token is another one now. */
-  tokenReset(token: string): Promise<void>;
+  /** Passes a change of its settings to itself, and takes what it did as the visitor's change. */
+  changing(pass: () => Promise<void>, by: PassedCall): Promise<void>;
+  /** Its token is another one now. @param by undefined: it is not known. */
+  tokenReset(token: string, by: PassedCall | undefined): Promise<void>;
   /** Makes it connect a download manager. @throws SiteFailure. */
   connect(call: "set_aria2" | "set_qbit", body: object): Promise<void>;
   close(): void;
@@ -87,6 +98,8 @@ const ORIGIN: RevisionOrigin = {
   ...{ actor: "sites", door: "upstream", method: "AdoptSite", requestId: "", peer: "" },
   reason: "values of the upstream",
 };
+
+const UPDATE: AuditOrigin = { ...ORIGIN, method: "UpdateSite" };
 
 /** Makes contact in the background, again and again until it has worked once. */
 export function startUpstream(deps: UpstreamDeps): Upstream {
@@ -101,7 +114,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   /** The contact that is being made: the site follows when it is over. */
   let settling: Promise<unknown> | undefined;
   const noted = ({ name }: Site, ...changed: string[]) =>
-    doneEntry({ ...ORIGIN, method: "UpdateSite" }, now(), [name], { changed });
+    doneEntry(UPDATE, now(), [name], { changed });
 
   /**
    * Makes the site where there is none and takes its values, all of them the first time; later those
@@ -268,20 +281,26 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       });
       await Promise.race([looking.catch(onError), sleep(LOOK, undefined, { ref: false })]);
     },
-    changing: async (pass) => {
+    changing: async (pass, by) => {
       const site = mine();
       if (site === undefined || book.state(site.id).appliedRevision === 0) return pass();
       let passed: Promise<void> | undefined;
       const turn = workers
         .alone(site.id, async (own) => {
+          const take = (origin: RevisionOrigin) =>
+            takeValuesIn(
+              own,
+              { ...deps, book },
+              { keys: [], dryRun: false, origin, onlyDrifted: true },
+            );
+          // What was changed there before is not this visitor's.
+          await take(ORIGIN).catch((error: unknown) => {
+            if (!(error instanceof SiteFailure)) throw error;
+          });
           // It has not waited for its turn: then there is only what it did to be taken.
           passed ??= pass();
           await passed;
-          await takeValuesIn(
-            own,
-            { ...deps, book },
-            { keys: [], dryRun: false, origin: ORIGIN, onlyDrifted: true },
-          );
+          await take({ ...originOf(by), reason: `${by.call} at the upstream` });
         })
         .catch((error: unknown) => {
           if (!(error instanceof SiteFailure)) onError(error);
@@ -290,10 +309,14 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       passed ??= pass();
       await passed;
     },
-    tokenReset: async (token) => {
+    tokenReset: async (token, by) => {
       const site = mine();
       if (site === undefined) return;
-      await book.update({ ...site, token }, [noted(site, "token")]);
+      const origin: AuditOrigin =
+        by === undefined ? UPDATE : { ...originOf(by), method: UPDATE.method };
+      await book.update({ ...site, token }, [
+        doneEntry(origin, now(), [site.name], { changed: ["token"] }),
+      ]);
       const state = book.state(site.id);
       await book.record(site.id, { ...state, error: undefined, failures: 0, nextTry: 0 });
     },
@@ -309,6 +332,17 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       stopping.abort();
       asking.close();
     },
+  };
+}
+
+/** An admin's request to the upstream is plain HTTP; what it changed is taken as by AdoptSite. */
+function originOf({ visitor, requestId, peer }: PassedCall): AuditOrigin {
+  return {
+    actor: `${VISITOR_ACTOR}${visitor}`,
+    door: "rest",
+    method: "AdoptSite",
+    requestId,
+    peer,
   };
 }
 

@@ -1,0 +1,211 @@
+import { create } from "@bufbuild/protobuf";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { doors } from "./all-doors.ts";
+import type { Door } from "./door/door.ts";
+import { TOKEN } from "./service.ts";
+import { type FrontedSite, lastPassed, raw, startFront } from "./upstream.ts";
+
+const { listSettings } = SettingService.method;
+const SET_TRANSMISSION = "/api/admin/setting/set_transmission";
+const TRANSMISSION = { uri: "http://127.0.0.1:9091/rpc", seedtime: "5" };
+
+let front: FrontedSite;
+
+async function rpc(name: string, body: object = {}) {
+  const reply = await fetch(`http://127.0.0.1:${front.service.port}/mooring.v1.${name}`, {
+    method: "POST",
+    headers: { authorization: TOKEN, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the rpc sends.
+  return (await reply.json()) as any;
+}
+
+const newest = async () =>
+  (await rpc("SettingService/ListRevisions", { pageSize: 1 })).revisions[0];
+const audited = async (method: string) =>
+  (await rpc("AuditService/ListAuditEvents")).events.filter(
+    (event: { method: string }) => event.method === method,
+  );
+
+describe.each(doors)("the login of an admin over $name", (entry) => {
+  let door: Door;
+  let login: string;
+
+  beforeAll(async () => {
+    front = await startFront({ env: entry.env ?? {} });
+    door = entry.open(front.service);
+    login = await front.login();
+  });
+
+  afterAll(async () => {
+    door.close();
+    await front.stop();
+  });
+
+  const list = async (authorization: string) => {
+    const headers = { authorization };
+    return (await door.call(listSettings, create(listSettings.input), { headers })).kind;
+  };
+
+  test.each(["", "Bearer ", "bearer ", "BEARER ", "Bearer  "])(
+    "is taken after %j",
+    async (before) => {
+      expect(await list(`${before}${login}`)).toBe("reply");
+    },
+  );
+
+  test.each(["Basic ", "Bearer Bearer ", "Bearer", "Token "])(
+    "is not taken after %j",
+    async (before) => {
+      expect(await list(`${before}${login}`)).toBe("failure");
+    },
+  );
+
+  test("of a visitor who is no admin opens nothing in any form", async () => {
+    const ann = await front.login("ann", "ann-password");
+    expect(await list(ann)).toBe("failure");
+    expect(await list(`Bearer ${ann}`)).toBe("failure");
+  });
+});
+
+describe("a request that passes", () => {
+  beforeEach(async () => {
+    front = await startFront();
+  });
+
+  afterEach(() => front.stop());
+
+  test("below /api/ carries a login as the server takes it, and is as it was elsewhere", async () => {
+    const login = await front.login();
+    const token = `Bearer ${login}`;
+    expect((await front.call("GET", "/api/me", { token })).data.username).toBe("admin");
+    expect(lastPassed(front)?.headers.authorization).toBe(login);
+    await front.call("GET", "/dav/file", { token });
+    expect(lastPassed(front)?.headers.authorization).toBe(token);
+    await front.call("GET", "/api/me", { token: "Basic abc" });
+    expect(lastPassed(front)?.headers.authorization).toBe("Basic abc");
+  });
+
+  test("carries one header Authorization, the one that was looked at", async () => {
+    const login = await front.login();
+    const ann = await front.login("ann", "ann-password");
+    const send = (first: string, second: string) =>
+      raw(front.service.port, [
+        `GET /api/me HTTP/1.1\r\nHost: h\r\nAuthorization: ${first}\r\nAuthorization: ${second}\r\n`,
+        "Connection: close\r\n\r\n",
+      ]);
+    expect(await send(ann, login)).toContain('"username":"ann"');
+    expect(await send(ann, `Bearer ${TOKEN}`)).toContain('"username":"ann"');
+    const sent = lastPassed(front)?.rawHeaders ?? [];
+    expect(sent.filter((name) => /^authorization$/i.test(name))).toHaveLength(1);
+    expect(sent.join("\n")).not.toContain(TOKEN);
+    expect(await send(`Bearer ${TOKEN}`, login)).toContain("login please");
+  });
+
+  test("carries no token of a principal either", async () => {
+    const made = await rpc("AccessService/CreateToken", {
+      principal: "program",
+      scopes: ["settings:read"],
+    });
+    for (const token of [made.secret, `Bearer ${made.secret}`]) {
+      await front.call("GET", "/dav/file", { token });
+      expect(lastPassed(front)?.url).toBe("/dav/file");
+      expect(lastPassed(front)?.headers.authorization).toBeUndefined();
+    }
+  });
+
+  test("of two headers Authorization a contract's call looks at one", async () => {
+    const login = await front.login();
+    const ann = await front.login("ann", "ann-password");
+    const reply = await raw(front.service.port, [
+      "GET /api/admin/setting/list HTTP/1.1\r\nHost: h\r\n",
+      `Authorization: ${ann}\r\nAuthorization: ${login}\r\nConnection: close\r\n\r\n`,
+    ]);
+    expect(reply).toContain('"code":403');
+  });
+});
+
+describe("a change by a path that is not in the contract", () => {
+  beforeEach(async () => {
+    front = await startFront();
+  });
+
+  afterEach(() => front.stop());
+
+  test.each(["", "Bearer "])("is its admin's in history and audit (%j)", async (before) => {
+    const token = `${before}${await front.login()}`;
+    const headers = { "x-request-id": "from-the-page-1" };
+    const reply = await front.call("POST", SET_TRANSMISSION, {
+      token,
+      headers,
+      body: TRANSMISSION,
+    });
+    expect(reply.code).toBe(200);
+    const made = {
+      actor: "upstream:admin",
+      door: "rest",
+      method: "AdoptSite",
+      request_id: "from-the-page-1",
+      peer: "127.0.0.1",
+    };
+    expect(await newest()).toMatchObject({
+      ...made,
+      reason: "set_transmission at the upstream",
+      keys: expect.arrayContaining(["transmission_uri"]),
+    });
+    expect((await audited("AdoptSite")).at(0)).toMatchObject({
+      ...made,
+      outcome: "OK",
+      subjects: expect.arrayContaining(["transmission_uri"]),
+    });
+  });
+
+  test("takes no blame for what was changed there before", async () => {
+    const token = await front.login();
+    front.site.put("robots_txt", "changed on the server itself");
+    await front.call("POST", SET_TRANSMISSION, { token, body: TRANSMISSION });
+    const { revisions } = await rpc("SettingService/ListRevisions", { pageSize: 2 });
+    expect(revisions).toMatchObject([
+      { actor: "upstream:admin", keys: expect.not.arrayContaining(["robots_txt"]) },
+      { actor: "sites", keys: ["robots_txt"] },
+    ]);
+  });
+
+  test("has a request id when the client sent none", async () => {
+    const token = await front.login();
+    await front.call("POST", SET_TRANSMISSION, { token, body: TRANSMISSION });
+    expect((await newest()).request_id).toMatch(/^\S+$/);
+  });
+
+  test("changes nothing here when a visitor who is no admin tries it", async () => {
+    const before = (await newest()).revision;
+    const token = await front.login("ann", "ann-password");
+    const reply = await front.call("POST", SET_TRANSMISSION, { token, body: TRANSMISSION });
+    expect(reply.code).toBe(403);
+    expect((await newest()).revision).toBe(before);
+  });
+
+  test.each(["", "Bearer "])(
+    "a reset of the server's token is its admin's (%j)",
+    async (before) => {
+      const token = `${before}${await front.login()}`;
+      const headers = { "x-request-id": "reset-1" };
+      const path = "/api/admin/setting/reset_token";
+      const reply = await front.call("POST", path, { token, headers });
+      expect(reply.data).toBe(front.site.token());
+      const rows = await audited("UpdateSite");
+      expect(rows).toContainEqual(
+        expect.objectContaining({
+          actor: "upstream:admin",
+          door: "rest",
+          request_id: "reset-1",
+          peer: "127.0.0.1",
+          subjects: ["upstream"],
+        }),
+      );
+      expect(JSON.stringify(rows)).not.toContain(front.site.token());
+    },
+  );
+});
