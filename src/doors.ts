@@ -99,7 +99,8 @@ export async function createDoors(
   });
   // A link carries no token: where the reference asks for one, there is none.
   const reference = config.reflection === "on" ? "../docs" : "";
-  if (config.console === "on") await fastify.register(consolePlugin, { reference });
+  if (config.console === "on")
+    await fastify.register(consolePlugin, { reference, login: loginOf(config) });
   const checkReflection = config.reflection === "token" ? deps.check : undefined;
   await fastify.register(openApiPlugin, {
     ...aboutContract(config, deps),
@@ -123,6 +124,12 @@ export async function createDoors(
     ...(checkReflection === undefined ? {} : { check: checkReflection }),
   };
   return { http, grpc };
+}
+
+/** The login of the server behind, from the console's folder below `/@mooring/`. */
+function loginOf({ upstream }: Config): string {
+  if (upstream === undefined) return "";
+  return `../..${new URL(upstream).pathname.replace(/\/+$/, "")}/api/auth/login`;
 }
 
 /** What becomes known of calls that no method ever saw: those not let in, and those cut off. */

@@ -14,6 +14,8 @@ export interface ConsoleOptions {
   readonly services?: string;
   /** Where the reference of the interface is, likewise. Default: none is offered. */
   readonly reference?: string;
+  /** Where logins of a server behind are made, likewise. Default: tokens alone are asked for. */
+  readonly login?: string;
 }
 
 /** In the package it lies beside the program; the source has it where the last build put it. */
@@ -63,11 +65,12 @@ const SECURITY = {
  */
 export async function consolePlugin(
   fastify: FastifyInstance,
-  { folder, services = "../", reference = "" }: ConsoleOptions = {},
+  { folder, services = "../", reference = "", login = "" }: ConsoleOptions = {},
 ): Promise<void> {
   let files: Files | undefined;
   const read = (): Files => {
-    const places = `data-services="${services}" data-reference="${reference}"`;
+    const own = `data-services="${services}" data-reference="${reference}"`;
+    const places = login === "" ? own : `${own} data-login="${login}"`;
     files ??= readConsole([folder ?? FOLDERS].flat().find(isBuilt), places);
     return files;
   };

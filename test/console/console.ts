@@ -38,6 +38,10 @@ export interface ConsoleTest {
 
 export interface ConsoleTestOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** More of it that is known only when the tests begin. */
+  readonly prepare?: () => Promise<Readonly<Record<string, string>>>;
+  /** Where the console is below the origin; default `/console/`. */
+  readonly folder?: string;
 }
 
 /**
@@ -57,6 +61,7 @@ export function consoleTest(options: ConsoleTestOptions = {}): ConsoleTest {
   let main = "";
   let port = 0;
 
+  let prepared: Readonly<Record<string, string>> = {};
   const start = async (): Promise<void> => {
     program = await runProgram(main, {
       MOORING_LISTEN: `127.0.0.1:${port}`,
@@ -64,6 +69,7 @@ export function consoleTest(options: ConsoleTestOptions = {}): ConsoleTest {
       MOORING_ADMIN_TOKEN: TOKEN,
       MOORING_SHUTDOWN_GRACE: "1s",
       ...options.env,
+      ...prepared,
     });
   };
   const stop = async (): Promise<void> => {
@@ -77,6 +83,7 @@ export function consoleTest(options: ConsoleTestOptions = {}): ConsoleTest {
     main = await builtProgram();
     folder = await mkdtemp(join(tmpdir(), "mooring-console-"));
     port = await freePort();
+    prepared = (await options.prepare?.()) ?? {};
     await start();
     browser = await launchBrowser();
   });
@@ -99,7 +106,7 @@ export function consoleTest(options: ConsoleTestOptions = {}): ConsoleTest {
     const page = await (await running().newContext(context)).newPage();
     pages.push(page);
     await watchOver(page, origin(), offences);
-    await page.goto(`${origin()}/console/${address}`);
+    await page.goto(`${origin()}${options.folder ?? "/console/"}${address}`);
     return page;
   };
   return {

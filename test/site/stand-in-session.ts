@@ -6,6 +6,8 @@ export interface User {
   password: string;
   role: number;
   disabled: boolean;
+  /** The one-time code that a login needs; undefined: none. */
+  otp?: string;
 }
 
 export interface SessionRules {
@@ -22,7 +24,10 @@ export type Refusal = { readonly code: number; readonly message: string };
 /** Who somebody is at the site, by the header `authorization`. */
 export interface Sessions {
   readonly users: Map<string, User>;
-  login(name: string, password: string, request: IncomingMessage): { token: string } | Refusal;
+  login(
+    given: { readonly name: string; readonly password: string; readonly otp: string },
+    request: IncomingMessage,
+  ): { token: string } | Refusal;
   logout(token: string): void;
   /** @param permanent the setting `token`. */
   who(request: IncomingMessage, permanent: string): User | Refusal;
@@ -54,7 +59,7 @@ export function createSessions(rules: SessionRules): Sessions {
   };
   return {
     users,
-    login: (name, password, request) => {
+    login: ({ name, password, otp }, request) => {
       const from = leftmost(request);
       if ((wrong.get(from) ?? 0) >= MAX_WRONG)
         return { code: 429, message: "Too many unsuccessful sign-in attempts have been made" };
@@ -62,6 +67,10 @@ export function createSessions(rules: SessionRules): Sessions {
       if (user === undefined || user.password !== password) {
         wrong.set(from, (wrong.get(from) ?? 0) + 1);
         return { code: 400, message: "password is incorrect" };
+      }
+      if (user.otp !== undefined && user.otp !== otp) {
+        wrong.set(from, (wrong.get(from) ?? 0) + 1);
+        return { code: 402, message: "Invalid 2FA code" };
       }
       wrong.delete(from);
       // Two logins within one second have the same claims and so the same token.

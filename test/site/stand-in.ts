@@ -289,7 +289,9 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     }),
     "POST /api/auth/login": async (request, response) => {
       const body = ((await json(request)) ?? {}) as Record<string, unknown>;
-      const result = sessions.login(String(body["username"]), String(body["password"]), request);
+      const [name, password] = [String(body["username"]), String(body["password"])];
+      const given = { name, password, otp: String(body["otp_code"] ?? "") };
+      const result = sessions.login(given, request);
       if (isRefusal(result)) return envelope(response, result);
       envelope(response, { code: 200, message: "success", data: result });
     },

@@ -31,6 +31,23 @@ export const en = {
 
   "language.label": "Language",
 
+  "login.code": "One-time code",
+  "login.codeHelp": "The server asks for the code of the authenticator app, too.",
+  "login.empty": "Type a user name and a password.",
+  "login.help":
+    "Your user name and password of the server behind Mooring. You have to be an admin there.",
+  "login.instead": "Sign in with user name and password",
+  "login.locked":
+    "Too many logins from this address have failed. The server takes no more for some minutes.",
+  "login.name": "User name",
+  "login.noAdmin": "You are no admin of the server, so you were logged out again.",
+  "login.password": "Password",
+  "login.refused": "The server refuses the login: {words}",
+  "login.silent": "The server behind Mooring does not answer.",
+  "login.tokenInstead": "Sign in with a token",
+  "login.wrong": "User name or password is wrong.",
+  "login.wrongCode": "The one-time code is wrong.",
+
   "menu.more": "More",
   "menu.pages": "Pages",
   "menu.skip": "Skip to the page",

@@ -439,7 +439,10 @@ describe("trouble", () => {
     expect(await bad({ url: "http://a:b@127.0.0.1:1" })).toContain("user or a password");
     expect(await bad({ token: "" })).toContain("token is missing");
     expect(await bad({ token: "wrong" })).toContain("refuses the token");
-    const login = site.sessions.login("ann", "ann-password", { headers: {}, socket: {} } as never);
+    const login = site.sessions.login({ name: "ann", password: "ann-password", otp: "" }, {
+      headers: {},
+      socket: {},
+    } as never);
     const { token } = login as { token: string };
     expect(await bad({ token })).toContain("403: You are not an admin");
     expect(await bad({ overrides: { no_such_key: "x" } })).toContain(

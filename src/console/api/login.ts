@@ -1,0 +1,80 @@
+/** Where logins of the server behind are made; undefined: Mooring stands in front of none. */
+export const loginAddress: string | undefined = addressOf(
+  document.documentElement.dataset["login"] ?? "",
+);
+
+/** What a person types to log in at the server behind. */
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+  /** One-time code; empty: not asked for yet. */
+  readonly code: string;
+}
+
+/**
+ * Outcome of a login.
+ * - `in`: the session's token. `code`: a one-time code is missing or wrong.
+ * - `wrong`: user name or password. `locked`: too many failed logins from this address.
+ * - `silent`: the server gave no answer that could be read. `refused`: any other reason, in its words.
+ */
+export type LoginResult =
+  | { readonly kind: "in"; readonly token: string }
+  | { readonly kind: "code" | "wrong" | "locked" | "silent" }
+  | { readonly kind: "refused"; readonly words: string };
+
+/** How long a login may take, in milliseconds. */
+const LIMIT = 20_000;
+const MAX_WORDS = 200;
+
+/** Logs in at the server behind, as its own page does. The password is kept nowhere. */
+export async function logIn({ username, password, code }: Credentials): Promise<LoginResult> {
+  if (loginAddress === undefined) return { kind: "silent" };
+  try {
+    const reply = await fetch(loginAddress, {
+      method: "POST",
+      headers: { accept: "application/json", "content-type": "application/json" },
+      body: JSON.stringify({ username, password, otp_code: code }),
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+      signal: AbortSignal.timeout(LIMIT),
+    });
+    return resultOf(await reply.json());
+  } catch {
+    return { kind: "silent" };
+  }
+}
+
+/** Ends a login that opens nothing here. */
+export async function logOut(token: string): Promise<void> {
+  if (loginAddress === undefined) return;
+  await fetch(new URL("logout", loginAddress), {
+    headers: { authorization: token },
+    credentials: "omit",
+  }).catch(() => undefined);
+}
+
+/** Codes of the server's envelope: 402 asks for a one-time code, 429 locks an address. */
+function resultOf(answer: unknown): LoginResult {
+  const { code, message, data } = (answer ?? {}) as {
+    code?: unknown;
+    message?: unknown;
+    data?: { token?: unknown } | null;
+  };
+  if (code === 200) {
+    const token = data?.token;
+    // What no header carries is no token.
+    const isToken = typeof token === "string" && /^[\x21-\x7e]+$/.test(token);
+    return isToken ? { kind: "in", token } : { kind: "silent" };
+  }
+  if (code === 402) return { kind: "code" };
+  if (code === 429) return { kind: "locked" };
+  if (code === 502 || code === 503 || typeof code !== "number") return { kind: "silent" };
+  const [words = ""] = String(message ?? "").split("\n", 1);
+  if (code === 400 && /password|not found/i.test(words)) return { kind: "wrong" };
+  return { kind: "refused", words: words.slice(0, MAX_WORDS) };
+}
+
+function addressOf(path: string): string | undefined {
+  return path === "" ? undefined : new URL(path, window.location.href).href;
+}

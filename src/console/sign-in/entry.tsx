@@ -1,0 +1,55 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { ended } from "../api/session.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "../part/button.tsx";
+import { Notice } from "../part/state.tsx";
+import { Logo } from "../shell/menu.tsx";
+
+interface EntryProps {
+  /** Signs in, or says at the fields why not. @param keep as for `signIn`. */
+  readonly onEnter: (keep: boolean) => Promise<void>;
+  readonly children: ComponentChildren;
+}
+
+/** The form around the fields of a sign-in. It is sent once at a time. */
+export function Entry({ onEnter, children }: EntryProps) {
+  const busy = useSignal(false);
+  const keep = useSignal(false);
+  const enter = async (): Promise<void> => {
+    if (busy.value) return;
+    busy.value = true;
+    try {
+      await onEnter(keep.value);
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void enter();
+      }}
+    >
+      <h1>
+        <Logo /> Mooring
+      </h1>
+      {ended.value === "tokenEnded" && <Notice kind="warning">{t("signIn.tokenEnded")}</Notice>}
+      {children}
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={keep.value}
+          onChange={(event) => {
+            keep.value = event.currentTarget.checked;
+          }}
+        />
+        <span>{t("signIn.keep")}</span>
+      </label>
+      <Button kind="main" type="submit" disabled={busy.value}>
+        {t("signIn.enter")}
+      </Button>
+    </form>
+  );
+}
