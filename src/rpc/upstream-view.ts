@@ -31,6 +31,10 @@ interface Own {
   readonly version: string;
   /** As an admin of it may see it here: masked where secrets are. */
   readonly token: string;
+  /** Whether it does not know a setting that Mooring defines. */
+  readonly lacks: (key: string) => boolean;
+  /** Its own rows of settings that it alone says something of. */
+  readonly rows: ReadonlyMap<string, Pick<Setting, "value" | "type" | "options">>;
 }
 
 /** Who looks: one of the upstream's admins. */
@@ -42,23 +46,27 @@ export interface Viewer {
 type Show = (message: never, own: Own) => Message;
 
 /**
- * Shows replies and events as the upstream would: its version stands in what everybody may read, its
- * version and token in what its admins read. Mooring's own tokens keep Mooring's own view: its
- * programs compare it with what they hold. Each message is made once.
+ * Shows replies and events as the upstream would, over every protocol: its version and no setting that
+ * it lacks in public settings and in the lists of its admins, and in those its token, too, and its own
+ * rows. A setting that is asked for by its key is shown, also where the upstream lacks it. Mooring's own
+ * tokens keep Mooring's own view: their programs compare it with what they hold, and other sites may
+ * know more settings. Each message is made once.
  */
 export function createUpstreamView() {
   let made = new WeakMap<Message, Message>();
-  let madeFor = "";
+  let madeFor: readonly unknown[] = [];
   return (message: Message, method: DescMethod, behind: Upstream, visitor?: Viewer): Message => {
     const show = forEverybody.get(method) ?? (visitor && forVisitors.get(method));
     if (show === undefined || !behind.isReady()) return message;
-    const [version, token] = [behind.version(), behind.token()];
-    if (madeFor !== `${version}\n${token}`) {
+    const [version, token, rows] = [behind.version(), behind.token(), behind.ownRows.last()];
+    const now = [version, token, rows, behind.known()];
+    if (!now.every((each, at) => each === madeFor[at])) {
       made = new WeakMap();
-      madeFor = `${version}\n${token}`;
+      madeFor = now;
     }
     // A reply with secrets is another message than one without.
-    const own = { version, token: visitor?.masksSecrets === false ? token : MASK };
+    const shown = visitor?.masksSecrets === false ? token : MASK;
+    const own = { version, token: shown, lacks: behind.lacks, rows };
     const known = made.get(message) ?? show(message as never, own);
     made.set(message, known);
     return known;
@@ -71,7 +79,7 @@ const forEverybody: ReadonlyMap<DescMethod, Show> = new Map<DescMethod, Show>([
     (reply: GetPublicSettingsResponse, own) =>
       create(GetPublicSettingsResponseSchema, {
         ...reply,
-        settings: { ...reply.settings, version: own.version },
+        settings: publicSettings(reply.settings, own),
       }),
   ],
   [PublicService.method.watchPublicSettings, publicEvent],
@@ -85,7 +93,7 @@ const forVisitors: ReadonlyMap<DescMethod, Show> = new Map<DescMethod, Show>([
     (reply: ListSettingsResponse, own) =>
       create(ListSettingsResponseSchema, {
         ...reply,
-        settings: reply.settings.map(ownSetting(own)),
+        settings: ownSettings(reply.settings, own),
       }),
   ],
   [
@@ -109,41 +117,62 @@ const forVisitors: ReadonlyMap<DescMethod, Show> = new Map<DescMethod, Show>([
   [setting.watchSettings, settingsEvent],
 ]);
 
-function ownSetting({ version, token }: Own) {
+function ownSetting({ version, token, rows }: Own) {
   return (each: Setting): Setting => {
-    if (each.key === "version") return create(SettingSchema, { ...each, value: version });
-    return each.key === "token" ? create(SettingSchema, { ...each, value: token }) : each;
+    const { key } = each;
+    if (key === "version") return create(SettingSchema, { ...each, value: version });
+    if (key === "token") return create(SettingSchema, { ...each, value: token });
+    const row = rows.get(key);
+    if (row === undefined) return each;
+    const { value, type, options } = row;
+    return create(SettingSchema, { ...each, value, type, options });
   };
 }
 
-function publicEvent(message: WatchPublicSettingsResponse, { version }: Own): Message {
+/** The settings of a list: without those that the upstream lacks. */
+function ownSettings(settings: readonly Setting[], own: Own): Setting[] {
+  return settings.filter(({ key }) => !own.lacks(key)).map(ownSetting(own));
+}
+
+function publicSettings(
+  settings: Readonly<Record<string, string>>,
+  { version, lacks }: Own,
+): Record<string, string> {
+  const known = Object.entries(settings).filter(([key]) => !lacks(key));
+  return { ...Object.fromEntries(known), version };
+}
+
+function publicEvent(message: WatchPublicSettingsResponse, own: Own): Message {
   const { revision, event } = message;
   if (event.case === "snapshot") {
-    const settings = { ...event.value.settings, version };
+    const settings = publicSettings(event.value.settings, own);
     return create(WatchPublicSettingsResponseSchema, {
       revision,
       event: { case: "snapshot", value: { settings } },
     });
   }
-  if (event.case !== "change" || event.value.set["version"] === undefined) return message;
+  if (event.case !== "change") return message;
   const { set, removed } = event.value;
+  const known = Object.entries(set).filter(([key]) => !own.lacks(key));
+  const values = known.map(([key, value]) => [key, key === "version" ? own.version : value]);
   return create(WatchPublicSettingsResponseSchema, {
     revision,
-    event: { case: "change", value: { set: { ...set, version }, removed } },
+    event: { case: "change", value: { set: Object.fromEntries(values), removed } },
   });
 }
 
 function settingsEvent(message: WatchSettingsResponse, own: Own): Message {
   const { revision, event } = message;
   if (event.case === "snapshot") {
-    const settings = event.value.settings.map(ownSetting(own));
+    const settings = ownSettings(event.value.settings, own);
     return create(WatchSettingsResponseSchema, {
       revision,
       event: { case: "snapshot", value: { settings } },
     });
   }
   if (event.case !== "change") return message;
-  const changes = event.value.changes.map(
+  const known = event.value.changes.filter(({ key }) => !own.lacks(key));
+  const changes = known.map(
     (change): SettingChange =>
       change.key === "version" && change.newValue !== undefined
         ? create(SettingChangeSchema, { ...change, newValue: own.version })

@@ -1,6 +1,7 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
+import type { Setting } from "../../gen/mooring/v1/setting_pb.js";
 import {
   type SaveSettingsRequest,
   SaveSettingsRequestSchema,
@@ -11,6 +12,7 @@ import {
 import { createGrant, SCOPES } from "../service/access/grant.ts";
 import type { Violation } from "../service/error.ts";
 import { SiteFailure } from "../service/site/failure.ts";
+import { OWN_ROWS } from "../service/site/own-rows.ts";
 import { VISITOR_ACTOR, type Visitor } from "../service/site/session.ts";
 import type { Upstream, UpstreamRefusedValue } from "../service/site/upstream.ts";
 import type { Caller } from "./access.ts";
@@ -102,13 +104,16 @@ export function upstreamInterceptor(upstream: () => Upstream | undefined): Inter
       const message = each(response.message, (event) => show(event, method, behind, visitor));
       return { ...withHeads(response), message } as typeof response;
     }
-    const asked = isVisitor ? ownTokenLeftOut(method, request.message) : request.message;
+    // What was shown before a restart is sent back, too.
+    if (isVisitor && hasOwnRows(request.message as Message)) await behind.ownRows.refresh();
+    const asked = isVisitor ? ownLeftOut(method, request.message, behind) : request.message;
     const response = await next(
       asked === request.message ? request : ({ ...request, message: asked } as typeof request),
     );
     if (response.stream) return response;
     const { maskSecrets = false } = asked as { maskSecrets?: boolean };
     const visitor = isVisitor ? { masksSecrets: maskSecrets } : undefined;
+    if (isVisitor && hasOwnRows(response.message as Message)) await behind.ownRows.refresh();
     const message = show(response.message as Message, method, behind, visitor);
     if (CHANGES.has(method)) {
       await connectManager(method, asked as Message, behind);
@@ -158,11 +163,27 @@ async function* each(
   for await (const event of events) yield show(event as Message);
 }
 
-/** Pages send whole lists, with the upstream's own token and version as they were shown. */
-function ownTokenLeftOut(method: DescMethod, message: unknown): Message {
+/** Whether a request or reply has settings that the upstream alone says something of. */
+function hasOwnRows(message: Message): boolean {
+  const { setting: one, settings } = message as {
+    readonly setting?: Pick<Setting, "key">;
+    readonly settings?: readonly Pick<Setting, "key">[];
+  };
+  const shown = Array.isArray(settings) ? settings : one === undefined ? [] : [one];
+  return shown.some(({ key }) => OWN_ROWS.has(key));
+}
+
+/** Settings of the upstream's own that no save changes. */
+const NEVER_SAVED: ReadonlySet<string> = new Set(["token", "version", "index_progress"]);
+
+/** Pages send whole lists, in which the upstream's own values stand as they were shown. */
+function ownLeftOut(method: DescMethod, message: unknown, behind: Upstream): Message {
   if (method !== setting.saveSettings) return message as Message;
   const request = message as SaveSettingsRequest;
-  const settings = request.settings.filter(({ key }) => key !== "token" && key !== "version");
+  const rows = behind.ownRows.last();
+  const settings = request.settings.filter(
+    ({ key, value }) => !NEVER_SAVED.has(key) && rows.get(key)?.value !== (value ?? ""),
+  );
   return settings.length === request.settings.length
     ? request
     : create(SaveSettingsRequestSchema, { ...request, settings });

@@ -77,7 +77,12 @@ function row(key: string, value: string, type: string, group: number, flag: numb
   return { key, value, help: "", type, options: "", group, flag, index: 0 };
 }
 
-export function createSettingsOfSite(manner: Manner, version: string): SettingsOfSite {
+/** @param lacks keys that this version does not have. */
+export function createSettingsOfSite(
+  manner: Manner,
+  version: string,
+  lacks: readonly string[] = [],
+): SettingsOfSite {
   const makeToken = (): string =>
     `${manner}-${randomUUID()}${randomBytes(32).toString("hex").slice(0, 64)}`;
   const initial = new Map<string, Row>();
@@ -98,6 +103,7 @@ export function createSettingsOfSite(manner: Manner, version: string): SettingsO
       initial.set(added.key, { ...added, index: initial.size + at });
   if (hasRoles(manner, version))
     initial.set("default_role", { ...row("default_role", "1", "select", 1, 0), index: 9 });
+  for (const key of lacks) initial.delete(key);
   const own = {
     announcement: "### repo\nA living site.",
     privacy_regs: "(?:a|b)@example",

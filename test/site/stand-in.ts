@@ -41,6 +41,8 @@ export type Stage = "list" | "save" | "stored";
 export interface StandInOptions {
   readonly manner?: Manner;
   readonly version?: string;
+  /** Keys that an older version does not have. */
+  readonly lacks?: readonly string[];
   /** Such as `/sub`. */
   readonly basePath?: string;
   /** PEM texts: it speaks TLS. */
@@ -102,7 +104,7 @@ const LABELS: Readonly<Record<Manner, string>> = {
 
 export async function startStandIn(options: StandInOptions = {}): Promise<StandIn> {
   const { manner = "openlist", basePath = "" } = options;
-  const settings = createSettingsOfSite(manner, options.version ?? LABELS[manner]);
+  const settings = createSettingsOfSite(manner, options.version ?? LABELS[manner], options.lacks);
   const sessions = createSessions({
     roleAsArray: options.roleAsArray ?? false,
     sessionsOutlive: options.sessionsOutlive ?? false,

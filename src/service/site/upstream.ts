@@ -5,6 +5,7 @@ import { changedMembers } from "./audit.ts";
 import { addressOf } from "./book.ts";
 import { createSiteClient, type SiteRow } from "./client.ts";
 import { SiteFailure } from "./failure.ts";
+import { createKnownKeys, createOwnRows, type OwnRows } from "./own-rows.ts";
 import { answers } from "./probe.ts";
 import { createSessions, type Sessions, VISITOR_ACTOR, type Visitor } from "./session.ts";
 import type { Site, TakenBack } from "./site.ts";
@@ -22,6 +23,8 @@ const LOOK = 500;
 const PATIENCE = 1_000;
 /** The same for values that the upstream checks: its refusal belongs to the caller. */
 const CHECKED_PATIENCE = 10_000;
+/** How long a reader waits for what the upstream alone says of a setting, in milliseconds. */
+const OWN_ROWS_LIMIT = 1_000;
 /** First and longest pause between tries of the first contact. */
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 5_000;
@@ -70,6 +73,12 @@ export interface Upstream {
   /** Its permanent token and its version, as far as they are known. */
   token(): string;
   version(): string;
+  /** Whether Mooring defines a setting that it does not know. */
+  lacks(key: string): boolean;
+  /** Another object as soon as the answers of `lacks` may be others. */
+  known(): object;
+  /** What it alone says of some settings, which this service shows as it is. */
+  readonly ownRows: OwnRows;
   who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
   /** Somebody has left or has other rights now (everybody), or has come (refused). */
   forget(whom?: "everybody" | "refused"): void;
@@ -108,6 +117,16 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   const access = { url, token: "", ca: "", pin: "" };
   const asking = createSiteClient(access, QUESTIONS);
   const sessions: Sessions = createSessions(asking, now);
+  const ownRows = createOwnRows(
+    () =>
+      asking.list({
+        headers: { authorization: mine()?.token ?? "" },
+        secrets: [mine()?.token ?? ""],
+        limit: OWN_ROWS_LIMIT,
+      }),
+    now,
+  );
+  const knownKeys = createKnownKeys(() => book.state(mine()?.id ?? "").known);
   const stopping = new AbortController();
   const mine = (): Site | undefined => book.sites().find((site) => site.upstream);
   let meeting: Promise<unknown> | undefined;
@@ -226,6 +245,9 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     },
     token: () => mine()?.token ?? "",
     version: () => book.state(mine()?.id ?? "").version,
+    lacks: (key) => !knownKeys().has(key) && engine.snapshot().get(key)?.definition !== undefined,
+    known: knownKeys,
+    ownRows,
     who: sessions.who,
     forget: sessions.forget,
     meet: (authorization, clientId) => {

@@ -1,0 +1,73 @@
+import type { SiteRow } from "./client.ts";
+import { SiteFailure } from "./failure.ts";
+
+/**
+ * Settings that the upstream alone has to say something of: the value of `index_progress`, which its
+ * indexer writes, and of `default_role` the names of roles that can be chosen.
+ */
+export const OWN_ROWS: ReadonlySet<string> = new Set(["index_progress", "default_role"]);
+
+/** How long such rows are shown before the upstream is asked again, in milliseconds. */
+const KEPT = 1_000;
+
+/** The upstream's own rows of these settings. */
+export interface OwnRows {
+  /** The rows as they were read last, by key; the same map until a row changes. */
+  last(): ReadonlyMap<string, SiteRow>;
+  /** Reads them where they are older than a second. An upstream that does not answer changes nothing. */
+  refresh(): Promise<void>;
+}
+
+/** @param list reads the upstream's list of settings. @param now milliseconds. */
+export function createOwnRows(list: () => Promise<readonly SiteRow[]>, now: () => number): OwnRows {
+  let rows: ReadonlyMap<string, SiteRow> = new Map();
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+  const read = async (): Promise<void> => {
+    try {
+      const found = (await list()).filter(({ key }) => OWN_ROWS.has(key));
+      if (!isSame(rows, found)) rows = new Map(found.map((row) => [row.key, row]));
+    } catch (error) {
+      if (!(error instanceof SiteFailure)) throw error;
+    }
+    // A silent upstream is not asked by every call either.
+    readAt = now();
+  };
+  return {
+    last: () => rows,
+    refresh: async () => {
+      if (now() - readAt < KEPT) return;
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      await reading;
+    },
+  };
+}
+
+function isSame(known: ReadonlyMap<string, SiteRow>, found: readonly SiteRow[]): boolean {
+  return (
+    known.size === found.length &&
+    found.every(({ key, value, type, options }) => {
+      const before = known.get(key);
+      return before?.value === value && before.type === type && before.options === options;
+    })
+  );
+}
+
+/**
+ * The keys that the upstream knows, as a set that stays the same object until they change.
+ *
+ * @param list the keys of its last list.
+ */
+export function createKnownKeys(list: () => readonly string[]): () => ReadonlySet<string> {
+  let read: readonly string[] = [];
+  let keys: ReadonlySet<string> = new Set();
+  return () => {
+    const now = list();
+    if (now === read) return keys;
+    read = now;
+    if (now.length !== keys.size || !now.every((key) => keys.has(key))) keys = new Set(now);
+    return keys;
+  };
+}

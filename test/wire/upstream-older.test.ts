@@ -1,0 +1,166 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { doors } from "./all-doors.ts";
+import type { Door } from "./door/door.ts";
+import { TOKEN } from "./service.ts";
+import { type FrontedSite, startFront } from "./upstream.ts";
+
+/** Settings that came with later versions: a public one and a private one. */
+const LACKS = ["share_summary_content", "multipart_chunk_size"];
+const { listSettings, watchSettings } = SettingService.method;
+const { getPublicSettings, watchPublicSettings } = PublicService.method;
+
+let front: FrontedSite;
+
+interface Row {
+  readonly key: string;
+  readonly value: string;
+  readonly type: string;
+  readonly options: string;
+}
+
+async function rows(token: string, query = ""): Promise<Row[]> {
+  return (await front.call("GET", `/api/admin/setting/list${query}`, { token })).data;
+}
+const keysOf = (of: readonly Row[]) => of.map(({ key }) => key).toSorted();
+const rowOf = (of: readonly Row[], key: string) => of.find((row) => row.key === key);
+
+describe.each(doors)("in front of an older server, over $name", ({ open, env = {} }) => {
+  let door: Door;
+  let login: string;
+
+  beforeAll(async () => {
+    front = await startFront({ env, lacks: LACKS });
+    door = open(front.service);
+    login = await front.login();
+  });
+
+  afterAll(async () => {
+    door.close();
+    await front.stop();
+  });
+
+  async function first(method: typeof listSettings | typeof watchSettings, token: string) {
+    const options = { headers: { authorization: token } };
+    if (method.methodKind === "unary") {
+      const outcome = await door.call(method, create(method.input), options);
+      if (outcome.kind === "failure") throw new Error(outcome.message);
+      return outcome.message;
+    }
+    for await (const event of door.watch(method, create(method.input), options))
+      return event["snapshot"] as JsonObject;
+    throw new Error("no event");
+  }
+  const keys = ({ settings }: JsonObject) =>
+    (settings as unknown as Row[]).map(({ key }) => key).toSorted();
+
+  test.each([listSettings, watchSettings])("$name shows what that server knows", async (method) => {
+    if (door.name === "Connect GET" && method === watchSettings) return;
+    const known = [...front.site.settings.rows.keys()].toSorted();
+    expect(keys(await first(method, login))).toEqual(known);
+    // Mooring's own token sees all that Mooring keeps: other sites may know more.
+    expect(keys(await first(method, TOKEN))).toEqual(expect.arrayContaining(LACKS));
+  });
+
+  test("public settings have what that server knows", async () => {
+    const own = [...front.site.settings.rows.values()];
+    const known = keysOf(own.filter(({ flag }) => flag === 0 || flag === 2));
+    const outcome = await door.call(getPublicSettings, create(getPublicSettings.input), {});
+    if (outcome.kind === "failure") throw new Error(outcome.message);
+    expect(Object.keys(outcome.message["settings"] as JsonObject).toSorted()).toEqual(known);
+    if (door.name === "Connect GET") return;
+    const watched = door.watch(watchPublicSettings, create(watchPublicSettings.input), {});
+    for await (const { snapshot } of watched) {
+      const { settings } = snapshot as JsonObject;
+      expect(Object.keys(settings as JsonObject).toSorted()).toEqual(known);
+      break;
+    }
+  });
+
+  test("index_progress is what that server says at the moment", async () => {
+    const text = `{"object_count":7,"is_done":true,"over":"${door.name}"}`;
+    front.site.put("index_progress", text);
+    await expect
+      .poll(
+        async () => {
+          const { settings } = await first(listSettings, login);
+          return rowOf(settings as unknown as Row[], "index_progress")?.value;
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(text);
+  });
+});
+
+describe("what only the server says", () => {
+  afterEach(() => front.stop());
+
+  test("a setting of a client's own is shown, though the server does not know it", async () => {
+    front = await startFront({ lacks: LACKS });
+    const token = await front.login();
+    const body = [{ key: "my_own", value: "1", type: "string", group: 1, flag: 0 }];
+    const reply = await front.call("POST", "/api/admin/setting/save", { token, body });
+    expect(reply.code).toBe(200);
+    expect(keysOf(await rows(token))).toContain("my_own");
+    const { data } = await front.call("GET", "/api/public/settings");
+    expect(data.my_own).toBe("1");
+  });
+
+  test("index_progress in a list that is sent back is no change", async () => {
+    front = await startFront();
+    front.site.put("index_progress", '{"object_count":7}');
+    const token = await front.login();
+    const before = await rows(TOKEN, "?group=0");
+    const shown = await rows(token, "?group=0");
+    expect(rowOf(shown, "index_progress")?.value).toBe('{"object_count":7}');
+    const reply = await front.call("POST", "/api/admin/setting/save", { token, body: shown });
+    expect(reply.code).toBe(200);
+    const key = "index_progress";
+    expect(rowOf(await rows(TOKEN, "?group=0"), key)).toEqual(rowOf(before, key));
+    const one = await front.call("GET", `/api/admin/setting/get?key=${key}`, { token });
+    expect(one.data.value).toBe('{"object_count":7}');
+  });
+
+  test("a server that is silent leaves what it said last", async () => {
+    front = await startFront();
+    front.site.put("index_progress", '{"object_count":7}');
+    const token = front.site.token();
+    expect(rowOf(await rows(token), "index_progress")?.value).toBe('{"object_count":7}');
+    await front.site.stop();
+    // Who it is was asked a moment ago.
+    const again = await front.call("GET", "/api/admin/setting/list", { token });
+    if (again.code === 200) expect(rowOf(again.data, "index_progress")?.value).toMatch(/7/);
+    await front.site.start();
+  });
+
+  test("default_role of AList is a select of role names", async () => {
+    front = await startFront({
+      manner: "alist",
+      version: "v3.63.0",
+      env: { MOORING_FAMILY: "alist" },
+    });
+    const token = await front.login();
+    const page = await rows(token, "?group=1");
+    expect(rowOf(page, "default_role")).toMatchObject({
+      type: "select",
+      options: "editor,reader",
+      value: "guest",
+    });
+    const save = (key: string, value: string) =>
+      front.call("POST", "/api/admin/setting/save", {
+        token,
+        body: page.map((row) => (row.key === key ? { ...row, value } : row)),
+      });
+    // "guest" can't be chosen there, and was not chosen here.
+    expect((await save("site_title", "Another")).message).toBe("success");
+    expect((await save("default_role", "reader")).code).toBe(200);
+    expect(front.site.value("default_role")).toBe("4");
+    await expect
+      .poll(async () => rowOf(await rows(token, "?group=1"), "default_role")?.value, {
+        timeout: 15_000,
+      })
+      .toBe("reader");
+  });
+});
