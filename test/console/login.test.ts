@@ -133,6 +133,27 @@ test("a server that does not answer is named", async () => {
   await site.start();
 });
 
+test("a value that the server refuses stays edited, with the server's words", async () => {
+  site.settings.refusals.set("privacy_regs", "not this one");
+  const page = await console.open("settings?q=privacy_regs");
+  await logIn(page, "admin", "admin-password");
+  await page.locator("#setting-privacy_regs").fill("checked");
+  await page.getByRole("button", { name: "Review changes" }).click();
+  await page.locator(".changes").waitFor();
+  await page.getByRole("button", { name: "Save 1 change" }).click();
+  const failed = page.locator(".state-box", { hasText: "not this one" });
+  await failed.waitFor();
+  // What the server has is back, and the edit goes on from it.
+  await page.locator(".changes", { hasText: "checked" }).waitFor();
+  expect(await failed.count()).toBe(1);
+  await page.screenshot({ path: join(PICTURES, "refused.png") });
+  expect(site.value("privacy_regs")).not.toBe("checked");
+  site.settings.refusals.clear();
+  await page.getByRole("button", { name: "Save 1 change" }).click();
+  await page.getByText("1 change is saved").waitFor();
+  expect(site.value("privacy_regs")).toBe("checked");
+});
+
 // The last one: nothing logs in from this address afterwards.
 test("an address that the server has locked is told so", async () => {
   const page = await console.open("");

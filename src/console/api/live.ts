@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { effect, signal, untracked } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
 import type {
   SettingsChange,
@@ -49,6 +49,9 @@ const FEW = 500;
 const own = new Set<bigint>();
 /** Saves under way: until they end, nobody knows whose a change is. */
 const saving = signal(0);
+
+/** Whether a save of this page is under way. */
+export const isSaving = computed(() => saving.value > 0);
 
 /** Makes a change of this page. Its result carries the revision that it made. */
 export async function asOwn<R extends { readonly revision: bigint }>(

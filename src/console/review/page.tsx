@@ -22,6 +22,8 @@ import { say } from "../shell/toast.tsx";
 export default function ReviewPage() {
   const changes = useSignal<readonly SettingChange[] | undefined>(undefined);
   const failure = useSignal<Failure | undefined>(undefined);
+  /** The last save failed. It stays until the next one, also when the edits follow other changes. */
+  const refused = useSignal<Failure | undefined>(undefined);
   const saving = useSignal(false);
   const reason = useSignal("");
   const of = edits.value;
@@ -48,13 +50,16 @@ export default function ReviewPage() {
   const commit = async (): Promise<void> => {
     saving.value = true;
     failure.value = undefined;
+    refused.value = undefined;
     const count = of.size;
     try {
       const made = await save(of, reason.value.trim());
       say(t("review.saved", { count, revision: String(made) }));
       go(href("settings"));
     } catch (thrown) {
-      await refuse(thrown as Failure);
+      const why = thrown as Failure;
+      if (why.kind === "other") refused.value = why;
+      else await refuse(why);
     } finally {
       saving.value = false;
     }
@@ -91,6 +96,7 @@ export default function ReviewPage() {
         </section>
       )}
       <Violations />
+      {refused.value && <Failed failure={refused.value} />}
       {failure.value && failure.value.violations.length === 0 && contested.length === 0 && (
         <Failed failure={failure.value} retry={() => void look()} />
       )}

@@ -1,6 +1,6 @@
-import { batch, computed, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
 import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
-import { settings } from "../api/live.ts";
+import { isSaving, settings } from "../api/live.ts";
 
 /** A value that is not saved yet. */
 export interface Edit {
@@ -66,10 +66,14 @@ function isConflict({ base, mine }: Edit, theirs: Setting | undefined): boolean 
   return theirs.secret || (theirs.value !== base.value && theirs.value !== mine);
 }
 
-/** Lets go of edits that came true by another's hand, and follows those that changed back. */
+/**
+ * Discards edits whose value somebody else has saved, and rebases those whose setting has changed back.
+ * During a save of this page it waits: a value may show for a moment that the save ends up without.
+ */
 export function followEdits(): void {
-  settings.subscribe((live) => {
-    if (live === undefined) return;
+  effect(() => {
+    const live = settings.value;
+    if (live === undefined || isSaving.value) return;
     for (const [key, { base, mine }] of edits.peek()) {
       const now = live.byKey.get(key);
       if (now === undefined || now.revision === base.revision || now.secret) continue;
