@@ -125,14 +125,6 @@ test("in Chinese", async () => {
   await page.screenshot({ path: join(PICTURES, "login-zh.png") });
 });
 
-test("a server that does not answer is named", async () => {
-  const page = await console.open("");
-  await site.stop();
-  await logIn(page, "admin", "admin-password");
-  await alert(page).getByText("The server behind Mooring does not answer.").waitFor();
-  await site.start();
-});
-
 test("a value that the server refuses stays edited, with the server's words", async () => {
   site.settings.refusals.set("privacy_regs", "not this one");
   const page = await console.open("settings?q=privacy_regs");
@@ -152,6 +144,14 @@ test("a value that the server refuses stays edited, with the server's words", as
   await page.getByRole("button", { name: "Save 1 change" }).click();
   await page.getByText("1 change is saved").waitFor();
   expect(site.value("privacy_regs")).toBe("checked");
+});
+
+test("a server that does not answer is named", async () => {
+  const page = await console.open("");
+  await site.stop();
+  await logIn(page, "admin", "admin-password");
+  await alert(page).getByText("The server behind Mooring does not answer.").waitFor();
+  await site.start();
 });
 
 // The last one: nothing logs in from this address afterwards.
