@@ -1,3 +1,4 @@
+import { Code, ConnectError } from "@connectrpc/connect";
 import { effect } from "@preact/signals";
 import type { SettingChange } from "../../../gen/mooring/v1/setting_pb.js";
 import { settingService } from "../api/client.ts";
@@ -28,12 +29,31 @@ export async function preview(of: Edits): Promise<readonly SettingChange[]> {
  */
 export async function save(of: Edits, reason: string): Promise<bigint> {
   try {
-    const { revision } = await asOwn(settingService.saveSettings({ settings: inputs(of), reason }));
+    const saving = settingService.saveSettings({ settings: inputs(of), reason });
+    const { revision } = await asOwn(withOutcome(of, saving));
     if (connection.peek() === "live") await reached(revision);
     discard([...of.keys()]);
     return revision;
   } catch (thrown) {
     throw understood(of, thrown);
+  }
+}
+
+/**
+ * A save that is over when its outcome shows. A server behind may refuse a value after it was saved: the
+ * service has taken its value back then, in a revision that the page may not have seen yet.
+ */
+async function withOutcome<R>(of: Edits, saving: Promise<R>): Promise<R> {
+  try {
+    return await saving;
+  } catch (thrown) {
+    const isRefused = ConnectError.from(thrown).code === Code.FailedPrecondition;
+    if (isRefused && connection.peek() === "live")
+      await settingService
+        .batchGetSettings({ keys: [...of.keys()], maskSecrets: true })
+        .then(({ revision }) => reached(revision))
+        .catch(() => undefined);
+    throw thrown;
   }
 }
 
