@@ -18,15 +18,18 @@ enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/mooring"));
 const [, , first = "serve", ...rest] = process.argv;
 
 if (first === "serve" || first.startsWith("-")) {
-  const { serve } = await import("./serve.ts");
+  const { serve } = await import("./app/serve.ts");
   await serve(first === "serve" ? rest : process.argv.slice(2));
 } else {
   // Apart, so that a start of the service does not load the client, nor the client the service.
   const { runCli } = await import("./cli/cli.ts");
   const { processWorld } = await import("./cli/world.ts");
-  const world = processWorld(async (config) => (await import("./offline.ts")).openOffline(config), {
-    copy: async (...of) => (await import("./database.ts")).databases.copy(...of),
-    check: async (of) => (await import("./database.ts")).databases.check(of),
-  });
+  const world = processWorld(
+    async (config) => (await import("./app/offline.ts")).openOffline(config),
+    {
+      copy: async (...of) => (await import("./app/database.ts")).databases.copy(...of),
+      check: async (of) => (await import("./app/database.ts")).databases.check(of),
+    },
+  );
   process.exitCode = await runCli(world);
 }

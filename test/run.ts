@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { readBuiltIn } from "../src/service/driver/built-in.ts";
+import { readBuiltIn } from "../src/drivers/built-in.ts";
 import { RUN_FOLDER } from "./once.ts";
 
 /** Before all tests. @returns what is done after them. */

@@ -4,14 +4,14 @@ import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { toJson } from "@bufbuild/protobuf";
 import { createClient, createRouterTransport } from "@connectrpc/connect";
 import { DriverService, ListDriversResponseSchema } from "../gen/mooring/v1/driver_service_pb.js";
-import { driverImpl } from "../src/rpc/driver.ts";
-import { JSON_OPTIONS } from "../src/rpc/json-text.ts";
-import { readBuiltIn } from "../src/service/driver/built-in.ts";
-import { createCatalogue } from "../src/service/driver/catalogue.ts";
-import { createDriverService } from "../src/service/driver/driver.ts";
-import { OFFERS } from "../src/service/family.ts";
-import { LANGUAGES, readTranslations } from "../src/service/language/language.ts";
-import { loadSettingDefinitions } from "../src/service/setting/definition-file.ts";
+import { OFFERS } from "../src/config/family.ts";
+import { readBuiltIn } from "../src/drivers/built-in.ts";
+import { createCatalogue } from "../src/drivers/catalogue.ts";
+import { createDriverService } from "../src/drivers/driver.ts";
+import { driverImpl } from "../src/drivers/rpc.ts";
+import { JSON_OPTIONS } from "../src/gateway/json-text.ts";
+import { LANGUAGES, readTranslations } from "../src/messages/language.ts";
+import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
 import { sourceTexts } from "./translation-texts.ts";
 
 for (const offer of OFFERS) {

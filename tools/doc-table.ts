@@ -3,14 +3,14 @@ import { Code } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { http } from "../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../gen/google/api/http_pb.js";
+import { publicMethods } from "../src/access/authenticate.ts";
+import { servedServices } from "../src/app/routes.ts";
 import { type Definition, definitionList, flagOf } from "../src/config/definition.ts";
+import { OFFERS } from "../src/config/family.ts";
 import { explain } from "../src/config/help.ts";
-import { ENVELOPE_CODE } from "../src/http/failure.ts";
-import { publicMethods } from "../src/rpc/access.ts";
-import { servedServices } from "../src/rpc/routes.ts";
-import { readBuiltIn } from "../src/service/driver/built-in.ts";
-import { OFFERS } from "../src/service/family.ts";
-import { loadSettingDefinitions } from "../src/service/setting/definition-file.ts";
+import { readBuiltIn } from "../src/drivers/built-in.ts";
+import { ENVELOPE_CODE } from "../src/gateway/failure.ts";
+import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
 
 /** Tables and counts that pages have between the comments `<!-- NAME -->` and `<!-- /NAME -->`. */
 const tables: Readonly<Record<string, () => string>> = {

@@ -1,13 +1,13 @@
 // What there is to translate: every text of the catalogue and the settings that is for people.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { UNAVAILABLE_TEXTS } from "../src/http/upstream/unavailable-page.ts";
-import { readBuiltIn } from "../src/service/driver/built-in.ts";
-import { itemsOf } from "../src/service/driver/driver-info.ts";
-import { SCHEMA_TEXTS } from "../src/service/driver/schema.ts";
-import { readErrorTexts } from "../src/service/language/error-text.ts";
-import { sourceHash } from "../src/service/language/language.ts";
-import { loadSettingDefinitions } from "../src/service/setting/definition-file.ts";
+import { readBuiltIn } from "../src/drivers/built-in.ts";
+import { itemsOf } from "../src/drivers/driver-info.ts";
+import { SCHEMA_TEXTS } from "../src/drivers/schema.ts";
+import { readErrorTexts } from "../src/messages/error-text.ts";
+import { sourceHash } from "../src/messages/language.ts";
+import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
+import { UNAVAILABLE_TEXTS } from "../src/sites/unavailable-page.ts";
 
 /** An English text, each once, under the first name that has it. */
 export interface SourceText {

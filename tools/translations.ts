@@ -2,7 +2,7 @@
 // out, what is new is listed. Translate it there: { "source": …, "text": … } under its name.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { LANGUAGES, readTranslations, TRANSLATIONS } from "../src/service/language/language.ts";
+import { LANGUAGES, readTranslations, TRANSLATIONS } from "../src/messages/language.ts";
 import { sourceTexts } from "./translation-texts.ts";
 
 const sources = sourceTexts();

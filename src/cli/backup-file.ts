@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
-import { readAlistDatabase } from "../service/backup/alist-database.ts";
-import { createPassphraseCipher } from "../service/backup/passphrase.ts";
-import { LIMITS, parseBackupJson } from "../service/backup/readable.ts";
-import { createBackup } from "../service/backup/write.ts";
-import { ServiceError } from "../service/error.ts";
-import { isObject } from "../service/json-source.ts";
+import { readAlistDatabase } from "../backup/alist-database.ts";
+import { createPassphraseCipher } from "../backup/passphrase.ts";
+import { LIMITS, parseBackupJson } from "../backup/readable.ts";
+import { createBackup } from "../backup/write.ts";
+import { isObject } from "../files/json-source.ts";
+import { ServiceError } from "../messages/error.ts";
 import { CliFailure, EXIT, fileFailure, usage } from "./failure.ts";
 import { nameOf, readText } from "./file.ts";
 import type { World } from "./world.ts";

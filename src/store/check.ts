@@ -1,9 +1,9 @@
 import type { Transaction } from "kysely";
-import { createVerifier } from "./audit-chain.ts";
-import { readAuditFloor, readAuditRows, readPublished } from "./audit-query.ts";
+import { createVerifier } from "../audit/chain.ts";
+import { readAuditFloor, readAuditRows, readPublished } from "../audit/query.ts";
+import type { Database } from "../database/schema.ts";
+import { newestRevision } from "../settings/query.ts";
 import type { OpenDatabase } from "./copy.ts";
-import type { Database } from "./schema.ts";
-import { newestRevision } from "./setting-query.ts";
 
 /** Problems of one kind that are named; the others are counted. */
 const NAMED = 10;

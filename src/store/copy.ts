@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from "kysely";
-import { StoreError } from "./error.ts";
-import type { Database } from "./schema.ts";
-import { newestRevision } from "./setting-query.ts";
+import { StoreError } from "../database/error.ts";
+import type { Database } from "../database/schema.ts";
+import { newestRevision } from "../settings/query.ts";
 
 /** A database that is opened to be copied or checked, with its schema up to date. */
 export interface OpenDatabase {

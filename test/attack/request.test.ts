@@ -5,7 +5,7 @@ import { attacks } from "../../attack/attacks.ts";
 import { ACCEPTED, formsOf, WHOLE } from "../../attack/request/form.ts";
 import { TRANSPORTS, wireOf } from "../../attack/request/send.ts";
 import { nameOf, services } from "../../attack/request/services.ts";
-import { servedServices } from "../../src/rpc/routes.ts";
+import { servedServices } from "../../src/app/routes.ts";
 
 const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
 

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hashOf, tailOf, type UnchainedRow } from "../../src/store/audit-chain.ts";
+import { hashOf, tailOf, type UnchainedRow } from "../../src/audit/chain.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
 let service: Service;

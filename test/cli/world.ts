@@ -1,8 +1,8 @@
 import { PassThrough, Writable } from "node:stream";
+import { databases } from "../../src/app/database.ts";
+import { openOffline } from "../../src/app/offline.ts";
 import { runCli } from "../../src/cli/cli.ts";
 import type { OutputStream, World } from "../../src/cli/world.ts";
-import { databases } from "../../src/database.ts";
-import { openOffline } from "../../src/offline.ts";
 
 /** How a command is run; the rest is an empty environment and no terminal. */
 export interface Given {

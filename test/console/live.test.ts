@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, describe, expect, test } from "vitest";
-import { openSqliteSettingStore } from "../../src/store/sqlite/setting-store.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { consoleTest, signIn } from "./console.ts";
 
 const field = (page: Page, key: string) => page.locator(`#setting-${key}`);

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readCheckpoint } from "../../src/service/audit/checkpoint.ts";
+import { readCheckpoint } from "../../src/audit/checkpoint.ts";
 import { type Service, startService } from "../cli/service.ts";
 import { startWatching } from "../cli/watching.ts";
 import { needs } from "../downloader/program.ts";

@@ -43,6 +43,6 @@ test("CONTRIBUTING.md: npm run dev serves the source and starts again when it ch
   const [, page = ""] = /from its source: (\S+)/.exec(said) ?? [];
   expect((await fetch(page)).status).toBe(200);
   const now = new Date();
-  utimesSync(join(ROOT, "src/version.ts"), now, now);
+  utimesSync(join(ROOT, "src/app/version.ts"), now, now);
   await expect.poll(started, SOON).toBe(2);
 });

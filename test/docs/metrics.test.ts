@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { createMetrics } from "../../src/server/metrics.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { needs } from "../downloader/program.ts";
 
 const doc = readFileSync("docs/metrics.md", "utf8");

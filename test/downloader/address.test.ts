@@ -1,8 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { parseAddress, showAddress } from "../../src/downloader/address.ts";
-import { createAria2Client } from "../../src/downloader/aria2.ts";
-import { createQbittorrentClient } from "../../src/downloader/qbittorrent.ts";
+import { parseAddress, showAddress } from "../../src/downloaders/address.ts";
+import { createAria2Client } from "../../src/downloaders/aria2.ts";
+import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
 import { everythingIn, expectFailure, failureOf } from "./failure.ts";
 
 const RULE = { field: "url", schemes: ["http:", "https:"], example: "http://host/" };

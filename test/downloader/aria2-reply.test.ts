@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { createAria2Client } from "../../src/downloader/aria2.ts";
+import { createAria2Client } from "../../src/downloaders/aria2.ts";
 import { expectFailure, failureOf } from "./failure.ts";
 import { serve, serveHttp, serveTcp } from "./loopback.ts";
 

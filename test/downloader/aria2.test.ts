@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { createAria2Client } from "../../src/downloader/aria2.ts";
+import { createAria2Client } from "../../src/downloaders/aria2.ts";
 import { type Aria2c, startAria2c } from "./aria2c.ts";
 import { type Certificate, makeCertificate } from "./certificate.ts";
 import { expectFailure, failureOf } from "./failure.ts";

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { expect } from "vitest";
-import { ServiceError } from "../../src/service/error.ts";
+import { ServiceError } from "../../src/messages/error.ts";
 
 /** The ServiceError that something fails with; the test fails when it does not. */
 export async function failureOf(promise: Promise<unknown>): Promise<ServiceError> {

@@ -1,9 +1,9 @@
 import type { LookupFunction, Socket } from "node:net";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { createAria2Client } from "../../src/downloader/aria2.ts";
-import type { ClientOptions } from "../../src/downloader/connection.ts";
-import { createQbittorrentClient } from "../../src/downloader/qbittorrent.ts";
+import { createAria2Client } from "../../src/downloaders/aria2.ts";
+import type { ClientOptions } from "../../src/downloaders/connection.ts";
+import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
 import { expectFailure, failureOf } from "./failure.ts";
 import { serveHttp, serveTcp } from "./loopback.ts";
 

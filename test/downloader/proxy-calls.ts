@@ -1,7 +1,7 @@
 import { get } from "node:http";
 import { argv, stdout } from "node:process";
-import { createAria2Client } from "../../src/downloader/aria2.ts";
-import { createQbittorrentClient } from "../../src/downloader/qbittorrent.ts";
+import { createAria2Client } from "../../src/downloaders/aria2.ts";
+import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
 
 // Run as a process of its own, because Node reads the proxy variables when it starts. Prints how
 // each way of the clients to the given host and port fails.

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { createQbittorrentClient } from "../../src/downloader/qbittorrent.ts";
+import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
 import { expectFailure, failureOf } from "./failure.ts";
 import { serveHttp } from "./loopback.ts";
 

@@ -1,7 +1,7 @@
 import http from "node:http";
 import { Code } from "@connectrpc/connect";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { createQbittorrentClient } from "../../src/downloader/qbittorrent.ts";
+import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
 import { expectFailure, failureOf } from "./failure.ts";
 import { serveHttp } from "./loopback.ts";
 import { freePort, needs } from "./program.ts";

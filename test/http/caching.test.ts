@@ -3,7 +3,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { create, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, expect, test } from "vitest";
-import { acceptedCodings } from "../../src/http/negotiation.ts";
+import { acceptedCodings } from "../../src/gateway/negotiation.ts";
 import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
 import { type Door, echo, echoed, openDoor, type Reply, unary } from "./door.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { consolePlugin } from "../../src/http/console.ts";
+import { consolePlugin } from "../../src/app/console.ts";
 import { startService } from "../wire/service.ts";
 
 const SCRIPT = "console.log('a script that is worth being compressed')\n".repeat(20);

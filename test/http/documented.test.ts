@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { listRoutes } from "../../src/http/rest/rest.ts";
-import type { Method } from "../../src/rpc/method.ts";
+import type { Method } from "../../src/gateway/method.ts";
+import { listRoutes } from "../../src/gateway/rest/rest.ts";
 import { type Door, type Fields, openDoor, streaming, unary } from "./door.ts";
 
 /** The request that reached an rpc, by the rpc's name. */

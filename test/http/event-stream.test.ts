@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { create, type Message, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, expect, test } from "vitest";
-import type { Call } from "../../src/rpc/call.ts";
-import { SlowReaders } from "../../src/rpc/slow-reader.ts";
+import type { Call } from "../../src/gateway/call.ts";
+import { SlowReaders } from "../../src/transport/slow-reader.ts";
 import { defineRpc, type Rpc } from "./contract.ts";
 import { type Door, openDoor, streaming } from "./door.ts";
 

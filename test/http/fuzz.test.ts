@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findJsonError } from "../../src/http/rest/json.ts";
+import { findJsonError } from "../../src/gateway/rest/json.ts";
 import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
 import { type Door, echo, openDoor, type Reply, unary } from "./door.ts";
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import rateLimit from "@fastify/rate-limit";
 import { fastify } from "fastify";
 import { afterEach, expect, test } from "vitest";
-import { restGateway } from "../../src/http/gateway.ts";
+import { restGateway } from "../../src/gateway/gateway.ts";
 import { defineRpcs } from "./contract.ts";
 import { echo, echoed, send } from "./door.ts";
 

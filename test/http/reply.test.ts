@@ -2,8 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
-import { ENVELOPE_CODE } from "../../src/http/failure.ts";
-import type { Call } from "../../src/rpc/call.ts";
+import type { Call } from "../../src/gateway/call.ts";
+import { ENVELOPE_CODE } from "../../src/gateway/failure.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
 import { bodiesOf, type Door, type Fields, openDoor, unary } from "./door.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listRoutes } from "../../src/http/rest/rest.ts";
+import { listRoutes } from "../../src/gateway/rest/rest.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
 import { createHttp, echo, streaming } from "./door.ts";
 

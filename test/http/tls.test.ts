@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { type ConnectionBounds, limitConnections } from "../../src/http/front.ts";
-import { createTlsServer } from "../../src/http/tls.ts";
+import { type ConnectionBounds, limitConnections } from "../../src/transport/front.ts";
+import { createTlsServer } from "../../src/transport/tls.ts";
 import { needs } from "../downloader/program.ts";
 import { type Authority, makeAuthority, type Pair } from "../wire/certificate.ts";
 

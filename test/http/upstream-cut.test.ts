@@ -3,7 +3,7 @@ import { createServer as createBehind, type IncomingMessage, type Server } from 
 import { createServer as createHttp2 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createPipe } from "../../src/http/upstream/pipe.ts";
+import { createPipe } from "../../src/proxy/pipe.ts";
 import { RawHttp2 } from "../wire/raw/http2.ts";
 import { dial } from "../wire/raw/line.ts";
 

@@ -1,7 +1,7 @@
 import createFastify from "fastify";
 import { expect, test } from "vitest";
-import { healthPlugin } from "../../src/http/health.ts";
-import { createStatusService, type StatusDeps } from "../../src/service/status.ts";
+import { healthPlugin } from "../../src/app/health-http.ts";
+import { createStatusService, type StatusDeps } from "../../src/app/status.ts";
 import { startedMooring, TOKEN, testFolder } from "./mooring.ts";
 
 async function textOf(url: string) {

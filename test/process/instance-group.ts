@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { postgresServer } from "../../src/store/postgres/server.ts";
-import { openPostgresSettingStore } from "../../src/store/postgres/setting-store.ts";
+import { postgresServer } from "../../src/database/postgres/server.ts";
+import { openPostgresSettingStore } from "../../src/store/postgres/store.ts";
 import { expectAudited } from "../store/audit-contract.ts";
 import { http1Sender } from "../wire/door/http.ts";
 import { type Savers, startSavers, startWatcher, type Watcher } from "./instance-load.ts";

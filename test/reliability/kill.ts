@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createVerifier } from "../../src/store/audit-chain.ts";
-import type { AuditStore } from "../../src/store/audit-store.ts";
-import type { RevisionCommit, SettingStore } from "../../src/store/setting-store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/setting-store.ts";
+import { createVerifier } from "../../src/audit/chain.ts";
+import type { AuditStore } from "../../src/audit/store.ts";
+import type { RevisionCommit, SettingStore } from "../../src/settings/store.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { type Random, seeded } from "./random.ts";
 
 const TOKEN = "reliability-token-0123456789abcdefghijkl";

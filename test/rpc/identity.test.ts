@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
-import { identityBy } from "../../src/rpc/identity.ts";
-import { makeToken } from "../../src/service/access/token-text.ts";
-import type { Engine } from "../../src/service/setting/engine.ts";
+import { makeToken } from "../../src/access/token-text.ts";
+import { identityBy } from "../../src/app/identity.ts";
+import type { Engine } from "../../src/settings/engine.ts";
 
 const engineOf = (token: string): Pick<Engine, "fresh" | "snapshot"> =>
   ({ snapshot: () => new Map([["token", { value: token }]]) }) as never;

@@ -6,8 +6,8 @@ import {
   GetDriverRequestSchema,
   GetDriverResponseSchema,
 } from "../../gen/mooring/v1/driver_service_pb.js";
-import { Call } from "../../src/rpc/call.ts";
-import { createMethods } from "../../src/rpc/method.ts";
+import { Call } from "../../src/gateway/call.ts";
+import { createMethods } from "../../src/gateway/method.ts";
 
 /** A call of a door that the test makes up. */
 class TestCall extends Call {

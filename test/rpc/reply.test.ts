@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { createReplyCache, ReplyBudget } from "../../src/rpc/reply.ts";
-import { SlowReaders } from "../../src/rpc/slow-reader.ts";
+import { createReplyCache, ReplyBudget } from "../../src/settings/reply.ts";
+import { SlowReaders } from "../../src/transport/slow-reader.ts";
 
 test("kept replies stay within bytes and entries, whatever keys requests choose", () => {
   const budget = new ReplyBudget({ bytes: 10_000, entries: 50 });

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { releaseWhenIdle } from "../../src/server/idle-memory.ts";
+import { releaseWhenIdle } from "../../src/app/idle-memory.ts";
 
 const MIB = 2 ** 20;
 
@@ -21,7 +21,7 @@ test("buffers that nobody needs are given back when no more come", async () => {
 });
 
 test("a process without a descriptor to spare goes on", async () => {
-  const module = new URL("../../src/server/idle-memory.ts", import.meta.url);
+  const module = new URL("../../src/app/idle-memory.ts", import.meta.url);
   const program = `
     import { openSync } from "node:fs";
     import { releaseWhenIdle } from "${module}";

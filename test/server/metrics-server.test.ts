@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type MetricsLimits, serveMetrics } from "../../src/server/metrics-server.ts";
+import { type MetricsLimits, serveMetrics } from "../../src/telemetry/metrics-server.ts";
 
 /** Long enough that no timeout plays a part. */
 const NEVER = 3_600_000;

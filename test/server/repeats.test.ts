@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createRepeats } from "../../src/server/repeats.ts";
+import { createRepeats } from "../../src/telemetry/repeats.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { startCompaction } from "../../src/service/compaction.ts";
-import type { SettingStore } from "../../src/store/setting-store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/setting-store.ts";
+import { startCompaction } from "../../src/settings/compaction.ts";
+import type { SettingStore } from "../../src/settings/store.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { commit } from "../store/sample.ts";
 
 const DAY = 86_400_000;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { JsonSyntaxError, parseJson } from "../../src/service/json-source.ts";
+import { JsonSyntaxError, parseJson } from "../../src/files/json-source.ts";
 
 function errorOf(text: string, depth = 16): { line: number; column: number; message: string } {
   try {

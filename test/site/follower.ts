@@ -2,13 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
+import { openStore } from "../../src/app/database.ts";
+import { type SettingServices, startSettingServices } from "../../src/app/settings.ts";
 import { parseConfig } from "../../src/config/config.ts";
-import { openStore } from "../../src/database.ts";
-import { createSealer } from "../../src/service/secret/sealer.ts";
-import { type Sites, type SitesDeps, startSites } from "../../src/service/site/start.ts";
-import { type SettingServices, startSettingServices } from "../../src/settings.ts";
-import type { RevisionOrigin } from "../../src/store/setting-store.ts";
-import type { SiteEvent, SiteStore } from "../../src/store/site-store.ts";
+import { createSealer } from "../../src/secrets/sealer.ts";
+import type { RevisionOrigin } from "../../src/settings/store.ts";
+import { type Sites, type SitesDeps, startSites } from "../../src/sites/start.ts";
+import type { SiteEvent, SiteStore } from "../../src/sites/store.ts";
 import type { StandIn } from "./stand-in.ts";
 
 export const ORIGIN: RevisionOrigin = {

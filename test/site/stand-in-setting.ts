@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { loadSettingDefinitions } from "../../src/service/setting/definition-file.ts";
+import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
 
 /** A row of a site's list, as the site sends it. */
 export interface Row {

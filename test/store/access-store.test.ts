@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { AccessStore, StoredPrincipal, StoredToken } from "../../src/store/access-store.ts";
-import { postgresServer } from "../../src/store/postgres/server.ts";
-import { openPostgresSettingStore } from "../../src/store/postgres/setting-store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/setting-store.ts";
+import type { AccessStore, StoredPrincipal, StoredToken } from "../../src/access/store.ts";
+import { postgresServer } from "../../src/database/postgres/server.ts";
+import { openPostgresSettingStore } from "../../src/store/postgres/store.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { needs } from "../downloader/program.ts";
 import { temporaryPaths } from "./folder.ts";
 import { hasPostgres, postgresProgram, startPostgres, type TestServer } from "./postgres/server.ts";

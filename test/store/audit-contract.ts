@@ -1,13 +1,8 @@
 /** What the audit of every database keeps to. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Store } from "../../src/database.ts";
-import { createVerifier, expectedHash, START } from "../../src/store/audit-chain.ts";
-import type {
-  AuditEntry,
-  AuditPosition,
-  AuditRow,
-  AuditStore,
-} from "../../src/store/audit-store.ts";
+import type { Store } from "../../src/app/database.ts";
+import { createVerifier, expectedHash, START } from "../../src/audit/chain.ts";
+import type { AuditEntry, AuditPosition, AuditRow, AuditStore } from "../../src/audit/store.ts";
 import { setting } from "./sample.ts";
 
 /** An entry with what a test does not care about. */

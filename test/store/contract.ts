@@ -3,8 +3,8 @@
  * second dialect runs it whole.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { StoreError } from "../../src/store/error.ts";
-import type { SettingStore, StoredWrite } from "../../src/store/setting-store.ts";
+import { StoreError } from "../../src/database/error.ts";
+import type { SettingStore, StoredWrite } from "../../src/settings/store.ts";
 import { entry } from "./audit-contract.ts";
 import { changed, commit, deleting, setting, stored } from "./sample.ts";
 

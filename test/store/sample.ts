@@ -3,7 +3,7 @@ import type {
   StoredChange,
   StoredSetting,
   StoredWrite,
-} from "../../src/store/setting-store.ts";
+} from "../../src/settings/store.ts";
 
 /** A stored setting with what a test does not care about. */
 export function stored(members: Partial<StoredSetting> & { key: string }): StoredSetting {

@@ -1,10 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type {
-  SiteEvent,
-  SiteStore,
-  StoredSite,
-  StoredSiteState,
-} from "../../src/store/site-store.ts";
+import type { SiteEvent, SiteStore, StoredSite, StoredSiteState } from "../../src/sites/store.ts";
 
 /** Where a database is: opened by several connections, and removed after the test. */
 export interface SitePlace {

@@ -2,8 +2,8 @@ import { create, type DescMethodUnary, type MessageInitShape, toJson } from "@bu
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { needOf } from "../../src/rpc/need.ts";
-import { SCOPES } from "../../src/service/access/grant.ts";
+import { SCOPES } from "../../src/access/grant.ts";
+import { needOf } from "../../src/access/requirement.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortDoors } from "./all-doors.ts";
 import { type Door, WireFailure } from "./door/door.ts";

@@ -1,14 +1,14 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { expect, test, vi } from "vitest";
-import { needOf } from "../../src/rpc/need.ts";
-import type * as Routes from "../../src/rpc/routes.ts";
-import { servedServices } from "../../src/rpc/routes.ts";
+import { needOf } from "../../src/access/requirement.ts";
+import type * as Routes from "../../src/app/routes.ts";
+import { servedServices } from "../../src/app/routes.ts";
 import { defineRpc } from "../http/contract.ts";
 import { startService } from "./service.ts";
 
 // A contract with an rpc of somebody who has forgotten to say who may call it.
-vi.mock("../../src/rpc/routes.ts", async (original) => {
+vi.mock("../../src/app/routes.ts", async (original) => {
   const routes = await original<typeof Routes>();
   return {
     ...routes,

@@ -1,10 +1,10 @@
 import { create, type DescMethodServerStreaming, type DescMethodUnary } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { needOf } from "../../src/rpc/need.ts";
-import { servedServices } from "../../src/rpc/routes.ts";
-import { createGrant, SCOPES } from "../../src/service/access/grant.ts";
-import { MASK } from "../../src/service/setting/value.ts";
+import { createGrant, SCOPES } from "../../src/access/grant.ts";
+import { needOf } from "../../src/access/requirement.ts";
+import { servedServices } from "../../src/app/routes.ts";
+import { MASK } from "../../src/settings/value.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortDoors } from "./all-doors.ts";
 import { type Door, type Outcome, WireFailure } from "./door/door.ts";

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { publicMethods } from "../../src/rpc/access.ts";
+import { publicMethods } from "../../src/access/authenticate.ts";
 import { doors, sharedPortDoors } from "./all-doors.ts";
 import { type CallOptions, type Door, type Outcome, WireFailure } from "./door/door.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";

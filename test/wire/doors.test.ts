@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { servedServices } from "../../src/rpc/routes.ts";
+import { servedServices } from "../../src/app/routes.ts";
 import { doors } from "./all-doors.ts";
 import { allCases } from "./case/all.ts";
 import type { Expected, Step } from "./case/case.ts";

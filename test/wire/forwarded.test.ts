@@ -6,7 +6,7 @@ import {
 } from "@connectrpc/connect-node";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { createOriginOf, createPeerOf } from "../../src/rpc/peer.ts";
+import { createOriginOf, createPeerOf } from "../../src/transport/peer.ts";
 import { as } from "./access-client.ts";
 import { startService, TOKEN } from "./service.ts";
 

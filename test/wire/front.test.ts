@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { openFront, type TakeConnection } from "../../src/http/front.ts";
+import { openFront, type TakeConnection } from "../../src/transport/front.ts";
 import { http1Sender } from "./door/http.ts";
 import { startService, type TestService } from "./service.ts";
 

@@ -6,7 +6,7 @@ import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/e
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
-import { readBuiltIn } from "../../src/service/driver/built-in.ts";
+import { readBuiltIn } from "../../src/drivers/built-in.ts";
 import { type StandIn, startStandIn } from "../site/stand-in.ts";
 import { sharedPortDoors } from "./all-doors.ts";
 import { http1Sender, type SendHttp } from "./door/http.ts";

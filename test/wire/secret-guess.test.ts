@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { MASK } from "../../src/service/setting/value.ts";
+import { MASK } from "../../src/settings/value.ts";
 import { type As, as, give } from "./access-client.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 

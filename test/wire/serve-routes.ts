@@ -1,19 +1,19 @@
 import type { Registry } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
-import { createLane } from "../../src/grpc/lane.ts";
-import { createGrpcServer } from "../../src/grpc/server.ts";
-import { openDoors } from "../../src/http/doors.ts";
-import { openFront } from "../../src/http/front.ts";
-import { restGateway } from "../../src/http/gateway.ts";
-import { createHttpServer } from "../../src/http/server.ts";
-import { Buffered } from "../../src/rpc/body.ts";
-import { type Call, createRequestIds } from "../../src/rpc/call.ts";
-import { createMethods, type Routes } from "../../src/rpc/method.ts";
-import { connectedPeer } from "../../src/rpc/peer.ts";
-import { type AnswerReflection, createReflection } from "../../src/rpc/reflection.ts";
-import { type CallObserver, reportInterceptor } from "../../src/rpc/report.ts";
-import { SlowReaders } from "../../src/rpc/slow-reader.ts";
-import { createSendStream } from "../../src/rpc/stream.ts";
+import { type AnswerReflection, createReflection } from "../../src/app/reflection.ts";
+import { type Call, createRequestIds } from "../../src/gateway/call.ts";
+import { restGateway } from "../../src/gateway/gateway.ts";
+import { createLane } from "../../src/gateway/grpc.ts";
+import { createMethods, type Routes } from "../../src/gateway/method.ts";
+import { type CallObserver, reportInterceptor } from "../../src/gateway/report.ts";
+import { createSendStream } from "../../src/gateway/stream.ts";
+import { Buffered } from "../../src/transport/body.ts";
+import { openFront } from "../../src/transport/front.ts";
+import { createGrpcServer } from "../../src/transport/grpc-server.ts";
+import { createHttpServer } from "../../src/transport/http-server.ts";
+import { openDoors } from "../../src/transport/listeners.ts";
+import { connectedPeer } from "../../src/transport/peer.ts";
+import { SlowReaders } from "../../src/transport/slow-reader.ts";
 
 export interface ServeRoutesOptions {
   /** Longest message, in bytes; default 4 MiB. */

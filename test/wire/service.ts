@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { pino } from "pino";
+import { type Mooring, type MooringDeps, startMooring } from "../../src/app/mooring.ts";
 import { type Config, parseConfig } from "../../src/config/config.ts";
-import { type Mooring, type MooringDeps, startMooring } from "../../src/mooring.ts";
 
 /** The admin token that every test service starts with. */
 export const TOKEN = "wire-test-token-0123456789abcdefghijklmnop";

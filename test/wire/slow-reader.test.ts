@@ -6,7 +6,7 @@ import {
   type WatchPublicSettingsResponse,
   WatchPublicSettingsResponseSchema,
 } from "../../gen/mooring/v1/public_service_pb.js";
-import { SlowReaders } from "../../src/rpc/slow-reader.ts";
+import { SlowReaders } from "../../src/transport/slow-reader.ts";
 import { enveloped } from "./raw/cuttable.ts";
 import { END_STREAM, FRAME, framesOf, RawHttp2 } from "./raw/http2.ts";
 import { dial, type Line } from "./raw/line.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createThrottle, networkOf } from "../../src/rpc/throttle.ts";
+import { createThrottle, networkOf } from "../../src/access/throttle.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 describe("whom an address belongs to", () => {

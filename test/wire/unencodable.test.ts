@@ -17,8 +17,8 @@ import {
   GetStatusResponseSchema,
   StatusService,
 } from "../../gen/mooring/v1/status_service_pb.js";
-import { encodedReflection } from "../../src/rpc/reflection.ts";
-import type { CallReport } from "../../src/rpc/report.ts";
+import { encodedReflection } from "../../src/app/reflection.ts";
+import type { CallReport } from "../../src/gateway/report.ts";
 import { sharedPortDoors } from "./all-doors.ts";
 import { type Failure, WireFailure } from "./door/door.ts";
 import { serveRoutes } from "./serve-routes.ts";

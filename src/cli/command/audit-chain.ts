@@ -7,14 +7,14 @@ import {
   AuditService,
   type ListAuditEventsResponse,
 } from "../../../gen/mooring/v1/audit_service_pb.js";
-import { quote } from "../../config/complaint.ts";
 import {
   type AuditRow,
   type Checkpoint,
   createVerifier,
   readCheckpoint,
   type Verifier,
-} from "../../service/audit/checkpoint.ts";
+} from "../../audit/checkpoint.ts";
+import { quote } from "../../config/complaint.ts";
 import type { CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { nameOf, readText } from "../file.ts";

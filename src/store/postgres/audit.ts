@@ -1,7 +1,7 @@
 import { CompiledQuery } from "kysely";
-import { tailOf, toUnchained, type UnchainedRow } from "../audit-chain.ts";
-import type { AppendAudit } from "../audit-query.ts";
-import type { AuditEntry } from "../audit-store.ts";
+import { tailOf, toUnchained, type UnchainedRow } from "../../audit/chain.ts";
+import type { AppendAudit } from "../../audit/query.ts";
+import type { AuditEntry } from "../../audit/store.ts";
 
 const ROW = {
   time: "bigint",

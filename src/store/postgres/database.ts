@@ -1,11 +1,11 @@
 import { Kysely, sql } from "kysely";
-import { readAuditHead } from "../audit-query.ts";
+import { readAuditHead } from "../../audit/query.ts";
+import { StoreError } from "../../database/error.ts";
+import { postgresFailure } from "../../database/postgres/failure.ts";
+import { isOfDatabase, prepare } from "../../database/postgres/prepare.ts";
+import type { PostgresServer } from "../../database/postgres/server.ts";
+import type { Database } from "../../database/schema.ts";
 import type { OpenDatabase } from "../copy.ts";
-import { StoreError } from "../error.ts";
-import type { Database } from "../schema.ts";
-import { postgresFailure } from "./failure.ts";
-import { isOfDatabase, prepare } from "./prepare.ts";
-import type { PostgresServer } from "./server.ts";
 
 /** Opens a database of a PostgreSQL server to copy or check it. @throws StoreError. */
 export async function openPostgresDatabase(server: PostgresServer): Promise<OpenDatabase> {

@@ -1,8 +1,8 @@
 import { type Kysely, sql, type Transaction } from "kysely";
-import { changeFromRow, revisionFromRow, settingFromRow } from "../row.ts";
-import type { ChangeRow, Database, RevisionRow, SettingRow } from "../schema.ts";
-import { MAX_COMMITS } from "../setting-query.ts";
-import type { StoredDelta } from "../setting-store.ts";
+import type { ChangeRow, Database, RevisionRow, SettingRow } from "../../database/schema.ts";
+import { MAX_COMMITS } from "../../settings/query.ts";
+import { changeFromRow, revisionFromRow, settingFromRow } from "../../settings/row.ts";
+import type { StoredDelta } from "../../settings/store.ts";
 
 /** One row: what stands in the tables as JSON. */
 interface Answer {

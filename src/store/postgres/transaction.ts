@@ -1,8 +1,8 @@
 import { type Kysely, sql, type Transaction } from "kysely";
-import { StoreError } from "../error.ts";
-import type { Database } from "../schema.ts";
-import { readState } from "../setting-query.ts";
-import type { SettingTransaction, StoredWrite } from "../setting-store.ts";
+import { StoreError } from "../../database/error.ts";
+import type { Database } from "../../database/schema.ts";
+import { readState } from "../../settings/query.ts";
+import type { SettingTransaction, StoredWrite } from "../../settings/store.ts";
 import { readDeltaAtOnce } from "./delta.ts";
 import type { Follower } from "./follow.ts";
 import { TIMELINE, type WriteBase, writeStatement } from "./write.ts";

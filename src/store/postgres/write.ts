@@ -1,7 +1,7 @@
 import { CompiledQuery } from "kysely";
-import { changeToRow, revisionToRow, settingToRow } from "../row.ts";
-import type { ChangeRow, RevisionRow, SettingRow } from "../schema.ts";
-import type { StoredWrite } from "../setting-store.ts";
+import type { ChangeRow, RevisionRow, SettingRow } from "../../database/schema.ts";
+import { changeToRow, revisionToRow, settingToRow } from "../../settings/row.ts";
+import type { StoredWrite } from "../../settings/store.ts";
 import { auditParameters, auditParts } from "./audit.ts";
 
 const SETTING = {

@@ -1,13 +1,13 @@
 import { Kysely } from "kysely";
+import { StoreError } from "../../database/error.ts";
+import { migrate } from "../../database/migrate.ts";
+import type { Database } from "../../database/schema.ts";
+import { createSqliteDialect } from "../../database/sqlite/dialect.ts";
+import { sqliteFailure } from "../../database/sqlite/failure.ts";
+import { checkIntegrity } from "../../database/sqlite/integrity.ts";
+import { migrations } from "../../database/sqlite/migration.ts";
+import { openSqlite } from "../../database/sqlite/open.ts";
 import type { OpenDatabase } from "../copy.ts";
-import { StoreError } from "../error.ts";
-import { migrate } from "../migrate.ts";
-import type { Database } from "../schema.ts";
-import { createSqliteDialect } from "./dialect.ts";
-import { sqliteFailure } from "./failure.ts";
-import { checkIntegrity } from "./integrity.ts";
-import { migrations } from "./migration.ts";
-import { openSqlite } from "./open.ts";
 
 /** Opens an SQLite file to copy or check it. @throws StoreError. */
 export async function openSqliteDatabase(path: string): Promise<OpenDatabase> {

@@ -1,13 +1,19 @@
 import type SQLite from "better-sqlite3";
 import { type Compilable, type Kysely, sql } from "kysely";
-import { chain } from "../audit-chain.ts";
-import { type AppendAudit, readAuditHead } from "../audit-query.ts";
-import type { AuditPosition } from "../audit-store.ts";
-import { StoreError } from "../error.ts";
-import { changeToRow, revisionToRow, settingToRow } from "../row.ts";
-import type { ChangeRow, Database, RevisionRow, SettingRow, StoredAuditRow } from "../schema.ts";
-import { newestRevision, readDelta, readState } from "../setting-query.ts";
-import type { SettingTransaction, StoredWrite } from "../setting-store.ts";
+import { chain } from "../../audit/chain.ts";
+import { type AppendAudit, readAuditHead } from "../../audit/query.ts";
+import type { AuditPosition } from "../../audit/store.ts";
+import { StoreError } from "../../database/error.ts";
+import type {
+  ChangeRow,
+  Database,
+  RevisionRow,
+  SettingRow,
+  StoredAuditRow,
+} from "../../database/schema.ts";
+import { newestRevision, readDelta, readState } from "../../settings/query.ts";
+import { changeToRow, revisionToRow, settingToRow } from "../../settings/row.ts";
+import type { SettingTransaction, StoredWrite } from "../../settings/store.ts";
 
 /** Runs work in a transaction; rejects with what the work or SQLite throws. */
 export type Transact = <T>(work: (transaction: SettingTransaction) => Promise<T>) => Promise<T>;

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { openBook } from "../../../src/service/access/book.ts";
-import { makeToken } from "../../../src/service/access/token-text.ts";
-import type { StoredPrincipal, StoredToken } from "../../../src/store/access-store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { openBook } from "../../../src/access/book.ts";
+import type { StoredPrincipal, StoredToken } from "../../../src/access/store.ts";
+import { makeToken } from "../../../src/access/token-text.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 
 const newPath = temporaryPaths();

@@ -1,9 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
-import { ROOT } from "../../../src/service/access/grant.ts";
-import { createPrincipalService } from "../../../src/service/access/principal.ts";
-import { checkCount } from "../../../src/service/access/token-rule.ts";
-import type { AccessTransaction } from "../../../src/store/access-store.ts";
+import { ROOT } from "../../../src/access/grant.ts";
+import { createPrincipalService } from "../../../src/access/principal.ts";
+import type { AccessTransaction } from "../../../src/access/store.ts";
+import { checkCount } from "../../../src/access/token-rule.ts";
 
 const MOST = 100_000;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { endsSoon } from "../../../src/service/access/ending.ts";
-import type { StoredToken } from "../../../src/store/access-store.ts";
+import { endsSoon } from "../../../src/access/ending.ts";
+import type { StoredToken } from "../../../src/access/store.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

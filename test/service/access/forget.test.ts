@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { openBook } from "../../../src/service/access/book.ts";
-import { startForgetting } from "../../../src/service/access/forget.ts";
-import type { StoredPrincipal, StoredToken } from "../../../src/store/access-store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { openBook } from "../../../src/access/book.ts";
+import { startForgetting } from "../../../src/access/forget.ts";
+import type { StoredPrincipal, StoredToken } from "../../../src/access/store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { allRows } from "../../store/audit-contract.ts";
 
 const DAY = 86_400_000;

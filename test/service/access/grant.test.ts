@@ -1,11 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  covers,
-  createGrant,
-  grantProblems,
-  ROOT,
-  SCOPES,
-} from "../../../src/service/access/grant.ts";
+import { covers, createGrant, grantProblems, ROOT, SCOPES } from "../../../src/access/grant.ts";
 
 describe("limits", () => {
   test.each<[string, string, number | undefined, boolean]>([

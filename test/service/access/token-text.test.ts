@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { idOf, isWellFormed, makeToken, secretOf } from "../../../src/service/access/token-text.ts";
+import { idOf, isWellFormed, makeToken, secretOf } from "../../../src/access/token-text.ts";
 
 test("a token has a form of its own, and is read back", () => {
   for (let round = 0; round < 200; round += 1) {

@@ -1,9 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
-import { type AuditQuery, createAuditService } from "../../../src/service/audit/audit.ts";
-import type { Progress } from "../../../src/service/audit/tail.ts";
-import type { AuditEntry } from "../../../src/store/audit-store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { type AuditQuery, createAuditService } from "../../../src/audit/audit.ts";
+import type { AuditEntry } from "../../../src/audit/store.ts";
+import type { Progress } from "../../../src/audit/tail.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { entry } from "../../store/audit-contract.ts";
 
 /** A service on rows of its own, which watchers are told of as soon as possible. */

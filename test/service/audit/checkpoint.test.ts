@@ -1,10 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import {
-  checkpointText,
-  readCheckpoint,
-  startCheckpoints,
-} from "../../../src/service/audit/checkpoint.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { checkpointText, readCheckpoint, startCheckpoints } from "../../../src/audit/checkpoint.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { entry } from "../../store/audit-contract.ts";
 
 const SECOND = 1_000;

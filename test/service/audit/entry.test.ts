@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { actorOf, tokenIdOf } from "../../../src/service/audit/entry.ts";
+import { actorOf, tokenIdOf } from "../../../src/audit/entry.ts";
 
 test.each([
   [actorOf("backup", "0aB1cD2eF3gH"), "0aB1cD2eF3gH"],

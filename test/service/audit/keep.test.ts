@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { keepAudit } from "../../../src/audit.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { keepAudit } from "../../../src/app/audit.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { allRows, entry, expectChain } from "../../store/audit-contract.ts";
 
 beforeEach(

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createRecorder } from "../../../src/service/audit/recorder.ts";
-import type { AuditEntry } from "../../../src/store/audit-store.ts";
-import { StoreError } from "../../../src/store/error.ts";
+import { createRecorder } from "../../../src/audit/recorder.ts";
+import type { AuditEntry } from "../../../src/audit/store.ts";
+import { StoreError } from "../../../src/database/error.ts";
 
 const origin = { actor: "admin", door: "rest", method: "ExportSettings", peer: "", requestId: "" };
 const done = { origin, subjects: [], detail: {} };

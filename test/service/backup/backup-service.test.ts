@@ -3,10 +3,10 @@ import { join, resolve } from "node:path";
 import { Code } from "@connectrpc/connect";
 import SQLite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { createPassphraseCipher } from "../../../src/service/backup/passphrase.ts";
-import type { SecretsMode } from "../../../src/service/backup/write.ts";
-import { FLAG } from "../../../src/service/setting/item.ts";
-import { tokenEquals } from "../../../src/service/setting/token.ts";
+import { createPassphraseCipher } from "../../../src/backup/passphrase.ts";
+import type { SecretsMode } from "../../../src/backup/write.ts";
+import { FLAG } from "../../../src/settings/item.ts";
+import { tokenEquals } from "../../../src/settings/token.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import {
   definitions,

@@ -5,8 +5,8 @@ import { join, resolve } from "node:path";
 import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { type ImportOptions, readImport } from "../../../src/service/backup/import-source.ts";
-import { createPassphraseCipher } from "../../../src/service/backup/passphrase.ts";
+import { type ImportOptions, readImport } from "../../../src/backup/import-source.ts";
+import { createPassphraseCipher } from "../../../src/backup/passphrase.ts";
 import { failureOf, setting } from "./setting.ts";
 import { writeBackup } from "./text.ts";
 

@@ -1,5 +1,5 @@
-import type { BackupSetting } from "../../../src/service/backup/setting.ts";
-import { ServiceError } from "../../../src/service/error.ts";
+import type { BackupSetting } from "../../../src/backup/setting.ts";
+import { ServiceError } from "../../../src/messages/error.ts";
 
 /** A setting as a backup has it, with what a test does not care about. */
 export function setting(members: Partial<BackupSetting> & { key: string }): BackupSetting {

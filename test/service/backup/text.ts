@@ -1,7 +1,7 @@
-import { readImport } from "../../../src/service/backup/import-source.ts";
-import type { ReadDocument, ReadOptions } from "../../../src/service/backup/mooring.ts";
-import type { PassphraseCipher } from "../../../src/service/backup/passphrase.ts";
-import { createBackup } from "../../../src/service/backup/write.ts";
+import { readImport } from "../../../src/backup/import-source.ts";
+import type { ReadDocument, ReadOptions } from "../../../src/backup/mooring.ts";
+import type { PassphraseCipher } from "../../../src/backup/passphrase.ts";
+import { createBackup } from "../../../src/backup/write.ts";
 
 /** A backup as a file has it. */
 export async function writeBackup(...given: Parameters<typeof createBackup>): Promise<string> {

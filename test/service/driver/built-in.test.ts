@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterEach, describe, expect, it } from "vitest";
-import { readBuiltIn } from "../../../src/service/driver/built-in.ts";
-import { type ConfigItem, itemsOf } from "../../../src/service/driver/driver-info.ts";
-import { OFFERS } from "../../../src/service/family.ts";
+import { OFFERS } from "../../../src/config/family.ts";
+import { readBuiltIn } from "../../../src/drivers/built-in.ts";
+import { type ConfigItem, itemsOf } from "../../../src/drivers/driver-info.ts";
 
 const everything = readBuiltIn({ offer: "all" }).drivers;
 

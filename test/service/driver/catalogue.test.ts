@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCatalogue, diffCatalogues } from "../../../src/service/driver/catalogue.ts";
+import { createCatalogue, diffCatalogues } from "../../../src/drivers/catalogue.ts";
 import { builtIn, driverOf } from "./sample.ts";
 
 const named = (...names: string[]) => names.map((name) => driverOf({ name }));

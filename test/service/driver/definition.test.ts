@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createDriverReader } from "../../../src/service/driver/definition.ts";
-import { DriverFileError } from "../../../src/service/driver/problem.ts";
-import { readLabels } from "../../../src/service/label.ts";
+import { createDriverReader } from "../../../src/drivers/definition.ts";
+import { DriverFileError } from "../../../src/drivers/problem.ts";
+import { readLabels } from "../../../src/messages/label.ts";
 import { builtIn, driverOf } from "./sample.ts";
 
 const schema = JSON.parse(readFileSync("src/data/driver.schema.json", "utf8")) as object;

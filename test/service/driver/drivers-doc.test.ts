@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { readBuiltIn } from "../../../src/service/driver/built-in.ts";
-import { LIMITS } from "../../../src/service/driver/limits.ts";
+import { readBuiltIn } from "../../../src/drivers/built-in.ts";
+import { LIMITS } from "../../../src/drivers/limits.ts";
 import { builtIn } from "./sample.ts";
 
 const doc = readFileSync("docs/drivers.md", "utf8");

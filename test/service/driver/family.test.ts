@@ -1,12 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { readBuiltIn } from "../../../src/service/driver/built-in.ts";
-import {
-  type ConfigItem,
-  type DriverInfo,
-  itemsOf,
-} from "../../../src/service/driver/driver-info.ts";
-import { FAMILIES, type Family } from "../../../src/service/family.ts";
+import { FAMILIES, type Family } from "../../../src/config/family.ts";
+import { readBuiltIn } from "../../../src/drivers/built-in.ts";
+import { type ConfigItem, type DriverInfo, itemsOf } from "../../../src/drivers/driver-info.ts";
 
 // What Mooring offers, item by item, beside the facts of each family's own server.
 

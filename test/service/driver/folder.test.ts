@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readFolder } from "../../../src/service/driver/folder.ts";
+import { readFolder } from "../../../src/drivers/folder.ts";
 
 let folder: string;
 beforeEach(() => {

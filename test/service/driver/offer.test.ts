@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { DriverText } from "../../../src/service/driver/file-format.ts";
-import { offered } from "../../../src/service/driver/offer.ts";
+import type { DriverText } from "../../../src/drivers/file-format.ts";
+import { offered } from "../../../src/drivers/offer.ts";
 
 // How a driver file expresses what a family has in another form.
 

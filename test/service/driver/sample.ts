@@ -1,5 +1,5 @@
-import { readBuiltIn } from "../../../src/service/driver/built-in.ts";
-import type { DriverInfo } from "../../../src/service/driver/driver-info.ts";
+import { readBuiltIn } from "../../../src/drivers/built-in.ts";
+import type { DriverInfo } from "../../../src/drivers/driver-info.ts";
 
 /** The built-in drivers, read with care: equal members of one object are noticed too. */
 export const builtIn = readBuiltIn({ trusted: false });

@@ -1,14 +1,10 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  type ConfigItem,
-  type DriverInfo,
-  itemsOf,
-} from "../../../src/service/driver/driver-info.ts";
-import { choicesOf, defaultOf } from "../../../src/service/driver/item-value.ts";
-import { driverJsonSchema } from "../../../src/service/driver/schema.ts";
-import { validateDriverConfig } from "../../../src/service/driver/validate.ts";
+import { type ConfigItem, type DriverInfo, itemsOf } from "../../../src/drivers/driver-info.ts";
+import { choicesOf, defaultOf } from "../../../src/drivers/item-value.ts";
+import { driverJsonSchema } from "../../../src/drivers/schema.ts";
+import { validateDriverConfig } from "../../../src/drivers/validate.ts";
 import { builtIn, builtInDriver, driverOf } from "./sample.ts";
 
 /** Made-up drivers for what no built-in one has: chains, empty conditions, float conditions. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { typedValues, validateDriverConfig } from "../../../src/service/driver/validate.ts";
+import { typedValues, validateDriverConfig } from "../../../src/drivers/validate.ts";
 import { builtIn, builtInDriver, driverOf } from "./sample.ts";
 
 const driver = driverOf({

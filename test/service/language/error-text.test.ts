@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createErrorTranslation } from "../../../src/service/language/error-text.ts";
-import { createTranslations } from "../../../src/service/language/language.ts";
+import { createErrorTranslation } from "../../../src/messages/error-text.ts";
+import { createTranslations } from "../../../src/messages/language.ts";
 
 const said = createErrorTranslation(createTranslations()("zh-CN"));
 

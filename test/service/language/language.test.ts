@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chooseLanguage } from "../../../src/service/language/language.ts";
+import { chooseLanguage } from "../../../src/messages/language.ts";
 
 describe("the language of an answer", () => {
   it.each([

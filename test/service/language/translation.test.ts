@@ -5,7 +5,7 @@ import {
   LANGUAGES,
   readTranslations,
   sourceHash,
-} from "../../../src/service/language/language.ts";
+} from "../../../src/messages/language.ts";
 import { sourceTexts } from "../../../tools/translation-texts.ts";
 
 const sources = sourceTexts();

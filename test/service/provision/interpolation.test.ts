@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseProvision } from "../../../src/service/provision/provision.ts";
+import { parseProvision } from "../../../src/settings/provision/provision.ts";
 import { deps, folder, parse, readValue } from "./parse.ts";
 
 describe("a reference", () => {

@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readBoundedFile } from "../../../src/service/provision/bounded-file.ts";
+import { readBoundedFile } from "../../../src/files/bounded-file.ts";
 import {
   type ProvisionDeps,
   type ProvisionSetting,
   parseProvision,
-} from "../../../src/service/provision/provision.ts";
-import { problemText } from "../../../src/service/provision/source.ts";
-import type { ValueShape } from "../../../src/service/provision/value.ts";
+} from "../../../src/settings/provision/provision.ts";
+import { problemText } from "../../../src/settings/provision/source.ts";
+import type { ValueShape } from "../../../src/settings/provision/value.ts";
 
 /** A folder of this process, which goes with it. */
 export const folder = mkdtempSync(join(tmpdir(), "mooring-provision-"));

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { loadProvision } from "../../../src/service/provision/provision.ts";
+import { loadProvision } from "../../../src/settings/provision/provision.ts";
 import { deps, folder, parse, path, problemsOf, readValue } from "./parse.ts";
 
 describe("a settings file", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { shapeOf } from "../../../src/service/provision/value.ts";
-import { formats } from "../../../src/service/setting/format/registry.ts";
+import { formats } from "../../../src/settings/format/registry.ts";
+import { shapeOf } from "../../../src/settings/provision/value.ts";
 
 test("every format of settings says what a list or a mapping means for it", () => {
   for (const name of Object.keys(formats) as (keyof typeof formats)[])

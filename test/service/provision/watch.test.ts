@@ -10,9 +10,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { readBoundedFile } from "../../../src/service/provision/bounded-file.ts";
-import { loadProvision, type Provision } from "../../../src/service/provision/provision.ts";
-import { type ProvisionWatch, watchProvision } from "../../../src/service/provision/watch.ts";
+import { readBoundedFile } from "../../../src/files/bounded-file.ts";
+import { loadProvision, type Provision } from "../../../src/settings/provision/provision.ts";
+import { type ProvisionWatch, watchProvision } from "../../../src/settings/provision/watch.ts";
 
 const opened: ProvisionWatch[] = [];
 const folders: string[] = [];

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
-import { createFingerprint } from "../../../src/service/secret/fingerprint.ts";
+import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
 
 const key = Buffer.alloc(32, 7);
 const [OLD, NEW] = ["1".repeat(64), "2".repeat(64)];

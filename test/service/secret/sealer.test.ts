@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createSealer } from "../../../src/service/secret/sealer.ts";
+import { createSealer } from "../../../src/secrets/sealer.ts";
 
 const hexKey = randomBytes(32).toString("hex");
 const otherKey = randomBytes(32).toString("base64");

@@ -1,8 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { createGrant } from "../../../src/service/access/grant.ts";
-import { rightsOf } from "../../../src/service/access/rights.ts";
-import { FLAG } from "../../../src/service/setting/item.ts";
+import { createGrant } from "../../../src/access/grant.ts";
+import { FLAG } from "../../../src/settings/item.ts";
+import { rightsOf } from "../../../src/settings/rights.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { setting } from "../../store/sample.ts";
 import { failureOf } from "../backup/setting.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv } from "ajv";
 import { afterAll, describe, expect, it } from "vitest";
-import { loadSettingDefinitions } from "../../../src/service/setting/definition-file.ts";
-import { formats } from "../../../src/service/setting/format/registry.ts";
+import { loadSettingDefinitions } from "../../../src/settings/definition-file.ts";
+import { formats } from "../../../src/settings/format/registry.ts";
 import { settingsTable } from "./settings-table.ts";
 
 const FACTS = "../shared/facts/settings.json";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createDraft } from "../../../src/service/setting/draft.ts";
-import { knownItem, type SettingItem } from "../../../src/service/setting/item.ts";
-import { createSnapshot, type Snapshot } from "../../../src/service/setting/snapshot.ts";
+import { createDraft } from "../../../src/settings/draft.ts";
+import { knownItem, type SettingItem } from "../../../src/settings/item.ts";
+import { createSnapshot, type Snapshot } from "../../../src/settings/snapshot.ts";
 import { defined } from "./parts.ts";
 
 function item(key: string, value = "", position = 0): SettingItem {

@@ -1,8 +1,8 @@
 /** What the engine does on a database that several instances share. */
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { StoreError } from "../../../src/store/error.ts";
-import type { SettingStore } from "../../../src/store/setting-store.ts";
+import { StoreError } from "../../../src/database/error.ts";
+import type { SettingStore } from "../../../src/settings/store.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../backup/setting.ts";
 import { save, tester, testParts } from "./parts.ts";

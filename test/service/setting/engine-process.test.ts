@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { expectAudited } from "../../store/audit-contract.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { startProcess } from "../../store/process.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FLAG } from "../../../src/service/setting/item.ts";
+import { FLAG } from "../../../src/settings/item.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { defined, definitions, save, tester, testParts } from "./parts.ts";
 

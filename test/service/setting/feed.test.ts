@@ -1,8 +1,8 @@
 import { getEventListeners } from "node:events";
 import { Code } from "@connectrpc/connect";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createFeed, type Feed } from "../../../src/service/setting/feed.ts";
-import type { RevisionCommit } from "../../../src/store/setting-store.ts";
+import { createFeed, type Feed } from "../../../src/settings/feed.ts";
+import type { RevisionCommit } from "../../../src/settings/store.ts";
 import { changed, commit } from "../../store/sample.ts";
 import { failureOf } from "../backup/setting.ts";
 

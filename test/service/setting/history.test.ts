@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { describeChange } from "../../../src/service/setting/change.ts";
-import { MASK } from "../../../src/service/setting/value.ts";
+import { describeChange } from "../../../src/settings/change.ts";
+import { MASK } from "../../../src/settings/value.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../backup/setting.ts";
 import { type Parts, type PartsOptions, save, tester, testParts } from "./parts.ts";

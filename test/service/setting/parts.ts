@@ -1,21 +1,21 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import type { Aria2Client } from "../../../src/downloader/aria2.ts";
-import type { QbittorrentClient } from "../../../src/downloader/qbittorrent.ts";
-import { type BackupService, createBackupService } from "../../../src/service/backup/backup.ts";
-import { createPassphraseCipher } from "../../../src/service/backup/passphrase.ts";
-import { createPublicService, type PublicService } from "../../../src/service/public.ts";
-import { createFingerprint, type Fingerprint } from "../../../src/service/secret/fingerprint.ts";
-import { createSealer } from "../../../src/service/secret/sealer.ts";
-import type { SettingDefinition } from "../../../src/service/setting/definition.ts";
-import { loadSettingDefinitions } from "../../../src/service/setting/definition-file.ts";
-import { createEngine, type Engine } from "../../../src/service/setting/engine.ts";
-import { createFeed, type Feed } from "../../../src/service/setting/feed.ts";
-import { createHistory, type History } from "../../../src/service/setting/history.ts";
-import { createSettingService, type SettingService } from "../../../src/service/setting/setting.ts";
-import type { SettingLimits } from "../../../src/service/setting/size.ts";
-import type { RevisionOrigin, SettingStore } from "../../../src/store/setting-store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { type BackupService, createBackupService } from "../../../src/backup/backup.ts";
+import { createPassphraseCipher } from "../../../src/backup/passphrase.ts";
+import type { Aria2Client } from "../../../src/downloaders/aria2.ts";
+import type { QbittorrentClient } from "../../../src/downloaders/qbittorrent.ts";
+import { createFingerprint, type Fingerprint } from "../../../src/secrets/fingerprint.ts";
+import { createSealer } from "../../../src/secrets/sealer.ts";
+import type { SettingDefinition } from "../../../src/settings/definition.ts";
+import { loadSettingDefinitions } from "../../../src/settings/definition-file.ts";
+import { createEngine, type Engine } from "../../../src/settings/engine.ts";
+import { createFeed, type Feed } from "../../../src/settings/feed.ts";
+import { createHistory, type History } from "../../../src/settings/history.ts";
+import { createPublicService, type PublicService } from "../../../src/settings/public.ts";
+import { createSettingService, type SettingService } from "../../../src/settings/setting.ts";
+import type { SettingLimits } from "../../../src/settings/size.ts";
+import type { RevisionOrigin, SettingStore } from "../../../src/settings/store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 
 export const definitions = loadSettingDefinitions();
 

@@ -1,7 +1,7 @@
 // What a request may cost, counted in queries and items: the largest and the most repetitive form.
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import type { SettingStore } from "../../../src/store/setting-store.ts";
+import type { SettingStore } from "../../../src/settings/store.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../backup/setting.ts";
 import { save, tester, testParts } from "./parts.ts";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { FLAG } from "../../../src/service/setting/item.ts";
+import { FLAG } from "../../../src/settings/item.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../backup/setting.ts";
 import { defined, definitions, type Parts, save, tester, testParts } from "./parts.ts";

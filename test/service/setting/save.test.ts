@@ -1,8 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { FLAG, type SettingItem } from "../../../src/service/setting/item.ts";
-import type { SettingInput } from "../../../src/service/setting/save.ts";
-import { MASK } from "../../../src/service/setting/value.ts";
+import { FLAG, type SettingItem } from "../../../src/settings/item.ts";
+import type { SettingInput } from "../../../src/settings/save.ts";
+import { MASK } from "../../../src/settings/value.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../backup/setting.ts";
 import { definitions, type Parts, save, tester, testParts } from "./parts.ts";

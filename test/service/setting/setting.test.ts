@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { failedPrecondition } from "../../../src/service/error.ts";
+import { failedPrecondition } from "../../../src/messages/error.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../backup/setting.ts";
 import { definitions, save, tester, testParts } from "./parts.ts";

@@ -1,4 +1,4 @@
-import type { SettingDefinition } from "../../../src/service/setting/definition.ts";
+import type { SettingDefinition } from "../../../src/settings/definition.ts";
 
 const FLAGS = ["public", "private", "readonly"];
 /** Characters of a default that the table shows. */

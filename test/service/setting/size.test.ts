@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { NO_LIMITS, type SettingLimits } from "../../../src/service/setting/size.ts";
+import { NO_LIMITS, type SettingLimits } from "../../../src/settings/size.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../backup/setting.ts";
 import { type Parts, save, tester, testParts } from "./parts.ts";

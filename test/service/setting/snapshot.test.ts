@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { knownItem, type SettingItem } from "../../../src/service/setting/item.ts";
-import { createSnapshot, type Snapshot } from "../../../src/service/setting/snapshot.ts";
+import { knownItem, type SettingItem } from "../../../src/settings/item.ts";
+import { createSnapshot, type Snapshot } from "../../../src/settings/snapshot.ts";
 import { defined } from "./parts.ts";
 
 function item(key: string, value = "", revision = 1, position = 0): SettingItem {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { startSettings } from "../../../src/service/setting/start.ts";
+import { startSettings } from "../../../src/settings/start.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../backup/setting.ts";
 import { type Parts, testParts } from "./parts.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { checkToken, generateToken, tokenEquals } from "../../../src/service/setting/token.ts";
+import { checkToken, generateToken, tokenEquals } from "../../../src/settings/token.ts";
 
 describe("a token", () => {
   test("that the program makes has 256 random bits and passes its own check", () => {

@@ -3,7 +3,7 @@ import {
   type CustomSetting,
   checkCustomDefinition,
   customDefinition,
-} from "../../../src/service/setting/custom.ts";
+} from "../../../src/settings/custom.ts";
 
 const good: CustomSetting = {
   key: "my_key",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type FormatName, formatOf } from "../../../src/service/setting/format/registry.ts";
+import { type FormatName, formatOf } from "../../../src/settings/format/registry.ts";
 
 /** Values of one format: those it takes, and those it refuses with a part of the message. */
 interface Cases {

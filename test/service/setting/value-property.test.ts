@@ -1,18 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { customDefinition } from "../../../src/service/setting/custom.ts";
-import { loadSettingDefinitions } from "../../../src/service/setting/definition-file.ts";
-import { checkRe2 } from "../../../src/service/setting/format/re2-syntax.ts";
-import {
-  type FormatName,
-  formatOf,
-  formats,
-} from "../../../src/service/setting/format/registry.ts";
-import {
-  checkValue,
-  normalizeStoredValue,
-  normalizeValue,
-} from "../../../src/service/setting/value.ts";
+import { customDefinition } from "../../../src/settings/custom.ts";
+import { loadSettingDefinitions } from "../../../src/settings/definition-file.ts";
+import { checkRe2 } from "../../../src/settings/format/re2-syntax.ts";
+import { type FormatName, formatOf, formats } from "../../../src/settings/format/registry.ts";
+import { checkValue, normalizeStoredValue, normalizeValue } from "../../../src/settings/value.ts";
 
 const definitions = [
   ...loadSettingDefinitions(),

@@ -1,14 +1,10 @@
 import { createDecipheriv, createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { customDefinition } from "../../../src/service/setting/custom.ts";
-import type { SettingDefinition } from "../../../src/service/setting/definition.ts";
-import { loadSettingDefinitions } from "../../../src/service/setting/definition-file.ts";
-import {
-  checkValue,
-  normalizeStoredValue,
-  normalizeValue,
-} from "../../../src/service/setting/value.ts";
+import { customDefinition } from "../../../src/settings/custom.ts";
+import type { SettingDefinition } from "../../../src/settings/definition.ts";
+import { loadSettingDefinitions } from "../../../src/settings/definition-file.ts";
+import { checkValue, normalizeStoredValue, normalizeValue } from "../../../src/settings/value.ts";
 
 const definitions = new Map(
   loadSettingDefinitions().map((definition) => [definition.key, definition]),

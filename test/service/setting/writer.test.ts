@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { StoreError } from "../../../src/store/error.ts";
-import type { SettingStore } from "../../../src/store/setting-store.ts";
+import { StoreError } from "../../../src/database/error.ts";
+import type { SettingStore } from "../../../src/settings/store.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../backup/setting.ts";
 import { type Parts, save, tester, testParts } from "./parts.ts";

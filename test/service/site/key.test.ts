@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createSiteClient } from "../../../src/service/site/client.ts";
-import { push } from "../../../src/service/site/push.ts";
+import { createSiteClient } from "../../../src/sites/client.ts";
+import { push } from "../../../src/sites/push.ts";
 import { ALL, type Follower, followSite, ORIGIN, startFollower } from "../../site/follower.ts";
 import { type StandIn, startStandIn } from "../../site/stand-in.ts";
 import { RETIRED } from "../../site/stand-in-setting.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
-import { createLease, type Lease } from "../../../src/service/site/lease.ts";
-import type { SiteStore } from "../../../src/store/site-store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { createLease, type Lease } from "../../../src/sites/lease.ts";
+import type { SiteStore } from "../../../src/sites/store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 
 const newPath = temporaryPaths();

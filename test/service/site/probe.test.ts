@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
-import { createProbes } from "../../../src/service/site/probe.ts";
-import { NEW_STATE, type Site, type SiteState } from "../../../src/service/site/site.ts";
+import { createProbes } from "../../../src/sites/probe.ts";
+import { NEW_STATE, type Site, type SiteState } from "../../../src/sites/site.ts";
 
 const siteOf = (id: string): Site => ({
   ...{ id, name: id, url: "http://127.0.0.1:1", token: "t", ca: "", pin: "", mode: "follow" },

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createSiteClient, type SiteClient } from "../../../src/service/site/client.ts";
-import { createSessions, type Sessions } from "../../../src/service/site/session.ts";
+import { createSiteClient, type SiteClient } from "../../../src/sites/client.ts";
+import { createSessions, type Sessions } from "../../../src/sites/session.ts";
 import { type StandIn, startStandIn } from "../../site/stand-in.ts";
 
 let site: StandIn;

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createSiteClient } from "../../../src/service/site/client.ts";
-import { push } from "../../../src/service/site/push.ts";
+import { createSiteClient } from "../../../src/sites/client.ts";
+import { push } from "../../../src/sites/push.ts";
 import { type Follower, ORIGIN, startFollower } from "../../site/follower.ts";
 import { type StandIn, type StandInOptions, startStandIn } from "../../site/stand-in.ts";
 

@@ -1,9 +1,9 @@
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createSealer } from "../../../src/service/secret/sealer.ts";
-import { createBook } from "../../../src/service/site/book.ts";
-import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { createSealer } from "../../../src/secrets/sealer.ts";
+import { createBook } from "../../../src/sites/book.ts";
+import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { serverOf } from "../../store/postgres/pglite.ts";
 import { storedSite } from "../../store/site-contract.ts";

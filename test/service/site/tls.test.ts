@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { createSiteClient } from "../../../src/service/site/client.ts";
+import { createSiteClient } from "../../../src/sites/client.ts";
 import { type Certificate, makeCertificate } from "../../downloader/certificate.ts";
 import { needs } from "../../downloader/program.ts";
 import { type StandIn, startStandIn } from "../../site/stand-in.ts";

@@ -9,8 +9,8 @@ import {
   WatchSettingsRequestSchema,
   type WatchSettingsResponse,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { watchImpl } from "../../../src/rpc/watch.ts";
-import type { SettingStore } from "../../../src/store/setting-store.ts";
+import type { SettingStore } from "../../../src/settings/store.ts";
+import { watchImpl } from "../../../src/settings/watch-rpc.ts";
 import { definitions, type Parts } from "../setting/parts.ts";
 import type { Recorded, Truth, Values } from "./guarantee.ts";
 

@@ -1,6 +1,6 @@
 /** A service without doors, in a process of its own: see ../../store/process.ts. */
 import { setImmediate } from "node:timers/promises";
-import { ServiceError } from "../../../src/service/error.ts";
+import { ServiceError } from "../../../src/messages/error.ts";
 import { say, serve } from "../../store/served.ts";
 import { openParts, type Parts, save } from "../setting/parts.ts";
 import type { Recorded } from "./guarantee.ts";

@@ -1,16 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { openBook } from "../../../src/service/access/book.ts";
-import { makeToken } from "../../../src/service/access/token-text.ts";
+import { openBook } from "../../../src/access/book.ts";
 import type {
   AccessRows,
   AccessStore,
   StoredPrincipal,
   StoredToken,
-} from "../../../src/store/access-store.ts";
-import { postgresServer } from "../../../src/store/postgres/server.ts";
-import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
+} from "../../../src/access/store.ts";
+import { makeToken } from "../../../src/access/token-text.ts";
+import { postgresServer } from "../../../src/database/postgres/server.ts";
+import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
 import { needs } from "../../downloader/program.ts";
 import { postgresProgram, startPostgres } from "./server.ts";
 import { openSwitch } from "./switch.ts";

@@ -12,9 +12,9 @@ import {
   test,
   vi,
 } from "vitest";
-import { StoreError } from "../../../src/store/error.ts";
-import { postgresServer } from "../../../src/store/postgres/server.ts";
-import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
+import { StoreError } from "../../../src/database/error.ts";
+import { postgresServer } from "../../../src/database/postgres/server.ts";
+import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
 import { needs } from "../../downloader/program.ts";
 import {
   hasPostgres,

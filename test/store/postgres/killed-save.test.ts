@@ -9,7 +9,7 @@ import {
   test,
   vi,
 } from "vitest";
-import { writeFailure } from "../../../src/service/store-failure.ts";
+import { writeFailure } from "../../../src/database/store-failure.ts";
 import { needs } from "../../downloader/program.ts";
 import { setting } from "../sample.ts";
 import { failureOf, nameOf, opened, SOON, save } from "./opened.ts";

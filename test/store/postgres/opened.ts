@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from "vitest";
-import { StoreError } from "../../../src/store/error.ts";
-import { postgresServer } from "../../../src/store/postgres/server.ts";
-import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
-import type { SettingStore } from "../../../src/store/setting-store.ts";
+import { StoreError } from "../../../src/database/error.ts";
+import { postgresServer } from "../../../src/database/postgres/server.ts";
+import type { SettingStore } from "../../../src/settings/store.ts";
+import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
 import { setting } from "../sample.ts";
 
 /** Until something has happened on a busy machine. */

@@ -1,6 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll } from "vitest";
-import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
+import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
 import { describeAudit } from "../audit-contract.ts";
 import { describeSettingStore } from "../contract.ts";
 import { describeSiteStore } from "../site-contract.ts";

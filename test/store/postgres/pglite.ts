@@ -1,6 +1,6 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { PGliteDialect } from "kysely";
-import type { PostgresServer } from "../../../src/store/postgres/server.ts";
+import type { PostgresServer } from "../../../src/database/postgres/server.ts";
 
 /** PostgreSQL in this process, with one connection that all stores share. */
 export function serverOf(database: PGlite): PostgresServer {

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe } from "vitest";
-import { postgresServer } from "../../../src/store/postgres/server.ts";
-import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
+import { postgresServer } from "../../../src/database/postgres/server.ts";
+import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
 import { needs } from "../../downloader/program.ts";
 import { describeAudit } from "../audit-contract.ts";
 import { describeSettingStore } from "../contract.ts";

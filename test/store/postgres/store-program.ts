@@ -1,7 +1,7 @@
 /** A store in a process of its own: see ../process.ts. */
-import { postgresServer } from "../../../src/store/postgres/server.ts";
-import { openPostgresSettingStore } from "../../../src/store/postgres/setting-store.ts";
-import type { SettingStore } from "../../../src/store/setting-store.ts";
+import { postgresServer } from "../../../src/database/postgres/server.ts";
+import type { SettingStore } from "../../../src/settings/store.ts";
+import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
 import { serve } from "../served.ts";
 
 let store: SettingStore;

@@ -12,9 +12,9 @@ import {
 import { dirname, join } from "node:path";
 import SQLite from "better-sqlite3";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { SettingStore } from "../../../src/store/setting-store.ts";
-import type { SqliteOptions } from "../../../src/store/sqlite/open.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import type { SqliteOptions } from "../../../src/database/sqlite/open.ts";
+import type { SettingStore } from "../../../src/settings/store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../folder.ts";
 import { setting } from "../sample.ts";
 

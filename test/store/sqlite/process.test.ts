@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { SettingStore } from "../../../src/store/setting-store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import type { SettingStore } from "../../../src/settings/store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../folder.ts";
 import { startProcess, type TestProcess } from "../process.ts";
 import { setting } from "../sample.ts";

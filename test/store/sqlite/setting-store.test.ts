@@ -1,12 +1,12 @@
 import SQLite from "better-sqlite3";
 import { type CompiledQuery, Kysely } from "kysely";
 import { describe, expect, test } from "vitest";
-import { readRevisions } from "../../../src/store/history-query.ts";
-import type { Database } from "../../../src/store/schema.ts";
-import { createSqliteDialect } from "../../../src/store/sqlite/dialect.ts";
-import { openSqlite } from "../../../src/store/sqlite/open.ts";
-import { revisionsOf } from "../../../src/store/sqlite/segment.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import type { Database } from "../../../src/database/schema.ts";
+import { createSqliteDialect } from "../../../src/database/sqlite/dialect.ts";
+import { openSqlite } from "../../../src/database/sqlite/open.ts";
+import { revisionsOf } from "../../../src/database/sqlite/segment.ts";
+import { readRevisions } from "../../../src/settings/history-query.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { describeSettingStore } from "../contract.ts";
 import { temporaryPaths } from "../folder.ts";
 import { setting } from "../sample.ts";

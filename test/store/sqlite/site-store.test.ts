@@ -1,5 +1,5 @@
 import SQLite from "better-sqlite3";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { describeAudit } from "../audit-contract.ts";
 import { temporaryPaths } from "../folder.ts";
 import { describeSiteStore } from "../site-contract.ts";

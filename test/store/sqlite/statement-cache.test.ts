@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { keepStatements } from "../../../src/store/sqlite/dialect.ts";
-import { openSqlite } from "../../../src/store/sqlite/open.ts";
+import { keepStatements } from "../../../src/database/sqlite/dialect.ts";
+import { openSqlite } from "../../../src/database/sqlite/open.ts";
 
 async function opened() {
   const handle = await openSqlite(":memory:");

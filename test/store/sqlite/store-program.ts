@@ -1,7 +1,7 @@
 /** A store, or a bare connection, in a process of its own: see ./process.ts. */
 import SQLite from "better-sqlite3";
-import type { SettingStore } from "../../../src/store/setting-store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/setting-store.ts";
+import type { SettingStore } from "../../../src/settings/store.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { setting } from "../sample.ts";
 import { say, serve } from "../served.ts";
 

@@ -1,0 +1,248 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Health } from "../../gen/health/v1/health_pb.js";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { onceATurn } from "../database/once-per-tick.ts";
+import { type Call, callKey } from "../gateway/call.ts";
+import { toConnectError } from "../gateway/report.ts";
+import type { Localize } from "../messages/localize.ts";
+import type { Grant } from "./grant.ts";
+import { checkNeed } from "./requirement.ts";
+import type { Throttle } from "./throttle.ts";
+import { TOKEN_PREFIX } from "./token-text.ts";
+
+/** The only methods that need no token. Everything else is closed. */
+export const publicMethods: ReadonlySet<DescMethod> = new Set<DescMethod>([
+  PublicService.method.ping,
+  PublicService.method.getPublicSettings,
+  PublicService.method.watchPublicSettings,
+  ...Health.methods,
+]);
+
+/** Methods that answer as soon as the process accepts connections. */
+const early: ReadonlySet<DescMethod> = new Set([PublicService.method.ping, ...Health.methods]);
+
+/** Who somebody is by a token. */
+export interface Caller {
+  /** As the history names it. */
+  readonly name: string;
+  /** The token's id, where it has one. */
+  readonly tokenId: string;
+  readonly grant: Grant;
+  /** When the right ends by itself, in milliseconds since 1970 UTC; undefined: never. */
+  readonly until?: number | undefined;
+}
+
+/** Finds whom tokens belong to. */
+export interface Identity {
+  /**
+   * Sees what any process has changed; who asks in the same turn of the event loop shares one look.
+   *
+   * @throws ServiceError when that can't be known.
+   */
+  fresh(): Promise<unknown>;
+  /**
+   * Whom a token belongs to, as it was seen last.
+   *
+   * @returns undefined for a wrong one.
+   */
+  whose(
+    token: string,
+    call?: Pick<Call, "header" | "peer">,
+  ): Caller | undefined | Promise<Caller | undefined>;
+}
+
+/** Who may call what. */
+export interface Access {
+  /**
+   * Lets a call in by its headers, before a byte of its body is read, together with all that come in
+   * the same turn of the event loop. The token comes raw or as `Bearer …` (docs/rest-contract.md,
+   * section 5; RFC 6750, section 2.1).
+   *
+   * @throws UNAUTHENTICATED without a right token, PERMISSION_DENIED where it has not the scope that
+   *   the method needs, RESOURCE_EXHAUSTED with `retry-after` after too
+   *   many wrong ones, UNAVAILABLE before the program has started.
+   */
+  admit(call: Call): void | Promise<void>;
+  /**
+   * Looks at the header `authorization` alone, for what is no method of the contract.
+   *
+   * @throws as admit does.
+   */
+  check(authorization: string | undefined): Promise<void>;
+  /**
+   * Refuses a call that nobody has let in, or whose right has ended while its body came, and ends a
+   * stream with the right to it.
+   */
+  readonly interceptor: Interceptor;
+  /** Looks again at the rights of all open streams: some right may have ended. */
+  recheck(): Promise<void>;
+  /** Ends open streams whose right has ended by itself at a time, in milliseconds since 1970 UTC. */
+  expire(now: number): void;
+}
+
+const MISSING =
+  'the admin token is missing: send it in the header (or metadata) "authorization", as it is or after "Bearer "';
+const WRONG =
+  'the admin token is wrong: compare it with the setting "token"; it may have been reset';
+/** The same for whoever sends what looks like a principal's token, whether there is one or not. */
+const WRONG_OF_PRINCIPAL =
+  "this token is wrong, or it was revoked or has ended: whoever gave it can make another";
+
+const ENDED = "the token was reset or revoked";
+/**
+ * A right is looked at again before a call is carried out whose body has taken so long, in
+ * milliseconds: whoever sends it slowly would else keep a right that has ended.
+ */
+const LATE = 1;
+
+/**
+ * @param identity undefined before the program has started.
+ * @param throttle counts wrong tokens.
+ * @param localize adds an error's message in the language of the call.
+ */
+export function createAccess(
+  identity: () => Identity | undefined,
+  throttle: Throttle,
+  localize: Localize = (error) => error,
+): Access {
+  const streams = new Set<Call>();
+  /** Calls that need no token go on with those of their turn, as calls with one do after their look. */
+  const turn = onceATurn(() => undefined);
+  const wrong = (peer: string, error: ConnectError): ConnectError => {
+    const seconds = throttle.wrong(peer);
+    return seconds === 0 ? error : tooMany(seconds);
+  };
+  const letIn = (call: Call, token: string, caller: Caller | undefined): void => {
+    if (caller === undefined) throw wrong(call.peer, refused(wrongOf(token)));
+    call.actor = caller.name;
+    call.tokenId = caller.tokenId;
+    call.grant = caller.grant;
+    call.until = caller.until;
+    call.token = token;
+    call.admittedAt = performance.now();
+    checkNeed(call.method, caller.grant);
+  };
+  const whose = async (token: string, call?: Call): Promise<Caller | undefined> => {
+    const known = identity();
+    await known?.fresh().catch((error: unknown) => {
+      throw toConnectError(error);
+    });
+    return known?.whose(token, call);
+  };
+  return {
+    admit: (call) => {
+      const fail = (error: unknown): never => {
+        throw localize(toConnectError(error), call);
+      };
+      const known = identity();
+      if (known === undefined && !early.has(call.method)) return fail(starting());
+      if (known === undefined || publicMethods.has(call.method)) return turn();
+      const token = readToken(call.header("authorization"));
+      if (token === "") return fail(refused(MISSING));
+      // One step for most: each promise on the way is garbage of every call.
+      return known.fresh().then(() => {
+        try {
+          const found = known.whose(token, call);
+          if (!(found instanceof Promise)) return letIn(call, token, found);
+          return found
+            .catch((error: unknown) => {
+              throw isRefusal(error) ? wrong(call.peer, error) : error;
+            })
+            .then((caller) => letIn(call, token, caller))
+            .catch(fail);
+        } catch (error) {
+          return fail(error);
+        }
+      }, fail);
+    },
+    check: async (authorization) => {
+      const token = readToken(authorization);
+      if (token === "") throw refused(MISSING);
+      if ((await whose(token)) === undefined) throw wrong("", refused(wrongOf(token)));
+    },
+    interceptor: (next) => {
+      const pass: typeof next = (request) => {
+        const { call } = request as { readonly call?: Call };
+        const passed = next(request);
+        if (!request.stream || call?.token === undefined) return passed;
+        return passed.then((response) =>
+          response.stream ? { ...response, message: held(response.message, call) } : response,
+        );
+      };
+      return (request) => {
+        const { call } = request as { readonly call?: Call };
+        const { grant } = call ?? request.contextValues.get(callKey) ?? {};
+        if (!publicMethods.has(request.method)) {
+          if (grant === undefined) throw refused(MISSING);
+          checkNeed(request.method, grant);
+        }
+        const isLate = call?.token !== undefined && performance.now() - call.admittedAt > LATE;
+        return isLate ? checkAgain(call).then(() => pass(request)) : pass(request);
+      };
+    },
+    expire: (now) => {
+      for (const call of streams)
+        if (call.until !== undefined && call.until <= now)
+          call.abort(refused("the token has ended"));
+    },
+    recheck: async () => {
+      if (identity() === undefined) return;
+      const byToken = Map.groupBy(streams, ({ token }) => token ?? "");
+      for (const [token, calls] of byToken) {
+        const now = await whose(token, calls[0]).catch(() => undefined);
+        for (const call of calls)
+          if (now === undefined || now.grant !== call.grant) call.abort(refused(ENDED));
+          // A successor may have brought its end nearer.
+          else call.until = now.until;
+      }
+    },
+  };
+
+  /** @throws UNAUTHENTICATED when the right that a call was let in by has ended since. */
+  async function checkAgain(call: Call): Promise<void> {
+    const caller = await whose(call.token ?? "", call);
+    if (caller === undefined || caller.grant !== call.grant) throw refused(ENDED);
+    call.until = caller.until;
+  }
+
+  async function* held<T>(messages: AsyncIterable<T>, call: Call): AsyncIterable<T> {
+    streams.add(call);
+    try {
+      // What has ended before it stood among the streams was nobody's to end.
+      await checkAgain(call);
+      yield* messages;
+    } finally {
+      streams.delete(call);
+    }
+  }
+}
+
+function refused(message: string): ConnectError {
+  return new ConnectError(message, Code.Unauthenticated);
+}
+
+function wrongOf(token: string): string {
+  return token.startsWith(TOKEN_PREFIX) ? WRONG_OF_PRINCIPAL : WRONG;
+}
+
+function starting(): ConnectError {
+  return new ConnectError("the service is starting; try again in a moment", Code.Unavailable);
+}
+
+function isRefusal(error: unknown): error is ConnectError {
+  return error instanceof ConnectError && error.code === Code.Unauthenticated;
+}
+
+function tooMany(seconds: number): ConnectError {
+  return new ConnectError(
+    `too many wrong tokens came from this address; a right one is taken at any time, another wrong one is looked at in ${seconds} s`,
+    Code.ResourceExhausted,
+    { "retry-after": String(seconds) },
+  );
+}
+
+export function readToken(header: string | undefined): string {
+  const value = (header ?? "").trim();
+  return /^bearer( |$)/i.test(value) ? value.slice("bearer".length).trim() : value;
+}

@@ -1,0 +1,170 @@
+import { timingSafeEqual } from "node:crypto";
+import { actorOf } from "../audit/entry.ts";
+import { StoreError } from "../database/error.ts";
+import { oneAtATime } from "../database/serial.ts";
+import { freshFailure } from "../database/store-failure.ts";
+import { createGrant, type Grant } from "./grant.ts";
+import type { AccessStore, StoredPrincipal, StoredToken } from "./store.ts";
+import { hashOf, idOf, secretOf } from "./token-text.ts";
+
+/** Who a token says that somebody is. */
+export interface Identity {
+  /** As history and log name it: the principal, and after a slash the token's id. */
+  readonly name: string;
+  readonly principal: string;
+  /** Empty where it has none. */
+  readonly tokenId: string;
+  readonly grant: Grant;
+  /** When the right ends, in milliseconds since 1970 UTC; undefined: never. */
+  readonly until: number | undefined;
+}
+
+/** Of a token that was used since it was read. */
+interface Used {
+  readonly identity: Identity;
+  /** When its use was noted last. */
+  noted: number;
+}
+
+/** A use is noted once a minute at most. */
+const NOTE_EACH = 60_000;
+
+export interface BookDeps {
+  readonly store: AccessStore;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  /** Whether others may have changed something. Default: the store is asked. */
+  readonly isStale?: () => boolean;
+  /** Told of a token's use, now and then. */
+  readonly used?: (tokenId: string, time: number, peer: string) => void;
+}
+
+/** Who has which rights, in memory. */
+export interface Book {
+  /** Takes in what others have changed: synchronous while nothing has. Call it before `find`. */
+  fresh(): void | Promise<void>;
+  /** As fresh, of what this process has written itself. */
+  reread(): Promise<void>;
+  /** @returns undefined for a token that opens nothing. @param peer asked when the use is noted. */
+  find(token: string, peer: () => string): Identity | undefined;
+  /** Of the tables, as of when they were read last. */
+  version(): number;
+  /** Grows with each change that was taken in, also where a version means something else than before. */
+  readings(): number;
+  principals(): readonly StoredPrincipal[];
+  tokens(): Iterable<StoredToken>;
+  principalOf(token: Pick<StoredToken, "principalId">): StoredPrincipal | undefined;
+  /** A time that never runs backwards: what has ended stays so whatever becomes of the clock. */
+  now(): number;
+  isActive(token: StoredToken): boolean;
+  /** When a token ends, as Identity has it. */
+  endOf(tokenId: string): number | undefined;
+}
+
+/** Reads all tokens; from then on only what has changed. */
+export async function openBook({ store, now: clock, used, ...deps }: BookDeps): Promise<Book> {
+  const principals = new Map<string, StoredPrincipal>();
+  const tokens = new Map<string, StoredToken>();
+  const inUse = new Map<string, Used>();
+  const grants = new Map<string, Grant>();
+  let version = 0;
+  let readings = 0;
+  let newest = 0;
+  const now = (): number => {
+    newest = Math.max(newest, clock());
+    return newest;
+  };
+  /** The same for all that may do the same: replies are kept by it. */
+  const grantOf = ({ scopes, limits }: StoredToken): Grant => {
+    const name = JSON.stringify([scopes, limits]);
+    const made = grants.get(name) ?? createGrant(scopes, limits);
+    grants.set(name, made);
+    return made;
+  };
+  const principalOf = ({ principalId }: Pick<StoredToken, "principalId">) =>
+    principals.get(principalId);
+  const isActive = (token: StoredToken): boolean =>
+    token.revokedAt === null && endOf(token) > now() && principalOf(token)?.disabledAt === null;
+  const identityOf = (token: StoredToken): Identity => {
+    const principal = principalOf(token)?.name ?? "";
+    const until = endOf(token);
+    return {
+      name: actorOf(principal, token.id),
+      principal,
+      tokenId: token.id,
+      grant: grantOf(token),
+      until: Number.isFinite(until) ? until : undefined,
+    };
+  };
+  const read = async (): Promise<void> => {
+    const news = await store.news(version);
+    if (news.isWhole) for (const map of [principals, tokens, inUse]) map.clear();
+    if (news.isWhole || news.version !== version) readings += 1;
+    version = news.version;
+    for (const principal of news.principals) principals.set(principal.id, principal);
+    for (const token of news.tokens) {
+      tokens.set(token.id, token);
+      inUse.delete(token.id);
+    }
+  };
+  /** Whether something was tried to be read, and was not. */
+  let isBehind = false;
+  const refresh = oneAtATime(async () => {
+    isBehind = true;
+    try {
+      await read();
+      isBehind = false;
+    } catch (error) {
+      // As with settings: memory serves while the database is out of reach for everybody.
+      if (!(error instanceof StoreError)) throw error;
+      if (error.failure === "unsure") throw freshFailure(error);
+    }
+  });
+  const isStale = (): boolean => {
+    try {
+      return deps.isStale?.() ?? store.changedElsewhere();
+    } catch {
+      return false;
+    }
+  };
+  await read();
+  return {
+    now,
+    isActive,
+    endOf: (tokenId) => {
+      const token = tokens.get(tokenId);
+      return token && identityOf(token).until;
+    },
+    version: () => version,
+    readings: () => readings,
+    principals: () => [...principals.values()],
+    tokens: () => tokens.values(),
+    principalOf,
+    reread: () => refresh.run(),
+    fresh: () => (isBehind || refresh.isRunning() || isStale() ? refresh.run() : undefined),
+    find: (text, peer) => {
+      const id = idOf(text);
+      const token = id === undefined ? undefined : tokens.get(id);
+      if (token === undefined || !hasHash(token, hashOf(secretOf(text))) || !isActive(token))
+        return undefined;
+      const known = inUse.get(token.id) ?? { identity: identityOf(token), noted: 0 };
+      inUse.set(token.id, known);
+      const time = now();
+      if (used !== undefined && time - known.noted >= NOTE_EACH) {
+        known.noted = time;
+        used(token.id, time, peer());
+      }
+      return known.identity;
+    },
+  };
+}
+
+function endOf({ expiresAt, notAfter }: StoredToken): number {
+  return Math.min(expiresAt ?? Number.POSITIVE_INFINITY, notAfter ?? Number.POSITIVE_INFINITY);
+}
+
+/** In a time that does not depend on where the two differ. */
+function hasHash(token: StoredToken, hash: string): boolean {
+  const [known, sent] = [Buffer.from(token.hash, "latin1"), Buffer.from(hash, "latin1")];
+  return known.length === sent.length && timingSafeEqual(known, sent);
+}

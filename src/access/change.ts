@@ -1,0 +1,45 @@
+import type { AuditOrigin } from "../audit/entry.ts";
+import { seenFailure, writeFailure } from "../database/store-failure.ts";
+import type { Book } from "./book.ts";
+import type { Grant } from "./grant.ts";
+import type { AccessStore, AccessTransaction } from "./store.ts";
+
+/** Who makes a change of access. */
+export interface AccessCaller extends AuditOrigin {
+  readonly grant: Grant;
+}
+
+/** Runs a change alone; what it ends has ended in every process when this resolves. */
+export type Change = <T>(work: (transaction: AccessTransaction) => Promise<T>) => Promise<T>;
+
+export interface ChangeDeps {
+  readonly store: Pick<AccessStore, "transact" | "seenEverywhere">;
+  readonly book: Pick<Book, "reread" | "version">;
+  /** Ends the streams of those who have no right any more. */
+  readonly changed: () => Promise<void>;
+}
+
+export function createChange({ store, book, changed }: ChangeDeps): Change {
+  return async (work) => {
+    let version = 0;
+    const noting = (transaction: AccessTransaction): AccessTransaction => ({
+      ...transaction,
+      write: async (rows) => {
+        version = await transaction.write(rows);
+        return version;
+      },
+    });
+    const result = await store
+      .transact((transaction) => work(noting(transaction)))
+      .catch((error: unknown) => {
+        throw writeFailure(error);
+      });
+    // What was written here shows in this process as what others write.
+    await book.reread();
+    await changed();
+    await store.seenEverywhere(Math.max(version, book.version())).catch((error: unknown) => {
+      throw seenFailure(error);
+    });
+    return result;
+  };
+}

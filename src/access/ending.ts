@@ -1,0 +1,73 @@
+import type { SettingStore } from "../settings/store.ts";
+import type { Book } from "./book.ts";
+import type { StoredToken } from "./store.ts";
+
+const DAY = 24 * 3_600_000;
+/** A token ends soon in the last fifth of its time, but not earlier than so long before its end. */
+const SOON = 14 * DAY;
+const LAST_PART = 0.2;
+/** How often tokens that end soon are named, by one process of all, in milliseconds. */
+const NAMED_EACH = DAY;
+/** How often it is looked whether there are some, in milliseconds. */
+const LOOK_EACH = 3_600_000;
+/** The turn of it in the store. */
+const TURN = "tokens that end soon";
+/** Most tokens that one line names. */
+const MAX_NAMED = 20;
+
+/** A token that ends soon, and has no successor. */
+export interface EndingToken {
+  readonly principal: string;
+  readonly tokenId: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly until: number;
+}
+
+/** Whether somebody should see to a token that holds: it ends before long, and nothing takes its place. */
+export function endsSoon({ createdAt, expiresAt, replacedBy }: StoredToken, now: number): boolean {
+  if (expiresAt === null || replacedBy !== null) return false;
+  return expiresAt - now <= Math.min(SOON, (expiresAt - createdAt) * LAST_PART);
+}
+
+/** All tokens that end soon, the first to end first. */
+export function endingTokens(
+  book: Pick<Book, "tokens" | "isActive" | "principalOf" | "now">,
+): readonly EndingToken[] {
+  const now = book.now();
+  return [...book.tokens()]
+    .filter((token) => endsSoon(token, now) && book.isActive(token))
+    .map((token) => ({
+      principal: book.principalOf(token)?.name ?? "",
+      tokenId: token.id,
+      until: token.expiresAt ?? Number.POSITIVE_INFINITY,
+    }))
+    .sort((one, other) => one.until - other.until);
+}
+
+export interface EndingNoticeDeps {
+  readonly store: Pick<SettingStore, "claimTurn">;
+  readonly ending: () => readonly EndingToken[];
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  /** Told once a day at most. @param count all of them; the first are named. */
+  readonly notice: (named: readonly EndingToken[], count: number) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Has tokens named that end soon: once a day, in one of all processes, now and from now on.
+ *
+ * @returns a function that ends it.
+ */
+export function startEndingNotice(deps: EndingNoticeDeps): () => void {
+  const { store, ending, now, notice, onError } = deps;
+  const look = async (): Promise<void> => {
+    const tokens = ending();
+    if (tokens.length === 0 || !(await store.claimTurn(TURN, NAMED_EACH, now()))) return;
+    notice(tokens.slice(0, MAX_NAMED), tokens.length);
+  };
+  const lookSafely = (): void => void look().catch(onError);
+  const timer = setInterval(lookSafely, LOOK_EACH).unref();
+  lookSafely();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,111 @@
+import { actorOf, doneEntry } from "../audit/entry.ts";
+import type { SettingStore } from "../settings/store.ts";
+import type { Book } from "./book.ts";
+import type { AccessStore, AccessTransaction, StoredToken } from "./store.ts";
+
+/** Tokens that are forgotten in one transaction: so few that no save notices. */
+const STEP = 50;
+/** Between two steps, in milliseconds. */
+const PAUSE = 50;
+/** So much later than its turn each process looks, in milliseconds: clocks count a little differently. */
+const SLACK = 100;
+/** The turn of it in the store. */
+const TURN = "ended tokens";
+/** Who does it, as the audit says. */
+const ORIGIN = { actor: "mooring", door: "", method: "forget", peer: "", requestId: "" };
+
+export interface ForgettingDeps {
+  readonly store: Pick<AccessStore, "countEnded" | "transact">;
+  readonly book: Pick<Book, "reread">;
+  readonly claimTurn: SettingStore["claimTurn"];
+  /** How long a token is kept that has ended, in milliseconds in which the service ran. */
+  readonly age: number;
+  /** How often it is looked for such tokens, in milliseconds. */
+  readonly interval: number;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Forgets tokens that ended long ago, in the background, one process at a time. How long ago is counted
+ * in turns of this: while the service does not run nothing is counted, and a clock that jumps makes no
+ * token older. So none goes before its time, though it may go later.
+ *
+ * @returns a function that ends it.
+ */
+export function startForgetting(deps: ForgettingDeps): () => void {
+  const { store, book, claimTurn, age, interval, now } = deps;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const look = async (): Promise<void> => {
+    if (!(await claimTurn(TURN, interval, now()))) return;
+    const counted = await store.countEnded(now(), interval);
+    let forgotten = 0;
+    do {
+      forgotten = await store.transact((transaction) =>
+        forgetSome(transaction, counted - age, now()),
+      );
+      if (forgotten > 0) await book.reread();
+      if (forgotten === STEP) await wait(PAUSE, signal);
+    } while (forgotten === STEP && !signal.aborted);
+  };
+  const run = async (): Promise<void> => {
+    for (;;) {
+      await wait(interval + SLACK, signal);
+      if (signal.aborted) return;
+      await look().catch((error: unknown) => {
+        if (!signal.aborted) deps.onError(error);
+      });
+    }
+  };
+  void run();
+  return () => stopping.abort();
+}
+
+/** @returns how many. */
+async function forgetSome(
+  transaction: AccessTransaction,
+  before: number,
+  now: number,
+): Promise<number> {
+  const tokens = await transaction.endedBefore(before, STEP);
+  if (tokens.length === 0) return 0;
+  const audit = [];
+  for (const token of tokens) {
+    const principal = await transaction.principal(token.principalId);
+    const subject = actorOf(principal?.name ?? "", token.id);
+    audit.push(doneEntry(ORIGIN, now, [subject], endOf(token, principal?.disabledAt ?? null)));
+  }
+  await transaction.write({ forgotten: tokens.map(({ id }) => id), audit });
+  return tokens.length;
+}
+
+/** How and when a token ended: by what came first. */
+function endOf(
+  { revokedAt, expiresAt, notAfter }: StoredToken,
+  disabledAt: number | null,
+): { readonly ended: string; readonly by: string } {
+  const ends: readonly (readonly [by: string, time: number | null])[] = [
+    ["revoked", revokedAt],
+    ["expired", expiresAt],
+    ["replaced", notAfter],
+    ["principal disabled", disabledAt],
+  ];
+  const [by, time] = ends
+    .flatMap(([how, at]) => (at === null ? [] : [[how, at] as const]))
+    .reduce((first, other) => (other[1] < first[1] ? other : first));
+  return { by, ended: new Date(time).toISOString() };
+}
+
+function wait(delay: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, delay).unref();
+    signal.addEventListener("abort", done);
+  });
+}

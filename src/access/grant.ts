@@ -1,0 +1,150 @@
+import { createGlob } from "../database/glob.ts";
+
+/** Everything that a token may be for. */
+export const SCOPES = [
+  "settings:read",
+  "settings:reveal",
+  "settings:write",
+  "settings:delete",
+  "history:read",
+  "history:rollback",
+  "backup:export",
+  "backup:import",
+  "drivers:read",
+  "sites:read",
+  "sites:manage",
+  "tokens:manage",
+  "audit:read",
+] as const;
+
+/** What a scope is of no use without, and so includes. */
+const INCLUDED: Readonly<Record<string, readonly string[]>> = {
+  "settings:reveal": ["settings:read"],
+  "settings:write": ["settings:read"],
+  "settings:delete": ["settings:read"],
+  "history:rollback": ["history:read"],
+  "sites:manage": ["sites:read"],
+};
+
+/** What a token that is limited to some settings may be for: the rest has no such limit. */
+const LIMITED = /^(settings|history|backup|drivers):/;
+const MAX_LIMITS = 100;
+/** Characters of all limits of a token together: each setting of a list is compared with all of them. */
+const MAX_LIMITS_LENGTH = 4_096;
+/** Scopes that a request may name, repeats included. */
+const MAX_SCOPES = 100;
+
+/** What a caller may do. One object stands for all tokens of the same scopes and limits. */
+export interface Grant {
+  /** The permanent admin token, and what is as good: nothing is kept from it. */
+  readonly isRoot: boolean;
+  /** With those that others include, sorted. */
+  readonly scopes: readonly string[];
+  /** As they were written; empty: no limit. */
+  readonly limits: readonly string[];
+  has(scope: string): boolean;
+  /**
+   * Whether a setting is one of those that the caller is limited to.
+   *
+   * @param group undefined: not known, which fits no group.
+   */
+  allows(key: string, group: number | undefined): boolean;
+}
+
+/** Of the permanent admin token. */
+export const ROOT: Grant = {
+  isRoot: true,
+  scopes: [...SCOPES].sort(),
+  limits: [],
+  has: () => true,
+  allows: () => true,
+};
+
+/** Of whom nobody has let in. */
+export const NOTHING: Grant = {
+  isRoot: false,
+  scopes: [],
+  limits: [],
+  has: () => false,
+  allows: () => false,
+};
+
+/** Makes a grant of scopes and limits that were checked. */
+export function createGrant(scopes: readonly string[], limits: readonly string[]): Grant {
+  const all = new Set(scopes.flatMap((scope) => [scope, ...(INCLUDED[scope] ?? [])]));
+  const tests = limits.map(testOf);
+  return {
+    isRoot: false,
+    scopes: [...all].sort(),
+    limits,
+    has: (scope) => all.has(scope),
+    allows:
+      tests.length === 0
+        ? () => true
+        : (key, group) => tests.some((matches) => matches?.(key, group) === true),
+  };
+}
+
+/** Whether somebody may give a grant away: they hold all of it. */
+export function covers(holder: Grant, given: Grant): boolean {
+  if (holder.isRoot) return true;
+  return holder.limits.length === 0 && given.scopes.every((scope) => holder.has(scope));
+}
+
+/** What is wrong with scopes and limits, a sentence each with the field that it is about. */
+export function grantProblems(
+  scopes: readonly string[],
+  limits: readonly string[],
+): { readonly field: string; readonly description: string }[] {
+  const known = new Set<string>(SCOPES);
+  if (scopes.length > MAX_SCOPES)
+    return [{ field: "scopes", description: `give each scope once: there are ${SCOPES.length}` }];
+  const problems = scopes.flatMap((scope, at) =>
+    known.has(scope)
+      ? []
+      : [
+          {
+            field: `scopes[${at}]`,
+            description: `${quoted(scope)} is no scope: there are ${SCOPES.join(", ")}`,
+          },
+        ],
+  );
+  if (scopes.length === 0)
+    problems.push({
+      field: "scopes",
+      description: `give at least one scope: ${SCOPES.join(", ")}`,
+    });
+  if (limits.length > MAX_LIMITS)
+    problems.push({ field: "limits", description: `at most ${MAX_LIMITS} limits fit a token` });
+  else if (limits.reduce((sum, { length }) => sum + length, 0) > MAX_LIMITS_LENGTH)
+    problems.push({
+      field: "limits",
+      description: `all limits of a token have at most ${MAX_LIMITS_LENGTH} characters together: use fewer or shorter ones`,
+    });
+  for (const [at, limit] of limits.slice(0, MAX_LIMITS).entries())
+    if (testOf(limit) === undefined)
+      problems.push({
+        field: `limits[${at}]`,
+        description: `${quoted(limit)} is no limit: write key:NAME, where * stands for any text (key:s3_*), or group:NUMBER`,
+      });
+  const whole = scopes.find((scope) => known.has(scope) && !LIMITED.test(scope));
+  if (limits.length > 0 && whole !== undefined)
+    problems.push({
+      field: "limits",
+      description: `${whole} knows no limit: make two tokens, or leave it out`,
+    });
+  return problems;
+}
+
+type Test = (key: string, group: number | undefined) => boolean;
+
+function testOf(limit: string): Test | undefined {
+  const [, digits] = /^group:(\d{1,9})$/.exec(limit) ?? [];
+  if (digits !== undefined) return (_key, group) => group === Number(digits);
+  const [, glob] = /^key:([\w.*-]{1,255})$/.exec(limit) ?? [];
+  return glob === undefined ? undefined : createGlob(glob);
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 100));
+}

@@ -1,0 +1,75 @@
+import { invalid } from "../messages/error.ts";
+
+/** Items of one page at most, and where nothing else is asked: what a list had before it had pages. */
+const MAX_PAGE = 10_000;
+
+/** Bytes after which a page ends before it has all items that were asked for. */
+const PAGE_BYTES = 4 * 2 ** 20;
+
+/** Which page of a list somebody wants. */
+export interface PageRequest {
+  /** 0, and more than 10,000, are 10,000 (AIP-158). */
+  readonly pageSize: number;
+  /** The `next` of the page before; empty: the first page. */
+  readonly pageToken: string;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** The `pageToken` of the next page; empty: this was the last one. */
+  readonly next: string;
+}
+
+/** What a list is read on by. It stands in the list's order, so that an item may go meanwhile. */
+export interface Place<T> {
+  /** Names an item's place. */
+  of(item: T): string;
+  /** Tells whether an item comes after a place; undefined for a text that names none. */
+  after(text: string): ((item: T) => boolean) | undefined;
+  /** About what an item takes in a reply, in bytes. Default: 256. */
+  sizeOf?(item: T): number;
+}
+
+/**
+ * A page of what fits in a list that is in its order.
+ *
+ * @throws INVALID_ARGUMENT for a negative page size, or a page token that no page has given.
+ */
+export function pageOf<T>(
+  sorted: readonly T[],
+  { pageSize, pageToken }: PageRequest,
+  place: Place<T>,
+  fits: (item: T) => boolean = () => true,
+): Page<T> {
+  if (pageSize < 0)
+    throw invalid([
+      {
+        field: "page_size",
+        description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+      },
+    ]);
+  const limit = pageSize === 0 ? MAX_PAGE : Math.min(pageSize, MAX_PAGE);
+  const items: T[] = [];
+  let bytes = 0;
+  for (let at = beginning(sorted, pageToken, place); at < sorted.length; at += 1) {
+    const item = sorted[at] as T;
+    if (!fits(item)) continue;
+    const last = items.at(-1);
+    if ((items.length === limit || bytes >= PAGE_BYTES) && last !== undefined)
+      return { items, next: place.of(last) };
+    items.push(item);
+    bytes += place.sizeOf?.(item) ?? 256;
+  }
+  return { items, next: "" };
+}
+
+function beginning<T>(sorted: readonly T[], pageToken: string, place: Place<T>): number {
+  if (pageToken === "") return 0;
+  const isAfter = place.after(pageToken);
+  if (isAfter === undefined)
+    throw invalid([
+      { field: "page_token", description: "page_token is none that a page before has given" },
+    ]);
+  const at = sorted.findIndex(isAfter);
+  return at < 0 ? sorted.length : at;
+}

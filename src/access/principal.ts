@@ -1,0 +1,106 @@
+import { Code } from "@connectrpc/connect";
+import { doneEntry } from "../audit/entry.ts";
+import { invalid, notFound, ServiceError } from "../messages/error.ts";
+import type { Book } from "./book.ts";
+import type { AccessCaller, Change } from "./change.ts";
+import { type Page, type PageRequest, type Place, pageOf } from "./page.ts";
+import type { StoredPrincipal } from "./store.ts";
+
+/** Names that history and log have for others. */
+const RESERVED = new Set(["root", "admin", "cli", "mooring", "system"]);
+
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+
+/** A principal's place in the list is its name. */
+const PLACE: Place<StoredPrincipal> = {
+  of: ({ name }) => name,
+  after: (text) => (NAME.test(text) ? ({ name }) => name > text : undefined),
+};
+
+/** As many as there may be tokens. */
+const MAX_PRINCIPALS = 100_000;
+
+/** Who has tokens. */
+export interface PrincipalService {
+  /** By name. @throws INVALID_ARGUMENT for a page that there can't be. */
+  principals(page: PageRequest): Page<StoredPrincipal>;
+  /** @throws INVALID_ARGUMENT; ALREADY_EXISTS; RESOURCE_EXHAUSTED. */
+  createPrincipal(name: string, kind: string, caller: AccessCaller): Promise<StoredPrincipal>;
+  /** Ends the rights of all its tokens. @throws NOT_FOUND. */
+  disablePrincipal(name: string, caller: AccessCaller): Promise<StoredPrincipal>;
+}
+
+export interface PrincipalDeps {
+  readonly book: Pick<Book, "principals" | "now">;
+  readonly change: Change;
+  readonly randomBytes: (size: number) => Buffer;
+}
+
+export function createPrincipalService(deps: PrincipalDeps): PrincipalService {
+  const { book, change, randomBytes } = deps;
+  return {
+    principals: (page) =>
+      pageOf(
+        book.principals().toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+        page,
+        PLACE,
+      ),
+    createPrincipal: async (name, kind, caller) => {
+      checkName(name);
+      if (book.principals().length >= MAX_PRINCIPALS)
+        throw new ServiceError(
+          Code.ResourceExhausted,
+          `there are ${MAX_PRINCIPALS} principals already`,
+        );
+      return change(async (transaction) => {
+        if ((await transaction.principalNamed(name)) !== undefined)
+          throw new ServiceError(Code.AlreadyExists, `there is a principal "${name}" already`);
+        const now = book.now();
+        const principal = newPrincipal(name, kind, caller.actor, now, randomBytes);
+        const audit = [doneEntry(caller, now, [name], { kind })];
+        await transaction.write({ principals: [principal], audit });
+        return principal;
+      });
+    },
+    disablePrincipal: (name, caller) =>
+      change(async (transaction) => {
+        const principal = await transaction.principalNamed(name);
+        if (principal === undefined) throw noPrincipal(name);
+        if (principal.disabledAt !== null) return principal;
+        const now = book.now();
+        const disabled = { ...principal, disabledAt: now };
+        await transaction.write({
+          principals: [disabled],
+          audit: [doneEntry(caller, now, [name], {})],
+        });
+        return disabled;
+      }),
+  };
+}
+
+export function newPrincipal(
+  name: string,
+  kind: string,
+  createdBy: string,
+  createdAt: number,
+  randomBytes: (size: number) => Buffer,
+): StoredPrincipal {
+  const id = randomBytes(9).toString("base64url");
+  return { id, name, kind, createdAt, createdBy, disabledAt: null };
+}
+
+/** @throws INVALID_ARGUMENT. */
+export function checkName(name: string): void {
+  const reserved = RESERVED.has(name) ? " and none that the program itself uses" : "";
+  if (!NAME.test(name) || reserved !== "")
+    throw invalid([
+      {
+        field: "principal",
+        description: `a principal's name has 1 to 64 characters of a-z, 0-9, ".", "_" and "-"${reserved}: ${JSON.stringify(name.slice(0, 100))} is not one`,
+      },
+    ]);
+}
+
+function noPrincipal(name: string): ServiceError {
+  return notFound(`there is no principal ${JSON.stringify(name.slice(0, 100))}`);
+}

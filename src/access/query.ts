@@ -1,0 +1,182 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { AppendAudit } from "../audit/query.ts";
+import { readMeta, setMeta } from "../database/meta-query.ts";
+import type { Database } from "../database/schema.ts";
+import { principalFromRow, tokenReader } from "../settings/row.ts";
+import type { AccessRows, AccessStore, StoredToken, TokenUse } from "./store.ts";
+import { readForgotten, transactionOn } from "./transaction.ts";
+
+type Db = Kysely<Database> | Transaction<Database>;
+
+/** How rows are read. */
+export interface Reading {
+  /** Versions of before mean nothing: all rows are to be read. */
+  readonly isAnew: boolean;
+  /** Told which version they were. */
+  readonly done: (version: number) => void;
+}
+
+export interface AccessQueryDeps {
+  readonly db: Kysely<Database>;
+  /** Runs a query; it may be run again, and rejects with a StoreError. */
+  readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Likewise, of what only reads. Default: attempt. */
+  readonly attemptRead?: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Throws when nothing may be written. */
+  readonly check?: () => void;
+  readonly changedElsewhere: () => boolean;
+  readonly changedAtLastLook: () => boolean;
+  /** Told before rows are read. */
+  readonly reading: () => Reading;
+  /** Told after a commit. */
+  readonly committed: (version: number) => void;
+  readonly seenEverywhere: (version: number) => Promise<void>;
+  readonly append: AppendAudit;
+}
+
+const NO_ROWS: AccessRows = { principals: [], tokens: [] };
+
+/** The store of access on a database of either kind. */
+export function createAccessStore(deps: AccessQueryDeps): AccessStore {
+  const {
+    db,
+    attempt,
+    attemptRead = attempt,
+    check,
+    changedElsewhere,
+    changedAtLastLook,
+    reading,
+    committed,
+    seenEverywhere,
+    append,
+  } = deps;
+  return {
+    changedElsewhere,
+    changedAtLastLook,
+    seenEverywhere,
+    news: (after) =>
+      attemptRead(async () => {
+        const { isAnew, done } = reading();
+        const version = await versionOf(db);
+        const isSame = version === after && !isAnew;
+        // Rows that are gone are in no news: whoever may know one reads all.
+        const isWhole = !isSame && (isAnew || version < after || after < (await readForgotten(db)));
+        // Rows of a later version come again the next time.
+        const rows = isSame ? NO_ROWS : await rowsAfter(db, isWhole ? 0 : after);
+        done(version);
+        return { version, isWhole, ...rows };
+      }),
+    transact: async (work) => {
+      let version: number | undefined;
+      const result = await attempt(() => {
+        check?.();
+        return db.transaction().execute((trx) =>
+          work(
+            transactionOn(trx, append, (written) => {
+              version = written;
+            }),
+          ),
+        );
+      });
+      if (version !== undefined) committed(version);
+      return result;
+    },
+    countEnded: (now, step) =>
+      attempt(() => {
+        check?.();
+        return db.transaction().execute(async (trx) => {
+          const time = Number((await readMeta(trx, COUNTED)) ?? 0) + step;
+          await setMeta(trx, COUNTED, String(time));
+          await markEnded(trx, now, time);
+          return time;
+        });
+      }),
+    recordUses: (uses) =>
+      attempt(async () => {
+        if (uses.length === 0) return;
+        check?.();
+        await db.transaction().execute(async (trx) => {
+          for (const { tokenId, time, peer } of uses)
+            await trx
+              .insertInto("token_use")
+              .values({ token_id: tokenId, time, peer })
+              .onConflict((conflict) => conflict.column("token_id").doUpdateSet({ time, peer }))
+              .execute();
+        });
+      }),
+    uses: (tokenIds) =>
+      attempt(async () => {
+        const uses: TokenUse[] = [];
+        for (let at = 0; at < tokenIds.length; at += PAGE) {
+          const rows = await db
+            .selectFrom("token_use")
+            .selectAll()
+            .where("token_id", "in", tokenIds.slice(at, at + PAGE))
+            .execute();
+          for (const { token_id, time, peer } of rows)
+            uses.push({ tokenId: token_id, time: Number(time), peer });
+        }
+        return uses;
+      }),
+  };
+}
+
+async function versionOf(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom("access_head")
+    .select("version")
+    .where("id", "=", 1)
+    .executeTakeFirst();
+  return Number(row?.version ?? 0);
+}
+
+async function rowsAfter(db: Db, after: number): Promise<AccessRows> {
+  const principals = await db
+    .selectFrom("principal")
+    .selectAll()
+    .where("version", ">", after)
+    .execute();
+  return { principals: principals.map(principalFromRow), tokens: await tokensAfter(db, after) };
+}
+
+/** Counted milliseconds: how long the service has run since it counts them. */
+const COUNTED = "access_counted";
+
+async function markEnded(trx: Transaction<Database>, now: number, time: number): Promise<void> {
+  const never = Number.MAX_SAFE_INTEGER;
+  const hasEnded = sql<boolean>`(revoked_at is not null
+    or coalesce(expires_at, ${never}) <= ${now} or coalesce(not_after, ${never}) <= ${now}
+    or principal_id in (select id from principal where disabled_at is not null))`;
+  await trx
+    .updateTable("access_token")
+    .set({ ended_at: time })
+    .where("ended_at", "is", null)
+    .where(hasEnded)
+    .execute();
+  await trx
+    .updateTable("access_token")
+    .set({ ended_at: null })
+    .where("ended_at", "is not", null)
+    .where(sql<boolean>`not ${hasEnded}`)
+    .execute();
+}
+
+/** Rows of one query: all of them at once would take a multiple of what is kept of them. */
+const PAGE = 500;
+
+async function tokensAfter(db: Db, after: number): Promise<StoredToken[]> {
+  const tokens: StoredToken[] = [];
+  const read = tokenReader();
+  for (;;) {
+    const rows = await db
+      .selectFrom("access_token")
+      .selectAll()
+      .where("version", ">", after)
+      .where("id", ">", tokens.at(-1)?.id ?? "")
+      .orderBy("id")
+      .limit(PAGE)
+      .execute();
+    for (const row of rows) tokens.push(read(row));
+    if (rows.length < PAGE) return tokens;
+  }
+}

@@ -1,0 +1,61 @@
+import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
+import { Health } from "../../gen/health/v1/health_pb.js";
+import { access } from "../../gen/mooring/access/v1/access_pb.js";
+import { denied } from "../settings/rights.ts";
+import { type Grant, SCOPES } from "./grant.ts";
+
+/** What a caller of a method has to hold, as the contract says it. */
+export interface Need {
+  readonly isPublic: boolean;
+  readonly scopes: readonly string[];
+  /** Whether the method keeps to the settings that a token is limited to. */
+  readonly limited: boolean;
+}
+
+/** The scope of what only the permanent admin token may do. */
+const ROOT_ONLY = "root";
+
+const needs = new Map<DescMethod, Need>();
+
+/**
+ * Reads the option `mooring.access.v1.access` of a method.
+ *
+ * @throws Error for a method without one, or with one that is none: it must not be served.
+ */
+export function needOf(method: DescMethod): Need {
+  const known = needs.get(method) ?? readNeed(method);
+  needs.set(method, known);
+  return known;
+}
+
+function readNeed(method: DescMethod): Need {
+  // The standard health service is for probes, which have no token.
+  if (method.parent === Health) return { isPublic: true, scopes: [], limited: true };
+  if (!hasOption(method, access))
+    throw new Error(
+      `${method.toString()} says not who may call it: give it the option (mooring.access.v1.access), such as { scopes: "settings:read" }`,
+    );
+  const { public: isPublic, anyToken, scopes, limited } = getOption(method, access);
+  const known = [...SCOPES, ROOT_ONLY] as readonly string[];
+  const unknown = scopes.find((scope) => !known.includes(scope));
+  if (unknown !== undefined)
+    throw new Error(`${method.toString()} needs ${unknown}, which is no scope`);
+  if ([isPublic, anyToken, scopes.length > 0].filter(Boolean).length !== 1)
+    throw new Error(`${method.toString()} is to be public, for any token, or for scopes`);
+  return { isPublic, scopes, limited: limited || anyToken };
+}
+
+/** @throws PERMISSION_DENIED naming the scope that is missing. */
+export function checkNeed(method: DescMethod, grant: Grant): void {
+  if (grant.isRoot) return;
+  const { scopes, limited } = needOf(method);
+  for (const scope of scopes)
+    if (!grant.has(scope))
+      throw denied(
+        scope === ROOT_ONLY
+          ? "this takes the permanent admin token itself"
+          : `this token has no scope ${scope}`,
+      );
+  if (grant.limits.length > 0 && !limited)
+    throw denied("this token is limited to some settings, and this is about all of them");
+}

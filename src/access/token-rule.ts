@@ -1,0 +1,89 @@
+import { Code } from "@connectrpc/connect";
+import { invalid, ServiceError } from "../messages/error.ts";
+import { denied } from "../settings/rights.ts";
+import { covers, createGrant, type Grant, grantProblems } from "./grant.ts";
+import type { AccessTransaction } from "./store.ts";
+
+const DAY = 24 * 3_600_000;
+/** How long a token holds unless something else is said, in milliseconds. */
+const DEFAULT_LIFE = 90 * DAY;
+/** How long a token goes on when it has a successor, likewise. */
+const DEFAULT_OVERLAP = DAY;
+const MAX_OVERLAP = 30 * DAY;
+const MAX_TOKENS = 100_000;
+const MAX_COMMENT = 200;
+
+/** @throws INVALID_ARGUMENT; PERMISSION_DENIED for what the caller has not. */
+export function checkRights(
+  scopes: readonly string[],
+  limits: readonly string[],
+  holder: Grant,
+): void {
+  const [first, ...rest] = grantProblems(scopes, limits);
+  if (first !== undefined) throw invalid([first, ...rest]);
+  const given = createGrant(scopes, limits);
+  if (covers(holder, given)) return;
+  const missing = given.scopes.filter((scope) => !holder.has(scope));
+  throw denied(`nobody gives more than they hold: this token has no scope ${missing.join(", ")}`);
+}
+
+/** @throws INVALID_ARGUMENT. */
+export function checkComment(comment: string): void {
+  if (comment.length > MAX_COMMENT)
+    throw invalid([
+      { field: "comment", description: `the comment has more than ${MAX_COMMENT} characters` },
+    ]);
+}
+
+/** Until when a token is to hold. */
+export interface Lifetime {
+  /** Milliseconds since 1970 UTC; undefined: in 90 days. */
+  readonly expiresAt: number | undefined;
+  readonly neverExpires: boolean;
+}
+
+/**
+ * When a new token ends, in milliseconds since 1970 UTC; null: never.
+ *
+ * @throws INVALID_ARGUMENT.
+ */
+export function endOf({ expiresAt, neverExpires }: Lifetime, now: number): number | null {
+  if (neverExpires && expiresAt !== undefined)
+    throw invalid([
+      { field: "never_expires", description: "a token ends at a time or never: give one of both" },
+    ]);
+  if (neverExpires) return null;
+  if (expiresAt !== undefined) checkEnd(expiresAt, now);
+  return expiresAt ?? now + DEFAULT_LIFE;
+}
+
+/** @throws INVALID_ARGUMENT for an end that is none. */
+export function checkEnd(end: number, now: number): void {
+  if (end <= now)
+    throw invalid([
+      {
+        field: "expire_time",
+        description: `the end is in the past: it is ${new Date(now).toISOString()} now`,
+      },
+    ]);
+}
+
+/**
+ * How long a token goes on beside its successor, in milliseconds.
+ *
+ * @throws INVALID_ARGUMENT.
+ */
+export function overlapOf(asked: number | undefined): number {
+  const overlap = asked ?? DEFAULT_OVERLAP;
+  if (overlap >= 0 && overlap <= MAX_OVERLAP) return overlap;
+  throw invalid([{ field: "overlap", description: "the overlap is 0 to 30 days, such as 24h" }]);
+}
+
+/** @throws RESOURCE_EXHAUSTED. */
+export async function checkCount(transaction: AccessTransaction): Promise<void> {
+  if ((await transaction.tokenCount()) >= MAX_TOKENS)
+    throw new ServiceError(
+      Code.ResourceExhausted,
+      `there are ${MAX_TOKENS} tokens already; those that have ended go some time after (MOORING_ENDED_TOKEN_AGE)`,
+    );
+}

@@ -1,0 +1,239 @@
+import { actorOf, doneEntry } from "../audit/entry.ts";
+import { failedPrecondition, notFound, type ServiceError } from "../messages/error.ts";
+import type { Book } from "./book.ts";
+import type { AccessCaller, Change } from "./change.ts";
+import { type EndingToken, endingTokens, endsSoon } from "./ending.ts";
+import { type Page, type PageRequest, type Place, pageOf } from "./page.ts";
+import { checkName, newPrincipal } from "./principal.ts";
+import type { AccessStore, AccessTransaction, StoredToken, TokenUse } from "./store.ts";
+import {
+  checkComment,
+  checkCount,
+  checkEnd,
+  checkRights,
+  endOf,
+  type Lifetime,
+  overlapOf,
+} from "./token-rule.ts";
+import { makeToken } from "./token-text.ts";
+
+export interface TokenInput extends Lifetime {
+  readonly principal: string;
+  readonly scopes: readonly string[];
+  readonly limits: readonly string[];
+  readonly comment: string;
+}
+
+export interface RotateInput {
+  readonly id: string;
+  /** Milliseconds; undefined: 24 hours. */
+  readonly overlap: number | undefined;
+  readonly expiresAt: number | undefined;
+}
+
+/** A token with whose it is. */
+export interface TokenView {
+  readonly token: StoredToken;
+  readonly principal: string;
+  readonly isActive: boolean;
+  /** It holds, and somebody should see to it before long. */
+  readonly endsSoon: boolean;
+  readonly use: TokenUse | undefined;
+}
+
+/** A token with its text, which is shown once. */
+export type NewTokenView = TokenView & { readonly text: string };
+
+/** Which tokens somebody wants. */
+export interface TokenQuery extends PageRequest {
+  /** Empty: everybody's. */
+  readonly principal: string;
+  /** Only those that open something now. */
+  readonly active: boolean;
+}
+
+/** Tokens of principals. */
+export interface TokenService {
+  /** The newest first. @throws INVALID_ARGUMENT for a page that there can't be. */
+  tokens(query: TokenQuery): Promise<Page<TokenView>>;
+  /** Those that somebody should see to before long, the first to end first. */
+  endingTokens(): readonly EndingToken[];
+  /** Makes the principal as well where there is none of its name. */
+  createToken(input: TokenInput, caller: AccessCaller): Promise<NewTokenView>;
+  rotateToken(input: RotateInput, caller: AccessCaller): Promise<NewTokenView>;
+  revokeToken(id: string, caller: AccessCaller): Promise<TokenView>;
+}
+
+export interface TokenDeps {
+  readonly store: Pick<AccessStore, "uses">;
+  readonly book: Pick<Book, "tokens" | "principalOf" | "isActive" | "now" | "readings">;
+  readonly change: Change;
+  readonly randomBytes: (size: number) => Buffer;
+}
+
+export function createTokenService(deps: TokenDeps): TokenService {
+  const { store, book, change, randomBytes } = deps;
+  const viewOf = (token: StoredToken, principal: string, use?: TokenUse): TokenView => ({
+    token,
+    principal,
+    isActive: book.isActive(token),
+    endsSoon: book.isActive(token) && endsSoon(token, book.now()),
+    use,
+  });
+  const insert = (
+    token: Omit<StoredToken, "id" | "hash">,
+  ): { readonly token: StoredToken; readonly text: string } => {
+    const { id, text, hash } = makeToken(randomBytes);
+    return { token: { ...token, id, hash }, text };
+  };
+  let sorted: { readonly tokens: readonly StoredToken[]; readonly readings: number } | undefined;
+  /** In their order, which is made once after each change: a list of many has many pages. */
+  const newestFirst = (): readonly StoredToken[] => {
+    const readings = book.readings();
+    if (sorted?.readings !== readings)
+      sorted = { tokens: [...book.tokens()].sort(byAge), readings };
+    return sorted.tokens;
+  };
+  return {
+    tokens: async ({ principal, active, ...page }) => {
+      const { items, next } = pageOf(
+        newestFirst(),
+        page,
+        PLACE,
+        (token) =>
+          (principal === "" || book.principalOf(token)?.name === principal) &&
+          (!active || book.isActive(token)),
+      );
+      const used = await store.uses(items.map(({ id }) => id));
+      const uses = new Map(used.map((use) => [use.tokenId, use]));
+      const views = items.map((token) =>
+        viewOf(token, book.principalOf(token)?.name ?? "", uses.get(token.id)),
+      );
+      return { items: views, next };
+    },
+    endingTokens: () => endingTokens(book),
+    createToken: async (input, caller) => {
+      const { actor, grant } = caller;
+      const { principal: name, scopes, limits, comment } = input;
+      checkName(name);
+      checkRights(scopes, limits, grant);
+      checkComment(comment);
+      const now = book.now();
+      const expiresAt = endOf(input, now);
+      const made = await change(async (transaction) => {
+        await checkCount(transaction);
+        const known = await transaction.principalNamed(name);
+        if (known !== undefined && known.disabledAt !== null)
+          throw failedPrecondition(`the principal "${name}" is disabled`);
+        const principal = known ?? newPrincipal(name, "program", actor, now, randomBytes);
+        const { token, text } = insert({
+          ...{ principalId: principal.id, scopes: unique(scopes), limits: unique(limits), comment },
+          ...{ createdAt: now, createdBy: actor, expiresAt },
+          ...{ notAfter: null, replacedBy: null, revokedAt: null, revokedBy: null },
+        });
+        await transaction.write({
+          ...(known === undefined ? { principals: [principal] } : {}),
+          tokens: [token],
+          audit: [doneEntry(caller, now, [actorOf(name, token.id)], rightsOf(token))],
+        });
+        return { token, text };
+      });
+      return { ...viewOf(made.token, name), text: made.text };
+    },
+    rotateToken: async ({ id, overlap: asked, expiresAt }, caller) => {
+      const { actor, grant } = caller;
+      const overlap = overlapOf(asked);
+      const now = book.now();
+      if (expiresAt !== undefined) checkEnd(expiresAt, now);
+      const made = await change(async (transaction) => {
+        const old = await transaction.token(id);
+        if (old === undefined) throw noToken(id);
+        checkRights(old.scopes, old.limits, grant);
+        if (!book.isActive(old))
+          throw failedPrecondition(`the token ${id} has ended: make another`);
+        if (old.replacedBy !== null)
+          throw failedPrecondition(`the token ${id} has a successor already: ${old.replacedBy}`);
+        await checkCount(transaction);
+        const life = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
+        const { token, text } = insert({
+          ...old,
+          createdAt: now,
+          createdBy: actor,
+          expiresAt: expiresAt ?? (life === null ? null : now + life),
+        });
+        await transaction.write({
+          tokens: [{ ...old, replacedBy: token.id, notAfter: now + overlap }, token],
+          audit: [
+            doneEntry(
+              caller,
+              now,
+              [await nameOf(old, transaction), await nameOf(token, transaction)],
+              { ...rightsOf(token), overlap: `${overlap / 1000}s` },
+            ),
+          ],
+        });
+        return { token, text };
+      });
+      return {
+        ...viewOf(made.token, book.principalOf(made.token)?.name ?? ""),
+        text: made.text,
+      };
+    },
+    revokeToken: async (id, caller) => {
+      const token = await change(async (transaction) => {
+        const token = await transaction.token(id);
+        if (token === undefined) throw noToken(id);
+        if (token.revokedAt !== null) return token;
+        const now = book.now();
+        const revoked = { ...token, revokedAt: now, revokedBy: caller.actor };
+        const names = [await nameOf(token, transaction)];
+        await transaction.write({
+          tokens: [revoked],
+          audit: [doneEntry(caller, now, names, {})],
+        });
+        return revoked;
+      });
+      return viewOf(token, book.principalOf(token)?.name ?? "");
+    },
+  };
+}
+
+type Aged = Pick<StoredToken, "createdAt" | "id">;
+
+function byAge(one: Aged, other: Aged): number {
+  return other.createdAt - one.createdAt || (one.id < other.id ? -1 : 1);
+}
+
+/** A token's place in the list is when it was made, and its id. */
+const PLACE: Place<StoredToken> = {
+  of: ({ createdAt, id }) => `${createdAt}-${id}`,
+  sizeOf: ({ limits, comment }) =>
+    limits.reduce((sum, { length }) => sum + length + 8, 512 + comment.length),
+  after: (text) => {
+    const [, time, id = ""] = /^(-?\d{1,16})-([0-9A-Za-z]{12})$/.exec(text) ?? [];
+    const last = { createdAt: Number(time), id };
+    return time === undefined ? undefined : (token) => byAge(last, token) < 0 && token.id !== id;
+  },
+};
+
+/** A token as history and audit name it. */
+async function nameOf(
+  { id, principalId }: StoredToken,
+  transaction: AccessTransaction,
+): Promise<string> {
+  return actorOf((await transaction.principal(principalId))?.name ?? "", id);
+}
+
+/** What the audit says of a token's rights. */
+function rightsOf({ scopes, limits, expiresAt }: StoredToken) {
+  const expires = expiresAt === null ? "never" : new Date(expiresAt).toISOString();
+  return { scopes, ...(limits.length > 0 ? { limits } : {}), expires };
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)];
+}
+
+function noToken(id: string): ServiceError {
+  return notFound(`there is no token with the id ${JSON.stringify(id.slice(0, 100))}`);
+}

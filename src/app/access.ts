@@ -1,0 +1,149 @@
+import { randomBytes } from "node:crypto";
+import { createAccessService } from "../access/access.ts";
+import type { Access, Identity } from "../access/authenticate.ts";
+import { openBook } from "../access/book.ts";
+import { startEndingNotice } from "../access/ending.ts";
+import { startForgetting } from "../access/forget.ts";
+import { createLastUse } from "../access/last-use.ts";
+import type { AccessManager } from "../access/rpc.ts";
+import type { AccessStore } from "../access/store.ts";
+import { actorOf } from "../audit/entry.ts";
+import { StoreError } from "../database/error.ts";
+import type { Engine } from "../settings/engine.ts";
+import type { SettingStore } from "../settings/store.ts";
+import { TOKEN_KEY } from "../settings/token.ts";
+import type { Upstream } from "../sites/upstream.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { identityBy } from "./identity.ts";
+
+/** How often open streams of the upstream's admins are looked at again, in milliseconds. */
+const SESSION_INTERVAL = 3_000;
+/** How often rights of open streams are looked at for their end, in milliseconds. */
+const EXPIRY_INTERVAL = 500;
+/** How often it is written when tokens were used last, in milliseconds. */
+const LAST_USE_INTERVAL = 60_000;
+/** How often it is looked for tokens that ended long ago, likewise. */
+const FORGET_INTERVAL = 600_000;
+/** How often another process's changes are looked for when no call asks, in milliseconds. */
+const REFRESH_INTERVAL = 100;
+
+export interface AccessParts {
+  readonly engine: Engine;
+  readonly store: {
+    readonly access: AccessStore;
+    readonly claimTurn: SettingStore["claimTurn"];
+    onNews(listener: () => void): void;
+  };
+  /** The server that this one stands in front of: its admins are let in, too. */
+  readonly upstream: Upstream | undefined;
+  /** Open streams, which end with the right to them. */
+  readonly streams: Pick<Access, "recheck" | "expire">;
+  readonly log: Logger;
+  /** How long a token is kept that has ended, in milliseconds. */
+  readonly endedTokenAge: number;
+}
+
+/** Who may call, as it is in the database and at the upstream. */
+export interface OpenAccess {
+  readonly identity: Identity;
+  readonly manager: AccessManager;
+  /** Ends what runs in the background. */
+  close(): Promise<void>;
+}
+
+/** Reads principals and tokens, and looks again and again for rights that have ended. */
+export async function openAccess({
+  engine,
+  store,
+  upstream,
+  streams,
+  log,
+  endedTokenAge,
+}: AccessParts): Promise<OpenAccess> {
+  const lastUse = createLastUse(store.access, {
+    interval: LAST_USE_INTERVAL,
+    onError: (error) => log.warn({ err: error }, "when tokens were used last is not written"),
+  });
+  const book = await openBook({
+    store: store.access,
+    now: Date.now,
+    // Whoever asks has made the engine fresh just before.
+    isStale: store.access.changedAtLastLook,
+    used: lastUse.note,
+  });
+  const rightsNow = (): string =>
+    `${book.readings()} ${engine.snapshot().get(TOKEN_KEY)?.value ?? ""}`;
+  let rights = rightsNow();
+  let reading: Promise<unknown> = Promise.resolve();
+  const look = async (): Promise<void> => {
+    const read = refresh(engine, log).then(() => book.fresh());
+    reading = Promise.allSettled([reading, read]);
+    await read;
+    const now = rightsNow();
+    if (now === rights) return;
+    await streams.recheck();
+    rights = now;
+  };
+  // A right that can't be looked at is looked at again the next time.
+  const lookSoon = (): Promise<void> => look().catch(() => undefined);
+  store.onNews(lookSoon);
+  const timers = [
+    setInterval(lookSoon, REFRESH_INTERVAL),
+    // Rights end by themselves, too.
+    setInterval(() => streams.expire(book.now()), EXPIRY_INTERVAL),
+  ];
+  // A login of the upstream ends there, and says so only when it is asked.
+  if (upstream !== undefined)
+    timers.push(setInterval(() => streams.recheck().catch(() => undefined), SESSION_INTERVAL));
+  for (const timer of timers) timer.unref();
+  const manager = createAccessService({
+    store: store.access,
+    book,
+    randomBytes,
+    changed: lookSoon,
+  });
+  const endNotice = startEndingNotice({
+    store,
+    ending: manager.endingTokens,
+    now: book.now,
+    notice: (tokens, count) =>
+      log.warn(
+        {
+          count,
+          tokens: tokens.map(
+            ({ principal, tokenId, until }) =>
+              `${actorOf(principal, tokenId)} until ${new Date(until).toISOString()}`,
+          ),
+        },
+        "tokens end soon: mooring token rotate makes a successor",
+      ),
+    onError: (error) => log.warn({ err: error }, "tokens that end soon are not named"),
+  });
+  const stopForgetting = startForgetting({
+    ...{ store: store.access, book, claimTurn: store.claimTurn },
+    ...{ age: endedTokenAge, interval: FORGET_INTERVAL, now: Date.now },
+    onError: (error) => log.warn({ err: error }, "tokens that ended long ago can't be forgotten"),
+  });
+  return {
+    identity: identityBy(engine, book, upstream),
+    manager: { ...manager, endOf: book.endOf },
+    close: async () => {
+      for (const timer of timers) clearInterval(timer);
+      endNotice();
+      stopForgetting();
+      // What has begun to read has to end before the database is closed.
+      await reading;
+      await lastUse.close();
+    },
+  };
+}
+
+async function refresh(engine: Engine, log: Logger): Promise<void> {
+  try {
+    await engine.fresh();
+  } catch (error) {
+    // The store itself tells that there is no database.
+    if (error instanceof Error && error.cause instanceof StoreError) return;
+    log.error({ err: error }, "the database's changes cannot be read");
+  }
+}

@@ -1,0 +1,86 @@
+import { cors as connectCors } from "@connectrpc/connect";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { errorEnvelope, JSON_TYPE } from "../gateway/envelope.ts";
+
+/** Who may call from a page of another origin. */
+export interface CorsOptions {
+  /** `*` for everybody, or origins such as `https://files.example.org`. */
+  readonly origins: "*" | readonly string[];
+  /** How long a browser may keep the answer to a preflight, in seconds. Default 7,200. */
+  readonly maxAge?: number;
+}
+
+/**
+ * Lets a Fastify application answer preflights and mark its replies for pages of other origins, on
+ * every path (Fetch standard, section 3.2). No credentials mode: no cookies are used, so `*` gives
+ * nothing away.
+ *
+ * @throws Error that names an entry which is no origin.
+ */
+export function registerCors(fastify: FastifyInstance, options: CorsOptions): void {
+  const allowed = options.origins === "*" ? "*" : new Set(options.origins.map(readOrigin));
+  // Nobody of another origin may call: there is nothing to say of it.
+  if (allowed !== "*" && allowed.size === 0) return;
+  const permissions = createPermissions(options.maxAge ?? DEFAULT_MAX_AGE);
+  fastify.addHook("onRequest", (request, reply, done) => {
+    const { origin } = request.headers;
+    const mayCall = isAllowed(allowed, origin);
+    if (allowed !== "*") reply.header("vary", "Origin");
+    if (origin !== undefined && mayCall) {
+      reply.header("access-control-allow-origin", allowed === "*" ? "*" : origin);
+      reply.header("access-control-expose-headers", EXPOSED_HEADERS);
+    }
+    if (!isPreflight(request)) return done();
+    if (mayCall) reply.code(204).headers(permissions).send();
+    else reply.code(403).type(JSON_TYPE).send(errorEnvelope(403, "this origin may not call here"));
+  });
+}
+
+const DEFAULT_MAX_AGE = 7_200;
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+// Named one by one, because * covers neither Authorization nor old browsers; * for any others.
+const REQUEST_HEADERS = [
+  "*",
+  "Authorization",
+  "If-None-Match",
+  "If-Match",
+  "Last-Event-ID",
+  "X-Request-Id",
+  "Mooring-At-Least-Revision",
+  ...connectCors.allowedHeaders,
+];
+
+const EXPOSED_HEADERS = [
+  ...["ETag", "X-Request-Id", "Retry-After", "Mooring-Stale-Seconds", "Mooring-Upstream"],
+  ...connectCors.exposedHeaders,
+].join(", ");
+
+type Allowed = "*" | ReadonlySet<string>;
+
+function createPermissions(maxAge: number): Record<string, string> {
+  return {
+    "access-control-allow-methods": METHODS.join(", "),
+    "access-control-allow-headers": REQUEST_HEADERS.join(", "),
+    "access-control-max-age": String(maxAge),
+  };
+}
+
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  if (method !== "OPTIONS" || headers.origin === undefined) return false;
+  return headers["access-control-request-method"] !== undefined;
+}
+
+function isAllowed(allowed: Allowed, origin: string | undefined): boolean {
+  return allowed === "*" || (origin !== undefined && allowed.has(origin));
+}
+
+function readOrigin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const bare = text.replace(/\/$/, "");
+  if (url && url.origin !== "null" && url.host !== "" && bare.toLowerCase() === url.origin) {
+    return url.origin;
+  }
+  throw new Error(`"${text}" is no origin: write scheme, host and port, as https://example.org`);
+}

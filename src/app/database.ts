@@ -1,0 +1,90 @@
+import { existsSync } from "node:fs";
+import type { AccessStore } from "../access/store.ts";
+import type { AuditStore } from "../audit/store.ts";
+import type { Databases } from "../cli/world.ts";
+import type { Config } from "../config/config.ts";
+import { type Database, databaseName, inMemory } from "../config/database.ts";
+import type { Notify, SettingStore } from "../settings/store.ts";
+import type { SiteStore } from "../sites/store.ts";
+import { checkRows } from "../store/check.ts";
+import { copyRows, type OpenDatabase } from "../store/copy.ts";
+
+/** Everything that is kept in a database. */
+export type Store = SettingStore & {
+  readonly sites: SiteStore;
+  readonly access: AccessStore;
+  readonly audit: AuditStore;
+};
+
+/**
+ * Opens the database of a configuration; the code of other databases is not loaded.
+ *
+ * @throws StoreError with a sentence for the person who runs the site.
+ */
+export async function openStore(
+  { database, integrityCheck }: Pick<Config, "database" | "integrityCheck">,
+  notify: Notify,
+): Promise<Store> {
+  if (database.dialect === "sqlite") {
+    const { openSqliteSettingStore } = await import("../store/sqlite/store.ts");
+    return openSqliteSettingStore(database.filename, { integrityCheck, notify });
+  }
+  const { postgresServer } = await import("../database/postgres/server.ts");
+  const { openPostgresSettingStore } = await import("../store/postgres/store.ts");
+  return openPostgresSettingStore(postgresServer(database.url, database.place), { notify });
+}
+
+/**
+ * As openStore, for commands: they work on a database that is there already, and look at its pages
+ * only where that is asked for.
+ *
+ * @throws Error likewise.
+ */
+export async function openExistingStore(config: Config): Promise<Store> {
+  const { database } = config;
+  if (
+    database.dialect === "sqlite" &&
+    database.filename !== inMemory &&
+    !existsSync(database.filename)
+  )
+    throw new Error(
+      `there is no database at ${databaseName(database)}: name the one of the service (--database, MOORING_DATABASE_URL or MOORING_DATA_DIR)`,
+    );
+  const integrityCheck = config.integrityCheck === "always" ? "always" : "off";
+  return openStore({ database, integrityCheck }, () => undefined);
+}
+
+/** Copies and checks databases, for the command `database`. */
+export const databases: Databases = {
+  copy: async (from, to, options) => {
+    const source = await openDatabase(from);
+    try {
+      const target = await openDatabase(to);
+      try {
+        return await copyRows(source, target, options);
+      } finally {
+        await target.close();
+      }
+    } finally {
+      await source.close();
+    }
+  },
+  check: async (database) => {
+    const opened = await openDatabase(database);
+    try {
+      return await checkRows(opened);
+    } finally {
+      await opened.close();
+    }
+  },
+};
+
+async function openDatabase(database: Database): Promise<OpenDatabase> {
+  if (database.dialect === "sqlite") {
+    const { openSqliteDatabase } = await import("../store/sqlite/database.ts");
+    return openSqliteDatabase(database.filename);
+  }
+  const { postgresServer } = await import("../database/postgres/server.ts");
+  const { openPostgresDatabase } = await import("../store/postgres/database.ts");
+  return openPostgresDatabase(postgresServer(database.url, database.place));
+}

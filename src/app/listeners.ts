@@ -1,0 +1,178 @@
+import { randomBytes } from "node:crypto";
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { type Access, publicMethods } from "../access/authenticate.ts";
+import type { Config } from "../config/config.ts";
+import { type Call, createRequestIds } from "../gateway/call.ts";
+import { restGateway } from "../gateway/gateway.ts";
+import { createLane } from "../gateway/grpc.ts";
+import type { Method } from "../gateway/method.ts";
+import type { CallObserver } from "../gateway/report.ts";
+import { createSendStream } from "../gateway/stream.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { Buffered } from "../transport/body.ts";
+import { createGrpcServer } from "../transport/grpc-server.ts";
+import { createHttpServer, type HttpServer, registerReflection } from "../transport/http-server.ts";
+import type { GrpcDoor } from "../transport/http2.ts";
+import { createPeerOf } from "../transport/peer.ts";
+import type { SlowReaders } from "../transport/slow-reader.ts";
+import { consolePlugin } from "./console.ts";
+import {
+  answerHeaders,
+  examples,
+  readContractComments,
+  replyHeaders,
+  requestHeaders,
+} from "./documentation.ts";
+import { type HealthOptions, healthPlugin } from "./health-http.ts";
+import { openApiPlugin } from "./openapi.ts";
+import { createReflection, encodedReflection } from "./reflection.ts";
+import { passToUpstream, type UpstreamParts } from "./sites.ts";
+
+/** Longest body of a call that needs no token, in bytes. */
+const PUBLIC_BODY = 4 * 1024;
+
+export interface DoorsDeps extends Omit<UpstreamParts, "requestId"> {
+  readonly methods: readonly Method[];
+  /** Looks at a call by its headers. */
+  readonly admit: Access["admit"];
+  /** Looks at a token alone. */
+  readonly check: Access["check"];
+  readonly observer: CallObserver;
+  readonly slowReaders: SlowReaders;
+  /** Bytes of requests that are still arriving. */
+  readonly buffered: Buffered;
+  /** What the service needs to be ready. */
+  readonly checks: HealthOptions["checks"];
+  readonly etagPrefix: () => string;
+  readonly log: Logger;
+  /** The program's version, such as `v0.1.0`. */
+  readonly version: string;
+}
+
+/** The request of a stream is kept as long as the stream: bytes at most. */
+const STREAM_BODY = 256 * 1024;
+
+function requestLimit(desc: DescMethod): number {
+  if (publicMethods.has(desc)) return PUBLIC_BODY;
+  return desc.methodKind === "server_streaming" ? STREAM_BODY : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Puts the methods behind every protocol. Nothing listens yet.
+ *
+ * @throws Error naming the rpc, when a rule of the contract is wrong.
+ */
+export async function createDoors(
+  config: Config,
+  deps: DoorsDeps,
+): Promise<{ readonly http: HttpServer; readonly grpc: GrpcDoor }> {
+  const { methods, admit, slowReaders, buffered, log } = deps;
+  const requestId = createRequestIds(randomBytes(6).toString("base64url"));
+  const common = {
+    methods,
+    bounds: { buffered, timeoutMs: config.bodyTimeoutMs, maxBytes: config.maxBody },
+    bodyLimit: (desc: DescMethod) => Math.min(config.maxBody, requestLimit(desc)),
+    admit,
+    peerOf: createPeerOf(config.trustedProxies),
+    ...reportUnserved(deps),
+  };
+  const report = (error: unknown, request: { readonly id: string }): void =>
+    log.error({ err: error, requestId: request.id }, "request failed");
+  const http = createHttpServer({
+    elsewhere: passToUpstream(config, { ...deps, requestId }),
+    requestId,
+    cors: { origins: config.corsOrigins },
+    maxHeaderBytes: config.maxHeaders,
+    requestTimeoutMs: config.bodyTimeoutMs,
+    report,
+  });
+  const { fastify } = http;
+  await fastify.register(healthPlugin, { checks: deps.checks });
+  await fastify.register(restGateway, {
+    ...common,
+    slowReaders,
+    httpStatus: config.httpStatus,
+    etagPrefix: deps.etagPrefix,
+    cacheControl: (desc) => (publicMethods.has(desc) ? "public, no-cache" : "private, no-store"),
+    report,
+  });
+  // A link carries no token: where the reference asks for one, there is none.
+  const reference = config.reflection === "on" ? "../docs" : "";
+  if (config.console === "on")
+    await fastify.register(consolePlugin, { reference, login: loginOf(config) });
+  const checkReflection = config.reflection === "token" ? deps.check : undefined;
+  await fastify.register(openApiPlugin, {
+    ...aboutContract(config, deps),
+    check: checkReflection,
+  });
+  const reflect =
+    config.reflection === "off"
+      ? undefined
+      : encodedReflection(createReflection(methods), (error) =>
+          log.error({ err: error.cause }, "reflection failed"),
+        );
+  if (reflect) await registerReflection(fastify, reflect, checkReflection);
+  const grpc = {
+    server: createGrpcServer({ maxStreams: config.maxStreams, reflect, slowReaders }),
+    lane: createLane({
+      ...common,
+      requestId,
+      sendStream: createSendStream(slowReaders),
+      slowReaders,
+    }),
+    ...(checkReflection === undefined ? {} : { check: checkReflection }),
+  };
+  return { http, grpc };
+}
+
+/** The login of the server behind, from the console's folder below `/@mooring/`. */
+function loginOf({ upstream }: Config): string {
+  if (upstream === undefined) return "";
+  return `../..${new URL(upstream).pathname.replace(/\/+$/, "")}/api/auth/login`;
+}
+
+/** What becomes known of calls that no method ever saw: those not let in, and those cut off. */
+function reportUnserved({ observer, log }: DoorsDeps) {
+  return {
+    refused: (error: ConnectError, call: Call) => {
+      observer.started(call.method, call);
+      observer.ended({ desc: call.method, call, duration: 0, error });
+    },
+    dropped: (error: ConnectError, { method, door, requestId, peer }: Call) =>
+      log.debug(
+        {
+          method: `${method.parent.typeName}/${method.name}`,
+          ...{ door, requestId, peer, reason: error.rawMessage },
+        },
+        "call dropped",
+      ),
+  };
+}
+
+/** The start page, and the contract as OpenAPI. */
+function aboutContract(config: Config, { methods, version }: DoorsDeps) {
+  return {
+    name: `Mooring ${version}`,
+    description: "Settings and driver catalogue of this site.",
+    links: config.console === "on" ? [{ href: "console/", text: "Console" }] : [],
+    contract: config.reflection !== "off",
+    document: () => ({
+      title: "Mooring",
+      version: version.replace(/^v/, ""),
+      description:
+        "The REST interface. Replies have an envelope whose `code` says how a call has ended. " +
+        "The same contract is served over gRPC, gRPC-Web and Connect.",
+      methods,
+      comments: readContractComments(),
+      examples,
+      isPublic: (desc: DescMethod) => publicMethods.has(desc),
+      httpStatus: config.httpStatus,
+      headers: {
+        request: requestHeaders,
+        reply: replyHeaders,
+        answer: answerHeaders,
+      },
+    }),
+  };
+}

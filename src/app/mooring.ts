@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { createAccess, publicMethods, readToken } from "../access/authenticate.ts";
+import { auditRefusals } from "../access/refusal.ts";
+import { needOf } from "../access/requirement.ts";
+import { createThrottle } from "../access/throttle.ts";
+import { TOKEN_PREFIX } from "../access/token-text.ts";
+import type { Address } from "../config/address.ts";
+import type { Config } from "../config/config.ts";
+import { createMethods } from "../gateway/method.ts";
+import { type CallObserver, reportInterceptor, tellAll } from "../gateway/report.ts";
+import { createTranslations } from "../messages/language.ts";
+import { createLocalize, localizeFailure } from "../messages/localize.ts";
+import { plainTextInterceptor } from "../messages/plain-text.ts";
+import { atLeastInterceptor, staleInterceptor } from "../settings/freshness.ts";
+import { TOKEN_KEY, tokenEquals } from "../settings/token.ts";
+import { upstreamInterceptor } from "../sites/front-interceptor.ts";
+import { type Logger, logCalls } from "../telemetry/log.ts";
+import type { MeasuredState } from "../telemetry/metrics.ts";
+import { Buffered } from "../transport/body.ts";
+import type { OpenFront } from "../transport/front.ts";
+import { type Doors, openDoors } from "../transport/listeners.ts";
+import { SlowReaders } from "../transport/slow-reader.ts";
+import { createHealth } from "./health.ts";
+import { createDoors } from "./listeners.ts";
+import { openPorts } from "./ports.ts";
+import { createRoutes, servedServices } from "./routes.ts";
+import { type RunningServices, type ServicesDeps, startServices } from "./services.ts";
+import { figuresOf } from "./sites.ts";
+
+/** How long calls that come during the start are kept waiting, in milliseconds. */
+const PATIENCE = 1_000;
+/** How long a stream may take nothing of what it is sent, in milliseconds. */
+const STALLED = 30_000;
+
+export interface MooringDeps {
+  /** The port, where it listens already; undefined: it is opened here. */
+  readonly front?: OpenFront;
+  readonly log: Logger;
+  /** For what every process on this database notices alike. Default: the log. */
+  readonly commonLog?: Logger;
+  /** Told of every call, besides the log. */
+  readonly observers?: readonly CallObserver[];
+  /** Told how long each transaction of the database took, in milliseconds. */
+  readonly committed?: ((duration: number) => void) | undefined;
+  /** Other intervals for the background work on sites; undefined: those of the program. */
+  readonly siteTimes?: ServicesDeps["siteTimes"];
+  /** The program's version, such as `v0.1.0`. */
+  readonly version: string;
+  /** Shows the token that the first start has made: the only time that anybody sees it. */
+  readonly showToken: (token: string) => void;
+}
+
+/** A running service. */
+export interface Mooring {
+  /** Where it listens; with the real port where port 0 was asked for. */
+  readonly address: Address;
+  /** The address of gRPC: its own, or the shared one. */
+  readonly grpcAddress: Address;
+  /** How much there is of what grows and shrinks while it serves. */
+  gauges(): MeasuredState;
+  /**
+   * Ends it: health turns NOT_SERVING, nothing new is accepted, calls in flight finish within the
+   * grace time, then the database is closed.
+   */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the service: the wiring, top to bottom. It listens first, so that `/ping` answers while
+ * the database is opened; every other call waits for a moment, and is UNAVAILABLE when that is too
+ * short.
+ *
+ * @throws Error with a sentence for the person who runs the site, when it cannot start.
+ */
+export async function startMooring(config: Config, deps: MooringDeps): Promise<Mooring> {
+  const { log, commonLog = log } = deps;
+  let started: RunningServices | undefined;
+  const services = (): RunningServices => {
+    if (started !== undefined) return started;
+    throw new ConnectError("the service is starting; try again in a moment", Code.Unavailable);
+  };
+  const upstream = () => started?.upstream;
+  const translations = createTranslations();
+  const localize = createLocalize(translations);
+  const access = createAccess(
+    () => started?.identity,
+    createThrottle({ perMinute: config.wrongTokens }),
+    localize,
+  );
+  const health = createHealth(servedServices.map(({ typeName }) => typeName));
+  const slowReaders = new SlowReaders({ together: config.streamBufferTotal, patienceMs: STALLED });
+  const buffered = new Buffered(config.maxBuffered);
+  const streams = countStreams();
+  const toLog = { started: ignore, ended: logCalls(log) };
+  const toAudit = auditRefusals(() => started?.audit);
+  const observer = tellAll([streams, toLog, toAudit, ...(deps.observers ?? [])]);
+  const methods = createMethods(createRoutes(services, health, translations), [
+    reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
+    access.interceptor,
+    plainTextInterceptor,
+    staleInterceptor(() => started?.databaseAwayFor() ?? 0),
+    ...(config.upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
+    atLeastInterceptor(() => services().engine),
+  ]);
+  // What says not who may call it is not served.
+  for (const { desc } of methods)
+    if (needOf(desc).isPublic !== publicMethods.has(desc))
+      throw new Error(`${desc.toString()} is public in the contract or here, and not in both`);
+
+  const servers = await createDoors(config, {
+    ...{ methods, observer, slowReaders, buffered, upstream, log, translations },
+    version: deps.version,
+    admit: access.admit,
+    check: access.check,
+    checks: async () =>
+      started?.status.checks() ?? [{ name: "start", problem: "the service is starting" }],
+    etagPrefix: () => `${services().databaseId}-`,
+    isOwnToken: (authorization) => {
+      const token = started?.settings.snapshot().get(TOKEN_KEY)?.value ?? "";
+      const sent = readToken(authorization);
+      return sent.startsWith(TOKEN_PREFIX) || tokenEquals(token, sent);
+    },
+  });
+  // Before anything is made in the database: a port that is taken ends the start.
+  const ports = await openPorts(config, deps.front, commonLog);
+  let draining = false;
+  const starting = startServices(config, {
+    ...{ ...deps, commonLog, draining: () => draining },
+    streams: { ...access, count: streams.count },
+  });
+  const ready = starting.then((running) => {
+    started = running;
+  });
+  await Promise.race([ready.catch(ignore), sleep(PATIENCE, undefined, { ref: false })]);
+  let doors: Doors | undefined;
+  try {
+    doors = await openDoors({
+      ...{ ...servers, front: ports.shared.front, grpcFront: ports.grpc?.front },
+      connections: { all: config.maxConnections, eachPeer: config.maxConnectionsPerPeer },
+      maxHeaderBytes: config.maxHeaders,
+    });
+    await ready;
+  } catch (error) {
+    ports.close();
+    await doors?.close(0);
+    await starting.then((running) => running.close(), ignore);
+    throw error;
+  }
+  health.set("SERVING");
+  const { address } = ports.shared;
+  return {
+    address,
+    grpcAddress: ports.grpc?.address ?? address,
+    gauges: () => ({
+      revision: services().settings.snapshot().revision,
+      databaseAwayFor: services().databaseAwayFor(),
+      watchers: streams.count(),
+      droppedWatchers: slowReaders.dropped,
+      streamBytes: slowReaders.bytes,
+      requestBytes: buffered.bytes,
+      sites: figuresOf(services().sites),
+      endingTokens: services().access.endingTokens().length,
+      newestAudit: services().checkpoints.newest(),
+      checkpoint: services().checkpoints.published(),
+    }),
+    stop: async () => {
+      draining = true;
+      health.set("NOT_SERVING");
+      health.close();
+      services().endStreams();
+      ports.close();
+      await doors.close(config.shutdownGraceMs);
+      await services().close();
+    },
+  };
+}
+
+/** Of what is looked at elsewhere. */
+function ignore(): void {}
+
+/** Counts the streams that are open. */
+function countStreams(): CallObserver & { count(): number } {
+  let open = 0;
+  return {
+    count: () => open,
+    started: ({ methodKind }) => {
+      if (methodKind === "server_streaming") open += 1;
+    },
+    ended: ({ desc }) => {
+      if (desc.methodKind === "server_streaming") open -= 1;
+    },
+  };
+}

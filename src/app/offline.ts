@@ -1,0 +1,86 @@
+import { ConnectError, createRouterTransport, type Interceptor } from "@connectrpc/connect";
+import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { auditImpl } from "../audit/rpc.ts";
+import { backupImpl } from "../backup/rpc.ts";
+import type { Offline } from "../cli/world.ts";
+import type { Config } from "../config/config.ts";
+import { type CallInfo, callKey } from "../gateway/call.ts";
+import { toConnectError } from "../gateway/report.ts";
+import { historyImpl } from "../settings/history-rpc.ts";
+import { settingImpl } from "../settings/rpc.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { openAudit } from "./audit.ts";
+import { openExistingStore } from "./database.ts";
+import { startSettingServices } from "./settings.ts";
+import { programVersion } from "./version.ts";
+
+/**
+ * Opens the database of a configuration without serving it: for commands on a stopped service. A
+ * service that runs on the same database takes notice of what is changed.
+ *
+ * @throws Error with a sentence for a person when there is no database, or it can't be used.
+ */
+export async function openOffline(config: Config): Promise<Offline> {
+  const store = await openExistingStore(config);
+  try {
+    const log = await createLogger({ level: "silent", format: "json" });
+    const audit = openAudit({ store, log });
+    const services = await startSettingServices(config, {
+      ...{ store, log },
+      version: programVersion(),
+      // A database that a service has used has a token already.
+      showToken: () => undefined,
+    });
+    return {
+      transport: createRouterTransport(
+        (router) => {
+          router.service(SettingService, {
+            ...settingImpl(
+              () => services.settings,
+              () => audit,
+            ),
+            ...historyImpl(() => services.history, services.settings.snapshot),
+            ...backupImpl(
+              () => services.backup,
+              services.settings.snapshot,
+              () => audit,
+            ),
+          });
+          router.service(
+            AuditService,
+            auditImpl(() => audit),
+          );
+        },
+        { router: { interceptors: [asCli] } },
+      ),
+      close: async () => {
+        await audit.close();
+        await services.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** What the history says of a change that a command makes without a service. */
+const CLI: CallInfo = { actor: "cli", door: "cli", requestId: "", peer: "" };
+
+const asCli: Interceptor = (next) => async (request) => {
+  request.contextValues.set(callKey, CLI);
+  try {
+    return await next(request);
+  } catch (error) {
+    throw unmasked(toConnectError(error));
+  }
+};
+
+/** A failure that no rule foresaw is masked for clients; here there is no log to find it in. */
+function unmasked(error: ConnectError): ConnectError {
+  return error.cause instanceof Error
+    ? new ConnectError(`${error.rawMessage} (${error.cause.message})`, error.code)
+    : error;
+}

@@ -1,0 +1,90 @@
+import { hash } from "node:crypto";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { createDocument, type DocumentOptions } from "../gateway/openapi/document.ts";
+import { createReference, escapeHtml, page, STYLE } from "./reference.ts";
+
+/** A place that the first page leads to. */
+export interface Link {
+  /** Relative to the page, such as `console/`. */
+  readonly href: string;
+  readonly text: string;
+}
+
+export interface OpenApiOptions {
+  /** What the document is made of; asked when it is first wanted. */
+  readonly document: () => DocumentOptions;
+  /** Name and version, for the first page. */
+  readonly name: string;
+  readonly description: string;
+  /** Further places that the first page leads to. */
+  readonly links?: readonly Link[];
+  /** Refuses whoever may not see the contract, by the header `authorization`. */
+  readonly check?: ((authorization: string | undefined) => Promise<void>) | undefined;
+  /** Also serve `/openapi.json` and `/docs`. Default true. */
+  readonly contract?: boolean;
+}
+
+/**
+ * A Fastify plugin that serves a first page at `/`, the OpenAPI document at `/openapi.json` and a
+ * reference made of it at `/docs`: pages without scripts and without anything from elsewhere.
+ */
+export async function openApiPlugin(
+  fastify: FastifyInstance,
+  options: OpenApiOptions,
+): Promise<void> {
+  const { check, contract = true, name, description, links = [] } = options;
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${hash("sha256", STYLE, "base64")}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+  const sendPage = (reply: FastifyReply, html: string): FastifyReply =>
+    reply
+      .headers({
+        "cache-control": "no-cache",
+        "content-security-policy": policy,
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+      })
+      .type("text/html; charset=utf-8")
+      .send(html);
+  const own = contract
+    ? [
+        { href: "docs", text: "Reference of the REST interface" },
+        { href: "openapi.json", text: "The same for programs (OpenAPI 3.1)" },
+      ]
+    : [];
+  const items = [...links, ...own].map(
+    ({ href, text }) => `<li><a href="${escapeHtml(href)}">${escapeHtml(text)}</a></li>`,
+  );
+  const first = page(
+    name,
+    `<h1>${escapeHtml(name)}</h1><p>${escapeHtml(description)}</p><ul>${items.join("")}</ul>`,
+  );
+  fastify.get("/", (_request, reply) => sendPage(reply, first));
+  if (!contract) return;
+  const made = once(() => {
+    const document = createDocument(options.document());
+    return { json: JSON.stringify(document), html: createReference(document) };
+  });
+  await fastify.register(async (closed) => {
+    if (check) closed.addHook("onRequest", ({ headers }) => check(headers.authorization));
+    closed.get("/openapi.json", (_request, reply) =>
+      reply
+        .headers({ "cache-control": "no-cache", "x-content-type-options": "nosniff" })
+        .type("application/json; charset=utf-8")
+        .send(made().json),
+    );
+    closed.get("/docs", (_request, reply) => sendPage(reply, made().html));
+  });
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -1,0 +1,94 @@
+import type { DescService } from "@bufbuild/protobuf";
+import type { ConnectRouter, ServiceImpl } from "@connectrpc/connect";
+import { Health } from "../../gen/health/v1/health_pb.js";
+import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
+import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
+import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
+import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
+import { type AccessManager, accessImpl } from "../access/rpc.ts";
+import type { AuditService as Audit } from "../audit/audit.ts";
+import type { Recorder } from "../audit/recorder.ts";
+import { auditImpl } from "../audit/rpc.ts";
+import type { BackupService } from "../backup/backup.ts";
+import { backupImpl } from "../backup/rpc.ts";
+import type { DriverService as Drivers } from "../drivers/driver.ts";
+import { driverImpl } from "../drivers/rpc.ts";
+import { createTranslations } from "../messages/language.ts";
+import type { History } from "../settings/history.ts";
+import { historyImpl } from "../settings/history-rpc.ts";
+import { publicImpl } from "../settings/public-rpc.ts";
+import { settingImpl } from "../settings/rpc.ts";
+import type { Snapshot } from "../settings/snapshot.ts";
+import { type WatchSource, watchImpl } from "../settings/watch-rpc.ts";
+import { type SiteSource, siteImpl } from "../sites/rpc.ts";
+import type { HealthStatus } from "./health.ts";
+import type { StatusService as Statuses } from "./status.ts";
+import { statusImpl } from "./status-rpc.ts";
+
+/** The services behind the contract. They exist once the program has started. */
+export interface Services extends WatchSource, SiteSource {
+  readonly drivers: Drivers;
+  readonly history: History;
+  readonly backup: BackupService;
+  readonly status: Statuses;
+  readonly access: AccessManager;
+  readonly audit: Audit & Recorder;
+}
+
+/** The services of the contract. */
+export const servedServices = [
+  PublicService,
+  DriverService,
+  SettingService,
+  SiteService,
+  AccessService,
+  AuditService,
+  StatusService,
+] as const;
+
+/**
+ * Registers everything that is served: the one place that says which service stands behind which part
+ * of the contract.
+ *
+ * @param services asked at each call; calls are kept away before they exist.
+ * @param translations of texts for people; default: those that come with the program.
+ */
+export function createRoutes(
+  services: () => Services,
+  health?: HealthStatus,
+  translations = createTranslations(),
+) {
+  const snapshot = (): Snapshot => services().settings.snapshot();
+  const audit = (): Audit & Recorder => services().audit;
+  const { watchSettings, watchPublicSettings } = watchImpl(services, translations);
+  return (router: ConnectRouter): void => {
+    // The router itself would take an implementation in which methods are missing.
+    const serve = <S extends DescService>(service: S, all: ServiceImpl<S>): void =>
+      void router.service(service, all);
+    serve(PublicService, {
+      ...publicImpl(() => services().publicReads),
+      watchPublicSettings,
+    });
+    serve(
+      DriverService,
+      driverImpl(() => services().drivers, translations),
+    );
+    serve(SettingService, {
+      ...settingImpl(() => services().settings, audit, translations),
+      ...historyImpl(() => services().history, snapshot),
+      ...backupImpl(() => services().backup, snapshot, audit, translations),
+      watchSettings,
+    });
+    serve(SiteService, siteImpl(services, translations));
+    serve(
+      AccessService,
+      accessImpl(() => services().access),
+    );
+    serve(AuditService, auditImpl(audit));
+    serve(StatusService, statusImpl(services));
+    if (health !== undefined) serve(Health, health.impl);
+  };
+}

@@ -1,0 +1,238 @@
+import { readFileSync } from "node:fs";
+import { flushCompileCache } from "node:module";
+import { availableParallelism } from "node:os";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { cliVariables } from "../cli/world.ts";
+import { formatAddress } from "../config/address.ts";
+import { type Config, parseConfig } from "../config/config.ts";
+import { databaseName, inMemory } from "../config/database.ts";
+import { configurationHelp } from "../config/help.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { openFront } from "../transport/front.ts";
+import { releaseWhenIdle } from "./idle-memory.ts";
+import {
+  isWorker,
+  reportReady,
+  speaksForAll,
+  startWorkers,
+  stopOnSupervisor,
+  workerPorts,
+} from "./supervisor.ts";
+import { programVersion } from "./version.ts";
+
+/** How long the last spans may take to be sent, in milliseconds. */
+const LAST_SPANS = 2_000;
+
+/** How long a reader of the log may take for the last lines, in milliseconds. */
+const LAST_LINES = 1_000;
+
+/** Exit codes of the service. */
+const EXIT = { stopped: 0, failed: 1, usage: 2 } as const;
+
+/**
+ * Runs the service until a signal ends it.
+ *
+ * @param args the flags after `mooring serve`.
+ */
+export async function serve(args: readonly string[]): Promise<void> {
+  const result = parseConfig({
+    args,
+    env: process.env,
+    cwd: process.cwd(),
+    parallelism: availableParallelism(),
+    readFile: (path) => readFileSync(path, "utf8"),
+    otherVariables: cliVariables,
+  });
+  switch (result.kind) {
+    case "help":
+      await showHelp();
+      return;
+    case "version":
+      process.stdout.write(`mooring ${programVersion()}\n`);
+      return;
+    case "problems":
+      process.stderr.write("mooring: the configuration is wrong\n");
+      for (const line of result.problems) process.stderr.write(`  ${line}\n`);
+      process.exitCode = EXIT.usage;
+      return;
+    case "config":
+      await run(result.config);
+  }
+}
+
+async function showHelp(): Promise<void> {
+  const { commandHelp } = await import("../cli/cli.ts");
+  const columns = process.stdout.columns ?? 80;
+  process.stdout.write(
+    `${configurationHelp({ columns })}\n\nCommands of the client:\n\n${commandHelp()}\n`,
+  );
+}
+
+async function run(config: Config): Promise<void> {
+  try {
+    if (isWorker) await work({ ...config, ...workerPorts() });
+    else await (config.workers > 1 ? supervise(config) : work(config));
+  } catch (error) {
+    process.stderr.write(`mooring: ${error instanceof Error ? error.message : String(error)}\n`);
+    // What listens already would keep the process.
+    process.exit(EXIT.failed);
+  }
+}
+
+/** Serves in this process. It listens first and loads the rest of the program then. */
+async function work(config: Config): Promise<void> {
+  const { socketMode, tls } = config;
+  const front = await openFront(config.listen, {
+    variable: "MOORING_LISTEN",
+    socketMode,
+    credentials: tls && (await import("./certificate.ts")).readCredentials(tls),
+  });
+  await loadProgram(config);
+  const { createLogger } = await import("../telemetry/log.ts");
+  const { startMooring } = await import("./mooring.ts");
+  const log = await createLogger({
+    level: config.logLevel,
+    format: config.logFormat,
+    ...(isWorker ? { worker: process.pid } : {}),
+  });
+  const version = programVersion();
+  const metrics = await openMetrics(config, version);
+  const tracing = await openTracing(version);
+  const mooring = await startMooring(config, {
+    front,
+    log,
+    commonLog: speaksForAll ? log : log.child({}, { level: "silent" }),
+    version,
+    observers: [metrics, tracing].flatMap((of) => of?.observer ?? []),
+    committed: metrics?.committed,
+    showToken: (token) => tellToken(token, config),
+  });
+  metrics?.measure(mooring.gauges);
+  const stop = endOnce(log, async () => {
+    log.info("stopping");
+    await mooring.stop();
+    // A collector that is gone must not keep the process.
+    await Promise.race([tracing?.close().catch(() => undefined), sleep(LAST_SPANS)]);
+    log.info("stopped");
+  });
+  if (isWorker) {
+    stopOnSupervisor(stop);
+    reportReady(formatAddress(mooring.address));
+  } else stopOnSignals(stop);
+  log.info(
+    {
+      listen: formatAddress(mooring.address),
+      grpc: formatAddress(mooring.grpcAddress),
+      metrics: metrics && "address" in metrics ? metrics.address : undefined,
+      database: databaseName(config.database),
+      version,
+    },
+    "serving",
+  );
+  releaseWhenIdle();
+  // At its end too, but a process may be killed.
+  setTimeout(flushCompileCache, 5_000).unref();
+}
+
+function tellToken(token: string, { database }: Config): void {
+  const again =
+    database.dialect === "postgres" || database.filename === inMemory
+      ? ""
+      : ` ("mooring token show --database ${database.filename}" shows it again)`;
+  process.stderr.write(`The admin token of this new database${again}: ${token}\n`);
+}
+
+/**
+ * Loads the program in parts, with some turns of the event loop after each: to accept a connection, to
+ * read `/ping` from it and to answer.
+ */
+async function loadProgram({ database }: Config): Promise<void> {
+  const parts = [
+    () => import("../telemetry/log.ts"),
+    () => import("../transport/grpc-server.ts"),
+    () => import("../transport/http-server.ts"),
+    () =>
+      database.dialect === "sqlite"
+        ? import("../store/sqlite/store.ts")
+        : import("../store/postgres/store.ts"),
+    () => import("./mooring.ts"),
+  ];
+  for (const load of parts) {
+    await load();
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+  }
+}
+
+/** Measures where metrics are configured. Workers leave the endpoint to their supervisor. */
+async function openMetrics({ metricsListen, socketMode }: Config, version: string) {
+  if (metricsListen === undefined) return undefined;
+  const { createMetrics } = await import("../telemetry/metrics.ts");
+  const metrics = createMetrics(version);
+  if (isWorker) return metrics;
+  const { serveMetrics } = await import("../telemetry/metrics-server.ts");
+  const { address } = await serveMetrics({ at: metricsListen, socketMode }, metrics.text);
+  return { ...metrics, address };
+}
+
+/** Sends a span of each call where OpenTelemetry is configured; otherwise nothing of it is loaded. */
+async function openTracing(version: string) {
+  if (!process.env["OTEL_EXPORTER_OTLP_ENDPOINT"]) return undefined;
+  const { createTracing } = await import("../telemetry/tracing.ts");
+  return createTracing(process.env, version);
+}
+
+/** Serves in worker processes, which this one watches over. */
+async function supervise(config: Config): Promise<void> {
+  const { createLogger } = await import("../telemetry/log.ts");
+  const log = await createLogger({ level: config.logLevel, format: config.logFormat });
+  const { holdPort } = await import("../transport/held-port.ts");
+  const { workers, listen, grpcListen, metricsListen, socketMode } = config;
+  const supervisor = startWorkers({
+    workers,
+    ports: {
+      listen: await holdPort(listen),
+      ...(grpcListen && { grpcListen: await holdPort(grpcListen) }),
+    },
+    socketMode,
+    onNotice: (event, facts) => log.warn(facts, event),
+  });
+  // From now on: a signal would end this process alone, and workers that serve with a jolt.
+  stopOnSignals(endOnce(log, supervisor.stop));
+  const address = await supervisor.serving;
+  let metrics: string | undefined;
+  if (metricsListen !== undefined) {
+    const { workerMetrics } = await import("../telemetry/metrics.ts");
+    const { serveMetrics } = await import("../telemetry/metrics-server.ts");
+    ({ address: metrics } = await serveMetrics({ at: metricsListen, socketMode }, workerMetrics()));
+  }
+  log.info({ listen: address, metrics, workers }, "all workers serve");
+}
+
+/** Ends the process after `stop`, at the first call; a second call ends it at once. */
+function endOnce(log: Logger, stop: () => Promise<void>): () => void {
+  let stopping = false;
+  return () => {
+    if (stopping) process.exit(EXIT.failed);
+    stopping = true;
+    stop().then(
+      () => end(log, EXIT.stopped),
+      (error: unknown) => {
+        process.stderr.write(`mooring: could not stop in order: ${String(error)}\n`);
+        return end(log, EXIT.failed);
+      },
+    );
+  };
+}
+
+async function end(log: Logger, code: number): Promise<void> {
+  const { flushLog } = await import("../telemetry/log.ts");
+  // An exit would wait for ever for a reader who does not take the last lines.
+  if (!(await flushLog(log, LAST_LINES))) process.kill(process.pid, "SIGKILL");
+  process.exit(code);
+}
+
+/** The first signal stops in order, a second one at once. */
+function stopOnSignals(stop: () => void): void {
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+}

@@ -1,0 +1,155 @@
+import type { Access } from "../access/authenticate.ts";
+import type { Checkpoints } from "../audit/checkpoint.ts";
+import type { Config } from "../config/config.ts";
+import { makeFolder } from "../database/sqlite/file.ts";
+import { readBuiltIn } from "../drivers/built-in.ts";
+import { createDriverService } from "../drivers/driver.ts";
+import { openCatalogue } from "../drivers/live-catalogue.ts";
+import type { Engine } from "../settings/engine.ts";
+import type { SitesDeps } from "../sites/start.ts";
+import type { Upstream } from "../sites/upstream.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { type OpenAccess, openAccess } from "./access.ts";
+import { keepAudit, openAudit } from "./audit.ts";
+import { openStore, type Store } from "./database.ts";
+import type { Services } from "./routes.ts";
+import { type SettingServiceOptions, startSettingServices } from "./settings.ts";
+import { openSites, openUpstream, summaryOf } from "./sites.ts";
+import { createStatusService } from "./status.ts";
+
+/** What services need of the process around them. */
+export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "commonLog"> {
+  readonly commonLog: Logger;
+  /** Told how long each transaction of the database took, in milliseconds. */
+  readonly committed?: ((duration: number) => void) | undefined;
+  /** Other intervals for the background work on sites; undefined: those of the program. */
+  readonly siteTimes?: SitesDeps["times"] | undefined;
+  /** Open streams: how many there are, and how they end. */
+  readonly streams: Pick<Access, "recheck" | "expire"> & { count(): number };
+  readonly draining: () => boolean;
+}
+
+/** What stands behind the contract once the program has started. */
+export interface RunningServices extends Services {
+  readonly identity: OpenAccess["identity"];
+  /** The server that this one stands in front of. */
+  readonly upstream: Upstream | undefined;
+  readonly engine: Engine;
+  readonly databaseId: string;
+  readonly checkpoints: Checkpoints;
+  /** Milliseconds since the database has answered, where it is away; 0: it is there. */
+  databaseAwayFor(): number;
+  /** Ends every stream with UNAVAILABLE: they would never end by themselves. */
+  endStreams(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts what stands behind the methods, in the order in which one needs the other: drivers, store,
+ * settings, sites, the server behind, access. What was started is closed in the opposite order, also
+ * when the start fails.
+ *
+ * @throws Error with a sentence for the person who runs the site.
+ */
+export async function startServices(config: Config, deps: ServicesDeps): Promise<RunningServices> {
+  const opened = new AsyncDisposableStack();
+  try {
+    return await start(config, deps, opened);
+  } catch (error) {
+    await opened.disposeAsync();
+    throw error;
+  }
+}
+
+async function start(
+  config: Config,
+  deps: ServicesDeps,
+  opened: AsyncDisposableStack,
+): Promise<RunningServices> {
+  const { log, commonLog, streams, draining, version } = deps;
+  const drivers = await openCatalogue({
+    builtIn: readBuiltIn({ offer: config.family }),
+    directory: config.driversDir,
+    enabled: config.driversEnabled,
+    onError: (error) => commonLog.error({ reason: error.message }, "the driver folder is wrong"),
+    onNotice: (message) => commonLog.info(message),
+  });
+  opened.defer(drivers.close);
+  makeFolder(config.dataDir);
+  const store = timed(
+    await openStore(config, (level, message) => log[level](message)),
+    deps.committed,
+  );
+  opened.defer(() => store.close());
+  const services = await startSettingServices(config, { ...deps, store });
+  opened.defer(services.close);
+  const { engine, feed } = services;
+  const sites = await openSites(config, { services, store, log, times: deps.siteTimes });
+  opened.defer(sites.close);
+  const upstream = openUpstream(config, { services, sites, log });
+  opened.defer(() => upstream?.close());
+  const { identity, manager, close } = await openAccess({
+    ...{ engine, store, upstream, streams, log },
+    endedTokenAge: config.endedTokenAgeMs,
+  });
+  opened.defer(close);
+  const audit = openAudit({ store, log });
+  opened.defer(audit.close);
+  const checkpoints = keepAudit(config, { store, log });
+  opened.defer(checkpoints.stop);
+  const stopping = new AbortController();
+  return {
+    ...services,
+    sites: sites.service,
+    access: manager,
+    audit,
+    checkpoints,
+    isSecret: (key) => engine.snapshot().get(key)?.secret === true,
+    // It changes when a standby of PostgreSQL has taken over.
+    get databaseId() {
+      return store.databaseId;
+    },
+    databaseAwayFor: () => store.awayFor(),
+    drivers: createDriverService({ live: drivers, stopping: stopping.signal }),
+    status: createStatusService({
+      store,
+      engine,
+      drivers: () => drivers.current().names.length,
+      sites: async () => {
+        await upstream?.look();
+        return summaryOf(sites.service);
+      },
+      watchers: streams.count,
+      draining,
+      version,
+      database:
+        config.database.dialect === "sqlite"
+          ? `sqlite:${config.database.filename}`
+          : config.database.place,
+      now: Date.now,
+    }),
+    upstream,
+    identity,
+    endStreams: () => {
+      stopping.abort();
+      feed.close();
+      audit.endStreams();
+      sites.endStreams();
+    },
+    close: () => opened.disposeAsync(),
+  };
+}
+
+/** The same store, whose transactions are measured where somebody wants to know. */
+function timed(store: Store, committed: ServicesDeps["committed"]): Store {
+  if (committed === undefined) return store;
+  const transact: Store["transact"] = async (work) => {
+    const started = performance.now();
+    try {
+      return await store.transact(work);
+    } finally {
+      committed(performance.now() - started);
+    }
+  };
+  return Object.create(store, { transact: { value: transact } });
+}

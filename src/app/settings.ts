@@ -1,0 +1,178 @@
+import { randomBytes } from "node:crypto";
+import { type BackupService, createBackupService } from "../backup/backup.ts";
+import { createPassphraseCipher } from "../backup/passphrase.ts";
+import type { Config } from "../config/config.ts";
+import { createAria2Client } from "../downloaders/aria2.ts";
+import { createQbittorrentClient } from "../downloaders/qbittorrent.ts";
+import { createFingerprint, type Fingerprint } from "../secrets/fingerprint.ts";
+import { createSealer } from "../secrets/sealer.ts";
+import { startCompaction } from "../settings/compaction.ts";
+import type { SettingDefinition } from "../settings/definition.ts";
+import { loadSettingDefinitions } from "../settings/definition-file.ts";
+import { createEngine, type Engine } from "../settings/engine.ts";
+import { startErasing } from "../settings/erase.ts";
+import { createFeed, type Feed } from "../settings/feed.ts";
+import { createHistory, type History } from "../settings/history.ts";
+import { createManagedSettings } from "../settings/provision/managed.ts";
+import { createPublicService, type PublicService } from "../settings/public.ts";
+import { rehashSecrets } from "../settings/rehash.ts";
+import { createSettingService, type SettingService } from "../settings/setting.ts";
+import { startSettings } from "../settings/start.ts";
+import type { SettingStore } from "../settings/store.ts";
+import type { Logger } from "../telemetry/log.ts";
+
+/** How often a watcher hears that nothing has changed, in milliseconds. */
+const BOOKMARK_INTERVAL = 15_000;
+/** How often the history is looked at for old revisions, in milliseconds. */
+const COMPACTION_INTERVAL = 60_000;
+/** How often the clear text of sealed secrets is tried to be erased, in milliseconds. */
+const ERASE_INTERVAL = 10_000;
+/** How often a failure that goes on is logged, in milliseconds. */
+const REPORT_INTERVAL = 10_000;
+
+export interface SettingServiceOptions {
+  readonly store: SettingStore;
+  readonly log: Logger;
+  /** For what every process on this database notices alike. Default: the log. */
+  readonly commonLog?: Logger;
+  /** The program's version, such as `v0.1.0`. */
+  readonly version: string;
+  /** Shows the token that the first start has made: the only time that anybody sees it. */
+  readonly showToken: (token: string) => void;
+}
+
+/** Everything about settings, on one store. */
+export interface SettingServices {
+  readonly engine: Engine;
+  readonly fingerprint: Fingerprint;
+  readonly feed: Feed;
+  readonly history: History;
+  readonly settings: SettingService;
+  readonly publicReads: PublicService;
+  readonly backup: BackupService;
+  readonly definitionOf: (key: string) => SettingDefinition | undefined;
+  /** Ends what runs in the background; the store stays open. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes the services of settings and does what a start does: seals what is not sealed yet, writes
+ * the version and, the first time, the token, applies the settings file.
+ *
+ * @throws Error with a sentence for the person who runs the site.
+ */
+export async function startSettingServices(
+  config: Config,
+  { store, log, commonLog = log, version, showToken }: SettingServiceOptions,
+): Promise<SettingServices> {
+  const definitions = loadSettingDefinitions(undefined, config.family);
+  const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
+  const engine = await createEngine({
+    store,
+    definitions,
+    sealer: createSealer(config.secretKeys),
+    fingerprint,
+    limits: {
+      custom: config.maxCustomSettings,
+      bytes: config.maxSettings,
+      publicBytes: config.maxPublicSettings,
+    },
+    now: Date.now,
+    onReadFailure: throttle(REPORT_INTERVAL, (error) =>
+      log.warn({ err: error }, "the database cannot be read; reads are served from memory"),
+    ),
+  });
+  await rehashSecrets({ store, fingerprint, now: Date.now });
+  const managed = createManagedSettings({
+    path: config.settingsFile,
+    env: process.env,
+    engine,
+    definitions,
+    onProblems: (problems) =>
+      commonLog.error({ problems }, "the settings file is wrong; nothing changed"),
+    onError: (error) => commonLog.error({ err: error }, "the settings file could not be applied"),
+    onApplied: (keys) => commonLog.info({ keys }, "settings file applied"),
+  });
+  const rules = { managedBy: managed.managedBy, maxValueBytes: config.maxValue };
+  const { revision } = engine.snapshot();
+  const feed = createFeed({
+    store,
+    revision,
+    idle: BOOKMARK_INTERVAL,
+    maxLag: config.streamBuffer,
+  });
+  engine.listen(feed);
+  // Before a token is made: a wrong file ends the start, and a token is shown only once.
+  await managed.start();
+  const token = await startSettings(engine, {
+    version,
+    adminToken: config.adminToken,
+    randomBytes,
+  });
+  if (token !== undefined) showToken(token);
+  const stopErasing = await startErasing({
+    store,
+    interval: ERASE_INTERVAL,
+    onLeft: (reason) =>
+      log.warn({ reason }, "secrets are sealed, but their clear text is still in a file"),
+    onGone: () => log.info("the clear text of sealed secrets is in no file any more"),
+    onError: (error) => log.warn({ err: error }, "the clear text of secrets could not be erased"),
+  });
+  const stopCompaction = startCompaction({
+    task: "compaction",
+    ...{ claimTurn: store.claimTurn, forget: store.compact },
+    maxCount: config.historyRevisions,
+    maxAge: config.historyAgeMs,
+    interval: COMPACTION_INTERVAL,
+    now: Date.now,
+    onError: (error) => commonLog.warn({ err: error }, "the history could not be compacted"),
+  });
+  const history = createHistory({ store, engine });
+  const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
+  return {
+    engine,
+    fingerprint,
+    feed,
+    history,
+    definitionOf: (key: string) => definitionOf.get(key),
+    publicReads: createPublicService({ engine }),
+    settings: createSettingService({
+      engine,
+      store,
+      history,
+      fingerprint,
+      ...rules,
+      aria2: createAria2Client(),
+      qbittorrent: createQbittorrentClient(),
+      onSkipped: (skipped, { requestId }) =>
+        log.info(
+          { keys: skipped.map(({ key }) => key), requestId },
+          "readonly settings of a save were left as they are",
+        ),
+      randomBytes,
+    }),
+    backup: createBackupService({
+      engine,
+      cipher: createPassphraseCipher(randomBytes),
+      databaseId: store.databaseId,
+      now: Date.now,
+      ...rules,
+    }),
+    close: async () => {
+      stopErasing();
+      stopCompaction();
+      await managed.close();
+    },
+  };
+}
+
+/** Calls at most once an interval, in milliseconds: what fails at every call is said once. */
+function throttle<T>(interval: number, act: (value: T) => void): (value: T) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (value) => {
+    const now = performance.now();
+    if (now - last < interval) return;
+    last = now;
+    act(value);
+  };
+}

@@ -1,0 +1,205 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { readToken } from "../access/authenticate.ts";
+import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
+import type { Config } from "../config/config.ts";
+import type { RequestIds } from "../gateway/call.ts";
+import type { Method } from "../gateway/method.ts";
+import { listRoutes } from "../gateway/rest/rest.ts";
+import { chooseLanguage, type Language, type Translate } from "../messages/language.ts";
+import type { Origin } from "../proxy/header.ts";
+import { createPipe } from "../proxy/pipe.ts";
+import { createSealer } from "../secrets/sealer.ts";
+import { passingReason } from "../sites/failure.ts";
+import { createUpstreamHandler } from "../sites/front-handler.ts";
+import type { SiteService } from "../sites/service.ts";
+import { healthOf, type Site } from "../sites/site.ts";
+import { type Sites, type SitesDeps, startSites } from "../sites/start.ts";
+import type { SiteEvent, SiteStore } from "../sites/store.ts";
+import { createUnavailablePage } from "../sites/unavailable-page.ts";
+import { startUpstream, type Upstream } from "../sites/upstream.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { createOriginOf } from "../transport/peer.ts";
+import type { SettingServices } from "./settings.ts";
+
+/** What sites stand on. */
+export interface SiteParts {
+  readonly services: SettingServices;
+  readonly store: { readonly sites: SiteStore };
+  readonly log: Logger;
+  /** Other intervals for the background work; undefined: those of the program. */
+  readonly times?: SitesDeps["times"] | undefined;
+}
+
+/** The sites, and what is yet to come before the one behind may be followed. */
+export interface OpenSites extends Sites {
+  met(): void;
+}
+
+/** What the start of the program changes. */
+const START: AuditOrigin = {
+  ...{ actor: "sites", door: "start", method: "UpdateSite", requestId: "", peer: "" },
+};
+
+/** Begins to follow the sites, where there are any; the server behind only once it was met. */
+export async function openSites(
+  { secretKeys, maxValue, upstream }: Config,
+  { services, store, log, times }: SiteParts,
+): Promise<OpenSites> {
+  let isMet = upstream === undefined;
+  const onEvent = (site: Site, { action, actor, revision, keys, result }: SiteEvent): void => {
+    const level = action === "fight" ? "error" : TROUBLE.has(action) ? "warn" : "info";
+    log[level]({ site: site.name, action, actor, revision, keys, result }, "site");
+  };
+  const sites = await startSites({
+    ...services,
+    isHeld: (site) => site.upstream && !isMet,
+    store: store.sites,
+    sealer: createSealer(secretKeys),
+    hash: services.fingerprint,
+    managedBy: services.settings.managedBy,
+    maxValueBytes: maxValue,
+    now: Date.now,
+    random: Math.random,
+    ...(times === undefined ? {} : { times }),
+    onEvent,
+    onClosed: (name, error) =>
+      log.error({ site: name, reason: error.message }, "the site's secrets don't open"),
+    onError: (error) => log.error({ err: error }, "the sites can't be followed"),
+  });
+  // Nobody stands in front of it any more.
+  for (const site of sites.book.sites())
+    if (site.upstream && upstream === undefined)
+      await sites.book.update({ ...site, upstream: false }, [
+        doneEntry(START, Date.now(), [site.name], { changed: ["upstream"] }),
+      ]);
+  return {
+    ...sites,
+    met: () => {
+      isMet = true;
+    },
+  };
+}
+
+/** What somebody may want to look at. */
+const TROUBLE: ReadonlySet<string> = new Set(["fail", "refused"]);
+
+/** Stands in front of another server, where one is configured. */
+export function openUpstream(
+  { upstream: url, upstreamToken: token, maxValue }: Config,
+  { services, sites, log }: Omit<SiteParts, "store"> & { readonly sites: OpenSites },
+): Upstream | undefined {
+  if (url === undefined) return undefined;
+  return startUpstream({
+    ...{ sites, url, token, maxValueBytes: maxValue, engine: services.engine, now: Date.now },
+    managedBy: services.settings.managedBy,
+    onEvent: (site, { action, keys, result }) =>
+      log.info({ site: site.name, action, keys, result }, "site"),
+    onMet: sites.met,
+    onNotice: (message) => log.info({ upstream: url }, message),
+    onError: (error) => log.error({ err: error }, "the upstream can't be followed"),
+  });
+}
+
+/** What passing requests to the server behind needs. */
+export interface UpstreamParts {
+  readonly methods: readonly Method[];
+  readonly upstream: () => Upstream | undefined;
+  /** Whether a header `authorization` holds Mooring's own token: nobody else gets it. */
+  readonly isOwnToken: (authorization: string) => boolean;
+  readonly translations: (language: Language) => Translate;
+  readonly requestId: RequestIds;
+  readonly log: Logger;
+}
+
+/**
+ * What takes requests that are for the server behind, where one is configured: everything but the
+ * contract's own paths.
+ */
+export function passToUpstream(
+  { upstream: address, trustedProxies, maxConnections, maxConnectionsPerPeer }: Config,
+  parts: UpstreamParts,
+): ReturnType<typeof createUpstreamHandler> | undefined {
+  if (address === undefined) return undefined;
+  const { methods, upstream, log, translations } = parts;
+  const url = new URL(address);
+  const base = url.pathname.replace(/\/+$/, "");
+  const originOf = readOrigin(trustedProxies);
+  const pipe = createPipe({
+    url,
+    via: `mooring-${randomBytes(6).toString("base64url")}`,
+    originOf,
+    bounds: { all: maxConnections, eachPeer: maxConnectionsPerPeer },
+    authorizationOf: ({ url: target = "", headers: { authorization } }) => {
+      if (authorization === undefined || parts.isOwnToken(authorization)) return undefined;
+      // The API takes a login raw alone. Elsewhere, such as for WebDAV, a Bearer has its own meaning.
+      const isApi = target.startsWith(`${base}/api/`);
+      return isApi ? readToken(authorization) : authorization;
+    },
+    reasonOf: passingReason,
+    pageFor: createUnavailablePage((accepted) => {
+      const language = chooseLanguage("", accepted);
+      return { language, translate: translations(language) };
+    }),
+    onFailure: (reason) => {
+      log.debug({ reason }, "the upstream does not answer");
+      void upstream()?.look();
+    },
+  });
+  return createUpstreamHandler({
+    pipe,
+    base,
+    requestId: parts.requestId,
+    peerOf: (request) => originOf(request).peer,
+    restPaths: new Set(listRoutes({ methods }).map(({ path }) => path)),
+    servicePaths: new Set([
+      ...methods.map(({ desc }) => `/${desc.parent.typeName}/${desc.name}`),
+      ...ServerReflection.methods.map(({ name }) => `/${ServerReflection.typeName}/${name}`),
+    ]),
+    events: upstream,
+  });
+}
+
+/**
+ * How sites are, in a few words, such as `3: 2 ok, 1 differs; 1 revision behind; 2 settings differ; 1
+ * refused`; undefined: there are none.
+ */
+export function summaryOf(sites: SiteService): string | undefined {
+  const healths = sites.list().map(({ site, state }) => healthOf(site, state, sites.revision()));
+  if (healths.length === 0) return undefined;
+  const counts = Object.entries(Object.groupBy(healths, (health) => health));
+  const figures = figuresOf(sites);
+  const lag = Math.max(...figures.map((each) => each.lag));
+  const [drift, refused] = [sum(figures, "drift"), sum(figures, "refused")];
+  return [
+    `${healths.length}: ${counts.map(([name, of = []]) => `${of.length} ${name}`).join(", ")}`,
+    ...(lag > 0 ? [`${lag} ${lag === 1 ? "revision" : "revisions"} behind`] : []),
+    ...(drift > 0 ? [drift === 1 ? "1 setting differs" : `${drift} settings differ`] : []),
+    ...(refused > 0 ? [`${refused} refused`] : []),
+  ].join("; ");
+}
+
+function sum(figures: ReturnType<typeof figuresOf>, name: "drift" | "refused"): number {
+  return figures.reduce((total, each) => total + each[name], 0);
+}
+
+/** What metrics say of each site. */
+export function figuresOf(sites: SiteService) {
+  return sites.list().map(({ site, state }) => ({
+    name: site.name,
+    up: state.error === undefined && state.reachedAt > 0,
+    lag: site.mode === "follow" ? Math.max(0, sites.revision() - state.appliedRevision) : 0,
+    drift: state.drift.length,
+    refused: Object.keys(state.refused).length,
+  }));
+}
+
+/** Where a request came from, as a trusted proxy says it, or else the connection. */
+function readOrigin(trusted: readonly string[]): (request: IncomingMessage) => Origin {
+  const originOf = createOriginOf(trusted);
+  return ({ socket, headers }) => ({
+    scheme: "encrypted" in socket ? "https" : "http",
+    ...originOf(socket.remoteAddress, (name) => headers[name]?.toString()),
+  });
+}

@@ -1,0 +1,48 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  GetStatusResponseSchema,
+  type StatusService as StatusServiceDesc,
+} from "../../gen/mooring/v1/status_service_pb.js";
+import type { EndingToken } from "../access/ending.ts";
+import { grantOf, rightsOf } from "../settings/call-rights.ts";
+import type { Snapshot } from "../settings/snapshot.ts";
+import type { StatusService } from "./status.ts";
+
+/** Most tokens that a status names. */
+const MAX_NAMED = 20;
+
+/** What StatusService answers from. */
+export interface StatusSource {
+  readonly status: StatusService;
+  readonly access: { endingTokens(): readonly EndingToken[] };
+  readonly settings: { snapshot(): Snapshot };
+}
+
+/** mooring.v1.StatusService. */
+export function statusImpl(source: () => StatusSource): ServiceImpl<typeof StatusServiceDesc> {
+  const snapshot = (): Snapshot => source().settings.snapshot();
+  return {
+    getStatus: async (_request, context) => {
+      const { isLimited, seesItem } = rightsOf(context, snapshot);
+      const ending = source().access.endingTokens();
+      const named = grantOf(context).has("tokens:manage") ? ending.slice(0, MAX_NAMED) : [];
+      const { startTime, revision, checks, ...status } = await source().status.status();
+      return create(GetStatusResponseSchema, {
+        ...status,
+        startTime: timestampFromMs(startTime),
+        processId: process.pid,
+        revision: BigInt(revision),
+        ...(isLimited ? { settings: [...snapshot().items()].filter(seesItem).length } : {}),
+        endingTokenCount: ending.length,
+        endingTokens: named.map(({ principal, tokenId, until }) => ({
+          principal,
+          tokenId,
+          expireTime: timestampFromMs(until),
+        })),
+        checks: checks.map(({ name, problem = "", note = "" }) => ({ name, problem, note })),
+      });
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import { hash } from "node:crypto";
+import type { StoredAuditRow } from "../database/schema.ts";
+import { forgottenIn } from "./forgotten.ts";
+import type { AuditEntry, AuditPosition, AuditRow } from "./store.ts";
+
+/** What stands for the row before the first one. */
+export const START: AuditPosition = { seq: 0, hash: "0".repeat(64) };
+
+/** Characters of the names of what a row is about, and of each other text, at most. */
+const MAX_SUBJECT = 4_096;
+const MAX_TEXT = 512;
+
+/** A row without its place in the chain. */
+export type UnchainedRow = Omit<StoredAuditRow, "seq" | "prev" | "hash">;
+
+/** What is written of an entry. */
+export function toUnchained({ subjects, detail, ...entry }: AuditEntry): UnchainedRow {
+  return {
+    time: entry.time,
+    actor: clean(entry.actor),
+    token_id: clean(entry.tokenId),
+    door: clean(entry.door),
+    method: clean(entry.method),
+    peer: clean(entry.peer),
+    request_id: clean(entry.requestId),
+    outcome: clean(entry.outcome),
+    subject: clean(firstLines(subjects), MAX_SUBJECT),
+    detail: JSON.stringify(detail).toWellFormed(),
+  };
+}
+
+/** SQLite lets a row have a value of another type; what was damaged is read all the same. */
+export function auditFromRow(row: StoredAuditRow): AuditRow {
+  const subject = String(row.subject);
+  return {
+    seq: Number(row.seq),
+    time: Number(row.time),
+    actor: String(row.actor),
+    tokenId: String(row.token_id),
+    door: String(row.door),
+    method: String(row.method),
+    peer: String(row.peer),
+    requestId: String(row.request_id),
+    outcome: String(row.outcome),
+    subjects: subject === "" ? [] : subject.split("\n"),
+    detail: String(row.detail),
+    prev: String(row.prev),
+    hash: String(row.hash),
+  };
+}
+
+/**
+ * The canonical encoding of a row but for its place, `[seq,"prev",`, which stands before it: the rest
+ * of a JSON array in the form of RFC 8785, which is that of ECMAScript.
+ */
+export function tailOf(row: UnchainedRow): string {
+  const members = [
+    row.time,
+    row.actor,
+    row.token_id,
+    row.door,
+    row.method,
+    row.peer,
+    row.request_id,
+    row.outcome,
+    row.subject,
+    row.detail,
+  ];
+  return JSON.stringify(members).slice(1);
+}
+
+/** SHA-256 of a row's canonical encoding in UTF-8, in hexadecimal. */
+export function hashOf(seq: number, prev: string, tail: string): string {
+  return hash("sha256", `[${seq},"${prev}",${tail}`, "hex");
+}
+
+/** The rows of entries that follow a row. */
+export function chain(head: AuditPosition, entries: readonly AuditEntry[]): StoredAuditRow[] {
+  let { seq, hash: prev } = head;
+  return entries.map((entry) => {
+    const unchained = toUnchained(entry);
+    seq += 1;
+    const row = { ...unchained, seq, prev, hash: hashOf(seq, prev, tailOf(unchained)) };
+    prev = row.hash;
+    return row;
+  });
+}
+
+/** The hash that a row should have. */
+export function expectedHash({ subjects, seq, prev, ...row }: AuditRow): string {
+  const { tokenId: token_id, requestId: request_id, ...rest } = row;
+  return hashOf(seq, prev, tailOf({ ...rest, token_id, request_id, subject: subjects.join("\n") }));
+}
+
+/** As many whole names as fit. */
+function firstLines(names: readonly string[]): string {
+  let text = "";
+  for (const name of names) {
+    const next = text === "" ? name : `${text}\n${name}`;
+    if (next.length > MAX_SUBJECT) return text === "" ? name.slice(0, MAX_SUBJECT) : text;
+    text = next;
+  }
+  return text;
+}
+
+/** A text that every database keeps as it is. */
+function clean(text: string, most = MAX_TEXT): string {
+  return text.slice(0, most).replaceAll("\0", "").toWellFormed();
+}
+
+/** Goes through the audit from its oldest row on. Each method gives the first thing that does not fit. */
+export interface Verifier {
+  /** The next row. @returns what is wrong, a sentence without a full stop that names the row. */
+  add(row: AuditRow): string | undefined;
+  /** After the last row. */
+  end(): string | undefined;
+  /** The row that was added last, or the one before the oldest. */
+  readonly last: AuditPosition;
+}
+
+/**
+ * @param floor the row before the oldest one that is kept.
+ * @param checkpoint where the audit has stood once: it was kept elsewhere.
+ */
+export function createVerifier(floor: AuditPosition, checkpoint?: AuditPosition): Verifier {
+  let last = floor;
+  let checked = checkpoint === undefined;
+  /** The newest row that was forgotten, as the newest row about that says. */
+  let named = 0;
+  const check = ({ seq, hash }: AuditPosition): string | undefined => {
+    if (checkpoint?.seq !== seq) return undefined;
+    checked = true;
+    return hash === checkpoint.hash
+      ? undefined
+      : `row ${seq} is another one than the checkpoint's: rows up to it were written anew`;
+  };
+  const first = check(floor);
+  return {
+    get last() {
+      return last;
+    },
+    add: (row) => {
+      const { seq } = row;
+      const next = last.seq + 1;
+      if (first !== undefined) return first;
+      if (seq !== next) return `row ${next} is missing: after row ${last.seq} comes row ${seq}`;
+      if (!isTime(row.time))
+        return `row ${seq} is not as it was written: its time is no whole number of milliseconds`;
+      if (row.hash !== expectedHash(row))
+        return `row ${seq} is not as it was written: its hash does not fit`;
+      if (row.prev !== last.hash)
+        return last.seq === floor.seq
+          ? `row ${seq} does not follow what was forgotten before it: row ${last.seq} had another hash`
+          : `row ${last.seq} is not as it was written: row ${seq} was made after another one`;
+      last = { seq, hash: row.hash };
+      const forgotten = forgottenIn(row);
+      if (forgotten !== undefined) {
+        named = forgotten.floor;
+        if (forgotten.found !== forgotten.named)
+          return `row ${forgotten.named + 1} was taken away before row ${seq} was written: rows up to ${forgotten.found} were missing then, and no row says that they were forgotten`;
+      }
+      return check(last);
+    },
+    end: () => {
+      if (first !== undefined) return first;
+      if (!(floor.seq <= named))
+        return `row ${named + 1} is missing: the audit begins with row ${floor.seq + 1}, and no row says that those before it were forgotten`;
+      if (checked || checkpoint === undefined) return undefined;
+      return checkpoint.seq > last.seq
+        ? `row ${last.seq + 1} is missing: the audit ends with row ${last.seq}, and the checkpoint is of row ${checkpoint.seq}`
+        : `the checkpoint is of row ${checkpoint.seq}, which is not kept any more; rows from ${floor.seq + 1} on fit each other: take a newer checkpoint`;
+    },
+  };
+}
+
+/** Milliseconds from 1970 UTC to the end of the year 9999, the last that a Timestamp has. */
+const LAST_TIME = 253_402_300_799_999;
+
+/** Whether a number is a time that the service writes: whole milliseconds since 1970 UTC. */
+export function isTime(time: number): boolean {
+  return Number.isSafeInteger(time) && time >= 0 && time <= LAST_TIME;
+}

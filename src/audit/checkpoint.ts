@@ -1,0 +1,101 @@
+import type { AuditPosition, AuditStore, PublishedPosition } from "./store.ts";
+
+/** Where the audit stood at a time: kept elsewhere, it shows later whether rows up to it are as they were. */
+export interface Checkpoint extends AuditPosition {
+  /** The id of the database. */
+  readonly origin: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly time: number;
+}
+
+/**
+ * The form of a C2SP tlog-checkpoint without signatures: origin, number, hash in base64, and the time
+ * as an extension line. The hash is that of the chain's newest row, and no tree's root.
+ */
+export function checkpointText({ origin, seq, hash, time }: Checkpoint): string {
+  const base64 = Buffer.from(hash, "hex").toString("base64");
+  return `${origin}\n${seq}\n${base64}\n${new Date(time).toISOString()}\n`;
+}
+
+/** Reads such a text; what comes after an empty line (signatures) is passed over. Undefined: it is none. */
+export function readCheckpoint(text: string): Checkpoint | undefined {
+  const [origin = "", seq = "", base64 = "", time = "", ...rest] = text
+    .replaceAll("\r\n", "\n")
+    .split("\n");
+  const hash = Buffer.from(base64, "base64");
+  const at = Date.parse(time);
+  if (origin === "" || !/^(0|[1-9]\d{0,15})$/.test(seq) || hash.length !== 32) return undefined;
+  if (Number.isNaN(at) || (rest.length > 0 && rest[0] !== "")) return undefined;
+  return { origin, seq: Number(seq), hash: hash.toString("hex"), time: at };
+}
+
+/** A checkpoint is published after so many rows, or so many milliseconds if there is any row. */
+const MAX_ROWS = 1_000;
+const MAX_AGE = 3_600_000;
+
+export interface CheckpointsDeps {
+  readonly store: Pick<AuditStore, "origin" | "head" | "published" | "publish">;
+  /** How often it is looked whether there is one to publish, in milliseconds. */
+  readonly interval: number;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  /** Told of a checkpoint, in the process that publishes it. */
+  readonly onPublished: (text: string) => void;
+  /** Told once of what goes on failing. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Publishes where the audit stands, so that it is known elsewhere, too. */
+export interface Checkpoints {
+  /** The newest that any process has published; undefined: none as yet. */
+  published(): PublishedPosition | undefined;
+  /** The number of the newest row, as of the last look. */
+  newest(): number;
+  stop(): void;
+}
+
+/** Looks now and then; of several processes one publishes. */
+export function startCheckpoints(deps: CheckpointsDeps): Checkpoints {
+  const { store, interval, now, onPublished, onError } = deps;
+  let known: PublishedPosition | undefined;
+  let newest = 0;
+  let stopped = false;
+  const isDue = (last: PublishedPosition | undefined, seq: number): boolean =>
+    seq !== (last?.seq ?? 0) &&
+    // Rows are fewer than before, or the clock is: that is worth a checkpoint, too.
+    (Math.abs(seq - (last?.seq ?? 0)) >= MAX_ROWS ||
+      Math.abs(now() - (last?.time ?? 0)) >= MAX_AGE);
+  const look = async (): Promise<void> => {
+    const head = await store.head();
+    newest = head.seq;
+    if (known !== undefined && !isDue(known, head.seq)) return;
+    known = await store.published();
+    if (!isDue(known, head.seq)) return;
+    const next = { ...head, time: now() };
+    if (!(await store.publish(known, next))) return;
+    known = next;
+    onPublished(checkpointText({ ...next, origin: store.origin }));
+  };
+  let isTold = false;
+  const timer = setInterval(async () => {
+    try {
+      await look();
+      isTold = false;
+    } catch (error) {
+      if (!stopped && !isTold) onError(error);
+      isTold = true;
+    }
+  }, interval).unref();
+  return {
+    published: () => known,
+    newest: () => newest,
+    stop: () => {
+      stopped = true;
+      clearInterval(timer);
+    },
+  };
+}
+
+// For those who check rows that they have from somewhere else than the database.
+export { createVerifier, isTime, type Verifier } from "./chain.ts";
+export type { AuditRow } from "./store.ts";

@@ -1,0 +1,47 @@
+import type { RevisionCommit, RevisionOrigin } from "../settings/store.ts";
+import type { AuditEntry } from "./store.ts";
+
+/** How history, streams and log name whoever has a token: `PRINCIPAL/TOKEN-ID`. */
+export function actorOf(principal: string, tokenId: string): string {
+  return `${principal}/${tokenId}`;
+}
+
+/** A principal's name has no slash, and names of others have none, or something before it that it has not. */
+const FORM = /^([a-z0-9][a-z0-9._-]*)\/([0-9A-Za-z]{12})$/;
+
+/** The token's id in such a name; empty: it has none, as `admin` and parts of the program. */
+export function tokenIdOf(actor: string): string {
+  return FORM.exec(actor)?.[2] ?? "";
+}
+
+/** Who does something, and by which call. */
+export type AuditOrigin = Omit<RevisionOrigin, "reason">;
+
+/** What the audit says of something that was done. */
+const OK = "OK";
+
+/**
+ * The row of something that was done.
+ *
+ * @param time milliseconds since 1970 UTC.
+ * @param subjects names of what it was about.
+ * @param detail never a secret value.
+ */
+export function doneEntry(
+  origin: AuditOrigin,
+  time: number,
+  subjects: readonly string[],
+  detail: AuditEntry["detail"],
+): AuditEntry {
+  const { actor, door, method, peer, requestId } = origin;
+  const tokenId = tokenIdOf(actor);
+  return { time, actor, tokenId, door, method, peer, requestId, outcome: OK, subjects, detail };
+}
+
+/** The row of a change of settings. */
+export function revisionEntry(commit: RevisionCommit): AuditEntry {
+  const { time, revision, reason, changes } = commit;
+  const keys = changes.map(({ key }) => key);
+  const why = reason === "" ? {} : { reason };
+  return doneEntry(commit, time, keys, { revision, keys: keys.length, ...why });
+}

@@ -1,0 +1,109 @@
+import { unavailable } from "../messages/error.ts";
+import { type AuditOrigin, doneEntry } from "./entry.ts";
+import type { AuditEntry, AuditStore } from "./store.ts";
+import { createTally, type Noted } from "./tally.ts";
+
+/** Rows that wait for a database that is away, at most. */
+const MAX_WAITING = 1_000;
+
+/** Something that was done, as {@link doneEntry} takes it. */
+export interface Done {
+  readonly origin: AuditOrigin;
+  readonly subjects: readonly string[];
+  readonly detail: AuditEntry["detail"];
+  readonly isNeeded: boolean;
+}
+
+/** Writes what is no change of its own into the audit. */
+export interface Recorder {
+  /** Counts something; it is written within the interval. */
+  note(noted: Noted): void;
+  /**
+   * Writes a row of something that was done.
+   *
+   * @param done.isNeeded whether it must not be without its row; else that is written later when it
+   *   can't be now.
+   * @throws UNAVAILABLE.
+   */
+  record(done: Done): Promise<void>;
+  /** Writes what waits. */
+  close(): Promise<void>;
+}
+
+export interface RecorderDeps {
+  readonly store: Pick<AuditStore, "append">;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  /** How often what was counted is written, in milliseconds. */
+  readonly interval: number;
+  /** Told when rows can't be written, and how many were given up. */
+  readonly onError: (error: unknown, dropped: number) => void;
+}
+
+export function createRecorder({ store, now, interval, onError }: RecorderDeps): Recorder {
+  let waiting: readonly AuditEntry[] = [];
+  let writing: Promise<void> | undefined;
+  /** @returns how many rows were given up. */
+  const keep = (rows: readonly AuditEntry[]): number => {
+    waiting = newest(rows);
+    return rows.length - waiting.length;
+  };
+  const writeAll = async (): Promise<void> => {
+    do {
+      const rows = [...waiting, ...tally.drain()];
+      waiting = [];
+      try {
+        await store.append(rows);
+      } catch (error) {
+        onError(error, keep([...rows, ...waiting]));
+        return;
+      }
+    } while (waiting.length > 0);
+  };
+  /** One at a time: what comes meanwhile is written after it. */
+  const write = (): Promise<void> => {
+    writing ??= writeAll().finally(() => {
+      writing = undefined;
+    });
+    return writing;
+  };
+  const tally = createTally(now, (rows) => {
+    const dropped = keep([...waiting, ...rows]);
+    if (dropped > 0) onError(new Error("rows come faster than they can be written"), dropped);
+    void write();
+  });
+  const timer = setInterval(() => void write(), interval).unref();
+  return {
+    note: tally.note,
+    record: async ({ origin, subjects, detail, isNeeded }) => {
+      const entry = doneEntry(origin, now(), subjects, detail);
+      try {
+        await store.append([entry]);
+      } catch (error) {
+        if (isNeeded)
+          throw unavailable(
+            `nothing was handed out, because the audit can't be written: ${error instanceof Error ? error.message : ""}`,
+            error,
+          );
+        onError(error, keep([...waiting, entry]));
+      }
+    },
+    close: async () => {
+      clearInterval(timer);
+      await writing;
+      await write();
+    },
+  };
+}
+
+/** As many rows as may wait: of too many the oldest refusals go first, then the oldest. */
+function newest(rows: readonly AuditEntry[]): readonly AuditEntry[] {
+  let surplus = rows.length - MAX_WAITING;
+  if (surplus <= 0) return rows;
+  const kept = rows.filter(({ outcome }) => {
+    if (surplus <= 0 || outcome === "OK") return true;
+    surplus -= 1;
+    return false;
+  });
+  return kept.slice(-MAX_WAITING);
+}

@@ -1,0 +1,111 @@
+import { create } from "@bufbuild/protobuf";
+import { type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  AuditCheckpointSchema,
+  type AuditEvent,
+  AuditEventSchema,
+} from "../../gen/mooring/v1/audit_pb.js";
+import {
+  type AuditService as AuditServiceDesc,
+  GetCheckpointResponseSchema,
+  ListAuditEventsResponseSchema,
+  WatchAuditResponseSchema,
+} from "../../gen/mooring/v1/audit_service_pb.js";
+import { invalid } from "../messages/error.ts";
+import { optionalNumber } from "../settings/message.ts";
+import type { AuditPage, AuditSelection, AuditService } from "./audit.ts";
+import { checkpointText, isTime } from "./checkpoint.ts";
+
+/** Of AuditService. */
+export function auditImpl(audit: () => AuditService): ServiceImpl<typeof AuditServiceDesc> {
+  return {
+    listAuditEvents: async (request) => {
+      const page = await audit().list({
+        ...selectionOf(request),
+        since: optionalMs(request.since),
+        until: optionalMs(request.until),
+        pageSize: request.pageSize,
+        from: readPageToken(request.pageToken),
+        after: optionalNumber(request.afterSequence),
+      });
+      return create(ListAuditEventsResponseSchema, {
+        events: page.rows.map(eventOf),
+        nextPageToken: page.next === undefined ? "" : String(page.next),
+        oldestSequence: BigInt(page.oldest),
+        floorHash: page.floorHash,
+      });
+    },
+    watchAudit: async function* (request, { signal }) {
+      const after = optionalNumber(request.afterSequence);
+      for await (const { seq, rows } of audit().watch(selectionOf(request), after, signal))
+        yield create(WatchAuditResponseSchema, {
+          sequence: BigInt(seq),
+          events: rows.map(eventOf),
+        });
+    },
+    getCheckpoint: async () => {
+      const checkpoint = await audit().checkpoint();
+      const { origin, seq, hash, time, oldest } = checkpoint;
+      return create(GetCheckpointResponseSchema, {
+        checkpoint: create(AuditCheckpointSchema, {
+          text: checkpointText(checkpoint),
+          origin,
+          sequence: BigInt(seq),
+          hash,
+          time: timestampFromMs(time),
+        }),
+        oldestSequence: BigInt(oldest),
+      });
+    },
+  };
+}
+
+function selectionOf(request: {
+  readonly actor: string;
+  readonly tokenId: string;
+  readonly methods: readonly string[];
+  readonly outcomes: readonly string[];
+  readonly subject: string;
+}): AuditSelection {
+  const { actor, tokenId, methods, outcomes, subject } = request;
+  return {
+    actor: actor || undefined,
+    tokenId: tokenId || undefined,
+    methods: methods.length === 0 ? undefined : few("methods", methods),
+    outcomes: outcomes.length === 0 ? undefined : few("outcomes", outcomes),
+    subject: subject || undefined,
+  };
+}
+
+/** Names of one filter at most: there are not more. */
+const MAX_NAMES = 100;
+
+function few(field: string, names: readonly string[]): readonly string[] {
+  if (names.length <= MAX_NAMES) return names;
+  throw invalid([{ field, description: `there are more than ${MAX_NAMES} ${field}` }]);
+}
+
+function eventOf(row: AuditPage["rows"][number]): AuditEvent {
+  const { seq, time, subjects, prev, ...texts } = row;
+  return create(AuditEventSchema, {
+    ...texts,
+    sequence: BigInt(seq),
+    // A damaged row has none, which whoever verifies it sees.
+    ...(isTime(time) ? { time: timestampFromMs(time) } : {}),
+    subjects: [...subjects],
+    previousHash: prev,
+  });
+}
+
+function optionalMs(time: Timestamp | undefined): number | undefined {
+  return time && timestampMs(time);
+}
+
+function readPageToken(token: string): number | undefined {
+  if (token === "") return undefined;
+  if (/^(0|[1-9]\d{0,15})$/.test(token)) return Number(token);
+  throw invalid([
+    { field: "page_token", description: "page_token is none that a page before has given" },
+  ]);
+}

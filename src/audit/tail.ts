@@ -1,0 +1,132 @@
+import { Code } from "@connectrpc/connect";
+import { ServiceError, unavailable } from "../messages/error.ts";
+import type { AuditFilter, AuditRow, AuditStore } from "./store.ts";
+
+/** Rows of one batch at most, and rows that it looks at. */
+const BATCH = 200;
+const SCAN = 10_000;
+
+/** What a reader gets at a time. */
+export interface Progress {
+  /** The row that it has been brought to. */
+  readonly seq: number;
+  /** Those up to it that it wants. */
+  readonly rows: readonly AuditRow[];
+}
+
+/** A filter, and what the store leaves to be looked at. */
+export interface Selected extends AuditFilter {
+  readonly fits: (row: AuditRow) => boolean;
+}
+
+/** Follows the end of the audit, whichever process writes there. */
+export interface Tail {
+  read(selected: Selected, after: number | undefined, signal: AbortSignal): AsyncIterable<Progress>;
+  close(): void;
+}
+
+/**
+ * @param deps.interval how often the store is asked for the newest row while there are readers, in
+ *   milliseconds.
+ * @param deps.idle how often a reader hears that there is nothing, likewise.
+ */
+export function createTail(deps: {
+  readonly store: Pick<AuditStore, "head" | "floor" | "rows">;
+  readonly interval: number;
+  readonly idle: number;
+}): Tail {
+  const { store, interval, idle } = deps;
+  const stopping = new AbortController();
+  const sleepers = new Set<() => void>();
+  let readers = 0;
+  let head = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const look = async (): Promise<void> => {
+    const { seq } = await store.head();
+    if (seq === head) return;
+    head = seq;
+    for (const wake of [...sleepers]) wake();
+  };
+  const begin = (): Promise<void> => {
+    readers += 1;
+    // A store that is out of reach is asked again the next time.
+    timer ??= setInterval(() => look().catch(() => undefined), interval).unref();
+    return look();
+  };
+  const end = (): void => {
+    readers -= 1;
+    if (readers > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+  const sleep = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(limit);
+        sleepers.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      const limit = setTimeout(wake, idle).unref();
+      sleepers.add(wake);
+      signal.addEventListener("abort", wake);
+      if (signal.aborted) wake();
+    });
+
+  async function* read(
+    { fits, ...filter }: Selected,
+    start: number | undefined,
+    signal: AbortSignal,
+  ): AsyncIterable<Progress> {
+    try {
+      await begin();
+      let at = start ?? head;
+      if (at > head)
+        throw outOfRange(`there is no row ${at} of the audit yet; the newest is ${head}`);
+      let told = false;
+      while (!signal.aborted) {
+        if (stopping.signal.aborted)
+          throw unavailable("the service stops; resume in a moment, or elsewhere");
+        if (at > head) throw unavailable("the database is an older one now: read the audit anew");
+        const before = Math.min(head, at + SCAN) + 1;
+        const isNew = at < head;
+        const rows = isNew
+          ? await store.rows({ ...filter, after: at, before, limit: BATCH, newestFirst: false })
+          : [];
+        if (isNew || !told) await checkKept(at);
+        if (isNew) at = rows.length === BATCH ? (rows.at(-1)?.seq ?? at) : before - 1;
+        const wanted = rows.filter(fits);
+        if (wanted.length > 0 || at === head || !told) yield { seq: at, rows: wanted };
+        told = true;
+        if (at === head && !signal.aborted && !stopping.signal.aborted) await sleep(signal);
+      }
+    } finally {
+      end();
+    }
+  }
+
+  /** What was forgotten meanwhile was perhaps not read. */
+  async function checkKept(after: number): Promise<void> {
+    const floor = await store.floor();
+    if (after < floor.seq) throw forgotten(after, floor.seq + 1);
+  }
+
+  return {
+    read,
+    close: () => {
+      stopping.abort();
+      for (const wake of [...sleepers]) wake();
+    },
+  };
+}
+
+/** OUT_OF_RANGE: what came after a row is not kept any more. */
+export function forgotten(after: number, oldest: number): ServiceError {
+  return outOfRange(
+    `what came after row ${after} of the audit is not kept any more; the oldest row is ${oldest}`,
+  );
+}
+
+function outOfRange(message: string): ServiceError {
+  return new ServiceError(Code.OutOfRange, message);
+}

@@ -1,0 +1,120 @@
+import { setImmediate } from "node:timers/promises";
+import { isObject } from "../files/json-source.ts";
+import type { ReadOptions } from "./mooring.ts";
+import { openSalted } from "./openssl-passphrase.ts";
+import { LIMITS, unreadable } from "./readable.ts";
+import { type ReadBackup, readSettings, type Skipped, type Unchecked } from "./setting.ts";
+
+/** Parts of that file that are no settings, and what Mooring has instead of them. */
+const OTHER_PARTS = ["users", "storages", "metas", "shares"] as const;
+
+/** What the member `encrypted` holds once it is decrypted. */
+const PROOF = "encrypted";
+
+/** Settings that are decrypted in one go. */
+const BATCH = 100;
+
+const TEXT_MEMBERS = ["key", "value", "help", "type", "options"] as const;
+const NUMBER_MEMBERS = ["group", "flag"] as const;
+
+/** Whether this is the backup that the web pages of AList and OpenList write. */
+export function isAlistBackup(value: unknown): value is Unchecked {
+  return isObject(value) && "settings" in value && !("format" in value);
+}
+
+/**
+ * Reads the backup that the web pages of AList and OpenList write, plain or encrypted.
+ *
+ * @throws INVALID_ARGUMENT when a password is missing or wrong, or the file has a wrong form.
+ */
+export async function readAlistBackup(
+  file: Unchecked,
+  { passphrase }: ReadOptions,
+): Promise<ReadBackup> {
+  const { encrypted = "", settings } = file;
+  if (typeof encrypted !== "string")
+    throw unreadable(
+      '"encrypted" in this backup is not text: is it a backup of AList or OpenList?',
+    );
+  return {
+    source: "alist-backup",
+    settings: readSettings(
+      encrypted === "" ? settings : await decryptAll(settings, encrypted, passphrase ?? ""),
+    ),
+    skipped: OTHER_PARTS.flatMap((part) => skippedPart(part, file[part])),
+  };
+}
+
+function skippedPart(part: string, entries: unknown): Skipped[] {
+  const count = Array.isArray(entries) ? entries.length : 0;
+  if (count === 0) return [];
+  return [{ key: part, reason: `${count} of them: Mooring keeps settings only` }];
+}
+
+async function decryptAll(settings: unknown, proof: string, password: string): Promise<unknown> {
+  if (password === "")
+    throw unreadable("this backup is encrypted: give the password it was written with");
+  // Checked first: it tells a wrong password from a damaged file.
+  const opened = decryptText(proof, password);
+  if (opened === undefined || withoutJson(opened) !== PROOF)
+    throw unreadable("the password does not open this backup: it was written with another one");
+  if (!Array.isArray(settings) || settings.length > LIMITS.settings) return settings;
+  const decrypted: unknown[] = [];
+  for (const [at, setting] of settings.entries()) {
+    // Each takes 70 µs: others get their turn in between.
+    if (at % BATCH === BATCH - 1) await setImmediate();
+    decrypted.push(
+      isObject(setting) ? decryptSetting(setting, password, `settings[${at}]`) : setting,
+    );
+  }
+  return decrypted;
+}
+
+function decryptSetting(setting: Unchecked, password: string, path: string): Unchecked {
+  const decrypt = (name: string): unknown => {
+    const value = setting[name];
+    if (typeof value !== "string" || value === "") return value;
+    const text = decryptText(value, password);
+    if (text === undefined)
+      throw unreadable(
+        `${path}.${name} in this backup does not open, although the password is right: the file is damaged`,
+      );
+    return text;
+  };
+  const texts = TEXT_MEMBERS.map((name) => [name, mapText(decrypt(name), withoutJson)]);
+  const numbers = NUMBER_MEMBERS.map((name) => [name, mapText(decrypt(name), toNumber)]);
+  return Object.fromEntries([...texts, ...numbers]);
+}
+
+function mapText(value: unknown, map: (text: string) => unknown): unknown {
+  return typeof value === "string" ? map(value) : value;
+}
+
+/** Both Base64 layers and the cipher; undefined when one of them does not open. */
+function decryptText(text: string, password: string): string | undefined {
+  const inner = Buffer.from(text, "base64").toString("latin1");
+  const bytes = openSalted(Buffer.from(inner, "base64"), password);
+  if (bytes === undefined) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of a JSON string; older pages encrypt some values as they are. */
+function withoutJson(text: string): string {
+  if (!text.startsWith('"')) return text;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "string" ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+/** A number that is JSON, or that an older page took for text; anything else is refused later. */
+function toNumber(text: string): unknown {
+  const digits = withoutJson(text);
+  return /^-?\d{1,15}$/.test(digits) ? Number(digits) : digits;
+}

@@ -1,0 +1,129 @@
+import { invalid, type Violation } from "../messages/error.ts";
+import type { Draft } from "../settings/draft.ts";
+import type { Engine } from "../settings/engine.ts";
+import { isRetired } from "../settings/item.ts";
+import type { Rights } from "../settings/rights.ts";
+import { decideItems, isHidden, problemOf, type SaveRules } from "../settings/save.ts";
+import { TOKEN_KEY } from "../settings/token.ts";
+import { normalizeStoredValue } from "../settings/value.ts";
+import type { Changed, ChangeOptions, ChangeOrigin } from "../settings/writer.ts";
+import { type ImportInput, readImport } from "./import-source.ts";
+import type { BackupDocument } from "./mooring.ts";
+import type { PassphraseCipher } from "./passphrase.ts";
+import { type ImportEntry, type ImportPlan, planImport } from "./plan.ts";
+import type { BackupSetting, ReadBackup } from "./setting.ts";
+import { createBackup, type SecretsMode } from "./write.ts";
+
+export interface BackupServiceDeps extends SaveRules {
+  readonly engine: Engine;
+  readonly cipher: PassphraseCipher;
+  readonly databaseId: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+}
+
+export interface ImportConditions extends ChangeOptions {
+  readonly passphrase: string;
+  /** Leave out settings with values that are refused, instead of refusing everything. */
+  readonly skipInvalid: boolean;
+}
+
+/** Writes backups of the settings and reads them back. */
+export interface BackupService {
+  /**
+   * @param rights of whoever gets it: only what they see, and the permanent token for root alone.
+   * @throws INVALID_ARGUMENT when the passphrase is too short.
+   */
+  export(secrets: SecretsMode, rights?: Rights): Promise<BackupDocument>;
+  /**
+   * Reads a backup of any known kind, in one transaction.
+   *
+   * @returns what became, or with a dry run would become, of each of its settings.
+   * @throws INVALID_ARGUMENT when it can't be read, or a value is refused.
+   */
+  import(
+    source: ImportInput,
+    origin: ChangeOrigin,
+    conditions: ImportConditions,
+  ): Promise<Changed<readonly ImportEntry[]>>;
+}
+
+export function createBackupService(deps: BackupServiceDeps): BackupService {
+  const { engine, cipher, databaseId, now } = deps;
+  return {
+    export: (secrets, rights) => {
+      const snapshot = engine.snapshot();
+      const content = {
+        settings: [...snapshot.items()].filter(
+          (item) =>
+            rights === undefined ||
+            (rights.seesItem(item) && (secrets.mode === "omit" || !rights.masks(item))),
+        ),
+        revision: snapshot.revision,
+        time: now(),
+        databaseId,
+      };
+      return createBackup(content, secrets, cipher);
+    },
+    import: async (source, origin, { passphrase, skipInvalid, ...options }) => {
+      const reading = passphrase === "" ? {} : { passphrase };
+      const backup = await readImport(source, reading, cipher);
+      return engine.change(
+        origin,
+        (draft) => {
+          const { rights } = origin;
+          const rules = { ...deps, rights, hides: rights?.masks };
+          const plan = planOn(draft, backup, rules);
+          if (!skipInvalid) refuseInvalid(plan);
+          decideItems(draft, plan.changes, rules);
+          return plan.entries;
+        },
+        options,
+      );
+    },
+  };
+}
+
+interface PlanRules extends SaveRules {
+  readonly rights: Rights | undefined;
+}
+
+function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): ImportPlan {
+  return planImport(backup, {
+    // Of what an earlier version defined, too, only the value counts.
+    current: (key) => {
+      const item = draft.get(key);
+      return item && { ...item, definition: item.definition ?? (isRetired(item) || undefined) };
+    },
+    normalize: ({ key, value }: BackupSetting) => {
+      const definition = draft.get(key)?.definition;
+      return definition === undefined ? value : normalizeStoredValue(definition, value);
+    },
+    check: (setting) => problemOf(draft, setting, rules),
+    managedBy: rules.managedBy,
+    hidden: ({ key, value }) => isHidden(draft.get(key), value, rules.hides),
+    allowed: (setting) => isAllowed(draft, setting, rules.rights),
+  });
+}
+
+/** A setting that is new has the group that the backup says. */
+function isAllowed(
+  draft: Draft,
+  { key, group }: BackupSetting,
+  rights: Rights | undefined,
+): boolean {
+  if (rights === undefined) return true;
+  const item = draft.get(key);
+  // Writing the permanent token takes what reading it takes.
+  if (rights.masks({ key, secret: item?.secret ?? false }) && key === TOKEN_KEY) return false;
+  if (item === undefined) return rights.seesItem({ key, group });
+  return rights.seesItem(item) && (item.origin === "known" || rights.seesItem({ key, group }));
+}
+
+function refuseInvalid({ entries }: ImportPlan): void {
+  const violations: Violation[] = entries
+    .filter(({ outcome }) => outcome === "invalid")
+    .map(({ key, reason }) => ({ field: key, description: reason }));
+  const [first, ...rest] = violations;
+  if (first !== undefined) throw invalid([first, ...rest]);
+}

@@ -1,0 +1,84 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { isObject } from "../files/json-source.ts";
+import { notFound } from "../messages/error.ts";
+import { isAlistBackup, readAlistBackup } from "./alist-backup.ts";
+import { readAlistDatabase } from "./alist-database.ts";
+import { isDocument, type ReadOptions, readDocument } from "./mooring.ts";
+import type { PassphraseCipher } from "./passphrase.ts";
+import { checkSize, decodeUtf8, parseBackupJson, unreadable } from "./readable.ts";
+import { type ReadBackup, readSettings } from "./setting.ts";
+
+const SQLITE_HEADER = "SQLite format 3\0";
+
+/** Where an import comes from: JSON that was sent, parsed or as text, or a file of this machine. */
+export type ImportInput =
+  | { readonly value: unknown }
+  | { readonly text: string }
+  | { readonly path: string };
+
+export interface ImportOptions extends ReadOptions {
+  /** Which table of a database to read, when several look like settings. */
+  readonly table?: string | undefined;
+}
+
+/**
+ * Reads a backup of any kind that is known: Mooring's own document, the file that the web pages of
+ * AList and OpenList write, the reply of `/api/admin/setting/list` (or its array of settings
+ * alone), and, of a path, the SQLite database of such a server.
+ *
+ * @throws INVALID_ARGUMENT that says what is wrong and never quotes a value; NOT_FOUND for a path
+ * where there is no file.
+ */
+export async function readImport(
+  input: ImportInput,
+  options: ImportOptions,
+  cipher: PassphraseCipher,
+): Promise<ReadBackup> {
+  if ("value" in input) return readValue(input.value, options, cipher);
+  if ("text" in input) return readValue(parseBackupJson(input.text), options, cipher);
+  const text = await readTextFile(input.path);
+  return text === undefined
+    ? readAlistDatabase(input.path, options.table)
+    : readValue(parseBackupJson(text), options, cipher);
+}
+
+async function readValue(
+  value: unknown,
+  options: ReadOptions,
+  cipher: PassphraseCipher,
+): Promise<ReadBackup> {
+  if (isDocument(value)) return readDocument(value, options, cipher);
+  if (isAlistBackup(value)) return readAlistBackup(value, options);
+  const { data: list } = isObject(value) ? value : { data: value };
+  if (Array.isArray(list))
+    return { source: "setting-list", settings: readSettings(list), skipped: [] };
+  throw unreadable(
+    "this JSON is no backup that is known: neither Mooring's own, nor one of the AList or OpenList web page, nor a list of settings",
+  );
+}
+
+/** @returns undefined when the file is a SQLite database. */
+async function readTextFile(path: string): Promise<string | undefined> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(path, "r");
+    const facts = await file.stat();
+    if (!facts.isFile()) throw unreadable(`${path} is not a file`);
+    const header = Buffer.alloc(SQLITE_HEADER.length);
+    await file.read(header, 0, header.length, 0);
+    if (header.toString("latin1") === SQLITE_HEADER) return undefined;
+    checkSize(facts.size);
+    return decodeUtf8(await file.readFile());
+  } catch (error) {
+    throw explain(path, error);
+  } finally {
+    await file?.close();
+  }
+}
+
+function explain(path: string, error: unknown): unknown {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT") return notFound(`there is no file ${path}`);
+  if (code === "EACCES" || code === "EPERM") return unreadable(`this user may not read ${path}`);
+  return error;
+}

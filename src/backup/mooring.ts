@@ -1,0 +1,133 @@
+import { isObject } from "../files/json-source.ts";
+import type { PassphraseCipher, SealedText } from "./passphrase.ts";
+import { parseBackupJson, unreadable } from "./readable.ts";
+import {
+  type BackupSetting,
+  type ReadBackup,
+  readSettings,
+  type Skipped,
+  type Unchecked,
+} from "./setting.ts";
+
+/** Names Mooring's own backup document, and the version of its form that is written. */
+export const FORMAT = "mooring-settings";
+export const VERSION = 1;
+
+/** What says where a document comes from. */
+export interface DocumentHeader {
+  readonly format: typeof FORMAT;
+  readonly version: number;
+  /** Time of writing, ISO 8601 in UTC. */
+  readonly created: string;
+  /** The database's random id; empty when it was not given. */
+  readonly databaseId: string;
+  /** The revision that the settings are of. */
+  readonly revision: number;
+}
+
+/** Mooring's own backup: one JSON object. */
+export interface BackupDocument extends DocumentHeader {
+  readonly settings: readonly BackupSetting[];
+  /** Keys of the secret settings that were left out. */
+  readonly omitted?: readonly string[];
+  /** The secret settings as the JSON text of an array, sealed; their keys stand beside it. */
+  readonly secrets?: SealedText & { readonly keys: readonly string[] };
+}
+
+/**
+ * What is bound to the sealed secrets: they don't open in another document or under another list of
+ * keys. The settings in the clear are not bound, so that they can be edited.
+ */
+export function sealingHeader(header: DocumentHeader, keys: readonly string[]): string {
+  const { format, version, created, databaseId, revision } = header;
+  return JSON.stringify([format, version, created, databaseId, revision, keys]);
+}
+
+/** Mooring's own document, read. */
+export interface ReadDocument extends ReadBackup {
+  readonly source: "mooring";
+  readonly header: DocumentHeader;
+}
+
+/** What reading a backup takes. */
+export interface ReadOptions {
+  /** Of the backup, when it has sealed or encrypted parts. */
+  readonly passphrase?: string | undefined;
+}
+
+export function isDocument(value: unknown): value is Unchecked {
+  if (!isObject(value)) return false;
+  const { format } = value;
+  return format === FORMAT;
+}
+
+/**
+ * Reads Mooring's own document. Without a passphrase, sealed secrets are skipped.
+ *
+ * @throws INVALID_ARGUMENT when the document is of a newer version, has a wrong form, or the
+ * passphrase is not the one it was sealed with.
+ */
+export async function readDocument(
+  document: Unchecked,
+  { passphrase }: ReadOptions,
+  cipher: PassphraseCipher,
+): Promise<ReadDocument> {
+  const header = readHeader(document);
+  const { omitted, secrets, settings: listed } = document;
+  const skipped: Skipped[] = readKeys(omitted, "omitted").map((key) => ({
+    key,
+    reason: "is a secret, and was left out when the backup was written",
+  }));
+  const settings = readSettings(listed);
+  if (secrets !== undefined) {
+    const { keys, sealed } = readSealed(secrets);
+    if (passphrase === undefined || passphrase === "")
+      skipped.push(...keys.map((key) => ({ key, reason: "is sealed; give the passphrase" })));
+    else settings.push(...(await openSecrets(header, keys, sealed, passphrase, cipher)));
+  }
+  return { source: "mooring", header, settings, skipped };
+}
+
+function readHeader(document: Unchecked): DocumentHeader {
+  const { version, created = "", databaseId = "", revision = 0 } = document;
+  if (typeof version !== "number" || !Number.isInteger(version) || version < 1)
+    throw unreadable('"version" of this backup is not a whole number from 1');
+  if (version > VERSION)
+    throw unreadable(
+      `this backup has version ${version} and was written by a newer Mooring; this one reads version ${VERSION}`,
+    );
+  if (typeof created !== "string" || typeof databaseId !== "string")
+    throw unreadable('"created" and "databaseId" of this backup must be text');
+  if (!Number.isSafeInteger(revision))
+    throw unreadable('"revision" of this backup is not a whole number');
+  return { format: FORMAT, version, created, databaseId, revision: revision as number };
+}
+
+function readKeys(value: unknown, name: string): string[] {
+  const keys = value ?? [];
+  if (Array.isArray(keys) && keys.every((key) => typeof key === "string")) return keys;
+  throw unreadable(`"${name}" in this backup is not an array of keys`);
+}
+
+function readSealed(secrets: unknown): { keys: string[]; sealed: SealedText } {
+  if (!isObject(secrets)) throw unreadable('"secrets" in this backup is not an object');
+  const { keys, cipher, kdf, n, r, p, salt, nonce, sealed } = secrets;
+  const texts = [cipher, kdf, salt, nonce, sealed].every((member) => typeof member === "string");
+  if (!texts || ![n, r, p].every((member) => typeof member === "number"))
+    throw unreadable(
+      '"secrets" in this backup needs the texts cipher, kdf, salt, nonce and sealed, and the numbers n, r and p',
+    );
+  const envelope = { cipher, kdf, n, r, p, salt, nonce, sealed } as SealedText;
+  return { keys: readKeys(keys, "secrets.keys"), sealed: envelope };
+}
+
+async function openSecrets(
+  header: DocumentHeader,
+  keys: readonly string[],
+  sealed: SealedText,
+  passphrase: string,
+  cipher: PassphraseCipher,
+): Promise<BackupSetting[]> {
+  const text = await cipher.open(passphrase, sealed, sealingHeader(header, keys));
+  return readSettings(parseBackupJson(text), "secrets");
+}

@@ -1,0 +1,128 @@
+import { FLAG } from "../settings/item.ts";
+import { checkToken, TOKEN_KEY } from "../settings/token.ts";
+import { MASK } from "../settings/value.ts";
+import type { BackupSetting, ReadBackup } from "./setting.ts";
+
+/** What an import does with one key. `invalid`: the value breaks a rule, and is not taken. */
+export type Outcome = "added" | "changed" | "unchanged" | "skipped" | "invalid";
+
+export interface ImportEntry {
+  readonly key: string;
+  readonly outcome: Outcome;
+  /** Why, for a person, when it is skipped or invalid; empty otherwise. Never a value of a secret. */
+  readonly reason: string;
+}
+
+/** What an import comes to. */
+export interface ImportPlan {
+  /** Each key of the backup once, in its order. */
+  readonly entries: readonly ImportEntry[];
+  /** What is to be saved: exactly the entries that are added or changed. */
+  readonly changes: readonly BackupSetting[];
+}
+
+/** The setting as it stands; a setting of the engine is one. */
+export type CurrentSetting = Omit<BackupSetting, "key"> & {
+  readonly secret: boolean;
+  /** Undefined for custom and deprecated settings, which the program does not know. */
+  readonly definition: unknown;
+};
+
+export interface PlanDeps {
+  readonly current: (key: string) => CurrentSetting | undefined;
+  /** What becomes of a value before it is checked and kept. */
+  readonly normalize: (setting: BackupSetting) => string;
+  /**
+   * Checks what would be kept.
+   *
+   * @returns what is wrong with it, never quoting a secret; undefined when nothing is.
+   */
+  readonly check: (setting: BackupSetting) => string | undefined;
+  /** What manages a key in the place of clients, such as a file; undefined when nothing does. */
+  readonly managedBy?: (key: string) => string | undefined;
+  /** Whether the caller must not learn the setting's value: it counts as another one. Default: of none. */
+  readonly hidden?: (setting: BackupSetting) => boolean;
+  /** Whether whoever imports may write the setting; default: all. */
+  readonly allowed?: (setting: BackupSetting) => boolean;
+}
+
+/** Written by each server about itself (`version`), or about an index that a backup has not. */
+const NEVER_IMPORTED = new Set(["version", "index_progress"]);
+
+/**
+ * Decides what an import does, key by key, and changes nothing itself. Of settings that the program
+ * knows only the value counts; others become custom settings as the backup describes them. The token
+ * of the backup is taken, as a restore on the existing servers does.
+ */
+export function planImport(
+  { settings, skipped }: Pick<ReadBackup, "settings" | "skipped">,
+  deps: PlanDeps,
+): ImportPlan {
+  // The last of equal keys counts, as when the existing servers save them.
+  const last = new Map(settings.map((setting) => [setting.key, setting]));
+  const changes: BackupSetting[] = [];
+  const entries = [...last.values()].map((setting): ImportEntry => {
+    const { key } = setting;
+    const skip = skipReason(setting, deps);
+    if (skip !== undefined) return { key, outcome: "skipped", reason: skip };
+    const current = deps.current(key);
+    const kept = whatIsKept({ ...setting, value: deps.normalize(setting) }, current);
+    if (current !== undefined && deps.hidden?.(kept) !== true && isSame(kept, current))
+      return { key, outcome: "unchanged", reason: "" };
+    const problem = deps.check(kept);
+    if (problem !== undefined) return { key, outcome: "invalid", reason: problem };
+    changes.push(kept);
+    return { key, outcome: current === undefined ? "added" : "changed", reason: "" };
+  });
+  const left = skipped.filter(({ key }) => !last.has(key));
+  return {
+    entries: [...entries, ...left.map((skip) => ({ ...skip, outcome: "skipped" as const }))],
+    changes,
+  };
+}
+
+function skipReason(
+  setting: BackupSetting,
+  { current, managedBy, allowed, hidden }: PlanDeps,
+): string | undefined {
+  const { key, value } = setting;
+  // First: what follows says something of the setting as it is.
+  if (allowed?.(setting) === false) return "is none that this token may write";
+  if (NEVER_IMPORTED.has(key)) return "is written by each server itself";
+  const now = current(key);
+  const isOther = hidden?.(setting) === true || now?.value !== value;
+  if (now?.flag === FLAG.readonly && isOther) return "is readonly";
+  const manager = managedBy?.(key);
+  if (manager !== undefined && isOther) return `is managed by ${manager}`;
+  if (value === MASK && (now === undefined || now.secret))
+    return "is masked in this backup, so its value is not known";
+  return key === TOKEN_KEY ? tokenReason(value) : undefined;
+}
+
+/** A token that can't be used is left out, so that it does not stop the rest. */
+function tokenReason(token: string): string | undefined {
+  const problem = checkToken(token);
+  return problem === undefined ? undefined : `stays as it is here: ${problem}`;
+}
+
+function whatIsKept(setting: BackupSetting, current: CurrentSetting | undefined): BackupSetting {
+  const { key, value } = setting;
+  if (current?.definition !== undefined) {
+    const { type, options, help, group, flag } = current;
+    return { key, value, type, options, help, group, flag };
+  }
+  // What is out of use here does not come back by a backup from before.
+  const flag = current?.flag === FLAG.deprecated ? FLAG.deprecated : setting.flag;
+  return { ...setting, type: setting.type === "" ? "string" : setting.type, flag };
+}
+
+function isSame(a: BackupSetting, b: CurrentSetting): boolean {
+  return (
+    a.value === b.value &&
+    a.type === b.type &&
+    a.options === b.options &&
+    a.help === b.help &&
+    a.group === b.group &&
+    a.flag === b.flag
+  );
+}

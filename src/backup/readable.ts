@@ -1,0 +1,58 @@
+import { Code } from "@connectrpc/connect";
+import { JsonSyntaxError, parseJson } from "../files/json-source.ts";
+import { ServiceError } from "../messages/error.ts";
+
+/**
+ * Bounds of what an import reads. They are far above what a site has (a full one has 250 settings in
+ * 100 kB) and keep one bad file from costing much.
+ */
+export const LIMITS = {
+  /** Bytes of a backup file, and of the settings in a database. */
+  bytes: 8 * 1024 * 1024,
+  /** Arrays and objects in one another. */
+  depth: 32,
+  /** Settings in one file or database. */
+  settings: 20_000,
+  /** Wrong members that one error lists. */
+  violations: 100,
+} as const;
+
+/** INVALID_ARGUMENT: what was handed in is no backup that can be read. Never quotes its content. */
+export function unreadable(message: string): ServiceError {
+  return new ServiceError(Code.InvalidArgument, message);
+}
+
+/**
+ * Parses the text of a backup. JSON.parse would quote the text around an error, secrets among it.
+ *
+ * @throws INVALID_ARGUMENT with line and column.
+ */
+export function parseBackupJson(text: string): unknown {
+  checkSize(Buffer.byteLength(text));
+  try {
+    return parseJson(text.replace(/^\uFEFF/, ""), LIMITS.depth).value;
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    const { line, column } = error.position;
+    throw unreadable(
+      `this is not a whole JSON document: line ${line}, column ${column}: ${error.message}`,
+    );
+  }
+}
+
+/** @throws INVALID_ARGUMENT above the limit. */
+export function checkSize(bytes: number): void {
+  if (bytes > LIMITS.bytes)
+    throw unreadable(
+      `this backup has ${bytes} bytes; at most ${LIMITS.bytes} (${LIMITS.bytes / 2 ** 20} MiB) are read`,
+    );
+}
+
+/** @throws INVALID_ARGUMENT when the bytes are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw unreadable("this file is neither text in UTF-8 nor a SQLite database");
+  }
+}

@@ -1,0 +1,91 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  ExportSettingsResponseSchema,
+  ImportedSettingSchema,
+  ImportOutcome,
+  ImportSettingsResponseSchema,
+  SecretsMode as SecretsModeProto,
+  type SettingService as SettingServiceDesc,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import type { Recorder } from "../audit/recorder.ts";
+import { invalid } from "../messages/error.ts";
+import { createTranslations, type Language, type Translate } from "../messages/language.ts";
+import { createSayIn } from "../messages/localize.ts";
+import { rightsOf } from "../settings/call-rights.ts";
+import { auditOriginOf, dryRunOf, originOf } from "../settings/message.ts";
+import type { Snapshot } from "../settings/snapshot.ts";
+import type { BackupService } from "./backup.ts";
+import type { Outcome } from "./plan.ts";
+import type { SecretsMode } from "./write.ts";
+
+/** Of SettingService: backups. */
+type BackupImpl = Pick<ServiceImpl<typeof SettingServiceDesc>, "exportSettings" | "importSettings">;
+
+/** What became of a setting; a refused value counts as skipped once the rest is taken. */
+const OUTCOMES: Readonly<Record<Outcome, ImportOutcome>> = {
+  added: ImportOutcome.ADDED,
+  changed: ImportOutcome.CHANGED,
+  unchanged: ImportOutcome.UNCHANGED,
+  skipped: ImportOutcome.SKIPPED,
+  invalid: ImportOutcome.SKIPPED,
+};
+
+/** @param audit records exports, and counts dry runs with values for masked secrets. */
+export function backupImpl(
+  backup: () => BackupService,
+  snapshot: () => Snapshot,
+  audit: () => Pick<Recorder, "record" | "note">,
+  translations: (language: Language) => Translate = createTranslations(),
+): BackupImpl {
+  const sayIn = createSayIn(translations);
+  return {
+    exportSettings: async ({ secrets, passphrase }, context) => {
+      const rights = rightsOf(context, snapshot);
+      const mode = modeOf(secrets, passphrase);
+      // Whoever chooses the passphrase can read what it seals.
+      if (mode.mode !== "omit") rights.needScope("settings:reveal");
+      const document = await backup().export(mode, rights);
+      const isNeeded = mode.mode !== "omit";
+      const detail = { secrets: mode.mode };
+      await audit().record({ origin: auditOriginOf(context), subjects: [], detail, isNeeded });
+      // The document is plain JSON by its making.
+      return create(ExportSettingsResponseSchema, { document: document as unknown as JsonObject });
+    },
+    importSettings: async ({ document, passphrase, dryRun, skipInvalid, reason }, context) => {
+      if (document === undefined)
+        throw invalid([{ field: "document", description: '"document" is missing' }]);
+      const rights = rightsOf(context, snapshot);
+      const { revision, result } = await backup().import(
+        { value: document },
+        originOf(context, reason, rights),
+        { passphrase, dryRun, skipInvalid },
+      );
+      const subjects = result
+        .filter(({ key, outcome }) => {
+          const item = snapshot().get(key);
+          return outcome === "changed" && item !== undefined && rights.masks(item);
+        })
+        .map(({ key }) => key);
+      if (dryRun && subjects.length > 0) audit().note(dryRunOf(context, subjects));
+      const say = sayIn(context);
+      return create(ImportSettingsResponseSchema, {
+        revision: BigInt(revision),
+        settings: result.map(({ key, outcome, reason }) =>
+          create(ImportedSettingSchema, { key, outcome: OUTCOMES[outcome], reason: say(reason) }),
+        ),
+      });
+    },
+  };
+}
+
+function modeOf(secrets: SecretsModeProto, passphrase: string): SecretsMode {
+  switch (secrets) {
+    case SecretsModeProto.SEAL:
+      return { mode: "seal", passphrase };
+    case SecretsModeProto.CLEAR:
+      return { mode: "clear" };
+    default:
+      return { mode: "omit" };
+  }
+}

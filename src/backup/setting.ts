@@ -1,0 +1,93 @@
+import { isObject } from "../files/json-source.ts";
+import { invalid, type Violation } from "../messages/error.ts";
+import { LIMITS, unreadable } from "./readable.ts";
+
+/** A setting as backups carry it: the members of docs/rest-contract.md, section 2.4. */
+export interface BackupSetting {
+  readonly key: string;
+  readonly value: string;
+  readonly type: string;
+  readonly options: string;
+  readonly help: string;
+  readonly group: number;
+  readonly flag: number;
+}
+
+/** Something in a backup that is not imported. */
+export interface Skipped {
+  /** Key of a setting, or the name of another part of the file, such as `users`. */
+  readonly key: string;
+  /** Why, for a person. */
+  readonly reason: string;
+}
+
+/** What kind of backup something was. AList and OpenList write the same. */
+export type BackupSource = "mooring" | "alist-backup" | "alist-database" | "setting-list";
+
+/** A backup, whatever it was read from. */
+export interface ReadBackup {
+  readonly source: BackupSource;
+  /** In the backup's order; a key may stand in it twice. */
+  readonly settings: readonly BackupSetting[];
+  /** What the source itself leaves out. */
+  readonly skipped: readonly Skipped[];
+}
+
+/** What a list of settings may hold before it is checked. */
+export type Unchecked = Readonly<Record<string, unknown>>;
+
+/**
+ * Checks the settings of a backup. Members that are absent or null are empty text or 0, as the
+ * existing servers take them; unknown members are ignored.
+ *
+ * @param name - of the list, for messages.
+ * @throws INVALID_ARGUMENT with up to 100 violations; none quotes a value.
+ */
+export function readSettings(list: unknown, name = "settings"): BackupSetting[] {
+  if (!Array.isArray(list)) throw unreadable(`"${name}" in this backup is not an array`);
+  if (list.length > LIMITS.settings)
+    throw unreadable(
+      `this backup has ${list.length} settings; at most ${LIMITS.settings} are read`,
+    );
+  const violations: Violation[] = [];
+  const settings = list.map((item: unknown, at) => {
+    const report: Report = (member, reason) => {
+      const field = `${name}[${at}]${member}`;
+      if (violations.length < LIMITS.violations)
+        violations.push({ field, description: `${field} in this backup ${reason}` });
+    };
+    if (!isObject(item)) report("", "is not an object");
+    return readSetting(isObject(item) ? item : { key: "unknown" }, report);
+  });
+  const [first, ...rest] = violations;
+  if (first !== undefined) throw invalid([first, ...rest]);
+  return settings;
+}
+
+type Report = (member: string, reason: string) => void;
+
+function readSetting(members: Unchecked, report: Report): BackupSetting {
+  const text = (name: string): string => {
+    const value = members[name] ?? "";
+    if (typeof value === "string") return value;
+    report(`.${name}`, "must be text in double quotes");
+    return "";
+  };
+  const whole = (name: string): number => {
+    const value = members[name] ?? 0;
+    if (Number.isSafeInteger(value)) return value as number;
+    report(`.${name}`, "must be a whole number");
+    return 0;
+  };
+  const { key = "" } = members;
+  if (key === "" || key === null) report(".key", "is missing or empty");
+  return {
+    key: text("key"),
+    value: text("value"),
+    type: text("type"),
+    options: text("options"),
+    help: text("help"),
+    group: whole("group"),
+    flag: whole("flag"),
+  };
+}

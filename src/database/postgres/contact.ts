@@ -1,0 +1,47 @@
+import type { Notify } from "../../settings/store.ts";
+import { StoreError } from "../error.ts";
+import { postgresFailure } from "./failure.ts";
+
+/** Whether the database answers; says once when it goes and once when it is back. */
+export class Contact {
+  readonly #place: string;
+  readonly #notify: Notify;
+  /** How long it may be silent without being away, in milliseconds. */
+  readonly #patience: number;
+  /** Of `performance.now()`. */
+  #answered = performance.now();
+  #isLost = false;
+
+  constructor(place: string, notify: Notify, patience: number) {
+    this.#place = place;
+    this.#notify = notify;
+    this.#patience = patience;
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Milliseconds since it has answered, where it is away; 0: it is there. */
+  get awayFor(): number {
+    const silence = performance.now() - this.#answered;
+    return this.#isLost || silence > this.#patience ? silence : 0;
+  }
+
+  /** @param asked when it was asked what it has answered, of `performance.now()`. */
+  answered(asked: number): void {
+    this.#answered = asked;
+    if (this.#isLost) this.#notify("info", `the database ${this.#place} is back`);
+    this.#isLost = false;
+  }
+
+  lost(error: unknown): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    const { message } = error instanceof StoreError ? error : postgresFailure(error, this.#place);
+    this.#notify(
+      "error",
+      `${message}; reads go on from memory, saves are refused until it is back`,
+    );
+  }
+}

@@ -1,0 +1,56 @@
+import { type Kysely, sql } from "kysely";
+import { START } from "../../audit/chain.ts";
+import { nameFloor } from "../../audit/query.ts";
+import { appendAudit } from "../../store/postgres/audit.ts";
+import type { Migrations } from "../migrate.ts";
+import { addEnded, createAccess, createAudit, createSettings, createSites } from "../tables.ts";
+
+/** A step that has been released is never edited: a change of the schema is a new step at the end. */
+export const migrations: Migrations = {
+  "0001_settings_with_history": { up: createTables },
+  "0002_sites": { up: createSites },
+  "0003_access": { up: createAccess },
+  "0004_seen_access": { up: seeAccess },
+  "0005_audit": { up: createChain },
+  "0006_ended_tokens": { up: addEnded },
+  "0007_forgotten_rows_named": { up: (db) => nameFloor(db, appendAudit) },
+};
+
+/** Compared byte by byte, as in every other place. */
+const TEXT = sql`text collate "C"`;
+
+async function createTables(db: Kysely<unknown>): Promise<void> {
+  await createSettings(db, { key: TEXT, number: "bigint" });
+  // One row: whoever writes a revision holds its lock, so that numbers become visible in their order.
+  await db.schema
+    .createTable("head")
+    .addColumn("id", "integer", (c) => c.primaryKey())
+    .addColumn("revision", "bigint", (c) => c.notNull())
+    .execute();
+  await sql`insert into head (id, revision) values (1, 0)`.execute(db);
+  // Only of the present moment: a server that crashes forgets it, which a change of rights minds.
+  await sql`create unlogged table instance (
+    id text primary key,
+    seen_revision bigint not null,
+    lease_until timestamptz not null
+  )`.execute(db);
+}
+
+/** Whoever takes rights away waits until every instance has heard of it. */
+async function seeAccess(db: Kysely<unknown>): Promise<void> {
+  await sql`alter table instance add column seen_access bigint not null default 0`.execute(db);
+}
+
+/** One row besides the audit: whoever adds to it holds its lock, so that several instances make one chain. */
+async function createChain(db: Kysely<unknown>): Promise<void> {
+  await createAudit(db, "bigint");
+  await db.schema
+    .createTable("audit_head")
+    .addColumn("id", "integer", (c) => c.primaryKey())
+    .addColumn("seq", "bigint", (c) => c.notNull())
+    .addColumn("hash", "text", (c) => c.notNull())
+    .execute();
+  await sql`insert into audit_head (id, seq, hash) values (1, ${sql.lit(START.seq)}, ${sql.lit(START.hash)})`.execute(
+    db,
+  );
+}

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Kysely, sql } from "kysely";
+import type { Notify } from "../../settings/store.ts";
+import type { Database } from "../schema.ts";
+import type { Listening, PostgresServer } from "./server.ts";
+
+/** How long the proof that notifications come may take, in milliseconds. */
+const PROOF = 1_000;
+/** Between two attempts to be notified, and where notifications have proved not to come. */
+const LISTEN_AGAIN = 1_000;
+const PROVE_AGAIN = 60_000;
+
+export interface NotificationDeps {
+  readonly server: PostgresServer;
+  readonly db: Kysely<Database>;
+  readonly channel: string;
+  /** Names this process in its proofs. */
+  readonly instanceId: string;
+  readonly notify: Notify;
+  readonly onHeard: (payload: string) => void;
+  /** What is done in their place, for the log. */
+  readonly instead: string;
+}
+
+/** Notifications between instances: hints, by a connection of their own, of which none may come. */
+export class Notifications {
+  readonly #deps: NotificationDeps;
+  #listening: Listening | undefined;
+  /** Of `performance.now()`; infinite while they come, or are about to. */
+  #again = Number.POSITIVE_INFINITY;
+  #isTold = false;
+  #isClosed = false;
+
+  constructor(deps: NotificationDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether they come. */
+  get isOn(): boolean {
+    return this.#listening !== undefined;
+  }
+
+  /** Whether it is time to begin again. */
+  get isDue(): boolean {
+    return performance.now() > this.#again;
+  }
+
+  /** Tells the other instances something; they find out by themselves if it fails. */
+  send(payload: string): void {
+    this.#sent(payload).catch(() => undefined);
+  }
+
+  /** Opens the connection, and proves that they come by it. Never rejects. */
+  async begin(): Promise<void> {
+    const { server, channel, instanceId, onHeard, notify } = this.#deps;
+    const proof = `proof ${instanceId} ${performance.now()}`;
+    const { promise: proved, resolve } = Promise.withResolvers<boolean>();
+    const heard = (payload: string): void => {
+      if (payload === proof) resolve(true);
+      else onHeard(payload);
+    };
+    const lost = (): void => {
+      this.#listening = undefined;
+      this.#again = performance.now() + LISTEN_AGAIN;
+    };
+    this.#again = Number.POSITIVE_INFINITY;
+    try {
+      const listening = await server.listen(channel, heard, lost);
+      await this.#sent(proof);
+      const isProved = await Promise.race([proved, sleep(PROOF, false, { ref: false })]);
+      // It was lost in between.
+      if (this.#again !== Number.POSITIVE_INFINITY) return;
+      if (isProved && !this.#isClosed) {
+        if (this.#isTold) notify("info", "the database's notifications come again");
+        this.#isTold = false;
+        this.#listening = listening;
+        return;
+      }
+      await listening.close();
+    } catch {
+      // Who asks the database learns whether it is away.
+      lost();
+      return;
+    }
+    this.#again = performance.now() + PROVE_AGAIN;
+    this.#tellNone();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#listening?.close();
+  }
+
+  async #sent(payload: string): Promise<void> {
+    const { db, channel } = this.#deps;
+    await sql`select pg_notify(${channel}, ${payload})`.execute(db);
+  }
+
+  #tellNone(): void {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    const { notify, server, instead } = this.#deps;
+    notify(
+      "warn",
+      `no notifications come from the database ${server.place} (a pooler in transaction mode?): ${instead}`,
+    );
+  }
+}

@@ -1,0 +1,100 @@
+import { Kysely, sql, type Transaction } from "kysely";
+import type { Notify } from "../../settings/store.ts";
+import { StoreError } from "../error.ts";
+import { migrate } from "../migrate.ts";
+import type { Database } from "../schema.ts";
+import { codeOf, postgresFailure } from "./failure.ts";
+import { migrations } from "./migration.ts";
+import type { PostgresServer } from "./server.ts";
+
+/**
+ * Brings a primary's schema up to date: a step may take minutes, and so may another instance's.
+ *
+ * @param notify told that it waits for another one.
+ * @throws StoreError; what the server or the driver throws.
+ */
+export async function prepare(server: PostgresServer, notify: Notify): Promise<void> {
+  const { place } = server;
+  let first: unknown;
+  const db = new Kysely<Database>({
+    dialect: server.patient,
+    log: ({ level, ...event }) => {
+      if (level === "error" && "error" in event) first ??= event.error;
+    },
+  });
+  try {
+    await refuseUnfit(db, place);
+    await migrate(db, place, migrations, (trx) => lockSchema(trx, place, notify));
+  } catch (error) {
+    // The migrator goes on after a failure, and hears of nothing but the end of its transaction.
+    throw explained(codeOf(error) === ABORTED ? first : error, place);
+  } finally {
+    await db.destroy();
+  }
+}
+
+const ABORTED = "25P02";
+
+function explained(error: unknown, place: string): unknown {
+  if (!(error instanceof Error) || codeOf(error) !== TAKEN) return error;
+  return unusable(
+    `the database ${place} has tables of another program (${error.message}): make one for Mooring alone`,
+    error,
+  );
+}
+
+/** A table of that name is there, and no step of ours has made it. */
+const TAKEN = "42P07";
+
+function unusable(message: string, cause?: unknown): StoreError {
+  return new StoreError("unusable", message, cause);
+}
+
+/** A standby takes no saves, and another encoding than UTF-8 not every text. */
+async function refuseUnfit(db: Kysely<Database>, place: string): Promise<void> {
+  const { rows } = await sql<{ standby: boolean; encoding: string }>`select
+    pg_is_in_recovery() as standby, current_setting('server_encoding') as encoding`.execute(db);
+  const { standby = false, encoding = "UTF8" } = rows[0] ?? {};
+  if (standby)
+    throw postgresFailure(Object.assign(new Error("read-only"), { code: "25006" }), place);
+  if (encoding !== "UTF8")
+    throw unusable(
+      `the database ${place} has the encoding ${encoding}: make one with UTF8 (createdb --encoding UTF8 --template template0)`,
+    );
+}
+
+/** "Moor" in ASCII: the number of the advisory lock that a change of the schema takes. */
+const SCHEMA_LOCK = 0x4d6f6f72;
+
+/** Kysely's own comes after it has made its tables, which two at a time can't. */
+async function lockSchema(
+  transaction: Transaction<Database>,
+  place: string,
+  notify: Notify,
+): Promise<void> {
+  const number = sql.lit(SCHEMA_LOCK);
+  const { rows: tried } = await sql<{
+    taken: boolean;
+  }>`select pg_try_advisory_xact_lock(${number}) as taken`.execute(transaction);
+  if (tried[0]?.taken !== true) {
+    notify("info", `another instance prepares the database ${place}: this one waits for it`);
+    await sql`select pg_advisory_xact_lock(${number})`.execute(transaction);
+  }
+  const { rows } = await sql<{ can: boolean }>`select to_regclass('migration') is not null
+    or has_schema_privilege(current_schema(), 'CREATE') as can`.execute(transaction);
+  // The migrator would say something else.
+  if (rows[0]?.can !== true)
+    throw unusable(
+      `the database ${place} does not let this user do that: grant it CREATE on the schema, or let its owner start Mooring once`,
+    );
+}
+
+/** What a caller's own work throws is not the database's. */
+export function isOfDatabase(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ("code" in error || error.name === "DatabaseError" || error.name === "error") return true;
+  // The driver and its pool have plain errors for what happens to a connection.
+  return /connect|timeout|terminated|Client|pool|driver has already been destroyed/i.test(
+    error.message,
+  );
+}

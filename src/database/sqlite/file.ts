@@ -1,0 +1,166 @@
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import type { Notify } from "../../settings/store.ts";
+import { StoreError } from "../error.ts";
+import { sqliteFailure } from "./failure.ts";
+
+/** Bytes of the smallest page, and so of the smallest database that is not empty. */
+const MIN_SIZE = 512;
+/** The token stands in these files: they are for the service's user alone. */
+const PRIVATE = 0o600;
+const OTHERS = 0o077;
+
+/** The file itself, the write-ahead log and its index, which SQLite makes beside it. */
+function filesOf(path: string): readonly string[] {
+  const real = realpathSync(path);
+  return [path, `${real}-wal`, `${real}-shm`];
+}
+
+/**
+ * Says what SQLite would only call "unable to open database file", and refuses a file that it would
+ * open for reading only. It never opens the file itself: closing it would take away the locks that
+ * SQLite holds on it in this process (https://sqlite.org/howtocorrupt.html, section 2.2).
+ */
+export function checkFile(path: string): void {
+  const folder = dirname(path);
+  if (!existsSync(folder))
+    throw new StoreError(
+      "unusable",
+      `the folder ${folder} for the database does not exist: create it, or set MOORING_DATABASE_URL or MOORING_DATA_DIR to another place`,
+    );
+  if (!existsSync(path)) return;
+  const stat = statSync(path);
+  if (!stat.isFile())
+    throw new StoreError("unusable", `the database ${path} is not a file, but something else`);
+  if (stat.size > 0 && stat.size < MIN_SIZE) throw noDatabase(path);
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    throw sqliteFailure(error, path);
+  }
+}
+
+/**
+ * Makes a missing file, so that nobody else may read it from the first moment on; SQLite gives its
+ * log the same rights. Nobody has opened what was not there, so closing it takes no locks away.
+ */
+export function createFile(path: string): void {
+  if (existsSync(path)) return;
+  try {
+    closeSync(openSync(path, "wx", PRIVATE));
+  } catch (error) {
+    if (!isCode(error, "EEXIST")) throw error;
+  }
+}
+
+/** Takes the rights of others away from a database's files. */
+export function tightenFiles(path: string, notify: Notify): void {
+  for (const file of filesOf(path)) {
+    const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+    if ((mode & OTHERS) === 0) continue;
+    const shown = `${file} (mode ${(mode & 0o777).toString(8)})`;
+    try {
+      chmodSync(file, mode & PRIVATE);
+      notify("warn", `others had rights on ${shown}: now only its owner has`);
+    } catch (error) {
+      if (!isCode(error, "EPERM")) throw error;
+      notify("warn", `others have rights on ${shown}, which is another user's: chmod 600 it`);
+    }
+  }
+}
+
+/**
+ * Remembers which files a database has open.
+ *
+ * @returns what says how they are not there any more: undefined while they are.
+ */
+export function watchFiles(path: string): () => string | undefined {
+  if (path === ":memory:") return () => undefined;
+  const opened = filesOf(path).map((file) => ({ file, identity: identityOf(file) }));
+  return () => {
+    for (const { file, identity } of opened) {
+      const now = identityOf(file);
+      if (now === identity) continue;
+      return `${file} was ${now === undefined ? "deleted" : "replaced"} while the service used it`;
+    }
+    return undefined;
+  };
+}
+
+function identityOf(file: string): string | undefined {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat && `${stat.dev}:${stat.ino}`;
+}
+
+export function noDatabase(path: string, cause?: unknown): StoreError {
+  return new StoreError(
+    "unusable",
+    `${path} is no SQLite database: set MOORING_DATABASE_URL to Mooring's own file, or move this one away`,
+    cause,
+  );
+}
+
+/** Makes a folder and its parents, for the data directory. */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o750 });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreError(
+      "unusable",
+      `the data directory ${path} cannot be made (${reason}): create it, or set MOORING_DATA_DIR to another place`,
+      error,
+    );
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
+/** How often the files are looked at when nothing is saved, in milliseconds. */
+const INTERVAL = 500;
+
+/** Whether a database's files are still those that are open. */
+export interface Place {
+  /** @throws StoreError when they are not: what is written now would be lost. */
+  check(): void;
+  close(): void;
+}
+
+/**
+ * Looks for the files of an open database. When somebody deletes or replaces them, SQLite goes on
+ * with the ones that it has, and nobody ever finds again what it writes there.
+ */
+export function watchPlace(path: string, notify: Notify = () => undefined): Place {
+  const loss = watchFiles(path);
+  let told: string | undefined;
+  const look = (): string | undefined => {
+    const lost = loss();
+    if (lost === told) return lost;
+    if (lost !== undefined) notify("error", `${lost}: nothing is saved any more; ${CURE}`);
+    else notify("info", `the files of the database ${path} are back in their place`);
+    told = lost;
+    return lost;
+  };
+  const timer = path === ":memory:" ? undefined : setInterval(look, INTERVAL).unref();
+  return {
+    check: () => {
+      const lost = look();
+      if (lost !== undefined) throw new StoreError("failed", `${lost}; ${CURE}`);
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+const CURE = "stop the service, put the files back or restore them from a backup, start it again";

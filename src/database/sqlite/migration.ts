@@ -1,0 +1,42 @@
+import { type Kysely, sql } from "kysely";
+import type { Migration } from "kysely/migration";
+import { nameFloor } from "../../audit/query.ts";
+import { appendAudit } from "../../store/sqlite/transaction.ts";
+import { addEnded, createAccess, createAudit, createSettings, createSites } from "../tables.ts";
+import { SEGMENT } from "./segment.ts";
+
+/**
+ * The schema's steps, in the order of their names. A step that has been released is never edited:
+ * a change of the schema is a new step at the end.
+ */
+export const migrations: Record<string, Migration> = {
+  "0001_settings_with_history": { up: createTables },
+  "0002_history_index_in_segments": { up: indexInSegments },
+  "0003_sites": { up: createSites },
+  "0004_access": { up: createAccess },
+  "0005_audit": { up: createAudit },
+  "0006_ended_tokens": { up: addEnded },
+  "0007_forgotten_rows_named": { up: (db) => nameFloor(db, appendAudit) },
+};
+
+function createTables(db: Kysely<unknown>): Promise<void> {
+  return createSettings(db, {
+    key: "text",
+    // Exactly "integer primary key": then it is the row id, and no second tree is kept for it.
+    number: "integer",
+    // The rows stand in the tree of the primary key itself: one page less for each row of a commit.
+    byKey: sql`without rowid`,
+  });
+}
+
+/**
+ * The changes of a key stood together, so that changes of 64 keys wrote 64 pages. Now those of a
+ * thousand revisions stand together, by key among themselves: a commit writes the last few pages, and
+ * who asks for a key looks once into each thousand.
+ */
+async function indexInSegments(db: Kysely<unknown>): Promise<void> {
+  await db.schema.dropIndex("change_key").execute();
+  await sql`create index change_segment on change (revision / ${sql.lit(SEGMENT)}, key, revision)`.execute(
+    db,
+  );
+}

@@ -1,0 +1,68 @@
+import { Code } from "@connectrpc/connect";
+import { ServiceError, unavailable } from "../messages/error.ts";
+import type { SettingStore } from "../settings/store.ts";
+import { StoreError } from "./error.ts";
+
+/** A failed write, as a client may learn of it: RESOURCE_EXHAUSTED for a full disk, or UNAVAILABLE. */
+export function writeFailure(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error;
+  const code = error.failure === "full" ? Code.ResourceExhausted : Code.Unavailable;
+  const what =
+    error.failure === "unsure"
+      ? "whether this was saved is not known, read it before you try again"
+      : "nothing was saved";
+  return new ServiceError(code, `${what}: ${error.message}`, { cause: error });
+}
+
+/** It can't be known whether a right still holds: UNAVAILABLE. */
+export function freshFailure(error: StoreError): ServiceError {
+  return unavailable(
+    `whether this token still holds can't be known at the moment: ${error.message}`,
+    error,
+  );
+}
+
+/** A change is saved, and it can't be known whether every instance goes by it: UNAVAILABLE. */
+export function seenFailure(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error;
+  return unavailable(
+    `it was saved, but another instance may still accept the old token: ${error.message}`,
+    error,
+  );
+}
+
+/** What is not in memory. */
+type Kept = "history" | "audit";
+
+/** A failed read of it, likewise: UNAVAILABLE. */
+export function readFailure(error: unknown, what: Kept = "history"): unknown {
+  if (!(error instanceof StoreError)) return error;
+  return unavailable(`the ${what} cannot be read: ${error.message}`, error);
+}
+
+/** A read of the history or the audit, whose failure is told as {@link readFailure} tells it. */
+export async function told<T>(reading: Promise<T>, what?: Kept): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    throw readFailure(error, what);
+  }
+}
+
+/** What the history is read by. */
+export type HistoryStore = Pick<
+  SettingStore,
+  "oldestRevision" | "listRevisions" | "commits" | "changesBetween" | "knownKeys" | "firstChanges"
+>;
+
+/** A store's history whose failures are told likewise. */
+export function explained(store: HistoryStore): HistoryStore {
+  return {
+    oldestRevision: () => told(store.oldestRevision()),
+    listRevisions: (filter) => told(store.listRevisions(filter)),
+    commits: (...range) => told(store.commits(...range)),
+    changesBetween: (...range) => told(store.changesBetween(...range)),
+    knownKeys: (keys) => told(store.knownKeys(keys)),
+    firstChanges: (...range) => told(store.firstChanges(...range)),
+  };
+}

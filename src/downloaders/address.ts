@@ -1,0 +1,81 @@
+import { invalid, type ServiceError } from "../messages/error.ts";
+
+/** The address of a download manager, taken apart so that its password travels alone. */
+export interface Address {
+  /** Where to connect: scheme, host, port, path and query; no user name, password or fragment. */
+  readonly url: URL;
+  /** Percent-decoded; empty when the address has none. */
+  readonly user: string;
+  /** Percent-decoded; empty when the address has none. */
+  readonly password: string;
+  /** For messages and logs: scheme, host, port and path, at most 200 characters. */
+  readonly shown: string;
+}
+
+/** What an address may be. */
+export interface AddressRule {
+  /** Name of the request's field, for the violation. */
+  readonly field: string;
+  /** Accepted schemes with their colon, such as `http:`. */
+  readonly schemes: readonly string[];
+  /** A right address, for the message. */
+  readonly example: string;
+}
+
+const MAX_LENGTH = 2048;
+const MAX_SHOWN = 200;
+
+/**
+ * Parses an address that a person typed. INVALID_ARGUMENT names the field and what would be right.
+ * The message never repeats the text: an address that cannot be parsed may be mostly password.
+ */
+export function parseAddress(text: string, rule: AddressRule): Address {
+  if (text.length > MAX_LENGTH) {
+    throw wrongAddress(rule, `is longer than ${MAX_LENGTH} characters`);
+  }
+  const parsed = URL.parse(text);
+  if (parsed === null || !rule.schemes.includes(parsed.protocol)) {
+    const schemes = rule.schemes.map((scheme) => `${scheme}//`).join(", ");
+    throw wrongAddress(rule, `must be an address that begins with one of ${schemes}`);
+  }
+  refuseSplitPassword(parsed, rule);
+  const user = decodeUserinfo(parsed.username, rule);
+  const password = decodeUserinfo(parsed.password, rule);
+  const url = new URL(parsed);
+  url.username = "";
+  url.password = "";
+  url.hash = "";
+  return { url, user, password, shown: showAddress(url) };
+}
+
+/** Scheme, host, port and path of a URL, cut to 200 characters: what may stand in a message. */
+export function showAddress(url: URL): string {
+  const shown = `${url.protocol}//${url.host}${url.pathname}`;
+  return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
+}
+
+/** INVALID_ARGUMENT about an address; the example says what a right one looks like. */
+function wrongAddress(rule: AddressRule, description: string): ServiceError {
+  const { field, example } = rule;
+  return invalid([{ field, description: `${field} ${description}, such as ${example}` }]);
+}
+
+// A `/`, `?` or `#` in a password ends the host part early: the rest of the password would count as
+// path, be sent and be shown. The `@` that then stands behind the host gives it away.
+function refuseSplitPassword(url: URL, rule: AddressRule): void {
+  if (`${url.pathname}${url.search}${url.hash}`.includes("@")) {
+    throw wrongAddress(
+      rule,
+      "has an @ after its host: in a user name or password write / as %2F, ? as %3F, # as %23 and " +
+        "@ as %40, in a path write @ as %40",
+    );
+  }
+}
+
+function decodeUserinfo(text: string, rule: AddressRule): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw wrongAddress(rule, "has a % in its user name or password that must be written %25");
+  }
+}

@@ -1,0 +1,153 @@
+import { Code } from "@connectrpc/connect";
+import { invalid } from "../messages/error.ts";
+import { type Address, type AddressRule, parseAddress } from "./address.ts";
+import {
+  type ClientOptions,
+  type Connection,
+  DEFAULT_MAX_REPLY_BYTES,
+  DEFAULT_TIMEOUT_MS,
+  networkOptions,
+} from "./connection.ts";
+import { withDeadline } from "./deadline.ts";
+import { failure, type ReplyHead, type Target, unexpectedStatus } from "./failure.ts";
+import { exchange } from "./http-exchange.ts";
+import { asObject, type RpcMessage, readRpcMessage, rpcRequest } from "./json-rpc.ts";
+import { readVersion } from "./version.ts";
+import { converse } from "./websocket-exchange.ts";
+
+/** Which aria2 to ask. */
+export interface Aria2Call {
+  /**
+   * Address of its JSON-RPC interface: http, https, ws or wss, usually with the path `/jsonrpc`. A
+   * user name and password in it are sent as HTTP Basic authentication (`--rpc-user`).
+   */
+  readonly uri: string;
+  /** Its `--rpc-secret`; empty when it has none. At most 1024 characters. */
+  readonly secret: string;
+  /** Gives up early: CANCELED. */
+  readonly signal?: AbortSignal;
+}
+
+/** Asks an aria2. */
+export interface Aria2Client {
+  /**
+   * The version, such as `1.36.0`, by `aria2.getVersion`
+   * (https://aria2.github.io/manual/en/html/aria2c.html#aria2.getVersion).
+   *
+   * Throws a ServiceError that names the failed step and what to look at: INVALID_ARGUMENT for an
+   * address or secret that cannot be right, FAILED_PRECONDITION when aria2 refuses the secret or
+   * the user name, DEADLINE_EXCEEDED when the time is up, CANCELED by the signal, UNAVAILABLE for
+   * everything else between here and a proper answer. Neither the message nor the cause holds the
+   * secret, the password or anything of the reply.
+   */
+  getVersion(call: Aria2Call): Promise<{ version: string }>;
+}
+
+const ADDRESS: AddressRule = {
+  field: "uri",
+  schemes: ["http:", "https:", "ws:", "wss:"],
+  example: "http://127.0.0.1:6800/jsonrpc",
+};
+const MAX_SECRET = 1024;
+
+/** Makes a client that keeps nothing between calls: each has a connection of its own. */
+export function createAria2Client(options: ClientOptions = {}): Aria2Client {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, maxReplyBytes = DEFAULT_MAX_REPLY_BYTES } = options;
+  const network = networkOptions(options);
+  return {
+    async getVersion({ uri, secret, signal: caller }) {
+      const address = parseAddress(uri, ADDRESS);
+      checkSecret(secret);
+      const target = aria2Target(address, secret, timeoutMs);
+      const request = rpcRequest("aria2.getVersion", secret === "" ? [] : [`token:${secret}`]);
+      const message = await withDeadline(timeoutMs, caller, (signal) =>
+        ask(address, request, { target, signal, maxReplyBytes, network }),
+      );
+      return { version: versionOf(message, target) };
+    },
+  };
+}
+
+function checkSecret(secret: string): void {
+  if (secret.length > MAX_SECRET) {
+    const description = `secret is longer than ${MAX_SECRET} characters`;
+    throw invalid([{ field: "secret", description }]);
+  }
+}
+
+function aria2Target(address: Address, secret: string, timeoutMs: number): Target {
+  return {
+    program: "aria2",
+    shown: address.shown,
+    reachable:
+      "Check that aria2 runs with --enable-rpc and listens on this port (--rpc-listen-port); for " +
+      "other machines and containers it needs --rpc-listen-all as well. In a container, localhost " +
+      "means the container itself.",
+    recognizable:
+      "Check that this port (--rpc-listen-port) and path (usually /jsonrpc) are those of aria2's " +
+      "JSON-RPC.",
+    timeoutMs,
+    secrets: [secret, address.password],
+  };
+}
+
+async function ask(address: Address, request: string, connection: Connection): Promise<RpcMessage> {
+  const { url, user, password } = address;
+  const { target } = connection;
+  const auth = user === "" && password === "" ? {} : { auth: `${user}:${password}` };
+  if (url.protocol === "ws:" || url.protocol === "wss:") {
+    const accept = (text: string) => answer(text, target);
+    const refuse = (reply: ReplyHead) => statusFailure(reply, target);
+    return await converse({ url, message: request, accept, refuse, ...auth }, connection);
+  }
+  const headers = { "content-type": "application/json" };
+  const reply = await exchange(
+    { method: "POST", url, headers, body: request, ...auth },
+    connection,
+  );
+  // aria2 reports its own errors with 400 and 500, so that the body counts before the status.
+  const message = readRpcMessage(reply.body);
+  if (message !== undefined && message.kind !== "notification") return message;
+  throw reply.status === 200 ? notJsonRpc(target) : statusFailure(reply, target);
+}
+
+// aria2 also tells WebSocket clients what its downloads do; such notifications are passed over.
+function answer(text: string, target: Target): RpcMessage | undefined {
+  const message = readRpcMessage(text);
+  if (message === undefined) throw notJsonRpc(target);
+  return message.kind === "notification" ? undefined : message;
+}
+
+function versionOf(message: RpcMessage, target: Target): string {
+  if (message.kind === "error") throw rpcFailure(message, target);
+  const result = message.kind === "result" ? asObject(message.result) : undefined;
+  const { version: named } = result ?? {};
+  const version = readVersion(named);
+  if (version === undefined) {
+    const what = "the JSON-RPC reply holds no version";
+    throw failure(target, Code.Unavailable, what, target.recognizable);
+  }
+  return version;
+}
+
+function rpcFailure(error: { code: number; message: string }, target: Target) {
+  if (error.message === "Unauthorized") {
+    const advice = "Give the value of aria2's --rpc-secret, or an empty one when it has none.";
+    return failure(target, Code.FailedPrecondition, "wrong secret", advice);
+  }
+  const what = `JSON-RPC error ${error.code} instead of a version`;
+  return failure(target, Code.Unavailable, what, target.recognizable);
+}
+
+function statusFailure(reply: ReplyHead, target: Target) {
+  if (reply.status !== 401) return unexpectedStatus(target, reply);
+  const advice =
+    "aria2 with --rpc-user, or a proxy in front of it, wants a user name and password in the " +
+    "address (http://user:password@host:port/jsonrpc).";
+  const what = "user name or password refused (HTTP status 401)";
+  return failure(target, Code.FailedPrecondition, what, advice);
+}
+
+function notJsonRpc(target: Target) {
+  return failure(target, Code.Unavailable, "the reply is not JSON-RPC 2.0", target.recognizable);
+}

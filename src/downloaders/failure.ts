@@ -1,0 +1,164 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { Code } from "@connectrpc/connect";
+import { ServiceError } from "../messages/error.ts";
+import { showAddress } from "./address.ts";
+import { isTimeUp } from "./deadline.ts";
+
+/** Whom a message speaks of, and what it tells people to look at. */
+export interface Target {
+  /** Name of the program, such as `aria2`. */
+  readonly program: string;
+  /** The address without user name, password and query. */
+  readonly shown: string;
+  /** What to check when nothing answers at the address. A full sentence or more. */
+  readonly reachable: string;
+  /** What to check when something answers, but not as this program does. A full sentence. */
+  readonly recognizable: string;
+  /** The time that a call has, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Texts that no message may contain. Empty ones are ignored. */
+  readonly secrets: readonly string[];
+}
+
+/** The beginning of an HTTP reply. */
+export interface ReplyHead {
+  /** The address that was asked. */
+  readonly url: URL;
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** How far an exchange has come. A failure is named after the step that it happened in. */
+export type Step = "DNS lookup" | "connect" | "TLS" | "reply";
+
+const WHILE: Record<Step, string> = {
+  "DNS lookup": "looking up the host name",
+  connect: "connecting",
+  TLS: "agreeing on TLS",
+  reply: "waiting for the reply",
+};
+
+/** What the codes of Node, OpenSSL and ws mean to somebody who typed an address. */
+const MEANING: Readonly<Record<string, string>> = {
+  ENOTFOUND: "this host name is not known",
+  EAI_AGAIN: "the name server does not answer",
+  ECONNREFUSED: "connection refused, nothing listens there",
+  EHOSTUNREACH: "there is no route to this host",
+  ENETUNREACH: "there is no route to this network",
+  ETIMEDOUT: "the host does not answer",
+  ECONNRESET: "the connection was closed",
+  EPIPE: "the connection was closed",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate is self-signed",
+  SELF_SIGNED_CERT_IN_CHAIN: "the certificate's authority is not trusted",
+  UNABLE_TO_GET_ISSUER_CERT: "the certificate's authority is not trusted",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the certificate's authority is not trusted",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the certificate's authority is not trusted",
+  CERT_HAS_EXPIRED: "the certificate has expired",
+  CERT_NOT_YET_VALID: "the certificate is not valid yet",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
+  EPROTO: "this port does not speak TLS",
+  ERR_SSL_WRONG_VERSION_NUMBER: "this port does not speak TLS",
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: "this port does not speak TLS",
+  UNWANTED_UPGRADE: "the reply changes to another protocol",
+  HPE_HEADER_OVERFLOW: "the reply's headers are too long",
+  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: "the reply is too long",
+};
+
+/** A failure in one sentence: the program, where it was asked, what went wrong; then the advice. */
+export function failure(
+  target: Target,
+  code: Code,
+  what: string,
+  advice: string,
+  cause?: unknown,
+): ServiceError {
+  const message = `${target.program} at ${target.shown}: ${what}. ${advice}`;
+  return new ServiceError(code, message, cause === undefined ? {} : { cause: scrub(cause) });
+}
+
+/**
+ * Names the step that an exchange stopped in: DEADLINE_EXCEEDED when the time was up, CANCELED when
+ * the caller gave up, otherwise UNAVAILABLE. A ServiceError stays as it is.
+ */
+export function stepFailure(
+  target: Target,
+  step: Step,
+  signal: AbortSignal,
+  error: unknown,
+): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (!signal.aborted) {
+    const code = errorCode(error);
+    const meaning = MEANING[code] ?? (step === "reply" ? "not understood" : "no success");
+    const what = `${step} failed: ${meaning} (${code})`;
+    return failure(target, Code.Unavailable, what, advice(target, step), error);
+  }
+  if (isTimeUp(signal)) {
+    const what = `time-out: ${target.timeoutMs / 1000} s were over while ${WHILE[step]}`;
+    return failure(target, Code.DeadlineExceeded, what, advice(target, step));
+  }
+  return failure(target, Code.Canceled, `cancelled while ${WHILE[step]}`, "Try again.");
+}
+
+/** UNAVAILABLE: the reply exceeds the limit. */
+export function tooLarge(target: Target, maxBytes: number): ServiceError {
+  const what = `the reply is longer than ${maxBytes} bytes and was not read further`;
+  return failure(target, Code.Unavailable, what, target.recognizable);
+}
+
+/** UNAVAILABLE: a status that the protocol has no use for. A redirect says where it leads. */
+export function unexpectedStatus(target: Target, reply: ReplyHead): ServiceError {
+  const { status, headers } = reply;
+  if (status < 300 || status > 399) {
+    return failure(target, Code.Unavailable, `HTTP status ${status}`, target.recognizable);
+  }
+  const to = redirectTarget(target, reply.url, headers.location ?? "");
+  const what = `HTTP status ${status}: redirected to ${to}`;
+  return failure(target, Code.Unavailable, what, "Redirects are not followed: give that address.");
+}
+
+// The other side chose this text, so it may be no address, or repeat what was sent to it.
+function redirectTarget(target: Target, from: URL, location: string): string {
+  const url = URL.parse(location, from);
+  if (url === null) return "another address";
+  const shown = showAddress(url);
+  const repeats = target.secrets.some((secret) => secret !== "" && decoded(shown).includes(secret));
+  return repeats ? "another address" : shown;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function advice(target: Target, step: Step): string {
+  switch (step) {
+    case "DNS lookup":
+      return "Check the spelling; a container knows only the host names of its own network.";
+    case "connect":
+      return target.reachable;
+    case "TLS":
+      return (
+        "Check the scheme (without TLS it is http or ws); for a certificate that is not publicly " +
+        "trusted, name a file with its authority in NODE_EXTRA_CA_CERTS."
+      );
+    case "reply":
+      return `${target.recognizable} Check also whether this port expects TLS (https or wss).`;
+  }
+}
+
+/**
+ * An error that may be logged. Node's own carry what was sent or received in members such as
+ * `input` and `rawPacket`, so that only the code is kept.
+ */
+function scrub(error: unknown): Error {
+  return new Error(errorCode(error));
+}
+
+function errorCode(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" && /^\w{1,64}$/.test(code) ? code : "unknown";
+}

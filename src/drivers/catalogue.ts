@@ -1,0 +1,97 @@
+import { createHash } from "node:crypto";
+import { didYouMean, nearest } from "../messages/nearest.ts";
+import type { DriverInfo } from "./driver-info.ts";
+
+/** The drivers of a deployment at one time. Never changes: a new one takes its place. */
+export interface Catalogue {
+  /** In code point order. */
+  readonly names: readonly string[];
+  /** Name to driver, in the same order. */
+  readonly drivers: ReadonlyMap<string, DriverInfo>;
+  /** 16 hex digits that change when, and only when, something in the catalogue does. */
+  readonly revision: string;
+  /** Exact and case-sensitive. The same object for as long as the driver does not change. */
+  readonly get: (name: string) => DriverInfo | undefined;
+  /** Names that a person may have meant by one that is unknown, best first, at most three. */
+  readonly nearestNames: (name: string) => string[];
+}
+
+/** A catalogue that can't be made, in a sentence for people. */
+export class CatalogueError extends Error {
+  override readonly name = "CatalogueError";
+}
+
+/**
+ * @param parts.definitions - in rising precedence: of two drivers of one name the later one counts.
+ * @param parts.enabled - the only names to offer; undefined: all.
+ * @throws CatalogueError when `enabled` has a name that no driver has, or is an empty list.
+ */
+export function createCatalogue(parts: {
+  definitions: Iterable<DriverInfo>;
+  enabled?: readonly string[] | undefined;
+}): Catalogue {
+  const all = new Map<string, DriverInfo>();
+  for (const driver of parts.definitions) all.set(driver.config.name, driver);
+  const names = Object.freeze(inCodePointOrder(narrow([...all.keys()], parts.enabled)));
+  const drivers = new Map<string, DriverInfo>();
+  for (const name of names) {
+    const driver = all.get(name);
+    if (driver !== undefined) drivers.set(name, driver);
+  }
+  return Object.freeze({
+    names,
+    drivers,
+    revision: revisionOf(drivers),
+    get: (name: string) => drivers.get(name),
+    nearestNames: (name: string) => nearest(name, names),
+  });
+}
+
+function narrow(names: string[], enabled: readonly string[] | undefined): string[] {
+  if (enabled === undefined) return names;
+  if (enabled.length === 0) throw new CatalogueError("the list of enabled drivers is empty");
+  const known = new Set(names);
+  const unknown = [...new Set(enabled)].filter((name) => !known.has(name));
+  if (unknown.length === 0) return [...new Set(enabled)];
+  const sentences = unknown
+    .slice(0, 10)
+    .map((name) => `there is no driver "${name.slice(0, 64)}".${didYouMean(name, names)}`);
+  throw new CatalogueError(`list of enabled drivers: ${sentences.join(" ")}`);
+}
+
+/** UTF-8 bytes sort as code points do; JavaScript's own order is that of UTF-16 units. */
+function inCodePointOrder(names: string[]): string[] {
+  return names
+    .map((name) => ({ name, bytes: Buffer.from(name) }))
+    .sort((a, b) => Buffer.compare(a.bytes, b.bytes))
+    .map(({ name }) => name);
+}
+
+/** Every part has its members in one order, so its JSON text is canonical. */
+function revisionOf(drivers: ReadonlyMap<string, DriverInfo>): string {
+  const hash = createHash("sha256");
+  for (const driver of drivers.values()) hash.update(JSON.stringify(driver)).update("\n");
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Driver names, each list in code point order. */
+export interface CatalogueDifference {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** What a client that knows `before` has to read anew, and to forget, to know `after`. */
+export function diffCatalogues(before: Catalogue, after: Catalogue): CatalogueDifference {
+  return {
+    added: after.names.filter((name) => !before.drivers.has(name)),
+    changed: after.names.filter((name) => before.drivers.has(name) && differs(name, before, after)),
+    removed: before.names.filter((name) => !after.drivers.has(name)),
+  };
+}
+
+function differs(name: string, before: Catalogue, after: Catalogue): boolean {
+  const [old, current] = [before.get(name), after.get(name)];
+  // Drivers that no file touched are the same objects; text decides for those read anew.
+  return old !== current && JSON.stringify(old) !== JSON.stringify(current);
+}

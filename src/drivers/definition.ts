@@ -1,0 +1,123 @@
+import { isOffered, type Offer } from "../config/family.ts";
+import type { Labels } from "../messages/label.ts";
+import { didYouMean } from "../messages/nearest.ts";
+import { type CommonItems, type CommonTraits, createCommonItems } from "./common-items.ts";
+import type { ConfigItem, DriverInfo } from "./driver-info.ts";
+import { checkDriverText, type DriverText } from "./file-format.ts";
+import { checkCondition, checkItem } from "./item-rules.ts";
+import { expand, readCommonItems, readSharedItems } from "./item-table.ts";
+import { checkOrders, offered } from "./offer.ts";
+import type { Finding } from "./problem.ts";
+import { parseSource, type SourceText, stopAt } from "./source-text.ts";
+
+/**
+ * Turns the text of one driver file into the driver's template, frozen; undefined for a driver of a
+ * family that is not offered.
+ *
+ * @throws DriverFileError with every problem of the file, each with line, column and member.
+ */
+export type DriverReader = (source: SourceText) => DriverInfo | undefined;
+
+/**
+ * @param data.shared - the items that drivers use by name (`src/data/shared-items.json`).
+ * @param data.common - the common items (`src/data/common-items.json`).
+ * @param data.offer - whose drivers and items are offered, and in whose form.
+ * @throws DriverFileError when one of these two is wrong.
+ */
+export function createDriverReader(data: {
+  shared: SourceText;
+  common: SourceText;
+  labels: Labels;
+  offer: Offer;
+}): DriverReader {
+  const { labels, offer } = data;
+  const shared = readSharedItems(data.shared);
+  const commonItems = createCommonItems(readCommonItems(data.common, labels), labels);
+  return (source) => {
+    const json = parseSource(source);
+    if (!source.checked) stopAt(checkDriverText(json.value), source, json);
+    const whole = json.value as DriverText;
+    if (!source.checked) stopAt(checkOrders(whole), source, json);
+    if (!isOffered(whole.in_contract ? undefined : whole.families, offer)) return undefined;
+    const text = offered(whole, offer);
+    const findings: Finding[] = [];
+    const traits = traitsOf(text, offer);
+    const place = { labels, root: traits.defaultRoot, families: text.families ?? [] };
+    const items = (text.additional ?? []).map((item, index) => {
+      const path = ["additional", index];
+      if (item.use !== undefined && !shared.has(item.use)) {
+        const hint = didYouMean(item.use, shared.keys());
+        findings.push({ path: [...path, "use"], reason: `is not a shared item.${hint}` });
+      }
+      return expand(item, shared.get(item.use ?? ""), place);
+    });
+    stopAt(findings, source, json);
+    const info = assemble(text, traits, items, commonItems);
+    if (!source.checked) stopAt(checkRules(info), source, json);
+    return info;
+  };
+}
+
+function traitsOf(text: DriverText, offer: Offer): CommonTraits {
+  const config = text.config ?? {};
+  return {
+    name: text.name,
+    localSort: config.local_sort ?? false,
+    onlyLocal: config.only_local ?? false,
+    onlyProxy: config.only_proxy ?? false,
+    noCache: config.no_cache ?? false,
+    noUpload: config.no_upload ?? false,
+    needMs: config.need_ms ?? false,
+    defaultRoot: config.default_root ?? "",
+    alert: config.alert ?? "",
+    onlyIndices: config.only_indices ?? false,
+    preferProxy: config.prefer_proxy ?? false,
+    noLinkUrl: text.no_link_url ?? false,
+    proxyRange: text.proxy_range,
+    offer,
+  };
+}
+
+function assemble(
+  { label, guide = "", families = [] }: DriverText,
+  traits: CommonTraits,
+  additional: readonly ConfigItem[],
+  commonItems: CommonItems,
+): DriverInfo {
+  const { noLinkUrl: _, proxyRange: __, offer: ___, ...config } = traits;
+  return Object.freeze({
+    common: commonItems(traits),
+    additional: Object.freeze(additional),
+    config: Object.freeze(config),
+    label: label ?? config.name,
+    guide,
+    families,
+  });
+}
+
+function checkRules({ common, additional, config }: DriverInfo): Finding[] {
+  const items = new Map(common.map((item) => [item.name, item]));
+  const findings: Finding[] = [];
+  for (const [index, item] of additional.entries()) {
+    const earlier = items.get(item.name);
+    if (earlier !== undefined) {
+      const where = common.includes(earlier) ? "a common item of this driver" : "an earlier item";
+      findings.push({
+        path: ["additional", index],
+        reason: `is named "${item.name}" like ${where}`,
+      });
+    }
+    items.set(item.name, item);
+  }
+  for (const [index, item] of additional.entries()) {
+    const condition = checkCondition(item, items);
+    const breaches = [
+      ...checkItem(item, config.name),
+      ...(condition === undefined ? [] : [condition]),
+    ];
+    for (const { member, reason } of breaches) {
+      findings.push({ path: ["additional", index, member], reason });
+    }
+  }
+  return findings;
+}

@@ -1,0 +1,73 @@
+import type { Family } from "../config/family.ts";
+
+/** Input types of an item: those of the contract (section 2.3) and `float`. */
+export const ITEM_TYPES = ["string", "text", "number", "float", "bool", "select"] as const;
+
+export type ItemType = (typeof ITEM_TYPES)[number];
+
+/**
+ * One input of a driver's form. All driver values have the property names and the shape of the
+ * messages in `proto/mooring/v1/driver.proto`, every member present, deeply frozen.
+ */
+export interface ConfigItem {
+  readonly name: string;
+  readonly type: ItemType;
+  /** As text. Empty: none. */
+  readonly default: string;
+  /** Separated by commas. Empty: not limited to some values. */
+  readonly options: string;
+  readonly required: boolean;
+  /** The description, where the pages of legacy sites have a hint of their own; else empty. */
+  readonly help: string;
+  readonly description: string;
+  /** The name for people. */
+  readonly label: string;
+  /** The options for people, in the order of `options`. */
+  readonly optionLabels: readonly string[];
+  /** What a number counts; empty: nothing special. */
+  readonly unit: string;
+  /** Whether a number may have a fraction. */
+  readonly fraction: boolean;
+  /** The families that have this item; empty: a deployment's own. */
+  readonly families: readonly Family[];
+  /** An interface masks the value; Mooring quotes it nowhere. */
+  readonly secret: boolean;
+  /** `item=value|value`, or empty: always shown. */
+  readonly showWhen: string;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** Behaviour flags (docs/rest-contract.md, section 2.3), plus `onlyIndices` and `preferProxy`. */
+export interface DriverConfig {
+  readonly name: string;
+  readonly localSort: boolean;
+  readonly onlyLocal: boolean;
+  readonly onlyProxy: boolean;
+  readonly noCache: boolean;
+  readonly noUpload: boolean;
+  readonly needMs: boolean;
+  readonly defaultRoot: string;
+  /** `level|text`, or empty. */
+  readonly alert: string;
+  readonly onlyIndices: boolean;
+  readonly preferProxy: boolean;
+}
+
+/** A driver's template. */
+export interface DriverInfo {
+  readonly common: readonly ConfigItem[];
+  readonly additional: readonly ConfigItem[];
+  readonly config: DriverConfig;
+  /** The name that users of the service know. */
+  readonly label: string;
+  /** Address of a page that says where the values come from; empty: none. */
+  readonly guide: string;
+  /** The families that have this driver; empty: a deployment's own. */
+  readonly families: readonly Family[];
+}
+
+/** All items of a driver in the order of a form: the common ones first. Names are unique. */
+export function itemsOf(driver: DriverInfo): ConfigItem[] {
+  return [...driver.common, ...driver.additional];
+}

@@ -1,0 +1,67 @@
+import { notFound, unavailable } from "../messages/error.ts";
+import { didYouMean } from "../messages/nearest.ts";
+import { type Catalogue, type CatalogueDifference, diffCatalogues } from "./catalogue.ts";
+import type { DriverInfo } from "./driver-info.ts";
+import type { LiveCatalogue } from "./live-catalogue.ts";
+
+/** The drivers of this deployment. */
+export interface DriverService {
+  /** The catalogue as it stands: another object once it has changed. */
+  catalogue(): Catalogue;
+  /** @throws NOT_FOUND naming the driver and the nearest names. */
+  get(name: string): DriverInfo;
+  /**
+   * Each change of the catalogue after one that the reader has; changes that pile up while it is
+   * busy come as one. Ends when the signal is aborted.
+   *
+   * @throws UNAVAILABLE when the service stops.
+   */
+  changes(since: Catalogue, signal: AbortSignal): AsyncIterable<CatalogueStep>;
+}
+
+/** From one catalogue to the next that a reader sees. */
+export interface CatalogueStep {
+  readonly catalogue: Catalogue;
+  readonly difference: CatalogueDifference;
+}
+
+export function createDriverService({
+  live,
+  stopping,
+}: {
+  readonly live: LiveCatalogue;
+  readonly stopping: AbortSignal;
+}): DriverService {
+  const catalogue = live.current;
+  return {
+    catalogue,
+    get: (name) => {
+      const driver = catalogue().get(name);
+      if (driver !== undefined) return driver;
+      const hint = didYouMean(name, catalogue().names);
+      throw notFound(`driver [${name.slice(0, 255)}] not found${hint === "" ? "" : `.${hint}`}`);
+    },
+    async *changes(since, signal) {
+      let seen = since;
+      while (!signal.aborted) {
+        const current = catalogue();
+        if (stopping.aborted) throw unavailable("the service stops; watch again in a moment");
+        if (current.revision === seen.revision) await nextChange(live, [signal, stopping]);
+        else yield { catalogue: current, difference: diffCatalogues(seen, current) };
+        seen = current;
+      }
+    },
+  };
+}
+
+function nextChange(live: LiveCatalogue, signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      unsubscribe();
+      for (const signal of signals) signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const unsubscribe = live.subscribe(done);
+    for (const signal of signals) signal.addEventListener("abort", done);
+  });
+}

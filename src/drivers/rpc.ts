@@ -1,0 +1,185 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type ConfigItem as ConfigItemMessage,
+  ConfigItemSchema,
+  type DriverInfo as DriverInfoMessage,
+  DriverInfoSchema,
+} from "../../gen/mooring/v1/driver_pb.js";
+import {
+  type DriverService as DriverServiceDesc,
+  GetDriverResponseSchema,
+  GetDriverSchemaResponseSchema,
+  ListDriverNamesResponseSchema,
+  ListDriversResponseSchema,
+  ValidateDriverConfigResponseSchema,
+  WatchDriversResponseSchema,
+} from "../../gen/mooring/v1/driver_service_pb.js";
+import { invalid } from "../messages/error.ts";
+import { createTranslations, type Language, type Translate } from "../messages/language.ts";
+import { createLanguageOf, createSayIn } from "../messages/localize.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { DriverService } from "./driver.ts";
+import type { ConfigItem, DriverInfo } from "./driver-info.ts";
+import { driverJsonSchema } from "./schema.ts";
+import { createDriverTranslation } from "./translated.ts";
+import { typedValues, validateDriverConfig } from "./validate.ts";
+
+/** mooring.v1.DriverService. */
+export function driverImpl(
+  service: () => DriverService,
+  translations: (language: Language) => Translate = createTranslations(),
+): ServiceImpl<typeof DriverServiceDesc> {
+  const languageOf = createLanguageOf();
+  const sayIn = createSayIn(translations);
+  const spoken = oncePerKey((language: Language) =>
+    repliesIn(language, service, translations(language)),
+  );
+  const nameList = oncePer(({ names, revision }: Catalogue) =>
+    create(ListDriverNamesResponseSchema, { names: [...names], revision }),
+  );
+  return {
+    listDrivers: ({ view, languageCode }, context) => {
+      const { basic, full } = spoken(languageOf(context, languageCode));
+      if (view === "" || view === "full") return full(service().catalogue());
+      if (view === "basic") return basic(service().catalogue());
+      throw invalid([{ field: "view", description: "must be basic or full, or be left out" }]);
+    },
+    listDriverNames: () => nameList(service().catalogue()),
+    getDriver: ({ driver, languageCode }, context) =>
+      spoken(languageOf(context, languageCode)).info(driver),
+    getDriverSchema: ({ driver, languageCode }, context) =>
+      spoken(languageOf(context, languageCode)).schema(driver),
+    validateDriverConfig: ({ driver, values, textValues }, context) => {
+      const info = service().get(driver);
+      const asText = Object.keys(textValues).length > 0;
+      if (asText && values !== undefined)
+        throw invalid([
+          { field: "text_values", description: "give values or text_values, not both" },
+        ]);
+      const result = validateDriverConfig(
+        info,
+        asText ? typedValues(info, textValues) : (values ?? {}),
+      );
+      const say = sayIn(context);
+      return create(ValidateDriverConfigResponseSchema, {
+        violations: result.violations.map(({ field, description }) => ({
+          field,
+          description: say(description),
+        })),
+        values: result.values,
+        textValues: result.textValues,
+      });
+    },
+    async *watchDrivers({ revision }, { signal }) {
+      const first = service().catalogue();
+      const reset = revision !== first.revision;
+      yield create(WatchDriversResponseSchema, { revision: first.revision, reset });
+      for await (const { catalogue, difference } of service().changes(first, signal))
+        yield create(WatchDriversResponseSchema, {
+          revision: catalogue.revision,
+          added: [...difference.added],
+          changed: [...difference.changed],
+          removed: [...difference.removed],
+        });
+    },
+  };
+}
+
+/** What is read, in one language. */
+function repliesIn(language: Language, service: () => DriverService, translate: Translate) {
+  const translated = oncePer(createDriverTranslation(translate));
+  const listOf = (show: (driver: DriverInfo) => DriverInfoMessage) =>
+    oncePer(({ drivers, revision }: Catalogue) =>
+      create(ListDriversResponseSchema, {
+        drivers: Object.fromEntries([...drivers].map(([name, driver]) => [name, show(driver)])),
+        revision,
+        languageCode: language,
+      }),
+    );
+  const info = oncePer((driver: DriverInfo) => toProto(translated(driver)));
+  return {
+    full: listOf(info),
+    basic: listOf((driver) => toProto(withoutTexts(translated(driver)))),
+    info: oncePerDriver(service, (driver, revision) =>
+      create(GetDriverResponseSchema, { info: info(driver), revision, languageCode: language }),
+    ),
+    schema: oncePerDriver(service, (driver, revision) =>
+      create(GetDriverSchemaResponseSchema, {
+        // Deeply readonly there, and never changed here.
+        schema: driverJsonSchema(translated(driver), translate) as JsonObject,
+        revision,
+        languageCode: language,
+      }),
+    ),
+  };
+}
+
+/** The basic view: what a program needs. The alert stays, as the contract has it. */
+function withoutTexts(driver: DriverInfo): DriverInfo {
+  const bare = (item: ConfigItem): ConfigItem => ({
+    ...item,
+    help: "",
+    description: "",
+    label: "",
+    optionLabels: [],
+  });
+  return {
+    ...driver,
+    label: "",
+    guide: "",
+    common: driver.common.map(bare),
+    additional: driver.additional.map(bare),
+  };
+}
+
+function oncePerKey<K, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>();
+  return (key) => {
+    const found = made.get(key) ?? make(key);
+    made.set(key, found);
+    return found;
+  };
+}
+
+/** A reply for each thing it is made from: catalogues and drivers never change. */
+function oncePer<T extends object, M>(make: (thing: T) => M): (thing: T) => M {
+  const made = new WeakMap<T, M>();
+  return (thing) => {
+    const found = made.get(thing);
+    if (found !== undefined) return found;
+    const reply = make(thing);
+    made.set(thing, reply);
+    return reply;
+  };
+}
+
+/** Likewise for one driver of a catalogue: the reply names the catalogue's revision. */
+function oncePerDriver<M>(
+  service: () => DriverService,
+  make: (driver: DriverInfo, revision: string) => M,
+): (name: string) => M {
+  const ofCatalogue = oncePer(({ revision }: Catalogue) =>
+    oncePer((driver: DriverInfo) => make(driver, revision)),
+  );
+  return (name) => ofCatalogue(service().catalogue())(service().get(name));
+}
+
+function toProto(driver: DriverInfo): DriverInfoMessage {
+  return create(DriverInfoSchema, {
+    ...driver,
+    common: driver.common.map(itemToProto),
+    additional: driver.additional.map(itemToProto),
+    families: [...driver.families],
+  });
+}
+
+/** Made once for all drivers that have the item. */
+const itemToProto = oncePer(
+  (item: ConfigItem): ConfigItemMessage =>
+    create(ConfigItemSchema, {
+      ...item,
+      optionLabels: [...item.optionLabels],
+      families: [...item.families],
+    }),
+);

@@ -1,0 +1,155 @@
+import type { Translate } from "../messages/language.ts";
+import { type ConfigItem, type DriverInfo, itemsOf } from "./driver-info.ts";
+import { boundsOf, choicesOf, defaultOf, holdsText, type Scalar } from "./item-value.ts";
+import { absentValueOf, type Step, stepsOf } from "./show-when.ts";
+import { longestOf } from "./validate.ts";
+
+/** A JSON value: schemas are plain data. */
+export type Json = Scalar | readonly Json[] | { readonly [member: string]: Json };
+
+/** A JSON object. */
+export type JsonObject = Record<string, Json>;
+
+/**
+ * JSON Schema (draft 2020-12) of a configuration of this driver: one flat object with common and
+ * additional items. It accepts exactly what `validateDriverConfig` finds no violation in.
+ *
+ * Every item stands in `properties`, so that form libraries which don't follow conditions draw it
+ * too; what hangs on another item's value (being required) is said with `if` and `then`. Beside the
+ * standard's keywords there are `x-unit`, `x-option-labels` and `x-families`, and every property has
+ * one type.
+ */
+export function driverJsonSchema(
+  driver: DriverInfo,
+  translate: Translate = (text) => text,
+): JsonObject {
+  const items = itemsOf(driver);
+  const byName = new Map(items.map((item) => [item.name, item]));
+  const properties = items.map((item) => [item.name, propertyOf(item, translate)] as const);
+  const always = items.filter((item) => item.showWhen === "" && mustBeGiven(item));
+  const rules = conditionalRules(items, byName);
+  const alert = driver.config.alert.replace(/^[a-z]+\|/, "");
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: driver.label,
+    ...(alert === "" ? {} : { description: alert }),
+    type: "object",
+    properties: Object.fromEntries(properties),
+    ...(always.length === 0 ? {} : { required: always.map(({ name }) => name) }),
+    additionalProperties: false,
+    ...joined(rules),
+  };
+}
+
+function propertyOf(item: ConfigItem, translate: Translate): JsonObject {
+  const choices = choicesOf(item);
+  const initial = defaultOf(item);
+  const description = descriptionOf(item, translate);
+  return {
+    title: item.label,
+    ...(description === "" ? {} : { description }),
+    ...typeOf(item),
+    ...(choices === undefined ? {} : { enum: choices }),
+    ...(initial === undefined ? {} : { default: initial }),
+    ...(item.secret ? { writeOnly: true } : {}),
+    ...(item.unit === "" ? {} : { "x-unit": item.unit }),
+    ...(item.optionLabels.length === 0 ? {} : { "x-option-labels": item.optionLabels }),
+    ...(item.families.length === 0 ? {} : { "x-families": item.families }),
+  };
+}
+
+function typeOf(item: ConfigItem): JsonObject {
+  if (item.type === "bool") return { type: "boolean" };
+  if (!holdsText(item)) {
+    const { min, max } = boundsOf(item);
+    return {
+      type: item.type === "number" ? "integer" : "number",
+      ...(min === undefined ? {} : { minimum: min }),
+      ...(max === undefined ? {} : { maximum: max }),
+    };
+  }
+  const mustHaveText = item.required && item.showWhen === "";
+  return {
+    type: "string",
+    ...(mustHaveText ? { minLength: 1 } : {}),
+    // The options already say how long a value can be.
+    ...(item.options === "" ? { maxLength: longestOf(item) } : {}),
+  };
+}
+
+/** The help, and in words when the item matters, for forms that always draw it. */
+function descriptionOf(item: ConfigItem, translate: Translate): string {
+  const [other = "", values = ""] = item.showWhen.split(/=(.*)/s);
+  if (item.showWhen === "") return item.description;
+  const named = values.split("|").map((value) => (value === "" ? translate("empty") : value));
+  const condition = translate(MATTERS)
+    .replace("{item}", other)
+    .replace("{values}", named.join(translate(" or ")));
+  return `${item.description}${condition}`.trimStart();
+}
+
+const MATTERS = " Matters only while {item} is {values}.";
+
+/** Words of a schema's own, which translations have to have too. */
+export const SCHEMA_TEXTS = [MATTERS, "empty", " or "];
+
+/** Required and without a default that would fill it in. */
+function mustBeGiven(item: ConfigItem): boolean {
+  return item.required && defaultOf(item) === undefined;
+}
+
+/** One rule for each condition that required items hang on. */
+function conditionalRules(
+  items: readonly ConfigItem[],
+  byName: ReadonlyMap<string, ConfigItem>,
+): JsonObject[] {
+  const groups = new Map<string, ConfigItem[]>();
+  for (const item of items) {
+    const demanding = item.required && (mustBeGiven(item) || holdsText(item));
+    if (item.showWhen === "" || !demanding) continue;
+    groups.set(item.showWhen, [...(groups.get(item.showWhen) ?? []), item]);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    // biome-ignore lint/suspicious/noThenProperty: the keyword's name; nobody awaits a schema.
+    return [{ if: shown(stepsOf(first, byName)), then: demand(group) }];
+  });
+}
+
+/**
+ * All rules in one. Several stand under a condition that always holds, since some form libraries
+ * (JSON Forms) take an `allOf` at the top for the whole form and then draw none of the properties.
+ */
+function joined(rules: readonly JsonObject[]): JsonObject {
+  if (rules.length < 2) return { ...rules[0] };
+  // biome-ignore lint/suspicious/noThenProperty: the keyword's name; nobody awaits a schema.
+  return { if: true, then: { allOf: rules } };
+}
+
+/** Holds when an item with these steps is shown. An absent item counts as its default. */
+function shown(steps: readonly Step[]): JsonObject {
+  const present = steps.filter(({ item, values }) => {
+    const absent = absentValueOf(item);
+    return absent === undefined || !values.includes(absent);
+  });
+  return {
+    properties: Object.fromEntries(
+      steps.map(({ item, values }) => [item.name, { enum: [...new Set(values)] }]),
+    ),
+    ...(present.length === 0 ? {} : { required: present.map(({ item }) => item.name) }),
+  };
+}
+
+/** Bare types for what is only required: strict validators ask that a required name be described. */
+function demand(items: readonly ConfigItem[]): JsonObject {
+  const given = items.filter(mustBeGiven).map(({ name }) => name);
+  const types = items.map(({ name, type }): [string, JsonObject] => {
+    if (type === "number") return [name, { type: "integer" }];
+    return [name, type === "float" ? { type: "number" } : { type: "string", minLength: 1 }];
+  });
+  return {
+    ...(given.length === 0 ? {} : { required: given }),
+    properties: Object.fromEntries(types),
+  };
+}

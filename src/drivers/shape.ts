@@ -1,0 +1,72 @@
+import { isObject, type JsonPath } from "../files/json-source.ts";
+import { didYouMean } from "../messages/nearest.ts";
+import { lengthOf } from "./limits.ts";
+import type { Finding } from "./problem.ts";
+
+/** Says what is wrong with a value (`must be …`), or nothing. */
+export type Check = (value: unknown) => string | undefined;
+
+/** Which members an object may have, and the check of each. */
+export type Shape = Readonly<Record<string, Check>>;
+
+/** The findings of one JSON object: unknown members, and known ones of the wrong form. */
+export function checkShape(value: unknown, path: JsonPath, shape: Shape): Finding[] {
+  if (!isObject(value)) return [{ path, reason: `must be an object, not ${kindOf(value)}` }];
+  const findings: Finding[] = [];
+  for (const [name, member] of Object.entries(value)) {
+    const at = [...path, name];
+    const check = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (check === undefined) {
+      const reason = `is not a member of this format.${didYouMean(name, Object.keys(shape))}`;
+      findings.push({ path: at, reason, atName: true });
+      continue;
+    }
+    const reason = check(member);
+    if (reason !== undefined) findings.push({ path: at, reason });
+  }
+  return findings;
+}
+
+/** A value's JSON type, for a message. */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  const kinds: Record<string, string> = {
+    string: "text",
+    number: "a number",
+    boolean: value === true ? "true" : "false",
+    object: "an object",
+  };
+  return kinds[typeof value] ?? typeof value;
+}
+
+export const flag: Check = (value) =>
+  typeof value === "boolean" ? undefined : `must be true or false, not ${kindOf(value)}`;
+
+export const finiteNumber: Check = (value) =>
+  typeof value === "number" && Number.isFinite(value)
+    ? undefined
+    : `must be a number, not ${kindOf(value)}`;
+
+/** Any text of at most `max` code points. */
+export function textUpTo(max: number): Check {
+  return (value) => {
+    if (typeof value !== "string") return `must be text in double quotes, not ${kindOf(value)}`;
+    // Code points are never more than UTF-16 units, so the cheap count decides most cases.
+    if (value.length > max && lengthOf(value) > max) return `is longer than ${max} characters`;
+    return undefined;
+  };
+}
+
+/** Text that a pattern describes in whole; `expected` says it in words. */
+export function textLike(pattern: RegExp, max: number, expected: string): Check {
+  const text = textUpTo(max);
+  return (value) => text(value) ?? (pattern.test(value as string) ? undefined : expected);
+}
+
+export function oneOf(words: readonly string[]): Check {
+  return (value) =>
+    typeof value === "string" && words.includes(value)
+      ? undefined
+      : `must be one of ${words.join(", ")}`;
+}

@@ -1,0 +1,155 @@
+import { isObject } from "../files/json-source.ts";
+import type { Violation } from "../messages/error.ts";
+import { didYouMean } from "../messages/nearest.ts";
+import { type ConfigItem, type DriverInfo, itemsOf } from "./driver-info.ts";
+import { boundsOf, choicesOf, defaultOf, holdsText, readText, type Scalar } from "./item-value.ts";
+import { LIMITS, lengthOf } from "./limits.ts";
+import { kindOf } from "./shape.ts";
+import { isShown, stepsOf } from "./show-when.ts";
+
+/** What came of checking a configuration against a driver. */
+export interface ValidationResult {
+  /** Empty: the driver can be mounted with these values. `field` is the item's name. */
+  readonly violations: readonly Violation[];
+  /**
+   * The right values and the defaults of items that were not given, in the order of the form. An
+   * item with neither is absent, and so is one with a violation.
+   */
+  readonly values: Readonly<Record<string, Scalar>>;
+  /** The same values as text, in the form that templates write defaults in. */
+  readonly textValues: Readonly<Record<string, string>>;
+}
+
+/**
+ * Checks a configuration, common and additional items in one object, as JSON types have it: text
+ * for string, text and select, a number for number (whole) and float, true or false for bool. What
+ * is accepted is exactly what `driverJsonSchema` describes.
+ *
+ * - A required item has to be given unless it has a default (a bool always has one: off), and may
+ *   not be empty text. This holds only while the item is shown.
+ * - The value of a hidden item is kept and has to be of the right form, but may be missing or
+ *   empty: what somebody typed before they switched the form stays there, and right.
+ * - An item that the driver does not have is a violation; so is null.
+ *
+ * No description quotes a value, so no secret gets out.
+ */
+export function validateDriverConfig(driver: DriverInfo, given: unknown): ValidationResult {
+  if (!isObject(given)) {
+    const description = `must be an object of item names and values, not ${kindOf(given)}`;
+    return { violations: [{ field: "values", description }], values: {}, textValues: {} };
+  }
+  const items = new Map(itemsOf(driver).map((item) => [item.name, item]));
+  const values = new Map(Object.entries(given));
+  const violations = unknownItems(values, items);
+  const right = new Map<string, Scalar>();
+  for (const item of items.values()) {
+    const outcome = judge(item, values, items);
+    if (outcome.description !== undefined) {
+      violations.push({ field: item.name, description: outcome.description });
+    } else if (outcome.value !== undefined) {
+      right.set(item.name, outcome.value);
+    }
+  }
+  return {
+    violations: violations.slice(0, LIMITS.violations),
+    values: Object.fromEntries(right),
+    textValues: Object.fromEntries([...right].map(([name, value]) => [name, String(value)])),
+  };
+}
+
+/**
+ * A configuration whose values are all text, as forms made from a template have it, in JSON types.
+ * Empty text for a number or a bool counts as not given. Text that can't be read stays text, for
+ * `validateDriverConfig` to say so.
+ */
+export function typedValues(
+  driver: DriverInfo,
+  given: Readonly<Record<string, string>>,
+): Record<string, Scalar> {
+  const items = new Map(itemsOf(driver).map((item) => [item.name, item]));
+  const typed = Object.entries(given).flatMap(([name, text]): [string, Scalar][] => {
+    const item = items.get(name);
+    if (item === undefined || holdsText(item)) return [[name, text]];
+    return text === "" ? [] : [[name, readText(item, text) ?? text]];
+  });
+  return Object.fromEntries(typed);
+}
+
+function unknownItems(
+  values: ReadonlyMap<string, unknown>,
+  items: ReadonlyMap<string, ConfigItem>,
+): Violation[] {
+  const violations: Violation[] = [];
+  for (const name of values.keys()) {
+    if (items.has(name)) continue;
+    const description = `is not an item of this driver.${didYouMean(name, items.keys())}`;
+    violations.push({ field: name.slice(0, LIMITS.name), description });
+    if (violations.length === LIMITS.violations) break;
+  }
+  return violations;
+}
+
+interface Outcome {
+  readonly value?: Scalar;
+  readonly description?: string;
+}
+
+function judge(
+  item: ConfigItem,
+  values: ReadonlyMap<string, unknown>,
+  items: ReadonlyMap<string, ConfigItem>,
+): Outcome {
+  const value = values.has(item.name) ? values.get(item.name) : defaultOf(item);
+  const empty = value === undefined || value === "";
+  if (empty && item.required && isShown(stepsOf(item, items), values)) {
+    return { description: value === undefined ? "is required" : "is required: must not be empty" };
+  }
+  if (value === undefined) return {};
+  const description = describe(item, value);
+  return description === undefined ? { value: value as Scalar } : { description };
+}
+
+/** What is wrong with a given value by itself. */
+function describe(item: ConfigItem, value: unknown): string | undefined {
+  const wrongType = describeType(item, value);
+  if (wrongType !== undefined) return wrongType;
+  const choices = choicesOf(item);
+  if (choices !== undefined && !choices.includes(value as Scalar)) {
+    const named = choices.map((choice) => (choice === "" ? "(empty)" : String(choice)));
+    return `must be one of ${named.join(", ")}`;
+  }
+  if (typeof value === "number") return describeBounds(item, value);
+  return typeof value === "string" ? describeLength(item, value) : undefined;
+}
+
+function describeType(item: ConfigItem, value: unknown): string | undefined {
+  if (holdsText(item)) {
+    return typeof value === "string" ? undefined : `must be text, not ${kindOf(value)}`;
+  }
+  if (item.type === "bool") {
+    return typeof value === "boolean" ? undefined : `must be true or false, not ${kindOf(value)}`;
+  }
+  const noun = item.type === "number" ? "a whole number" : "a number";
+  if (typeof value !== "number") return `must be ${noun}, not ${kindOf(value)}`;
+  const fits = item.type === "number" ? Number.isInteger(value) : Number.isFinite(value);
+  return fits ? undefined : `must be ${noun}`;
+}
+
+function describeBounds(item: ConfigItem, value: number): string | undefined {
+  const { min, max } = boundsOf(item);
+  if (min !== undefined && value < min) return `must not be less than ${min}`;
+  if (max !== undefined && value > max) return `must not be more than ${max}`;
+  return undefined;
+}
+
+function describeLength(item: ConfigItem, value: string): string | undefined {
+  const most = longestOf(item);
+  return value.length > most && lengthOf(value) > most
+    ? `is longer than ${most} characters`
+    : undefined;
+}
+
+/** Code points that a value of this item may have. */
+export function longestOf(item: ConfigItem): number {
+  return item.type === "text" ? LIMITS.longValue : LIMITS.value;
+}

@@ -1,0 +1,89 @@
+import { promisify } from "node:util";
+import { brotliCompress, gzip, constants as zlib } from "node:zlib";
+import type { DescMessage, Message, Registry } from "@bufbuild/protobuf";
+import { createJsonText } from "./json-text.ts";
+import { createKeep } from "./memoize.ts";
+import { serialize } from "./serialize.ts";
+
+/** A content coding that a reply can have. */
+export type Coding = "gzip" | "br";
+
+/** Shortest body that is compressed, in bytes: below it the headers outweigh the gain. */
+const COMPRESSIBLE_SIZE = 1_024;
+
+/** Bytes that many clients get, and their compressed variants, each made once. */
+export class Encoded {
+  readonly bytes: Buffer;
+  readonly #variants = new Map<Coding, Buffer | Promise<Buffer>>();
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  /** Whether compressing can pay at all. */
+  get compressible(): boolean {
+    return this.bytes.length >= COMPRESSIBLE_SIZE;
+  }
+
+  /** The variant, if it is there already; otherwise it is begun. */
+  offer(coding: Coding): Buffer | undefined {
+    const variant = this.#variants.get(coding);
+    if (variant === undefined) this.compress(coding);
+    return Buffer.isBuffer(variant) ? variant : undefined;
+  }
+
+  /** The variant: the bytes themselves where compression fails or makes nothing smaller. */
+  compress(coding: Coding): Buffer | Promise<Buffer> {
+    const known = this.#variants.get(coding);
+    if (known !== undefined) return known;
+    const variant = compressed(coding, this.bytes)
+      .catch(() => this.bytes)
+      .then((made) => {
+        const best = made.length < this.bytes.length ? made : this.bytes;
+        this.#variants.set(coding, best);
+        return best;
+      });
+    this.#variants.set(coding, variant);
+    return variant;
+  }
+}
+
+/** How messages are written. */
+export type Format = "json" | "proto";
+
+const keepProto = createKeep<Message, Encoded>();
+const keepJson = createKeep<Message, Encoded>();
+const jsonText = createJsonText(JSON.stringify);
+
+/**
+ * A message in bytes, made once for all who get it: services give the same message while their state
+ * stands, and a new state is a new message.
+ *
+ * @param registry for google.protobuf.Any in JSON.
+ * @throws UnencodableReply
+ */
+export function encodeOnce(
+  desc: DescMessage,
+  message: Message,
+  format: Format,
+  registry?: Registry,
+): Encoded {
+  if (format === "proto") return keepProto(message, () => new Encoded(serialize(desc, message)));
+  return keepJson(message, () => new Encoded(Buffer.from(jsonText(desc, message, { registry }))));
+}
+
+/** Brotli's level: near the size of the highest for a tenth of its time. */
+const BROTLI_QUALITY = 6;
+
+const [toGzip, toBrotli] = [promisify(gzip), promisify(brotliCompress)];
+
+/** Off the event loop. */
+function compressed(coding: Coding, body: Buffer): Promise<Buffer> {
+  if (coding === "gzip") return toGzip(body);
+  const params = {
+    [zlib.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+    [zlib.BROTLI_PARAM_MODE]: zlib.BROTLI_MODE_TEXT,
+    [zlib.BROTLI_PARAM_SIZE_HINT]: body.length,
+  };
+  return toBrotli(body, { params });
+}

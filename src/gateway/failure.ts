@@ -1,0 +1,161 @@
+import { STATUS_CODES } from "node:http";
+import { create, createRegistry, toJson } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import {
+  BadRequestSchema,
+  file_google_rpc_error_details,
+  LocalizedMessageSchema,
+} from "../../gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
+import { BadGateway, UpstreamRefusal } from "../sites/front-interceptor.ts";
+import { BodyError, Fault } from "../transport/body.ts";
+import { errorEnvelope, jsonText, type Violation } from "./envelope.ts";
+
+/**
+ * A request that never reaches an rpc: its HTTP status is the real one, whatever the switch for
+ * documented paths says, and the envelope is its body.
+ */
+export class HttpFault extends Fault {
+  readonly status: number;
+
+  /** @param headers of the reply, such as `{ allow: "GET, HEAD" }`. */
+  constructor(status: number, message: string, headers?: Readonly<Record<string, string>>) {
+    super(message, Code.InvalidArgument, { ...headers });
+    this.status = status;
+  }
+}
+
+/** A request that its client has to correct: code 400 in the envelope. */
+export function badRequest(message: string): ConnectError {
+  return new ConnectError(message, Code.InvalidArgument);
+}
+
+/** Text of a client's value for a message: quoted as JSON, cut at 64 characters. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+}
+
+/**
+ * The envelope's `code` for each canonical code. OUT_OF_RANGE is a client's mistake as well: it
+ * asked for what is no longer, or not yet, there.
+ */
+export const ENVELOPE_CODE: Readonly<Record<Code, number>> = {
+  [Code.Canceled]: 500,
+  [Code.Unknown]: 500,
+  [Code.InvalidArgument]: 400,
+  [Code.DeadlineExceeded]: 504,
+  [Code.NotFound]: 404,
+  [Code.AlreadyExists]: 409,
+  [Code.PermissionDenied]: 403,
+  [Code.ResourceExhausted]: 429,
+  [Code.FailedPrecondition]: 400,
+  [Code.Aborted]: 409,
+  [Code.OutOfRange]: 400,
+  [Code.Unimplemented]: 501,
+  [Code.Internal]: 500,
+  [Code.Unavailable]: 503,
+  [Code.DataLoss]: 500,
+  [Code.Unauthenticated]: 401,
+};
+
+/** An error as a client sees it. */
+export interface Failure {
+  /** The envelope's code. */
+  readonly code: number;
+  /** The HTTP status is `code`, whatever the switch for documented paths says. */
+  readonly real: boolean;
+  readonly message: string;
+  readonly violations: readonly Violation[];
+  readonly headers: Readonly<Record<string, string>>;
+  /** The error is none that a client may read: its words are masked. */
+  readonly unexpected: boolean;
+  /** The same as a ConnectError. */
+  readonly error: ConnectError;
+}
+
+const INTERNAL = 500;
+const MASKED = "internal error";
+
+/**
+ * What a client sees of an error: a ConnectError by the table of codes, an HttpFault with its own
+ * status, an error of Fastify itself with its status, anything else masked as 500. Never throws.
+ */
+export function describeFailure(error: unknown): Failure {
+  if (error instanceof HttpFault || error instanceof BodyError || error instanceof BadGateway)
+    return { ...known(error, error.status, error.metadata), real: true };
+  if (error instanceof UpstreamRefusal) return known(error, error.envelopeCode, error.metadata);
+  if (error instanceof ConnectError) {
+    const code = ENVELOPE_CODE[error.code] ?? INTERNAL;
+    return code === INTERNAL ? { ...masked(error), unexpected: false } : known(error, code);
+  }
+  const { statusCode = INTERNAL } = (error ?? {}) as { readonly statusCode?: number };
+  if (statusCode < 400 || statusCode >= INTERNAL) return masked(error);
+  const words = FRAMEWORK_WORDS.get(statusCode) ?? "the request can't be read";
+  return { ...known(new HttpFault(statusCode, words), statusCode), real: true };
+}
+
+/** Fastify's own refusals, in words for people. */
+const FRAMEWORK_WORDS: ReadonlyMap<number, string> = new Map([
+  [400, "the request can't be read: check URL, headers and body"],
+  [404, "nothing is served here"],
+  [405, "this method is not served here"],
+  [408, "the request took too long to arrive"],
+  [413, "the body is too large"],
+  [414, "the URL is too long"],
+  [415, "this kind of body is not served here"],
+]);
+
+function masked(cause: unknown): Failure {
+  return {
+    code: INTERNAL,
+    real: false,
+    message: MASKED,
+    violations: [],
+    headers: {},
+    unexpected: true,
+    error: new ConnectError(MASKED, Code.Internal, undefined, undefined, cause),
+  };
+}
+
+/** @param own headers of the reply. */
+function known(error: ConnectError, code: number, own?: Headers): Failure {
+  const retryAfter = error.metadata.get("retry-after");
+  return {
+    code,
+    real: false,
+    message: error.rawMessage || (STATUS_CODES[code] ?? "error").toLowerCase(),
+    violations: error
+      .findDetails(BadRequestSchema)
+      .flatMap((detail) => detail.fieldViolations)
+      .map(({ field, description }) => ({ field, description })),
+    headers: {
+      ...(own && Object.fromEntries(own)),
+      ...(retryAfter === null ? {} : { "retry-after": retryAfter }),
+      // RFC 9110, section 15.5.2: a 401 names the scheme that it wants.
+      ...(code === 401 ? { "www-authenticate": "Bearer" } : {}),
+    },
+    unexpected: false,
+    error,
+  };
+}
+
+/** The failure's envelope as JSON text. */
+export function failureEnvelope(failure: Failure): string {
+  const [localized] = failure.error.findDetails(LocalizedMessageSchema);
+  return errorEnvelope(failure.code, failure.message, failure.violations, localized);
+}
+
+const details = createRegistry(file_google_rpc_error_details);
+
+/** The failure as google.rpc.Status in JSON, for replies that have no envelope. */
+export function failureBody({ message, error }: Failure): string {
+  const status = create(StatusSchema, {
+    code: error.code,
+    message,
+    details: error.details.flatMap((detail) =>
+      "desc" in detail ? [anyPack(detail.desc, create(detail.desc, detail.value))] : [],
+    ),
+  });
+  return jsonText(toJson(StatusSchema, status, { registry: details }));
+}

@@ -1,0 +1,283 @@
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+  sensitiveHeaders,
+} from "node:http2";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { type BodyBounds, discardRest, readBody, Unfinished } from "../transport/body.ts";
+import { decodeBinary } from "../transport/decode.ts";
+import type { PeerOf } from "../transport/peer.ts";
+import type { SlowReaders } from "../transport/slow-reader.ts";
+import { Call, type RequestIds } from "./call.ts";
+import { encodeOnce } from "./encoded.ts";
+import { decompressionFor, PREFIX_LENGTH, unwrap, wrap } from "./length-prefix.ts";
+import type { Method } from "./method.ts";
+import { toConnectError } from "./report.ts";
+import type { SendStream, StreamReply } from "./stream.ts";
+
+export interface LaneOptions {
+  readonly methods: readonly Method[];
+  readonly requestId: RequestIds;
+  /** Finds a client's address. */
+  readonly peerOf: PeerOf;
+  readonly bounds: BodyBounds;
+  /** Longest message of a method's requests, in bytes. */
+  readonly bodyLimit: (method: DescMethod) => number;
+  readonly sendStream: SendStream;
+  readonly slowReaders: Pick<SlowReaders, "hold">;
+  /** Lets a call in by its headers or throws, before a byte of its body is read. */
+  readonly admit: (call: Call) => void | Promise<void>;
+  /** Told of calls that are refused before they reach their method. */
+  readonly refused: (error: ConnectError, call: Call) => void;
+  /** Told of calls that never ended, and so were not carried out. */
+  readonly dropped: (error: ConnectError, call: Call) => void;
+}
+
+/** Serves gRPC calls on HTTP/2 streams. */
+export interface Lane {
+  /** @returns false for a method that is not served here: nothing was done. */
+  handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
+}
+
+/**
+ * Serves the methods whose request is one message, on the streams of an HTTP/2 server (gRPC over
+ * HTTP/2). grpc-js, which serves everything else, makes a dozen objects for each call and copies each
+ * message of a stream for each of its readers; a reply that is encoded already needs none of them.
+ */
+export function createLane(options: LaneOptions): Lane {
+  const methods = new Map(
+    options.methods.map((method) => [
+      `/${method.desc.parent.typeName}/${method.desc.name}`,
+      method,
+    ]),
+  );
+  return {
+    handle: (stream, headers) => {
+      const method = methods.get(headers[":path"] ?? "");
+      if (method === undefined) return false;
+      void serve(method, new GrpcCall(method.desc, stream, headers, options), options);
+      return true;
+    },
+  };
+}
+
+/** A call on an HTTP/2 stream. */
+class GrpcCall extends Call {
+  readonly door = "grpc";
+  readonly requestMethod = "POST";
+  readonly stream: ServerHttp2Stream;
+  readonly #headers: IncomingHttpHeaders;
+  readonly #peerOf: PeerOf;
+
+  constructor(
+    method: DescMethod,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    { requestId, peerOf }: LaneOptions,
+  ) {
+    const sent = headers["x-request-id"];
+    super(method, requestId(typeof sent === "string" ? sent : undefined));
+    this.stream = stream;
+    this.#headers = headers;
+    this.#peerOf = peerOf;
+  }
+
+  get url(): string {
+    return `http://${this.#headers[":authority"] ?? "localhost"}${this.#headers[":path"]}`;
+  }
+
+  protected address(): string {
+    return this.#peerOf(this.stream.session?.socket?.remoteAddress, (name) => this.header(name));
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  protected headers(): Headers {
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(this.#headers)) {
+      if (name.startsWith(":") || value === undefined) continue;
+      for (const one of Array.isArray(value) ? value : [value]) headers.append(name, one);
+    }
+    return headers;
+  }
+
+  protected onGone(gone: () => void): void {
+    const { stream } = this;
+    // Not by its writing side: Node ends that itself when the stream is reset.
+    if (stream.closed) gone();
+    else stream.once("close", gone);
+  }
+}
+
+/** Codings of requests. */
+const CODINGS = ["gzip", "deflate"];
+/** Longest time limit, in milliseconds: a longer one is none. */
+const MAX_TIME = Number.MAX_SAFE_INTEGER;
+
+async function serve(method: Method, call: GrpcCall, options: LaneOptions): Promise<void> {
+  const { admit, refused, dropped } = options;
+  const fail = (error: unknown): void => sendFailure(call, toConnectError(error));
+  let message: Message;
+  // A stream that fails before anybody reads it has forgotten its client.
+  void call.peer;
+  try {
+    // The time counts from the headers, also while the body does not come.
+    limitTime(call);
+    await admit(call);
+    message = await readMessage(method.desc, call, options);
+  } catch (error) {
+    call.done();
+    if (error instanceof Unfinished) dropped(error, call);
+    else {
+      refused(toConnectError(error), call);
+      fail(error);
+    }
+    return;
+  }
+  call.encode = (reply) => bytesOf(call, reply);
+  try {
+    if (method.kind === "unary") {
+      // Before the headers: a reply without a valid encoding is answered with its status alone.
+      const reply = bytesOf(call, (await method.invoke(message, call)).message);
+      options.slowReaders.hold(call.stream, reply);
+      sendReply(call, reply);
+    } else await options.sendStream(streamReply(call), method.invoke(message, call));
+  } catch (error) {
+    fail(error);
+  } finally {
+    call.done();
+  }
+}
+
+function limitTime(call: GrpcCall): void {
+  const { timeoutMs, error } = parseTimeout(call.header("grpc-timeout") ?? null, MAX_TIME);
+  if (error !== undefined) throw error;
+  if (timeoutMs !== undefined) call.limitTime(timeoutMs);
+}
+
+function readMessage(
+  { input }: DescMethod,
+  call: GrpcCall,
+  { bounds, bodyLimit }: LaneOptions,
+): Promise<Message> {
+  const { stream, peer } = call;
+  const limit = bodyLimit(call.method);
+  const encoding = call.header("grpc-encoding");
+  const decompress = decompressionFor(encoding, CODINGS, "grpc-accept-encoding");
+  const hasEnded = (): boolean => !(stream.closed || stream.destroyed || stream.aborted);
+  const incoming = { stream, peer, hasEnded, signal: call.limited ? call.signal : undefined };
+  return readBody(incoming, bounds, limit + PREFIX_LENGTH, (body) => {
+    const bytes = unwrap(body, limit, decompress);
+    // Most are not compressed, and a wait costs as much as reading them.
+    return bytes instanceof Promise
+      ? bytes.then((plain) => decodeBinary(input, plain))
+      : decodeBinary(input, bytes);
+  });
+}
+
+const HEAD: OutgoingHttpHeaders = Object.freeze({
+  ":status": 200,
+  "content-type": "application/grpc+proto",
+  "grpc-accept-encoding": "identity,gzip,deflate",
+});
+
+/** Answered already, or nobody waits for an answer any more. */
+function isOver({ stream }: GrpcCall): boolean {
+  return stream.headersSent || stream.closed || stream.destroyed;
+}
+
+function sendReply(call: GrpcCall, reply: Buffer): void {
+  if (isOver(call)) return;
+  begin(call, WELL);
+  call.stream.end(reply);
+}
+
+function bytesOf({ method }: GrpcCall, message: Message): Buffer {
+  return wrap(encodeOnce(method.output, message, "proto").bytes);
+}
+
+/** Why a stream ended; nothing: it ended well. */
+interface Status {
+  error?: ConnectError;
+}
+
+/** Of a reply that can't fail any more. */
+const WELL: Status = Object.freeze({});
+
+/** @param status asked when the reply ends. */
+function begin(call: GrpcCall, status: Status): void {
+  const { stream } = call;
+  stream.respond(withSet(HEAD, call.setHeader), { waitForTrailers: true });
+  stream.on("wantTrailers", () => stream.sendTrailers(trailersOf(call, status.error)));
+}
+
+function streamReply(call: GrpcCall): StreamReply {
+  const { stream } = call;
+  const status: Status = {};
+  return {
+    sink: stream,
+    isOpen: () => isOver(call),
+    open: () => begin(call, status),
+    encode: (message) => bytesOf(call, message),
+    end: (error) => {
+      if (error !== undefined) status.error = toConnectError(error);
+      stream.end();
+    },
+  };
+}
+
+/**
+ * A reply of trailers only (gRPC over HTTP/2, "Responses"), or one without messages where the handler
+ * has set headers: clients take those of the only frame for trailers.
+ */
+function sendFailure(call: GrpcCall, error: ConnectError): void {
+  if (isOver(call)) return;
+  const { stream } = call;
+  if (call.setHeader === undefined)
+    stream.respond({ ...HEAD, ...trailersOf(call, error) }, { endStream: true });
+  else {
+    begin(call, { error });
+    stream.end();
+  }
+  // Whoever goes on sending is told that nobody listens (RFC 9113, section 8.1).
+  if (!stream.readableEnded) discardRest(stream, () => stream.close(constants.NGHTTP2_NO_ERROR));
+}
+
+/** Kept out of the compression tables of both ends, which it would fill with what is never sent again. */
+const NEVER_AGAIN = ["x-request-id"];
+
+function trailersOf(call: GrpcCall, error: ConnectError | undefined): OutgoingHttpHeaders {
+  const trailers: OutgoingHttpHeaders = {
+    "grpc-status": "0",
+    "x-request-id": call.requestId,
+    [sensitiveHeaders]: NEVER_AGAIN,
+  };
+  return withSet(
+    error === undefined ? trailers : { ...trailers, ...failureTrailers(error) },
+    call.setTrailer,
+  );
+}
+
+function failureTrailers(error: ConnectError): OutgoingHttpHeaders {
+  return {
+    ...Object.fromEntries(setTrailerStatus(new Headers(), error)),
+    // Only what must be escaped (gRPC over HTTP/2, "Responses"): clients of grpc-js leave more as it is.
+    "grpc-message": escapeMessage(error.rawMessage),
+  };
+}
+
+function escapeMessage(text: string): string {
+  return text.toWellFormed().replace(/[^\x20-\x24\x26-\x7e]+/g, encodeURIComponent);
+}
+
+/** @param set by a handler or an interceptor; it gives way to what is ours. */
+function withSet(own: OutgoingHttpHeaders, set: Headers | undefined): OutgoingHttpHeaders {
+  return set === undefined ? own : { ...Object.fromEntries(set), ...own };
+}

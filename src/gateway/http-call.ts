@@ -1,0 +1,117 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { FastifyReply } from "fastify";
+import { type BodyBounds, readBody } from "../transport/body.ts";
+import type { PeerOf } from "../transport/peer.ts";
+import { announcesBody, hasEnded } from "../transport/request.ts";
+import { Call, type Door } from "./call.ts";
+
+/** A call that came as an HTTP request, over HTTP/1.1 or HTTP/2. */
+export class HttpCall extends Call {
+  readonly door: Door;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly #peerOf: PeerOf;
+
+  constructor(
+    method: DescMethod,
+    door: Door,
+    parts: {
+      readonly request: IncomingMessage;
+      readonly response: ServerResponse;
+      readonly id: string;
+      readonly peerOf: PeerOf;
+    },
+  ) {
+    super(method, parts.id);
+    this.door = door;
+    this.request = parts.request;
+    this.response = parts.response;
+    this.#peerOf = parts.peerOf;
+  }
+
+  get requestMethod(): string {
+    return this.request.method ?? "";
+  }
+
+  get url(): string {
+    const host = this.request.headers.host ?? this.request.headers[":authority"] ?? "localhost";
+    return `http://${host}${this.request.url}`;
+  }
+
+  protected address(): string {
+    return this.#peerOf(this.request.socket?.remoteAddress, (name) => this.header(name));
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  protected headers(): Headers {
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(this.request.headers)) {
+      if (name.startsWith(":") || value === undefined) continue;
+      for (const one of Array.isArray(value) ? value : [value]) headers.append(name, one);
+    }
+    return headers;
+  }
+
+  protected onGone(gone: () => void): void {
+    const { response } = this;
+    if (isGone(response)) gone();
+    else response.once("close", gone);
+  }
+
+  /** Whether its request announces a body. */
+  get hasBody(): boolean {
+    return announcesBody(this.request);
+  }
+
+  /**
+   * Reads the request's body to its end.
+   *
+   * @param limit in bytes.
+   * @throws as readBody does.
+   */
+  async body<T>(bounds: BodyBounds, limit: number, use: (body: Buffer) => T | Promise<T>) {
+    const { request, response, peer } = this;
+    // A client that waits for this word sends nothing before it (RFC 9110, section 10.1.1).
+    if (/100-continue/i.test(request.headers.expect ?? "")) response.writeContinue();
+    const incoming = {
+      ...{ stream: request, peer, hasEnded: (bytes: number) => this.#isWhole(bytes) },
+      ...(this.limited ? { signal: this.signal } : {}),
+    };
+    return readBody(incoming, bounds, limit, use);
+  }
+
+  #isWhole(bytes: number): boolean {
+    const { request } = this;
+    const length = request.headers["content-length"];
+    if (length !== undefined && Number(length) !== bytes) return false;
+    return hasEnded(request);
+  }
+}
+
+/** Whether nobody is left to read a reply. The response of an HTTP/2 stream doesn't say so itself. */
+export function isGone(response: ServerResponse): boolean {
+  const { stream } = response as { stream?: { readonly destroyed: boolean } };
+  return response.destroyed || stream?.destroyed === true;
+}
+
+/** What really takes a reply's bytes: over HTTP/2 the stream behind the response. */
+export function sinkOf(response: ServerResponse): Writable {
+  return (response as { stream?: Writable }).stream ?? response;
+}
+
+/** Begins a reply that is a stream, with the headers that hooks have set and its own. */
+export function openStream(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
+  const response = reply.raw;
+  reply.hijack();
+  // The server's idle time-out is for requests; others watch over streams.
+  response.setTimeout(0);
+  const set = Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined);
+  response.writeHead(200, { ...(Object.fromEntries(set) as OutgoingHttpHeaders), ...headers });
+  response.flushHeaders();
+}

@@ -1,0 +1,75 @@
+import type {
+  DescField,
+  DescMessage,
+  JsonObject,
+  JsonValue,
+  Message,
+  Registry,
+} from "@bufbuild/protobuf";
+import { createKeep } from "./memoize.ts";
+import { serializeJson } from "./serialize.ts";
+
+/** The members of a contract, as REST shows them: proto names, every member present. */
+export const JSON_OPTIONS = { useProtoFieldName: true, alwaysEmitImplicit: true } as const;
+
+/** From so many elements on, the text of each is kept. */
+const LONG = 256;
+
+type LongList = readonly [field: DescField, elements: readonly Message[]];
+
+/**
+ * Writes JSON text of messages; `member` chooses one of them in place of all.
+ *
+ * @throws UnencodableReply
+ */
+export type JsonText = (
+  desc: DescMessage,
+  message: Message,
+  options?: { readonly registry?: Registry | undefined; readonly member?: DescField | undefined },
+) => string;
+
+/**
+ * Elements of long lists are encoded once, and their text is kept as long as they live: after a change
+ * of one setting out of 10,000, one is encoded and not all, which would take 100 ms of the event loop.
+ *
+ * @param stringify how a value is written.
+ */
+export function createJsonText(stringify: (value: JsonValue) => string): JsonText {
+  const keep = createKeep<Message, string>();
+  return (desc, message, { registry, member } = {}) => {
+    const options = registry === undefined ? JSON_OPTIONS : { ...JSON_OPTIONS, registry };
+    const listed = ([field, elements]: LongList): string => {
+      const { message: of } = field;
+      if (of === undefined) throw new Error(`${field} is no list of messages`);
+      return `[${elements.map((one) => keep(one, () => stringify(serializeJson(of, one, options)))).join(",")}]`;
+    };
+    const fields = member === undefined ? membersOf(desc) : [member];
+    const long = fields.flatMap((field) => longList(field, message));
+    const [first] = long;
+    if (member !== undefined && first !== undefined) return listed(first);
+    const rest = Object.fromEntries(long.map(([{ localName }]) => [localName, []]));
+    const json = serializeJson(
+      desc,
+      long.length === 0 ? message : { ...message, ...rest },
+      options,
+    );
+    if (member !== undefined) return stringify((json as JsonObject)[member.name] ?? null);
+    if (long.length === 0) return stringify(json);
+    const texts = new Map(long.map((list) => [list[0].name, listed(list)]));
+    const members = Object.entries(json as JsonObject).map(
+      ([name, value]) => `${stringify(name)}:${texts.get(name) ?? stringify(value)}`,
+    );
+    return `{${members.join(",")}}`;
+  };
+}
+
+/** Messages of protobuf itself have a JSON of their own. */
+function membersOf({ typeName, fields }: DescMessage): readonly DescField[] {
+  return typeName.startsWith("google.protobuf.") ? [] : fields;
+}
+
+function longList(field: DescField, message: Message): LongList[] {
+  if (field.fieldKind !== "list" || field.listKind !== "message") return [];
+  const elements: unknown = Reflect.get(message, field.localName);
+  return Array.isArray(elements) && elements.length >= LONG ? [[field, elements]] : [];
+}

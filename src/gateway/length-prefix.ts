@@ -1,0 +1,100 @@
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate } from "node:zlib";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { createKeep } from "./memoize.ts";
+
+/** Bytes before a message: flags and the length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
+export const PREFIX_LENGTH = 5;
+
+/** The message is compressed (gRPC, gRPC-Web and Connect alike). */
+export const COMPRESSED = 1;
+
+/** What undoes a compression of requests. */
+export type Decompress = (body: Uint8Array, limit: number) => Promise<Uint8Array>;
+
+const inflaters: ReadonlyMap<string, Decompress> = new Map(
+  Object.entries({ gzip: gunzip, deflate: inflate, br: brotliDecompress }).map(([name, undo]) => [
+    name,
+    async (body, limit) => {
+      try {
+        const options = { maxOutputLength: limit };
+        return await promisify<Uint8Array, object, Buffer>(undo)(body, options);
+      } catch (error) {
+        const { code } = error as { code?: unknown };
+        if (code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limit);
+        throw new ConnectError(`the request is no ${name} data`, Code.InvalidArgument);
+      }
+    },
+  ]),
+);
+
+function tooLarge(limit: number): ConnectError {
+  return new ConnectError(`the request is larger than ${limit} bytes`, Code.ResourceExhausted);
+}
+
+/**
+ * What undoes the compression that a request names; undefined for none.
+ *
+ * @param offered names that the protocol's servers here take.
+ * @param accepts the header that tells a client which those are.
+ * @throws UNIMPLEMENTED for any other (gRPC, "Compression"; Connect, "Unary-Request").
+ */
+export function decompressionFor(
+  name: string | undefined,
+  offered: readonly string[],
+  accepts: string,
+): Decompress | undefined {
+  if (name === undefined || name === "" || name === "identity") return undefined;
+  const found = offered.includes(name) ? inflaters.get(name) : undefined;
+  if (found !== undefined) return found;
+  const known = offered.join(",");
+  throw new ConnectError(
+    `the compression ${JSON.stringify(name.slice(0, 64))} is not known here: use one of ${known}`,
+    Code.Unimplemented,
+    { [accepts]: known },
+  );
+}
+
+/**
+ * The one message of a request in its envelope.
+ *
+ * @param body all that the client has sent.
+ * @param limit of the message, in bytes, unfolded.
+ * @throws UNIMPLEMENTED for none or more than one message, INTERNAL for a compressed one without a
+ * name of the compression, RESOURCE_EXHAUSTED over the limit, INVALID_ARGUMENT for broken ones.
+ */
+export function unwrap(
+  body: Buffer,
+  limit: number,
+  decompress: Decompress | undefined,
+): Uint8Array | Promise<Uint8Array> {
+  if (body.length === 0) throw new ConnectError("the request has no message", Code.Unimplemented);
+  if (body.length < PREFIX_LENGTH) throw broken();
+  const flags = body.readUInt8(0);
+  const end = PREFIX_LENGTH + body.readUInt32BE(1);
+  if (body.length > end)
+    throw new ConnectError("the request has more than one message", Code.Unimplemented);
+  if (body.length < end) throw broken();
+  const message = body.subarray(PREFIX_LENGTH);
+  if (flags === 0) return message;
+  if (flags !== COMPRESSED) throw broken();
+  if (decompress === undefined)
+    throw new ConnectError("the message is compressed, but nothing says how", Code.Internal);
+  return decompress(message, limit);
+}
+
+function broken(): ConnectError {
+  return new ConnectError("the request's envelope is broken", Code.InvalidArgument);
+}
+
+const keep = createKeep<Buffer, Buffer>();
+
+/** Bytes with their envelope, made once: the same bytes always have the same flags. */
+export function wrap(bytes: Buffer, flags = 0): Buffer {
+  return keep(bytes, () => {
+    const prefix = Buffer.alloc(PREFIX_LENGTH);
+    prefix.writeUInt8(flags, 0);
+    prefix.writeUInt32BE(bytes.length, 1);
+    return Buffer.concat([prefix, bytes]);
+  });
+}

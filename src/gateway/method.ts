@@ -1,0 +1,219 @@
+import {
+  create,
+  type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  isMessage,
+  type Message,
+  type MessageInitShape,
+} from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import {
+  type ConnectRouter,
+  createMethodImplSpec,
+  createServiceImplSpec,
+  type Interceptor,
+  type MethodImplSpec,
+  type StreamRequest,
+  type StreamResponse,
+  type UnaryRequest,
+  type UnaryResponse,
+} from "@connectrpc/connect";
+import type { Call } from "./call.ts";
+import {
+  type AnyFn,
+  contextOf,
+  fold,
+  LazyRequest,
+  LazyResponse,
+  type Requested,
+} from "./interceptor.ts";
+
+/** How a unary call was answered. */
+export interface Answer {
+  readonly message: Message;
+}
+
+/**
+ * A unary method with all its interceptors around it, as every door calls it. A read returns the same
+ * message object while its state stands, so doors may keep its encoded bytes by identity.
+ */
+export interface UnaryMethod {
+  readonly kind: "unary";
+  readonly desc: DescMethodUnary;
+  readonly invoke: (request: Message, call: Call) => Promise<Answer>;
+}
+
+/** A server-streaming method, likewise. The iteration ends when `call.signal` is aborted. */
+export interface StreamMethod {
+  readonly kind: "server_streaming";
+  readonly desc: DescMethodServerStreaming;
+  readonly invoke: (request: Message, call: Call) => AsyncIterable<Message>;
+}
+
+/** A method of the contract, bound to its implementation. */
+export type Method = UnaryMethod | StreamMethod;
+
+/** Registers services, as connectrpc.com/docs/node/implementing-services has it. */
+export type Routes = (router: ConnectRouter) => unknown;
+
+/** Whether a method changes nothing, as its idempotency_level in the contract says: replies may be kept. */
+export function isRead({ idempotency }: DescMethod): boolean {
+  return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+}
+
+/**
+ * The methods of all registered services, each with Connect's interceptors folded around it once. The
+ * first interceptor is the outermost, as Connect has it.
+ *
+ * @throws Error for a method that streams its requests: no door here serves one.
+ */
+export function createMethods(routes: Routes, interceptors: readonly Interceptor[] = []): Method[] {
+  const specs: MethodImplSpec[] = [];
+  const router: ConnectRouter = {
+    handlers: [],
+    service: (service, implementation) => {
+      specs.push(...Object.values(createServiceImplSpec(service, implementation).methods));
+      return router;
+    },
+    rpc: (method, implementation) => {
+      specs.push(createMethodImplSpec(method, implementation));
+      return router;
+    },
+  };
+  routes(router);
+  return specs.map((spec) => bind(spec, interceptors));
+}
+
+function bind(spec: MethodImplSpec, interceptors: readonly Interceptor[]): Method {
+  switch (spec.kind) {
+    case "unary":
+      return bindUnary(spec, interceptors);
+    case "server_streaming":
+      return bindStream(spec, interceptors);
+    default:
+      throw new Error(`${spec.method.toString()}: client streams are not served`);
+  }
+}
+
+type Spec<Kind> = Extract<MethodImplSpec, { kind: Kind }>;
+function bindUnary({ method, impl }: Spec<"unary">, interceptors: readonly Interceptor[]): Method {
+  const innermost = async (request: UnaryRequest): Promise<UnaryResponse> => {
+    const { call } = request as Requested<UnaryRequest>;
+    const replying = impl(request.message, contextOf(request, call));
+    // Reads answer at once, and a wait costs as much as they do.
+    const reply = replying instanceof Promise ? await replying : replying;
+    return new LazyResponse(method, whole(method, reply), call);
+  };
+  const next = fold(innermost as AnyFn, interceptors);
+  const invoke = (message: Message, call: Call): Promise<Answer> => {
+    const reply = next(new LazyRequest(method, message, call)) as Promise<UnaryResponse & Answer>;
+    return call.limited ? inTime(reply, call) : reply;
+  };
+  return { kind: "unary", desc: method, invoke };
+}
+
+function bindStream(
+  { method, impl }: Spec<"server_streaming">,
+  interceptors: readonly Interceptor[],
+): Method {
+  const innermost = async (request: StreamRequest): Promise<StreamResponse> => {
+    const { call } = request as Requested<StreamRequest>;
+    const replies = impl(await firstOf(request.message), contextOf(request, call));
+    return {
+      stream: true,
+      service: method.parent,
+      method,
+      message: wholeOnes(method, replies),
+      get header() {
+        return call.responseHeader;
+      },
+      get trailer() {
+        return call.responseTrailer;
+      },
+    };
+  };
+  const next = fold(innermost as AnyFn, interceptors);
+  const open = async (message: Message, call: Call) => {
+    const request: Requested<StreamRequest> = {
+      stream: true,
+      service: method.parent,
+      method,
+      message: only(message),
+      call,
+      requestMethod: call.requestMethod,
+      url: call.url,
+      header: call.requestHeader,
+      signal: call.signal,
+      contextValues: call.values,
+    };
+    const response = await next(request);
+    return (response.message as AsyncIterable<Message>)[Symbol.asyncIterator]();
+  };
+  return { kind: "server_streaming", desc: method, invoke: (m, c) => lazily(() => open(m, c)) };
+}
+
+/** Handlers may answer with the members alone. */
+function whole({ output }: DescMethod, reply: MessageInitShape<DescMethod["output"]>): Message {
+  return isMessage(reply) ? reply : create(output, reply);
+}
+
+/** An iterator and not a generator: that would wait several times more for every message. */
+function wholeOnes(
+  method: DescMethod,
+  replies: AsyncIterable<MessageInitShape<DescMethod["output"]>>,
+): AsyncIterable<Message> {
+  const iterator = replies[Symbol.asyncIterator]();
+  const made = (result: IteratorResult<MessageInitShape<DescMethod["output"]>>) =>
+    result.done ? result : { done: false as const, value: whole(method, result.value) };
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => iterator.next().then(made) as Promise<IteratorResult<Message>>,
+      return: async () => {
+        await iterator.return?.();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+function lazily(open: () => Promise<AsyncIterator<Message>>): AsyncIterable<Message> {
+  let opened: Promise<AsyncIterator<Message>> | undefined;
+  let iterator: AsyncIterator<Message> | undefined;
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        if (iterator !== undefined) return iterator.next();
+        opened ??= open();
+        return opened.then((it) => {
+          iterator = it;
+          return it.next();
+        });
+      },
+      return: async () => {
+        const it = iterator ?? (await opened?.catch(() => undefined));
+        await it?.return?.();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+async function firstOf<T>(messages: AsyncIterable<T>): Promise<T> {
+  for await (const message of messages) return message;
+  throw new Error("an interceptor has taken the request away");
+}
+
+async function* only(message: Message): AsyncIterable<Message> {
+  yield message;
+}
+
+/** What a call gives, or the reason why it was ended when that comes first. */
+function inTime<T>(reply: Promise<T>, { signal }: Call): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const end = (): void => reject(signal.reason);
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end, { once: true });
+  reply.then(resolve, reject).finally(() => signal.removeEventListener("abort", end));
+  return promise;
+}

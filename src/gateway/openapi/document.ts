@@ -1,0 +1,117 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Method } from "../method.ts";
+import { type Binding, createBindings } from "../rest/binding.ts";
+import type { PathTemplate } from "../rest/path.ts";
+import { headerComponents, parameterComponents } from "./header.ts";
+import { createOperation, type OperationContext } from "./operation.ts";
+import { failureResponses } from "./response.ts";
+import { type Comments, Schemas } from "./schema.ts";
+
+/** What a document is made of besides the methods and their rules. */
+export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
+  readonly methods: readonly Method[];
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+  readonly comments: Comments;
+}
+
+/**
+ * The OpenAPI 3.1 document of all REST routes, from the rules that the gateway itself serves by.
+ *
+ * @throws RuleError
+ */
+export function createDocument(options: DocumentOptions): JsonObject {
+  const { methods, rules, title, version, description, comments, isPublic, headers } = options;
+  const schemas = new Schemas(comments);
+  const bindings = methods.flatMap((method) => createBindings(method, rules));
+  const services = new Set(bindings.map(({ method }) => method.desc.parent));
+  const paths: Record<string, JsonObject> = {};
+  const ids = new Set<unknown>();
+  // A binding of any HTTP method cannot be said in OpenAPI.
+  const named = bindings.filter(({ httpMethod }) => httpMethod !== "*");
+  for (const group of Map.groupBy(named, keyOf).values()) {
+    const [first, ...others] = group;
+    if (first === undefined) continue;
+    const path = pathText(first.template);
+    const operation = createOperation([first, ...others], { ...options, schemas });
+    // An rpc with several bindings has its name once.
+    if (ids.has(operation["operationId"]))
+      operation["operationId"] = `${operation["operationId"]}_${first.httpMethod.toLowerCase()}`;
+    ids.add(operation["operationId"]);
+    paths[path] = { ...paths[path], [first.httpMethod.toLowerCase()]: operation };
+  }
+  const closed = methods.some(({ desc }) => !isPublic(desc));
+  return {
+    openapi: "3.1.0",
+    info: { title, version, description },
+    // Wherever this document lies, also below the path of a proxy.
+    servers: [{ url: "./" }],
+    ...(closed ? { security: [{ token: [] }, { bearer: [] }] } : {}),
+    tags: [...services].map(({ name, typeName }) => ({
+      name,
+      ...(comments[typeName] === undefined ? {} : { description: comments[typeName] }),
+    })),
+    paths,
+    components: {
+      ...(closed ? { securitySchemes: SECURITY } : {}),
+      parameters: parameterComponents(headers),
+      headers: headerComponents(headers),
+      responses: failureResponses(headers),
+      schemas: { ...schemas.components, Failure: FAILURE, Status: STATUS },
+    },
+  };
+}
+
+function keyOf({ httpMethod, template }: Binding): string {
+  return `${httpMethod} ${pathText(template)}`;
+}
+
+/** `/v1/{name=shelves/*}:list` as `/v1/{name}:list`: what a variable may hold, OpenAPI cannot say. */
+function pathText({ source }: PathTemplate): string {
+  return source.replace(/\{([\w.]+)=[^}]*\}/g, "{$1}");
+}
+
+const SECURITY: JsonObject = {
+  token: {
+    type: "apiKey",
+    in: "header",
+    name: "Authorization",
+    description: "The token as it is.",
+  },
+  bearer: { type: "http", scheme: "bearer", description: "The token after `Bearer `." },
+};
+
+const FAILURE: JsonObject = {
+  type: "object",
+  description: "What went wrong: a sentence for people, and each wrong value.",
+  required: ["code", "message", "data"],
+  properties: {
+    code: { type: "integer", minimum: 400, maximum: 599 },
+    message: { type: "string" },
+    data: {
+      type: ["object", "null"],
+      required: ["violations"],
+      properties: {
+        violations: {
+          type: "array",
+          items: {
+            type: "object",
+            required: ["field", "description"],
+            properties: { field: { type: "string" }, description: { type: "string" } },
+          },
+        },
+      },
+    },
+  },
+};
+
+const STATUS: JsonObject = {
+  type: "object",
+  description: "google.rpc.Status: the canonical code, a sentence for people, and details.",
+  properties: {
+    code: { type: "integer" },
+    message: { type: "string" },
+    details: { type: "array", items: { type: "object" } },
+  },
+};

@@ -1,0 +1,179 @@
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { ServiceError } from "../messages/error.ts";
+import { type Call, type CallInfo, callKey } from "./call.ts";
+
+/** What is known of a call when it has ended. */
+export interface CallReport {
+  readonly desc: DescMethod;
+  readonly call: CallInfo;
+  /** How long it took, in milliseconds. */
+  readonly duration: number;
+  /** Why it failed; undefined when it succeeded. */
+  readonly error: ConnectError | undefined;
+}
+
+/** Hears of calls. */
+export interface CallObserver {
+  /** A call has begun; `ended` follows. */
+  started(desc: DescMethod, call: CallInfo): void;
+  ended(report: CallReport): void;
+}
+
+/** One observer that tells all of these. */
+export function tellAll(observers: readonly CallObserver[]): CallObserver {
+  return {
+    started: (desc, call) => {
+      for (const { started } of observers) started(desc, call);
+    },
+    ended: (report) => {
+      for (const { ended } of observers) ended(report);
+    },
+  };
+}
+
+/** Adds to an error that is going to be sent; gives what is sent. */
+type Localize = (error: ConnectError, request: AnyRequest) => unknown;
+type AnyRequest = Parameters<ReturnType<Interceptor>>[0];
+
+/**
+ * Reports every call once, outside of every interceptor that may fail, and makes sure that a door sees nothing but a
+ * ConnectError. A call that was ended fails with the reason of that: CANCELED when its client went
+ * away, DEADLINE_EXCEEDED when its time was over, UNAUTHENTICATED when the right to it ended. One
+ * whose reply has no valid encoding fails with INTERNAL; the bytes are kept for the transport.
+ *
+ * @param localize adds the error's message in the language of the call. Default: nothing is added.
+ */
+export function reportInterceptor(
+  { started: begin, ended }: CallObserver,
+  now: () => number,
+  localize: Localize = (error) => error,
+): Interceptor {
+  const end = ({ desc, call, started }: Begun, error?: ConnectError): void =>
+    ended({ desc, call, duration: now() - started, error });
+  const fail = (begun: Begun, request: AnyRequest, thrown: unknown): unknown => {
+    const error = toConnectError(reasonOf(thrown, request));
+    end(begun, error);
+    return localize(error, request);
+  };
+  return (next) => async (request) => {
+    const begun = { desc: request.method, call: callOf(request), started: now() };
+    begin(begun.desc, begun.call);
+    try {
+      const response = await next(request);
+      const { encode } = (request as { readonly call?: Call }).call ?? {};
+      if (response.stream) {
+        const observer = {
+          received: encode,
+          done: () => end(begun),
+          failed: (thrown: unknown) => fail(begun, request, thrown),
+        };
+        return { ...response, message: observed(response.message, request, observer) };
+      }
+      encode?.(response.message as Message);
+      end(begun);
+      return response;
+    } catch (thrown) {
+      throw fail(begun, request, thrown);
+    }
+  };
+}
+
+/** A call that has begun. */
+interface Begun {
+  readonly desc: DescMethod;
+  readonly call: CallInfo;
+  readonly started: number;
+}
+
+/** Who calls. A request that comes by no door of ours is nobody's. */
+function callOf(request: AnyRequest): CallInfo {
+  const { call } = request as { call?: CallInfo };
+  return call ?? request.contextValues.get(callKey) ?? { door: "cli", requestId: "", peer: "" };
+}
+
+function reasonOf(thrown: unknown, request: { readonly signal: AbortSignal }): unknown {
+  if (thrown instanceof ConnectError || thrown instanceof ServiceError) return thrown;
+  return request.signal.aborted ? request.signal.reason : thrown;
+}
+
+interface Observer {
+  /** Throws for a message that cannot be sent. */
+  readonly received: Call["encode"];
+  done(): void;
+  /** @returns what is thrown instead. */
+  failed(thrown: unknown): unknown;
+}
+
+/**
+ * A stream that tells how it ends. One that was ended from here (its time or the right to it is over)
+ * says so; a client that goes away ends it as it likes.
+ */
+function observed<T>(
+  messages: AsyncIterable<T>,
+  { signal }: { readonly signal: AbortSignal },
+  observer: Observer,
+): AsyncIterable<T> {
+  const iterator = messages[Symbol.asyncIterator]();
+  let over = false;
+  const end = (): IteratorResult<T> => {
+    if (over) return { done: true, value: undefined };
+    over = true;
+    const { reason } = signal;
+    if (reason instanceof ConnectError && reason.code !== Code.Canceled)
+      throw observer.failed(reason);
+    observer.done();
+    return { done: true, value: undefined };
+  };
+  const fail = (thrown: unknown): never => {
+    over = true;
+    throw observer.failed(thrown);
+  };
+  const { received } = observer;
+  // Not async: another wait for every message of every stream.
+  const take = (result: IteratorResult<T>): IteratorResult<T> | Promise<never> => {
+    if (result.done) return end();
+    try {
+      received?.(result.value as Message);
+      return result;
+    } catch (thrown) {
+      const give = (): never => fail(thrown);
+      return Promise.resolve(iterator.return?.()).then(give, give);
+    }
+  };
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => iterator.next().then(take, fail),
+      return: async () => {
+        if (!over) observer.done();
+        over = true;
+        await iterator.return?.();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+/** What a client learns of a failure that no rule of ours foresaw. */
+const MASKED = "internal error";
+
+/**
+ * Turns anything thrown into what a client may see. A ServiceError keeps code, message and
+ * violations (as `google.rpc.BadRequest`); anything unknown is masked, with its cause kept for the
+ * log.
+ */
+export function toConnectError(error: unknown): ConnectError {
+  if (error instanceof ConnectError) return error;
+  if (!(error instanceof ServiceError))
+    return new ConnectError(MASKED, Code.Internal, undefined, undefined, error);
+  const fieldViolations = error.violations.map(({ field, description }) => ({
+    field,
+    description,
+  }));
+  const details =
+    fieldViolations.length === 0
+      ? undefined
+      : [{ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) }];
+  return new ConnectError(error.message, error.code, undefined, details, error.cause);
+}

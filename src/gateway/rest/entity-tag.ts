@@ -1,0 +1,126 @@
+import { hash } from "node:crypto";
+import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Coding } from "../encoded.ts";
+import { badRequest, quote } from "../failure.ts";
+import type { StateField } from "./field.ts";
+import type { ReplyRule } from "./reply-rule.ts";
+
+/** What goes before the state in a tag. Asked only when there is a tag to write or to read. */
+export type TagPrefix = () => string;
+
+/**
+ * The state that a reply shows, as the opaque text of its entity tag without a coding: prefix, state
+ * and, unless it is English, language. Undefined when the binding names no state or the state is empty text.
+ */
+export function readState(
+  rule: ReplyRule,
+  message: Message,
+  prefix: TagPrefix,
+): string | undefined {
+  if (rule.state === undefined) return undefined;
+  const value = (message as unknown as Record<string, unknown>)[rule.state.localName];
+  const text = String(value ?? "");
+  if (text === "") return undefined;
+  const escaped = text.toWellFormed().replace(/[^\x21\x23-\x24\x26-\x7e]/gu, encodeURIComponent);
+  const language = readLanguage(rule, message);
+  return prefix() + escaped + (language === "" || language === "en" ? "" : `~${language}`);
+}
+
+/**
+ * The opaque text of a tag for a part of a state: a strong tag names one representation (RFC 9110,
+ * section 8.8.1).
+ *
+ * @param part what the caller sees; the tag has a hash of it.
+ */
+export function withPart(state: string, part: string): string {
+  return `${state}~${hash("sha256", part, "hex").slice(0, PART_DIGITS)}`;
+}
+
+const PART_DIGITS = 16;
+
+/** The language of a reply's texts, as it names it; empty where it has none. */
+export function readLanguage(rule: ReplyRule, message: Message): string {
+  if (rule.language === undefined) return "";
+  return String((message as unknown as Record<string, unknown>)[rule.language.localName] ?? "");
+}
+
+/** The strong entity tag of a state in one coding (RFC 9110, section 8.8.3). */
+export function entityTag(state: string, coding?: Coding): string {
+  return coding ? `"${state}-${coding}"` : `"${state}"`;
+}
+
+/**
+ * The member of an If-None-Match header that stands for a state, in whatever coding, as the tag to
+ * send with 304; undefined when none does. Compared weakly (RFC 9110, section 13.1.2).
+ */
+export function matchNoneMatch(header: string, state: string): string | undefined {
+  if (header.trim() === "*") return entityTag(state);
+  for (const [, opaque = ""] of header.matchAll(TAG)) {
+    if (opaque === state || withoutCoding(opaque) === state) return `"${opaque}"`;
+  }
+  return undefined;
+}
+
+/**
+ * The state in an If-Match header, for the request field that it fills; undefined for `*`, which
+ * asks for no special state. A weak tag is taken as well: proxies that compress a reply weaken its
+ * tag, and the state is the same.
+ *
+ * @throws ABORTED when the tag is none of this service, INVALID_ARGUMENT for several tags.
+ */
+export function readIfMatch(field: StateField, header: string, prefix: TagPrefix): unknown {
+  if (header.trim() === "*") return undefined;
+  const tags = [...header.matchAll(TAG)];
+  if (tags.length > 1) throw badRequest("If-Match: give one entity tag");
+  const opaque = tags[0]?.[1];
+  const value = opaque === undefined ? undefined : readStateText(field, opaque, prefix());
+  if (value !== undefined) return value;
+  throw new ConnectError(
+    `If-Match: ${quote(header)} is no revision of this database; read again and send the ETag of that`,
+    Code.Aborted,
+  );
+}
+
+/**
+ * The state in a Last-Event-ID header, for the request field that it fills.
+ *
+ * @throws OUT_OF_RANGE when the id is none of this service.
+ */
+export function readLastEventId(field: StateField, header: string, prefix: TagPrefix): unknown {
+  const value = readStateText(field, header, prefix());
+  if (value !== undefined) return value;
+  throw new ConnectError(
+    `Last-Event-ID: ${quote(header)} is no revision of this database; connect again without it`,
+    Code.OutOfRange,
+  );
+}
+
+const TAG = /(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g;
+
+const INT64_MAX = 2n ** 63n - 1n;
+
+function readStateText(field: StateField, opaque: string, prefix: string): unknown {
+  if (!opaque.startsWith(prefix)) return undefined;
+  // The state of a reply is the same in every language, and whatever a caller sees of it.
+  const state = withoutCoding(opaque.slice(prefix.length)).replace(
+    /(?:~[a-zA-Z-]+)?(?:~[0-9a-f]{16})?$/,
+    "",
+  );
+  if (!field.numeric) return unescapeState(state);
+  if (!/^\d{1,19}$/.test(state)) return undefined;
+  const value = BigInt(state);
+  return value <= INT64_MAX ? value : undefined;
+}
+
+function withoutCoding(opaque: string): string {
+  return opaque.replace(/-(?:gzip|br)$/, "");
+}
+
+function unescapeState(state: string): string | undefined {
+  try {
+    return decodeURIComponent(state);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,87 @@
+import { type DescField, type DescMethod, ScalarType } from "@bufbuild/protobuf";
+import { type Rest, Rest_Reply } from "../../../gen/mooring/rest/v1/rest_pb.js";
+import { isRead } from "../method.ts";
+import { findField } from "./field.ts";
+import { type Rule, refuseRule } from "./rule.ts";
+import { integerRange } from "./value.ts";
+
+/** The shape of a successful reply's body. */
+export type ReplyShape = "bare" | "envelope" | "envelope-null" | "text" | "events";
+
+/** How a binding makes its reply. */
+export interface ReplyRule {
+  readonly method: DescMethod;
+  readonly shape: ReplyShape;
+  /** The response field that is the reply; undefined: the whole response. */
+  readonly field: DescField | undefined;
+  /** The response field that names the state the reply shows. */
+  readonly state: DescField | undefined;
+  /** The response field that names the language of the reply's texts. */
+  readonly language: DescField | undefined;
+  /** The encoded reply is kept as long as its message: the rpc only reads. */
+  readonly kept: boolean;
+}
+
+/** @throws RuleError for options that the response message doesn't bear out. */
+export function createReplyRule(method: DescMethod, rule: Rule, rest: Rest): ReplyRule {
+  const shape = SHAPES.get(rest.reply);
+  if (shape === undefined) return refuseRule(method, `reply ${rest.reply} is not known here`);
+  checkStreaming(method, shape);
+  const field = rule.responseBody === "" ? undefined : findBody(method, rule.responseBody);
+  if (shape === "envelope-null" && field) {
+    refuseRule(method, "REPLY_ENVELOPE_NULL and response_body exclude each other");
+  }
+  if (shape === "text" && !isPlain(field, ScalarType.STRING)) {
+    refuseRule(method, "REPLY_TEXT needs a string field as response_body");
+  }
+  const state = rest.etag === "" ? undefined : findState(method, rest.etag);
+  const language = rest.language === "" ? undefined : findLanguage(method, rest.language);
+  return { method, shape, field, state, language, kept: isRead(method) };
+}
+
+const SHAPES: ReadonlyMap<Rest_Reply, ReplyShape> = new Map([
+  [Rest_Reply.UNSPECIFIED, "bare"],
+  [Rest_Reply.ENVELOPE, "envelope"],
+  [Rest_Reply.ENVELOPE_NULL, "envelope-null"],
+  [Rest_Reply.TEXT, "text"],
+  [Rest_Reply.EVENTS, "events"],
+]);
+
+function checkStreaming(method: DescMethod, shape: ReplyShape): void {
+  const { methodKind } = method;
+  if (methodKind !== "unary" && methodKind !== "server_streaming") {
+    refuseRule(method, "an rpc that streams its request can't have a REST binding");
+  }
+  if (methodKind === "server_streaming" && shape !== "events") {
+    refuseRule(method, "a server stream needs REPLY_EVENTS");
+  }
+  if (methodKind === "unary" && shape === "events") {
+    refuseRule(method, "REPLY_EVENTS needs a server stream");
+  }
+}
+
+function findBody(method: DescMethod, name: string): DescField {
+  const field = findField(method.output, name);
+  if (field) return field;
+  return refuseRule(method, `response_body "${name}" is no field of ${method.output.typeName}`);
+}
+
+function findState(method: DescMethod, name: string): DescField {
+  const field = findField(method.output, name);
+  if (!field) return refuseRule(method, `etag "${name}" is no field of ${method.output.typeName}`);
+  const integer = field.fieldKind === "scalar" && integerRange(field.scalar);
+  if (!(integer && !field.oneof) && !isPlain(field, ScalarType.STRING)) {
+    refuseRule(method, `etag "${name}" must be a singular integer or string`);
+  }
+  return field;
+}
+
+function findLanguage(method: DescMethod, name: string): DescField {
+  const field = findField(method.output, name);
+  if (field && isPlain(field, ScalarType.STRING)) return field;
+  return refuseRule(method, `language "${name}" is no string of ${method.output.typeName}`);
+}
+
+function isPlain(field: DescField | undefined, scalar: ScalarType): boolean {
+  return field?.fieldKind === "scalar" && field.scalar === scalar && !field.oneof;
+}

@@ -1,0 +1,123 @@
+import type { Message, Registry } from "@bufbuild/protobuf";
+import { type Coding, Encoded } from "../encoded.ts";
+import { JSON_TYPE, jsonText, successEnvelope } from "../envelope.ts";
+import { createJsonText } from "../json-text.ts";
+import type { Gateway } from "../options.ts";
+import { partOf } from "../part.ts";
+import { serialize } from "../serialize.ts";
+import type { Binding } from "./binding.ts";
+import { entityTag, readLanguage, readState, withPart } from "./entity-tag.ts";
+import type { ReplyRule } from "./reply-rule.ts";
+
+const messageText = createJsonText(jsonText);
+
+/** The JSON text of a response, or of its response_body field. */
+export function replyText(rule: ReplyRule, message: Message, registry?: Registry): string {
+  return messageText(rule.method.output, message, { registry, member: rule.field });
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A part of a reply that is ready to be sent. */
+export interface Variant {
+  readonly headers: Headers;
+  /** A short one is text, which goes out in one piece with its head. */
+  readonly body: Buffer | string;
+}
+
+/** A successful reply, encoded once. */
+export interface RestReply {
+  /** The opaque text of the entity tag without a coding; undefined: the reply has none. */
+  readonly state: string | undefined;
+  /** Whether the tag names what the caller may see of the state. */
+  readonly isPart: boolean;
+  /** The tag as a client sends it back: compared before anything is parsed. */
+  readonly tag: string | undefined;
+  /**
+   * The reply for a client that accepts these codings, the preferred one first. A compressed variant
+   * is made when it is first asked for; until it is ready, the reply goes out as it is.
+   */
+  variant(accepted: readonly Coding[]): Variant;
+  /** The headers of 304 for a client that has the reply with this tag. */
+  unchanged(tag: string): Variant;
+}
+
+/** Longest body that is sent as text, in bytes. */
+const SHORT = 2_048;
+
+/** Encodes a response message as its binding says. */
+export function createReply(binding: Binding, message: Message, gateway: Gateway): RestReply {
+  const rule = binding.reply;
+  const shown = readState(rule, message, gateway.prefix);
+  const encoded = new Encoded(encodeBody(rule, message, gateway.registry));
+  const part = partOf(message);
+  const state = shown && part ? withPart(shown, part) : shown;
+  const compressible = rule.kept && encoded.compressible;
+  const common: Headers = {
+    "cache-control": cacheControl(rule, gateway),
+    ...languageHeaders(rule, message, compressible),
+  };
+  const type = rule.shape === "text" ? "text/plain; charset=utf-8" : JSON_TYPE;
+  const variantOf = (body: Buffer, coding?: Coding): Variant => ({
+    body: coding === undefined && body.length <= SHORT ? body.toString() : body,
+    headers: {
+      "content-type": type,
+      "content-length": String(body.length),
+      ...(coding === undefined ? {} : { "content-encoding": coding }),
+      ...(state === undefined ? {} : { etag: entityTag(state, coding) }),
+      ...common,
+    },
+  });
+  const identity = variantOf(encoded.bytes);
+  const coded = new Map<Coding, Variant>();
+  const ready = (coding: Coding): Variant | undefined => {
+    const body = encoded.offer(coding);
+    if (body === undefined || body === encoded.bytes) return undefined;
+    const variant = coded.get(coding) ?? variantOf(body, coding);
+    coded.set(coding, variant);
+    return variant;
+  };
+  return {
+    state,
+    isPart: part !== undefined,
+    tag: state === undefined ? undefined : entityTag(state),
+    variant: ([preferred, ...others]) => {
+      if (preferred === undefined || !compressible) return identity;
+      const made = ready(preferred);
+      const other = others.find((coding) => coded.has(coding));
+      return made ?? (other && coded.get(other)) ?? identity;
+    },
+    unchanged: (tag) => ({ headers: { etag: tag, ...common }, body: encoded.bytes }),
+  };
+}
+
+/** What the reply depends on, and its language. */
+function languageHeaders(rule: ReplyRule, message: Message, compressible: boolean): Headers {
+  const language = readLanguage(rule, message);
+  const vary = [
+    ...(compressible ? ["Accept-Encoding"] : []),
+    ...(rule.language === undefined ? [] : ["Accept-Language"]),
+  ];
+  return {
+    ...(vary.length === 0 ? {} : { vary: vary.join(", ") }),
+    ...(language === "" ? {} : { "content-language": language }),
+  };
+}
+
+function encodeBody(rule: ReplyRule, message: Message, registry?: Registry): Buffer {
+  if (rule.shape === "envelope-null") return Buffer.from(successEnvelope("null"));
+  if (rule.shape === "text") return Buffer.from(plainText(rule, message));
+  const text = replyText(rule, message, registry);
+  return Buffer.from(rule.shape === "envelope" ? successEnvelope(text) : text);
+}
+
+/** createReplyRule has seen to it that the field is a text. */
+function plainText({ field, method }: ReplyRule, message: Message): string {
+  serialize(method.output, message);
+  return field === undefined ? "" : String(Reflect.get(message, field.localName));
+}
+
+function cacheControl(rule: ReplyRule, gateway: Gateway): string {
+  if (!rule.kept) return "no-store";
+  return gateway.cacheControl?.(rule.method) ?? "private, no-store";
+}

@@ -1,0 +1,240 @@
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import {
+  type QueryParameter,
+  type Rest,
+  Rest_Reply,
+} from "../../../gen/mooring/rest/v1/rest_pb.js";
+import type { Call } from "../call.ts";
+import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
+import { findField, findStateField, type StateField } from "./field.ts";
+import { fieldFromJson, messageFromJson } from "./json-message.ts";
+import type { PathTemplate } from "./path.ts";
+import {
+  createParameterReader,
+  findTarget,
+  type NamedTarget,
+  type ParameterReader,
+  parseQuery,
+  type Query,
+  queryValue,
+  readText,
+  type Target,
+} from "./query.ts";
+import { type Rule, refuseRule } from "./rule.ts";
+
+/** What a request's body fills. */
+export type BodyRule =
+  | { readonly kind: "none" }
+  | { readonly kind: "message" }
+  | { readonly kind: "field"; readonly field: DescField };
+
+/** How a binding makes the request message; everything is resolved to fields of it. */
+export interface RequestRule {
+  readonly desc: DescMessage;
+  /** One target for each variable of the path template. */
+  readonly path: readonly Target[];
+  /** Undefined when nothing can come from the query. */
+  readonly query: ParameterReader | undefined;
+  readonly requireQuery: readonly string[];
+  readonly body: BodyRule;
+  readonly ifMatch: StateField | undefined;
+  readonly lastEventId: StateField | undefined;
+}
+
+/** @throws RuleError for options that the request message doesn't bear out. */
+export function createRequestRule(
+  method: DescMethod,
+  rule: Rule,
+  rest: Rest,
+  template: PathTemplate,
+): RequestRule {
+  const desc = method.input;
+  const path = template.variables.map(({ field }) => findPathTarget(method, field));
+  const body = findBody(method, rule);
+  const query = createQuery(method, rest, path, body);
+  checkRequired(method, rest, query, body);
+  const ifMatch =
+    rest.ifMatch === "" ? undefined : findStateField(method, "if_match", rest.ifMatch);
+  const lastEventId = findResume(method, rest);
+  return { desc, path, query, requireQuery: rest.requireQuery, body, ifMatch, lastEventId };
+}
+
+function findPathTarget(method: DescMethod, field: string): Target {
+  const target = findTarget(method.input, field);
+  if (target === undefined || target.repeated) {
+    return refuseRule(
+      method,
+      `path variable {${field}} names no singular scalar field of ${method.input.typeName}`,
+    );
+  }
+  return target;
+}
+
+function findBody(method: DescMethod, rule: Rule): BodyRule {
+  if (rule.body === "") return { kind: "none" };
+  if (rule.httpMethod === "GET" || rule.httpMethod === "HEAD") {
+    refuseRule(method, `a ${rule.httpMethod} binding can't have a body`);
+  }
+  if (rule.body === "*") return { kind: "message" };
+  const field = findField(method.input, rule.body);
+  if (field) return { kind: "field", field };
+  return refuseRule(method, `body "${rule.body}" is no field of ${method.input.typeName}`);
+}
+
+function createQuery(
+  method: DescMethod,
+  rest: Rest,
+  path: readonly Target[],
+  body: BodyRule,
+): ParameterReader | undefined {
+  if (body.kind === "message") {
+    if (rest.query.length === 0) return undefined;
+    refuseRule(method, 'query parameters can fill nothing where the body is "*"');
+  }
+  const taken = new Set(path.map((target) => target.field));
+  if (body.kind === "field") taken.add(body.field.name);
+  const named = findNamed(method, rest.query, taken);
+  if (method.input.fields.length === 0) return undefined;
+  return createParameterReader({ desc: method.input, named, taken });
+}
+
+function findNamed(
+  method: DescMethod,
+  parameters: readonly QueryParameter[],
+  taken: ReadonlySet<string>,
+): NamedTarget[] {
+  const names = new Set<string>();
+  for (const { name } of parameters) {
+    if (name === "") refuseRule(method, "a query parameter without a name");
+    if (names.has(name)) refuseRule(method, `query parameter "${name}" is listed twice`);
+    names.add(name);
+  }
+  const groups = Map.groupBy(parameters, (parameter) => parameter.field);
+  return [...groups].map(([field, group]) => {
+    if (taken.has(field)) refuseRule(method, `query field "${field}" is filled by path or body`);
+    return { target: findQueryTarget(method, field, group), parameters: group };
+  });
+}
+
+function findQueryTarget(
+  method: DescMethod,
+  field: string,
+  group: readonly QueryParameter[],
+): Target {
+  const type = method.input.typeName;
+  const target = findTarget(method.input, field);
+  if (!target) return refuseRule(method, `query field "${field}" is no scalar field of ${type}`);
+  const list = group.find((parameter) => parameter.commaSeparated);
+  if (list && !target.repeated) {
+    const reason = `is comma_separated, but field "${field}" is not repeated`;
+    refuseRule(method, `query parameter "${list.name}" ${reason}`);
+  }
+  return target;
+}
+
+function checkRequired(
+  method: DescMethod,
+  rest: Rest,
+  query: ParameterReader | undefined,
+  body: BodyRule,
+): void {
+  for (const name of rest.requireQuery) {
+    // Where the body is all of the request a parameter can still choose between rpcs.
+    if (name !== "" && (body.kind === "message" || query?.knows(name))) continue;
+    refuseRule(method, `require_query "${name}" is no query parameter that fills a field`);
+  }
+}
+
+function findResume(method: DescMethod, rest: Rest): StateField | undefined {
+  if (rest.lastEventId === "") return undefined;
+  if (rest.reply === Rest_Reply.EVENTS)
+    return findStateField(method, "last_event_id", rest.lastEventId);
+  return refuseRule(method, "last_event_id needs REPLY_EVENTS");
+}
+
+/** The parts of an HTTP request that make the request message, besides its body. */
+export interface RequestParts {
+  /** Texts of the path's variables, in the template's order. */
+  readonly path: readonly string[];
+  readonly query: Query;
+  /** For the conditional headers. */
+  readonly call: Pick<Call, "header">;
+}
+
+/** What a body's bytes say. */
+export type ReadBody = (bytes: Buffer) => JsonValue;
+
+/**
+ * The message that a request's body makes: empty without a body, or where the binding takes none.
+ *
+ * @throws INVALID_ARGUMENT that says what is wrong and where.
+ */
+export function bodyMessage(
+  rule: RequestRule,
+  body: Buffer,
+  read: ReadBody,
+): Message | Promise<Message> {
+  if (body.length === 0 || rule.body.kind === "none") return create(rule.desc);
+  const json = read(body);
+  if (json === null) return create(rule.desc);
+  if (rule.body.kind === "message") return messageFromJson(rule.desc, json);
+  return fieldFromJson(rule.desc, rule.body.field, json);
+}
+
+/**
+ * Fills a request message from query, path and conditional headers, which have fields of their own.
+ *
+ * @throws ConnectError that says which part is wrong and what was expected.
+ */
+export function fillMessage(
+  rule: RequestRule,
+  message: Message,
+  { path, query, call }: RequestParts,
+  prefix: TagPrefix,
+): Message {
+  rule.query?.fill(message, query);
+  rule.path.forEach((target, index) => {
+    const text = path[index] ?? "";
+    target.set(message, readText(target, text, { place: "path:", name: target.field }));
+  });
+  const ifMatch = rule.ifMatch && call.header("if-match");
+  if (rule.ifMatch && ifMatch) {
+    const value = readIfMatch(rule.ifMatch, ifMatch, prefix);
+    if (value !== undefined) rule.ifMatch.set(message, value);
+  }
+  const lastEventId = rule.lastEventId && call.header("last-event-id");
+  if (rule.lastEventId && lastEventId)
+    rule.lastEventId.set(message, readLastEventId(rule.lastEventId, lastEventId, prefix));
+  return message;
+}
+
+/** Whether a request may come as a form: the body is the message, and that has nothing but scalars. */
+export function takesForm({ body, desc }: RequestRule): boolean {
+  return body.kind === "message" && desc.fields.every(({ fieldKind }) => fieldKind === "scalar");
+}
+
+/**
+ * The members of an HTML form (application/x-www-form-urlencoded), as JSON. An empty value for
+ * anything but a text counts as absent.
+ *
+ * @throws INVALID_ARGUMENT for a broken % escape.
+ */
+export function readForm(bytes: Buffer, desc: DescMessage): JsonObject {
+  const members = parseQuery(bytes.toString("utf8")).flatMap((pair) => {
+    const value = queryValue(pair);
+    const scalar = findField(desc, pair.name)?.scalar;
+    if (scalar === ScalarType.STRING || scalar === undefined) return [[pair.name, value] as const];
+    if (value === "") return [];
+    return [[pair.name, scalar === ScalarType.BOOL ? value === "true" : value] as const];
+  });
+  return Object.fromEntries(members);
+}

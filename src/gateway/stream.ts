@@ -1,0 +1,108 @@
+import type { Writable } from "node:stream";
+import type { Message } from "@bufbuild/protobuf";
+import type { SlowReaders } from "../transport/slow-reader.ts";
+
+/** Times of streams, in milliseconds. */
+export interface StreamTimes {
+  /** Between two signs of life on an idle stream, where its protocol has any. Default 15,000. */
+  readonly heartbeat?: number;
+  /**
+   * How long a stream waits for its first message, and so may still fail with an ordinary reply,
+   * before the client hears that it is open. Default 1,000.
+   */
+  readonly patience?: number;
+}
+
+/** A reply that is a stream, in the words of its protocol. */
+export interface StreamReply {
+  /** What takes the bytes. */
+  readonly sink: Writable;
+  /** Whether something was sent, or nobody is left to send it to. */
+  isOpen(): boolean;
+  /** Sends the headers. */
+  open(): void;
+  /** The same message gives the same bytes to all its readers. */
+  encode(message: Message): Buffer | Promise<Buffer>;
+  /** Ends the stream; `error` is why, undefined: there is no more. */
+  end(error: unknown): void;
+  /** A sign of life; undefined: the protocol has none. */
+  readonly beat?: Buffer;
+}
+
+/**
+ * Sends messages until the iteration or the connection ends.
+ *
+ * @throws what the iteration throws before anything was sent.
+ */
+export type SendStream = (reply: StreamReply, messages: AsyncIterable<Message>) => Promise<void>;
+
+interface Beating {
+  readonly sink: Writable;
+  readonly beat: Buffer;
+  /** Something was written since the last beat. */
+  active: boolean;
+}
+
+export function createSendStream(slow: SlowReaders, times: StreamTimes = {}): SendStream {
+  const { heartbeat = 15_000, patience = 1_000 } = times;
+  const hearts = createHeartbeat(heartbeat);
+  return async (reply, messages) => {
+    const { sink, beat } = reply;
+    const heart: Beating | undefined = beat && { sink, beat, active: true };
+    const open = (): void => {
+      if (reply.isOpen()) return;
+      reply.open();
+      if (heart) hearts.add(heart);
+    };
+    const timer = setTimeout(open, patience);
+    let failure: unknown;
+    try {
+      for await (const message of messages) {
+        // A first message without a valid encoding fails with an ordinary reply.
+        const bytes = reply.encode(message);
+        open();
+        if (heart) heart.active = true;
+        const written = slow.write(sink, bytes instanceof Promise ? await bytes : bytes);
+        if (written === false || !(await written)) return;
+      }
+    } catch (error) {
+      if (!reply.isOpen()) throw error;
+      failure = error;
+    } finally {
+      clearTimeout(timer);
+      if (heart) hearts.delete(heart);
+    }
+    open();
+    reply.end(failure);
+  };
+}
+
+interface Heartbeat {
+  add(heart: Beating): void;
+  delete(heart: Beating): void;
+}
+
+/** One timer serves all hearts. */
+function createHeartbeat(interval: number): Heartbeat {
+  const hearts = new Set<Beating>();
+  let timer: NodeJS.Timeout | undefined;
+  const start = (): NodeJS.Timeout => setInterval(() => hearts.forEach(beat), interval).unref();
+  return {
+    add: (heart) => {
+      hearts.add(heart);
+      timer ??= start();
+    },
+    delete: (heart) => {
+      hearts.delete(heart);
+      if (hearts.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
+}
+
+function beat(heart: Beating): void {
+  const { sink } = heart;
+  if (heart.active) heart.active = false;
+  else if (!sink.writableNeedDrain && !sink.destroyed) sink.write(heart.beat);
+}

@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { cutOff } from "../sites/front-refuse.ts";
+import { leaveRest } from "../transport/request.ts";
+import { replyHeaders } from "./header.ts";
+import { pump } from "./pump.ts";
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly hasBody: boolean;
+  readonly taker: ((body: Buffer) => Promise<void>) | undefined;
+  /** Passes no more of the request's body. */
+  readonly stop: () => void;
+}
+
+/** Sends the reply of the server behind. @throws Error when its head is none that can be sent. */
+export function answer(reply: IncomingMessage, exchange: Exchange): void {
+  const { request, response, hasBody, taker, stop } = exchange;
+  const isEarly = hasBody && !request.complete;
+  if (isEarly) {
+    closeAfter(reply, exchange);
+    // It will read no more: the rest would wait for ever.
+    if (/\bclose\b/i.test(reply.headers.connection ?? "")) {
+      stop();
+      request.resume();
+    }
+  }
+  response.sendDate = false;
+  writeHead(response, reply);
+  reply.on("error", () => cutOff(response));
+  reply.once("close", () => {
+    if (!reply.complete) cutOff(response);
+  });
+  if (taker === undefined) return void pump(reply, response);
+  collect(reply)
+    .then(async (body) => {
+      await taker(body);
+      response.end(body);
+    })
+    .catch(() => cutOff(response));
+}
+
+/**
+ * For a reply that comes before the request has ended: once it is sent, nobody waits for the rest. A
+ * connection can't be used again, but over HTTP/2, where its stream ends alone.
+ */
+function closeAfter(reply: IncomingMessage, { request, response, stop }: Exchange): void {
+  const leave = (): void => {
+    if (request.complete) return;
+    stop();
+    leaveRest(request);
+  };
+  // Over HTTP/2 a response says that it is sent only when its stream is closed.
+  if (request.httpVersionMajor !== 1) return void reply.once("end", leave);
+  response.shouldKeepAlive = false;
+  // Before Node's own listener, which closes the connection.
+  response.prependOnceListener("finish", leave);
+}
+
+/** Largest reply that is held until what follows from it is done, in bytes. */
+const HELD = 1024 * 1024;
+
+async function collect(reply: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of reply as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > HELD) throw new Error("the reply is too large");
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+function writeHead(response: ServerResponse, reply: IncomingMessage): void {
+  const headers = replyHeaders(reply);
+  const { statusCode = 502, statusMessage = "" } = reply;
+  if (response.req.httpVersionMajor === 1) {
+    if (!response.shouldKeepAlive) headers.push("Connection", "close");
+    response.writeHead(
+      statusCode,
+      /^[\t\x20-\x7e\x80-\xff]*$/.test(statusMessage) ? statusMessage : "",
+      headers,
+    );
+    return;
+  }
+  const byName: Record<string, string> = Object.create(null);
+  const cookies: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = (headers[at] ?? "").toLowerCase();
+    const value = headers[at + 1] ?? "";
+    if (name === "set-cookie") cookies.push(value);
+    // Lines of one name are one list (RFC 9110, section 5.3); Node refuses a second one of many.
+    else byName[name] = name in byName ? `${byName[name]}, ${value}` : value;
+  }
+  if (cookies.length > 0) response.setHeader("set-cookie", cookies);
+  response.writeHead(statusCode, byName);
+}

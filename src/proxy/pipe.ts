@@ -1,0 +1,195 @@
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as requestHttp,
+  type ServerResponse,
+} from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { isIP } from "node:net";
+import { cutOff, refuse, sendWhole } from "../sites/front-refuse.ts";
+import type { UnavailablePage } from "../sites/unavailable-page.ts";
+import { type ConnectionBounds, PeerCounts } from "../transport/front.ts";
+import { announcesBody, hasEnded, isGone } from "../transport/request.ts";
+import { answer } from "./answer.ts";
+import { type Origin, requestHeaders } from "./header.ts";
+import { pump, release } from "./pump.ts";
+
+/** How long nothing at all may move on a transfer, in milliseconds: storages may be loading. */
+const IDLE = 15 * 60_000;
+/** Idle connections that are kept. */
+const KEPT = 64;
+
+export interface PipeOptions {
+  /** http or https; its path is not used: targets go on as they came. */
+  readonly url: URL;
+  /** Names this process to the server behind, and to itself. */
+  readonly via: string;
+  readonly originOf: (request: IncomingMessage) => Origin;
+  /** How many requests may be with the server behind at one time: each has a connection there. */
+  readonly bounds: ConnectionBounds;
+  /** The header `authorization` for the server behind, made of the first one; undefined: none. */
+  readonly authorizationOf: (request: IncomingMessage) => string | undefined;
+  /** Says in a few words why the server behind could not be asked, without its address. */
+  readonly reasonOf: (error: Error) => string;
+  /** The page for a browser while the upstream does not answer; undefined: the envelope. */
+  readonly pageFor?: (request: IncomingMessage) => UnavailablePage | undefined;
+  /** Told why a server behind could not be asked. */
+  readonly onFailure: (reason: string) => void;
+}
+
+/** Passes requests to the server behind. */
+export interface Pipe {
+  /**
+   * Passes one, byte for byte and without a buffer.
+   *
+   * @param onReply told of the reply's head; what it gives takes the body in the client's place, and
+   *   the reply is sent when that is done.
+   * @returns resolves when the exchange is over, however it ended.
+   */
+  pass(
+    request: IncomingMessage,
+    response: ServerResponse,
+    onReply?: (status: number) => ((body: Buffer) => Promise<void>) | undefined,
+  ): Promise<void>;
+  close(): void;
+}
+
+/** Methods that may be asked again when a kept connection turns out to be gone. */
+const REPEATABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PROPFIND"]);
+
+export function createPipe(options: PipeOptions): Pipe {
+  const { url, via, originOf, authorizationOf, bounds, onFailure } = options;
+  const isTls = url.protocol === "https:";
+  const send = isTls ? requestHttps : requestHttp;
+  const agent = new (isTls ? HttpsAgent : Agent)({ keepAlive: true, maxFreeSockets: KEPT });
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const target = {
+    ...{ agent, host, port: url.port || (isTls ? 443 : 80) },
+    // A certificate is for a name; of an address TLS says none (RFC 6066, section 3).
+    ...(isTls && isIP(host) === 0 ? { servername: host } : {}),
+  };
+
+  let underWay = 0;
+  const ofPeers = new PeerCounts();
+
+  const pass: Pipe["pass"] = (request, response, onReply) => {
+    // While it waited for its turn. It would never say so again.
+    if (isGone(request)) return Promise.resolve();
+    if (isLoop(request, via)) {
+      refuse(
+        request,
+        response,
+        508,
+        "this request came back to where it was: is the upstream this service itself?",
+      );
+      return Promise.resolve();
+    }
+    const origin = originOf(request);
+    if (ofPeers.enter(origin.peer) > bounds.eachPeer || underWay >= bounds.all) {
+      ofPeers.leave(origin.peer);
+      refuse(
+        request,
+        response,
+        503,
+        "too many requests are with the server behind; try again in a moment",
+      );
+      return Promise.resolve();
+    }
+    underWay += 1;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const hasBody = announcesBody(request);
+    let outgoing: ClientRequest | undefined;
+    let hasLeft = false;
+    let isAnswered = false;
+    let stop = (): void => {};
+    /** The client has gone away: nobody waits for the answer. */
+    const leave = (): void => {
+      hasLeft = true;
+      outgoing?.destroy();
+    };
+    const fail = (reason: string): void => {
+      isAnswered = true;
+      if (response.headersSent || response.destroyed) return void cutOff(response);
+      onFailure(reason);
+      stop();
+      const page = options.pageFor?.(request);
+      if (page !== undefined) sendWhole(request, response, 502, page);
+      else refuse(request, response, 502, `the server behind does not answer: ${reason}`);
+    };
+    const begin = (isRepeat: boolean): void => {
+      const call = openCall();
+      if (call === undefined) return;
+      outgoing = call;
+      call.setTimeout(IDLE, () => call.destroy(new Error("nothing moved for too long")));
+      releaseReads(call);
+      call.on("error", (error: NodeJS.ErrnoException) => {
+        if (response.writableEnded) return;
+        if (hasLeft) return void response.destroy();
+        const isStale = call.reusedSocket && !hasBody && error.code === "ECONNRESET";
+        if (isStale && !isRepeat && REPEATABLE.has(request.method ?? "")) return begin(true);
+        fail(options.reasonOf(error));
+      });
+      call.once("close", () => {
+        // Such as for a change of protocol that nobody asked for.
+        if (outgoing === call && !isAnswered && !hasLeft) fail("it has closed the connection");
+      });
+      if (hasBody) stop = pump(request, call);
+      call.on("response", (reply) => {
+        isAnswered = true;
+        try {
+          const taker = onReply?.(reply.statusCode ?? 0);
+          answer(reply, { request, response, hasBody, taker, stop });
+        } catch {
+          call.destroy();
+          fail("its reply is no HTTP");
+        }
+      });
+      if (!hasBody) call.end();
+    };
+    const openCall = (): ClientRequest | undefined => {
+      const authorization = authorizationOf(request);
+      const headers = requestHeaders(request, { ...origin, via, authorization });
+      try {
+        return send({ ...target, method: request.method, path: request.url, headers });
+      } catch {
+        // HTTP/2 carries targets and values that HTTP/1.1 has no form for.
+        refuse(request, response, 400, "this request has no form that the server behind takes");
+        return undefined;
+      }
+    };
+    // Whoever waits for a word before it sends its body gets it here (RFC 9110, section 10.1.1).
+    if (/100-continue/i.test(request.headers.expect ?? "")) response.writeContinue();
+    response.once("close", () => {
+      // Half a transfer is of no use to either side, and neither is a request that ends nowhere.
+      if (!response.writableEnded || outgoing?.writableEnded === false) leave();
+      underWay -= 1;
+      ofPeers.leave(origin.peer);
+      resolve();
+    });
+    request.once("error", leave);
+    // Before the pump ends it: what was cut off here must not look whole there.
+    request.once("end", () => {
+      if (!hasEnded(request)) leave();
+    });
+    request.once("close", () => {
+      if (hasBody && !request.complete) leave();
+    });
+    begin(false);
+    return promise;
+  };
+  return { pass, close: () => agent.destroy() };
+}
+
+/** Gives what was read for a call back as soon as its parser has copied what it takes. */
+function releaseReads(call: ClientRequest): void {
+  call.once("socket", (socket) => {
+    // The parser listens already, so it comes first: never what a call before has left here.
+    socket.off("data", release).on("data", release);
+    call.once("close", () => socket.off("data", release));
+  });
+}
+
+function isLoop({ headers }: IncomingMessage, via: string): boolean {
+  return headers.via?.split(",").some((hop) => hop.trim().endsWith(` ${via}`)) ?? false;
+}

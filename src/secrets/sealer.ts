@@ -1,0 +1,127 @@
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from "node:crypto";
+import { Code } from "@connectrpc/connect";
+import { failedPrecondition, ServiceError } from "../messages/error.ts";
+import { deriveSealingKey, type SealingKey } from "./sealing-key.ts";
+
+const CIPHER = "aes-256-gcm";
+/** NIST SP 800-38D, section 8.2: a random nonce has 96 bits. */
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** `sealed:v1:<key id>:<base64url of nonce, ciphertext and tag>`. */
+const SEALED = "sealed:";
+const SEALED_V1 = /^sealed:v1:([0-9a-f]{12}):([A-Za-z0-9_-]+)$/;
+/** In front of a value in the clear that would otherwise look like something else. */
+const ESCAPE = "plain:v1:";
+
+/** Turns the values of secret settings into what the database keeps, and back. */
+export interface Sealer {
+  /** Whether there is a key to seal with. */
+  readonly seals: boolean;
+  /** @returns the text to keep: sealed with the first key, or the value itself without keys. */
+  seal(key: string, plaintext: string): string;
+  /**
+   * @param key - of the setting; a sealed value opens for the setting it was sealed for only.
+   * @throws FAILED_PRECONDITION when the key that sealed it is not configured; DATA_LOSS when the
+   * value was changed or belongs to another setting. Neither quotes a value.
+   */
+  open(key: string, stored: string): string;
+  isSealed(stored: string): boolean;
+  /** The public name of the key that sealed it; undefined: it is in the clear. */
+  keyOf(stored: string): string | undefined;
+  /** Whether sealing it anew would change more than its nonce: it is in the clear, or another key's. */
+  needsReseal(stored: string): boolean;
+}
+
+/**
+ * Makes a sealer.
+ *
+ * @param keys - as {@link deriveSealingKey} takes them: the first seals, all open. None: values are
+ * kept as they are.
+ * @throws FAILED_PRECONDITION when a key is too short.
+ */
+export function createSealer(
+  keys: readonly (string | KeyObject)[],
+  random: (size: number) => Buffer = randomBytes,
+): Sealer {
+  const derived = keys.map((key, at) => deriveSealingKey(key, at + 1));
+  const [first] = derived;
+  const byId = new Map(derived.map((key) => [key.id, key]));
+  const isSealed = (stored: string): boolean => stored.startsWith(SEALED);
+
+  return {
+    seals: first !== undefined,
+    isSealed,
+    keyOf: (stored) => SEALED_V1.exec(stored)?.[1],
+    needsReseal: (stored) => first !== undefined && SEALED_V1.exec(stored)?.[1] !== first.id,
+    seal: (key, plaintext) =>
+      first === undefined ? escapePlain(plaintext) : encrypt(first, key, plaintext, random),
+    open: (key, stored) => {
+      if (!isSealed(stored)) return unescapePlain(stored);
+      const [, id = "", body = ""] = SEALED_V1.exec(stored) ?? [];
+      if (id === "") throw damaged(key);
+      const sealedBy = byId.get(id);
+      if (sealedBy === undefined) throw keyMissing(key, id, keys.length);
+      return decrypt(sealedBy, key, Buffer.from(body, "base64url"));
+    },
+  };
+}
+
+function escapePlain(value: string): string {
+  return value.startsWith(SEALED) || value.startsWith(ESCAPE) ? `${ESCAPE}${value}` : value;
+}
+
+function unescapePlain(stored: string): string {
+  return stored.startsWith(ESCAPE) ? stored.slice(ESCAPE.length) : stored;
+}
+
+function encrypt(
+  { id, secret }: SealingKey,
+  key: string,
+  plaintext: string,
+  random: (size: number) => Buffer,
+): string {
+  const nonce = random(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, secret, nonce).setAAD(boundTo(id, key));
+  const sealed = Buffer.concat([
+    nonce,
+    cipher.update(plaintext, "utf8"),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]);
+  return `sealed:v1:${id}:${sealed.toString("base64url")}`;
+}
+
+function decrypt({ id, secret }: SealingKey, key: string, sealed: Buffer): string {
+  if (sealed.length < NONCE_BYTES + TAG_BYTES) throw damaged(key);
+  const tagAt = sealed.length - TAG_BYTES;
+  const nonce = sealed.subarray(0, NONCE_BYTES);
+  const decipher = createDecipheriv(CIPHER, secret, nonce, { authTagLength: TAG_BYTES })
+    .setAAD(boundTo(id, key))
+    .setAuthTag(sealed.subarray(tagAt));
+  try {
+    const opened = [decipher.update(sealed.subarray(NONCE_BYTES, tagAt)), decipher.final()];
+    return Buffer.concat(opened).toString("utf8");
+  } catch {
+    throw damaged(key);
+  }
+}
+
+/** Additional data: a value that somebody copies to another setting does not open there. */
+function boundTo(id: string, key: string): Buffer {
+  return Buffer.from(`sealed:v1:${id}:${key}`);
+}
+
+function keyMissing(key: string, id: string, count: number): ServiceError {
+  const have = count === 0 ? "no sealing key is configured" : `none of the ${count} configured`;
+  return failedPrecondition(
+    `the setting "${key}" is sealed with the key ${id}, and ${have}${count === 0 ? "" : " keys is that one"}: add that key to MOORING_SECRET_KEY (after the one that seals now), or restore the setting from a backup`,
+  );
+}
+
+function damaged(key: string): ServiceError {
+  return new ServiceError(
+    Code.DataLoss,
+    `the sealed value of the setting "${key}" does not open: it was changed in the database, or copied there from another setting; restore it from a backup or set it anew`,
+  );
+}

@@ -1,0 +1,64 @@
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import { createSealer, type Sealer } from "../secrets/sealer.ts";
+import type { ItemCodec } from "./commit.ts";
+import type { SettingDefinition } from "./definition.ts";
+import { itemFromStored, itemToStored, knownItem, type SettingItem } from "./item.ts";
+import { createSnapshot, type Snapshot } from "./snapshot.ts";
+import type { StoredSetting, StoredState } from "./store.ts";
+
+/** Between rows, whose secrets are sealed, and items. */
+export interface Codec extends ItemCodec {
+  fromStored(row: StoredSetting): SettingItem;
+  isSecret(row: StoredSetting): boolean;
+  /** What is there when nothing is stored for a key: a known setting's default. */
+  absent(key: string): SettingItem | undefined;
+  snapshotOf(state: StoredState): Snapshot;
+}
+
+/** Stores a value as it is, escaped where it looks like a sealed one. */
+const unsealed = createSealer([]);
+
+/** Makes one for the settings that this version of the program knows. */
+export function createCodec({
+  definitions,
+  sealer,
+  fingerprint,
+}: {
+  readonly definitions: readonly SettingDefinition[];
+  readonly sealer: Sealer;
+  readonly fingerprint: Fingerprint;
+}): Codec {
+  const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
+  const fromStored = (row: StoredSetting): SettingItem => {
+    const definition = definitionOf.get(row.key);
+    const value = sealer.open(row.key, row.value);
+    return itemFromStored(value === row.value ? row : { ...row, value }, definition);
+  };
+  const absent = (key: string): SettingItem | undefined => {
+    const definition = definitionOf.get(key);
+    return definition && knownItem(definition);
+  };
+  return {
+    fromStored,
+    absent,
+    isSecret: (row) => itemFromStored(row, definitionOf.get(row.key)).secret,
+    seals: sealer.seals,
+    isSealed: (row) => sealer.isSealed(row.value),
+    hash: fingerprint.of,
+    toStored: (item) => {
+      const row = itemToStored(item);
+      const { seal } = item.secret ? sealer : unsealed;
+      return { ...row, value: seal(item.key, item.value) };
+    },
+    snapshotOf: ({ revision, settings }) => {
+      const stored = new Map(settings.map((row) => [row.key, row]));
+      const known = definitions.map(({ key }) => {
+        const row = stored.get(key);
+        return row === undefined ? absent(key) : fromStored(row);
+      });
+      const others = settings.filter((row) => !definitionOf.has(row.key)).map(fromStored);
+      const items = [...known, ...others].filter((item) => item !== undefined);
+      return createSnapshot(revision, items);
+    },
+  };
+}

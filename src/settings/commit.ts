@@ -1,0 +1,104 @@
+import { revisionEntry } from "../audit/entry.ts";
+import { isDescribedAs, type SettingItem } from "./item.ts";
+import type {
+  RevisionCommit,
+  RevisionOrigin,
+  StoredChange,
+  StoredSetting,
+  StoredWrite,
+} from "./store.ts";
+
+/** One change of a draft with what it replaces. */
+export interface ItemReplacement {
+  readonly key: string;
+  readonly before: SettingItem | undefined;
+  readonly after: SettingItem | undefined;
+}
+
+/** How an item becomes what is stored, secrets sealed or as hashes. */
+export interface ItemCodec {
+  /** Whether there is a key to seal secrets with. */
+  readonly seals: boolean;
+  isSealed(row: StoredSetting): boolean;
+  toStored(item: SettingItem): StoredSetting;
+  /** Stands for a secret value in the history. */
+  hash(value: string): string;
+}
+
+/** A revision as the history keeps it; of its origin only what the history has. */
+export function toCommit(
+  header: { readonly revision: number; readonly time: number; readonly origin: RevisionOrigin },
+  replacements: readonly ItemReplacement[],
+  codec: ItemCodec,
+): RevisionCommit {
+  const { revision, time, origin } = header;
+  const changes = replacements.map((replacement) => toChange(replacement, codec));
+  const { actor, door, method, requestId, peer, reason } = origin;
+  return { actor, door, method, requestId, peer, reason, revision, time, changes };
+}
+
+/** What the history keeps of one replaced item. */
+export function toChange(
+  { key, before, after }: ItemReplacement,
+  codec: Pick<ItemCodec, "hash">,
+): StoredChange {
+  const value = (item: SettingItem | undefined) =>
+    item === undefined || item.secret ? null : item.value;
+  const hash = (item: SettingItem | undefined) =>
+    item?.secret === true ? codec.hash(item.value) : null;
+  const oldDefinition = definitionJson(before);
+  return {
+    key,
+    oldValue: value(before),
+    newValue: value(after),
+    oldHash: hash(before),
+    newHash: hash(after),
+    oldDefinition,
+    // The same text where only the value has changed, which is what most changes are.
+    newDefinition: isSameSetting(before, after) ? oldDefinition : definitionJson(after),
+  };
+}
+
+/** What a custom setting is besides its value, as the history keeps it. */
+export interface CustomDefinition {
+  readonly type: string;
+  readonly options: string;
+  readonly help: string;
+  readonly group: number;
+  readonly flag: number;
+}
+
+function isSameSetting(before: SettingItem | undefined, after: SettingItem | undefined): boolean {
+  if (before === undefined || after === undefined) return before === after;
+  return before.definition === after.definition && isDescribedAs(before, after);
+}
+
+function definitionJson(item: SettingItem | undefined): string | null {
+  if (item === undefined || item.definition !== undefined) return null;
+  const { type, options, help, group, flag } = item;
+  return JSON.stringify({ type, options, help, group, flag } satisfies CustomDefinition);
+}
+
+/** Reads what definitionJson wrote. */
+export function parseDefinition(json: string | null): CustomDefinition | undefined {
+  return json === null ? undefined : (JSON.parse(json) as CustomDefinition);
+}
+
+/** The rows of some commits: of several changes of one key only the last is stored. */
+export function toWrite(
+  commits: readonly {
+    readonly commit: RevisionCommit;
+    readonly items: readonly ItemReplacement[];
+  }[],
+  codec: ItemCodec,
+): StoredWrite {
+  const last = new Map<string, SettingItem | undefined>();
+  for (const { items } of commits) for (const { key, after } of items) last.set(key, after);
+  const upserts: StoredSetting[] = [];
+  const deletes: string[] = [];
+  for (const [key, item] of last)
+    if (item === undefined) deletes.push(key);
+    else upserts.push(codec.toStored(item));
+  const revisions = commits.map(({ commit }) => commit);
+  return { revisions, upserts, deletes, audit: revisions.map(revisionEntry) };
+}

@@ -1,0 +1,114 @@
+import { Code } from "@connectrpc/connect";
+import { ServiceError } from "../messages/error.ts";
+import type { Draft } from "./draft.ts";
+import type { Rights } from "./rights.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { RevisionSummary, SettingStore } from "./store.ts";
+
+/** Changes that the message names at most. */
+const NAMED = 3;
+
+/**
+ * Something has changed since the revision that a change was made for. Who did it stands in the
+ * history, which a decision cannot wait for: see explainConflict.
+ */
+export class RevisionConflict extends Error {
+  override readonly name = "RevisionConflict";
+  /** The revision that the client expected. */
+  readonly expected: number;
+  /** The setting that has changed; undefined: any. */
+  readonly key: string | undefined;
+
+  constructor(expected: number, key?: string) {
+    super(`something has changed since revision ${expected}`);
+    this.expected = expected;
+    this.key = key;
+  }
+}
+
+/**
+ * ABORTED, saying what has changed since, when and by whom.
+ *
+ * @param rights of whoever is told; undefined: nothing is kept from them.
+ */
+export async function explainConflict(
+  { expected, key }: RevisionConflict,
+  store: Pick<SettingStore, "listRevisions">,
+  rights?: Rights,
+): Promise<ServiceError> {
+  const newer = await store.listRevisions({ key, limit: NAMED });
+  const since = newer.filter(({ revision }) => revision > expected);
+  const what = key === undefined ? "the settings have" : `${key} has`;
+  // Revisions of settings that the caller may not see are not described.
+  const seen =
+    rights === undefined ? since : since.filter((each) => each.changes.some(rights.seesChange));
+  const told =
+    since.length === 0
+      ? `revision ${expected} is none that this database has come to`
+      : [
+          `${what} changed since revision ${expected}`,
+          seen.length === 0
+            ? "settings outside of the limits of this token"
+            : seen.map((summary) => tell(summary, rights)).join("; "),
+        ].join(": ");
+  return new ServiceError(
+    Code.Aborted,
+    `nothing was changed: ${told}. Read again, then decide anew`,
+  );
+}
+
+function tell(
+  { revision, time, actor, door, changes }: RevisionSummary,
+  rights: Rights | undefined,
+): string {
+  const told = rights === undefined ? changes : changes.filter(rights.seesChange);
+  const keys = told.map(({ key }) => key);
+  const listed = keys.length > NAMED ? `${keys.slice(0, NAMED).join(", ")} …` : keys.join(", ");
+  return `revision ${revision} by ${actor} (${door}) at ${new Date(time).toISOString()}: ${listed}`;
+}
+
+/** What a client expects of one setting. */
+export interface Expectation {
+  readonly key: string;
+  /** That it has not changed since; undefined: nothing. */
+  readonly expectedRevision?: number | undefined;
+}
+
+/** Whether a revision is expected of a setting that is not there; asked before anything is read. */
+export function expectsAbsent(inputs: readonly Expectation[], base: Snapshot): boolean {
+  return inputs.some((input) => isAbsent(input, base));
+}
+
+function isAbsent({ key, expectedRevision = 0 }: Expectation, base: Snapshot): boolean {
+  return expectedRevision > 0 && base.get(key) === undefined;
+}
+
+/**
+ * A setting that is not there has no revision of its own: the history says when it was deleted.
+ *
+ * @throws ABORTED when that was after the expected revision.
+ */
+export async function refuseDeleted(
+  inputs: readonly Expectation[],
+  base: Snapshot,
+  store: Pick<SettingStore, "listRevisions">,
+  rights?: Rights,
+): Promise<void> {
+  for (const input of inputs.filter((one) => isAbsent(one, base))) {
+    const { key, expectedRevision = 0 } = input;
+    const [last] = await store.listRevisions({ key, limit: 1 });
+    if (last !== undefined && last.revision > expectedRevision)
+      throw await explainConflict(new RevisionConflict(expectedRevision, key), store, rights);
+  }
+}
+
+/** As refuseDeleted, for what was deleted after the history was read. */
+export function refuseDeletedSince(
+  draft: Draft,
+  inputs: readonly Expectation[],
+  base: Snapshot,
+): void {
+  for (const { key, expectedRevision = 0 } of inputs)
+    if (expectedRevision > 0 && base.get(key) !== undefined && draft.get(key) === undefined)
+      throw new RevisionConflict(expectedRevision, key);
+}

@@ -1,0 +1,90 @@
+import type { Violation } from "../messages/error.ts";
+import { checkKey, isSettingType, type SettingDefinition } from "./definition.ts";
+import { latinOf } from "./look-alike.ts";
+import { checkText } from "./value.ts";
+
+/** UTF-8 bytes of a help text and of a list of options at most. */
+const MAX_PROSE = 4_096;
+const MAX_INT32 = 2 ** 31 - 1;
+
+/** A setting that the program does not know, as a client describes it. */
+export interface CustomSetting {
+  readonly key: string;
+  readonly type: string;
+  readonly options: string;
+  readonly group: number;
+  readonly flag: number;
+  readonly help: string;
+  readonly secret?: boolean;
+}
+
+/**
+ * Checks what a client sent of a custom setting, but for its value.
+ *
+ * @param isNew whether its key is checked: one that is there already may be changed and deleted.
+ * @param isKnown whether a key is one of the program's own settings.
+ * @returns one violation for each member that is wrong, its field the member's name.
+ */
+export function checkCustomDefinition(
+  setting: CustomSetting,
+  { isNew, isKnown }: { readonly isNew: boolean; readonly isKnown: (key: string) => boolean },
+): Violation[] {
+  const problems: Record<string, string | undefined> = {
+    key: isNew ? (checkKey(setting.key) ?? checkLookAlike(setting.key, isKnown)) : undefined,
+    type: isSettingType(setting.type) ? undefined : "must be string, text, number, bool or select",
+    options: checkText(setting.options, MAX_PROSE) ?? checkOptions(setting),
+    group: checkWhole(setting.group, -MAX_INT32 - 1, MAX_INT32),
+    flag: checkWhole(setting.flag, 0, 3),
+    help: checkText(setting.help, MAX_PROSE),
+  };
+  return Object.entries(problems).flatMap(([field, description]) =>
+    description === undefined ? [] : [{ field, description }],
+  );
+}
+
+/**
+ * The definition that the values of a custom setting are checked against: its numbers may have a
+ * fraction, and its select may be empty.
+ */
+export function customDefinition(setting: CustomSetting): SettingDefinition {
+  const { key, type, options, group, flag, help, secret = false } = setting;
+  return Object.freeze({
+    key,
+    // A deprecated setting can come from a program with other types: its value is text.
+    type: isSettingType(type) ? type : "text",
+    options,
+    group,
+    flag,
+    default: "",
+    help,
+    description: help,
+    label: key,
+    optionLabels: [],
+    groupLabel: "",
+    families: [],
+    secret,
+    decimal: true,
+    index: 0,
+  });
+}
+
+function checkLookAlike(key: string, isKnown: (key: string) => boolean): string | undefined {
+  const same = latinOf(key);
+  return same !== key && isKnown(same)
+    ? `looks like the setting ${same} and is another text: write it with Latin letters, or take another key`
+    : undefined;
+}
+
+function checkOptions({ type, options }: CustomSetting): string | undefined {
+  if (type !== "select")
+    return options === "" || !isSettingType(type) ? undefined : `must be empty for a ${type}`;
+  return options.split(",").some((option) => option !== "")
+    ? undefined
+    : "must list what can be chosen, separated by commas";
+}
+
+function checkWhole(number: number, min: number, max: number): string | undefined {
+  return Number.isInteger(number) && number >= min && number <= max
+    ? undefined
+    : `must be a whole number from ${min} to ${max}`;
+}

@@ -1,0 +1,79 @@
+import type { Family } from "../config/family.ts";
+import type { FormatName } from "./format/registry.ts";
+
+/** Input types of a setting (docs/rest-contract.md, section 2.4). */
+const SETTING_TYPES = ["string", "text", "number", "bool", "select"] as const;
+
+export type SettingType = (typeof SETTING_TYPES)[number];
+
+/** Whether it is the name of an input type. */
+export function isSettingType(name: string): name is SettingType {
+  return (SETTING_TYPES as readonly string[]).includes(name);
+}
+
+/** A setting that the program knows, as src/data/settings.json defines it. Frozen. */
+export interface SettingDefinition {
+  readonly key: string;
+  readonly type: SettingType;
+  /**
+   * Values of a select, separated by commas. Empty for other types, and for a select whose options
+   * are data of each site: any text is then accepted.
+   */
+  readonly options: string;
+  /** Group of the front end (docs/rest-contract.md, section 2.4). */
+  readonly group: number;
+  /** 0 public, 1 private, 2 readonly, 3 deprecated. */
+  readonly flag: number;
+  /** The value while none is stored. */
+  readonly default: string;
+  /** The description, where the pages of legacy sites have a hint of their own; else empty. */
+  readonly help: string;
+  readonly description: string;
+  /** The name for people. */
+  readonly label: string;
+  /** The options for people, in the order of `options`. */
+  readonly optionLabels: readonly string[];
+  /** The group's name for people. */
+  readonly groupLabel: string;
+  /** The families that have this setting. */
+  readonly families: readonly Family[];
+  /** A password, token or key, or text that may hold one: never in a message, a log or a history. */
+  readonly secret: boolean;
+  /** Whether a number may have a fraction. */
+  readonly decimal: boolean;
+  /** Bounds of a number, themselves allowed. */
+  readonly min?: number;
+  readonly max?: number;
+  /** What a number counts, for people. */
+  readonly unit?: string;
+  /** What the value has to be beyond its type. */
+  readonly format?: FormatName;
+  /** Position in the order of lists, from 0. */
+  readonly index: number;
+}
+
+/** Characters of a key at most. */
+const MAX_KEY = 255;
+
+/**
+ * Checks a key: 1 to 255 characters that can be seen, in the form NFC, and no white space around them.
+ *
+ * @returns what is wrong and what would be right; undefined when nothing is.
+ */
+export function checkKey(key: string): string | undefined {
+  if (key === "") return "must not be empty";
+  if (key.length > 2 * MAX_KEY || [...key].length > MAX_KEY)
+    return `has more than ${MAX_KEY} characters, which is the most that is possible`;
+  if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(key))
+    return "must not contain line breaks or other control characters";
+  const hidden = /[\p{Cf}\p{Cn}\p{Co}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u.exec(key)?.[0];
+  if (hidden !== undefined)
+    return `must not contain characters that cannot be seen, that change the direction of text or that Unicode does not assign; it has ${codePoint(hidden)}`;
+  if (key !== key.normalize("NFC"))
+    return "must be in the Unicode form NFC: write letters with their accents as one character";
+  return key.trim() === key ? undefined : "must not have white space around it";
+}
+
+function codePoint(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}

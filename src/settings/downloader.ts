@@ -1,0 +1,65 @@
+import type { Aria2Client } from "../downloaders/aria2.ts";
+import type { QbittorrentClient } from "../downloaders/qbittorrent.ts";
+import { invalid, type Violation } from "../messages/error.ts";
+import type { Changed, ChangeOrigin } from "./writer.ts";
+
+/** What is asked before its settings are stored. */
+export interface Downloaders {
+  readonly aria2: Aria2Client;
+  readonly qbittorrent: QbittorrentClient;
+}
+
+/** The settings of what downloads for the site. */
+export interface DownloaderService {
+  /** Asks first, stores then. @throws what src/downloaders/aria2.ts says; nothing is stored then. */
+  setAria2(
+    input: { readonly uri: string | undefined; readonly secret: string | undefined },
+    origin: ChangeOrigin,
+    signal: AbortSignal,
+  ): Promise<{ version: string; revision: number }>;
+  /** Asks first, stores then. @throws what src/downloaders/qbittorrent.ts says, likewise. */
+  setQbittorrent(
+    input: { readonly url: string | undefined; readonly seedtime: number | undefined },
+    origin: ChangeOrigin,
+    signal: AbortSignal,
+  ): Promise<{ version: string; revision: number }>;
+}
+
+/** @param set stores known settings for a client, as a save would. */
+export function createDownloaderService(
+  { aria2, qbittorrent }: Downloaders,
+  set: (origin: ChangeOrigin, values: Record<string, string>) => Promise<Changed<void>>,
+): DownloaderService {
+  return {
+    setAria2: async (input, origin, signal) => {
+      origin.rights?.need(["aria2_uri", "aria2_secret"]);
+      const { uri, secret } = required({ uri: input.uri, secret: input.secret });
+      const { version } = await aria2.getVersion({ uri, secret, signal });
+      const { revision } = await set(origin, { aria2_uri: uri, aria2_secret: secret });
+      return { version, revision };
+    },
+    setQbittorrent: async (input, origin, signal) => {
+      origin.rights?.need(["qbittorrent_url", "qbittorrent_seedtime"]);
+      const { url } = required({ url: input.url });
+      const { seedtime } = input;
+      const { version } = await qbittorrent.checkLogin({ url, signal });
+      const { revision } = await set(origin, {
+        qbittorrent_url: url,
+        ...(seedtime === undefined ? {} : { qbittorrent_seedtime: String(seedtime) }),
+      });
+      return { version, revision };
+    },
+  };
+}
+
+/** Members that must be there, all missing ones named at once. */
+function required<T extends Record<string, unknown>>(
+  members: T,
+): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const violations: Violation[] = Object.entries(members)
+    .filter(([, value]) => value === undefined)
+    .map(([field]) => ({ field, description: `"${field}" is missing` }));
+  const [first, ...rest] = violations;
+  if (first !== undefined) throw invalid([first, ...rest]);
+  return members as { [K in keyof T]: Exclude<T[K], undefined> };
+}

@@ -1,0 +1,209 @@
+import { StoreError } from "../database/error.ts";
+import { onceATurn } from "../database/once-per-tick.ts";
+import { oneAtATime } from "../database/serial.ts";
+import { freshFailure, seenFailure, writeFailure } from "../database/store-failure.ts";
+import { invalid } from "../messages/error.ts";
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import type { Sealer } from "../secrets/sealer.ts";
+import { createCodec } from "./codec.ts";
+import type { SettingDefinition } from "./definition.ts";
+import { loadSealed } from "./reseal.ts";
+import { NO_LIMITS, type SettingLimits } from "./size.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type {
+  RevisionCommit,
+  SettingStore,
+  StoredChange,
+  StoredDelta,
+  StoredState,
+} from "./store.ts";
+import { TOKEN_KEY } from "./token.ts";
+import {
+  type Changed,
+  type ChangeOptions,
+  type ChangeOrigin,
+  type Committed,
+  createWriter,
+  type Decide,
+} from "./writer.ts";
+
+export interface EngineDeps {
+  readonly store: SettingStore;
+  readonly definitions: readonly SettingDefinition[];
+  /** Seals the values of secret settings in the database. */
+  readonly sealer: Sealer;
+  /** Stands for secret values in the history. */
+  readonly fingerprint: Fingerprint;
+  /** Bounds of all settings together. Default: none. */
+  readonly limits?: SettingLimits;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  /** Told when the database cannot be read; reads go on from memory. */
+  readonly onReadFailure: (error: unknown) => void;
+}
+
+/** Longest reason that a client may give for a change, in characters. */
+const MAX_REASON = 500;
+
+/** Hears of every commit of any process on the database, in order, once it is visible. */
+export interface CommitListener {
+  append(commits: readonly RevisionCommit[]): void;
+  /** There were too many to hand over; those that are kept are in the history. */
+  skipTo(revision: number): void;
+  /** The database is an older state of itself. */
+  reset(revision: number): void;
+}
+
+/** Holds the settings in memory and is the one way to change them. */
+export interface Engine {
+  /** All settings at the newest revision this process knows. */
+  snapshot(): Snapshot;
+  /**
+   * The newest revision of any process on this database: asked at every call that carries a token,
+   * so that a token reset elsewhere is refused at once. Who asks in the same turn of the event loop
+   * shares one look at the database.
+   */
+  fresh(): Promise<Snapshot>;
+  /** Reads what others have committed, whether it is known of or not. @throws as fresh does. */
+  refresh(): Promise<Snapshot>;
+  /**
+   * Changes settings in one transaction. One that ends a right, as of an old token, resolves when no
+   * process goes by the old one.
+   *
+   * @throws what decide throws; INVALID_ARGUMENT for a reason that is too long; UNAVAILABLE or RESOURCE_EXHAUSTED when the database does not take it.
+   */
+  change<T>(origin: ChangeOrigin, decide: Decide<T>, options?: ChangeOptions): Promise<Changed<T>>;
+  /** There is one listener: the feed. */
+  listen(listener: CommitListener): void;
+  /** Makes replies be made anew, because something besides the values shows in them. */
+  touch(): void;
+}
+
+/**
+ * Loads the settings and starts the engine on them. Values that are sealed with an older key, or not
+ * at all, are sealed with the first one.
+ *
+ * @throws ServiceError when a sealed value does not open; StoreError.
+ */
+export async function createEngine(deps: EngineDeps): Promise<Engine> {
+  const { store } = deps;
+  const codec = createCodec(deps);
+  let snapshot = codec.snapshotOf(await loadSealed({ ...deps, isSecret: codec.isSecret }));
+  let listener: CommitListener | undefined;
+  let { databaseId } = store;
+
+  const catchUp = (news: StoredDelta | StoredState): Snapshot => {
+    if (!("changed" in news)) {
+      const isOther = news.revision < snapshot.revision || store.databaseId !== databaseId;
+      databaseId = store.databaseId;
+      snapshot = codec.snapshotOf(news);
+      if (isOther) listener?.reset(news.revision);
+      else listener?.skipTo(news.revision);
+      return snapshot;
+    }
+    // A call that began earlier may have finished later.
+    if (news.revision <= snapshot.revision) return snapshot;
+    snapshot = snapshot.with(news.revision, [
+      ...news.changed.map((row) => [row.key, codec.fromStored(row)] as const),
+      ...news.deleted.map((key) => [key, codec.absent(key)] as const),
+    ]);
+    if (news.commits === undefined) listener?.skipTo(news.revision);
+    else listener?.append(news.commits);
+    return snapshot;
+  };
+
+  const publish = (committed: readonly Committed[]): void => {
+    const news = committed.filter(({ commit }) => commit.revision > snapshot.revision);
+    const last = news.at(-1)?.commit.revision;
+    if (last !== undefined)
+      snapshot = snapshot.with(
+        last,
+        news.flatMap(({ items }) => items.map(({ key, after }) => [key, after] as const)),
+      );
+    listener?.append(committed.map(({ commit }) => commit));
+  };
+
+  /** Whether something was read, or tried to be, that is not in the snapshot yet. */
+  let isBehind = false;
+  const read = async (): Promise<Snapshot> => {
+    isBehind = true;
+    try {
+      catchUp((await store.delta(snapshot.revision)) ?? (await store.load()));
+      isBehind = false;
+    } catch (error) {
+      // A secret that does not open may be a new token: going on with the old one would let it in.
+      if (!(error instanceof StoreError)) throw error;
+      // So may be what others save on a database that only this process does not reach.
+      if (error.failure === "unsure") throw freshFailure(error);
+      // Reads are served from memory while the database is out of reach.
+      deps.onReadFailure(error);
+    }
+    return snapshot;
+  };
+
+  const refresh = oneAtATime(read);
+  const isStale = (): boolean => {
+    try {
+      return store.changedElsewhere();
+    } catch (error) {
+      deps.onReadFailure(error);
+      return false;
+    }
+  };
+
+  const writer = createWriter({
+    store,
+    codec,
+    limits: deps.limits ?? NO_LIMITS,
+    now: deps.now,
+    snapshot: () => snapshot,
+    catchUp,
+    publish,
+  });
+
+  return {
+    snapshot: () => snapshot,
+    fresh: onceATurn(() =>
+      // What is being read may be what this call asks for, though the store has seen it by now.
+      isBehind || refresh.isRunning() || isStale() ? refresh.run() : snapshot,
+    ),
+    refresh: () => refresh.run(),
+    change: async (origin, decide, options) => {
+      checkReason(origin.reason);
+      let failure = writeFailure;
+      try {
+        const changed = await writer.change(origin, decide, options);
+        failure = seenFailure;
+        if (options?.dryRun !== true && changed.commit?.changes.some(endsRight))
+          await store.seenEverywhere(changed.revision);
+        return changed;
+      } catch (error) {
+        throw failure(error);
+      }
+    },
+    listen: (to) => {
+      listener = to;
+    },
+    touch: () => {
+      snapshot = snapshot.with(snapshot.revision, []);
+    },
+  };
+}
+
+/** Who had the old token has no right any more. */
+function endsRight({ key }: StoredChange): boolean {
+  return key === TOKEN_KEY;
+}
+
+function checkReason(reason: string): void {
+  // Code units are at least as many as characters.
+  if (reason.length <= MAX_REASON) return;
+  const { length } = [...reason];
+  if (length > MAX_REASON)
+    throw invalid([
+      {
+        field: "reason",
+        description: `the reason has ${length} characters, and at most ${MAX_REASON} are kept: shorten it`,
+      },
+    ]);
+}

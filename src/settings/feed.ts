@@ -1,0 +1,236 @@
+import { Code } from "@connectrpc/connect";
+import { readFailure } from "../database/store-failure.ts";
+import { ServiceError, unavailable } from "../messages/error.ts";
+import type { RevisionCommit, SettingStore } from "./store.ts";
+
+/** How far a reader may fall behind before it is dropped, where nothing else is said, in bytes. */
+const MAX_LAG = 4 * 1024 * 1024;
+/** How much is kept for nobody: enough for those who lose a connection and come back at once. */
+const KEPT_UNREAD = 256 * 1024;
+/** Revisions that are read from the history at once. */
+const PAGE = 100;
+
+/**
+ * Readers that are told of a commit in one turn of the event loop. What all of them make at the same
+ * time lives until the last one is done, and nobody else is served until then.
+ */
+const RESUMED_AT_ONCE = 250;
+
+/** A commit in the feed. It is the same object for every reader. */
+interface Entry {
+  readonly commit: RevisionCommit;
+  /** Bytes of all commits before this one, since the feed began. */
+  readonly offset: number;
+}
+
+/** One who reads. */
+interface Reader {
+  /** Ends its sleep, if it sleeps. */
+  resume: () => void;
+}
+
+/** All commits of every process on this database, in order, for those who watch. */
+export interface Feed {
+  /** The newest revision. */
+  readonly head: number;
+  /** Adds commits, oldest first; those that are already there are passed over. */
+  append(commits: readonly RevisionCommit[]): void;
+  /** The state went on to a revision without its commits being known: they are in the history. */
+  skipTo(revision: number): void;
+  /** The database was replaced: every reader has to begin anew. */
+  reset(revision: number): void;
+  /** The service stops: every reader ends with UNAVAILABLE. */
+  close(): void;
+  /**
+   * Commits after a revision, in batches, without end. A batch is never empty, except once each
+   * idle time: then nothing has happened.
+   *
+   * @throws OUT_OF_RANGE when the history does not reach back so far, or the revision is yet to
+   * come; RESOURCE_EXHAUSTED when the reader is too slow; UNAVAILABLE after reset.
+   */
+  read(after: number, signal: AbortSignal): AsyncIterable<readonly RevisionCommit[]>;
+}
+
+/**
+ * @param deps.idle after so many milliseconds without a commit a reader gets an empty batch.
+ * @param deps.maxLag how far a reader may fall behind before it is dropped, in bytes of commits.
+ *   Default 4 MiB.
+ */
+export function createFeed(deps: {
+  readonly store: Pick<SettingStore, "commits" | "oldestRevision">;
+  readonly revision: number;
+  readonly idle: number;
+  readonly maxLag?: number;
+}): Feed {
+  const { store, maxLag = MAX_LAG } = deps;
+  // More than a reader may lag, so that only dropped ones miss it; and what trimming leaves.
+  const [maxKept, trimmedTo] = [maxLag * 1.5, maxLag * 1.25];
+  let entries: Entry[] = [];
+  let head = deps.revision;
+  let bytes = 0;
+  /** Bytes of all commits but the newest: one large commit alone makes nobody slow. */
+  let beforeHead = 0;
+  let epoch = 0;
+  let closed = false;
+  const sleepers = new Set<() => void>();
+  let readers = 0;
+
+  const wake = (): void => {
+    const woken = [...sleepers];
+    sleepers.clear();
+    resumeInTurns(woken);
+  };
+  const trim = (): void => {
+    const [most, left] = readers > 0 ? [maxKept, trimmedTo] : [KEPT_UNREAD, KEPT_UNREAD / 2];
+    if (bytes - (entries[0]?.offset ?? bytes) <= most) return;
+    // Some more than must go: dropping copies what stays, and is not to be done at every commit.
+    const keep = entries.findIndex(({ offset }) => bytes - offset <= left);
+    if (keep > 0) entries = entries.slice(keep);
+    else if (keep < 0) entries = [];
+  };
+  const sleep = (reader: Reader): Promise<void> =>
+    new Promise((resolve) => {
+      const resume = (): void => {
+        clearTimeout(timer);
+        sleepers.delete(resume);
+        resolve();
+      };
+      const timer = setTimeout(resume, deps.idle);
+      timer.unref();
+      sleepers.add(resume);
+      reader.resume = resume;
+    });
+
+  const fromMemory = (after: number): readonly RevisionCommit[] | undefined => {
+    const first = entries[0]?.commit.revision;
+    if (first === undefined || first > after + 1) return undefined;
+    return entries.slice(after + 1 - first).map(({ commit }) => commit);
+  };
+
+  async function* read(start: number, signal: AbortSignal) {
+    const began = epoch;
+    if (start > head) throw outOfRange(`there is no revision ${start} yet; the newest is ${head}`);
+    let after = start;
+    /** Bytes up to where this reader is; unknown while it reads from the history. */
+    let offset: number | undefined = start === head ? bytes : undefined;
+    const reader: Reader = { resume: () => {} };
+    const abort = (): void => reader.resume();
+    // Once for all its sleeps: listening costs more than sleeping.
+    signal.addEventListener("abort", abort);
+    readers += 1;
+    try {
+      while (!signal.aborted) {
+        if (closed) throw unavailable("the service stops; resume in a moment, or elsewhere");
+        if (epoch !== began) throw replaced();
+        if (after === head) {
+          await sleep(reader);
+          // Whoever waits is not behind, however much has come.
+          offset = bytes;
+          if (!signal.aborted && !closed && after === head && epoch === began) yield [];
+          continue;
+        }
+        if (offset !== undefined && beforeHead - offset > maxLag) throw tooSlow(after, maxLag);
+        const batch = fromMemory(after) ?? (await fromHistory(store, after, head).catch(tell));
+        // What was read may be the other database's.
+        if (epoch !== began) throw replaced();
+        const last = batch.at(-1)?.revision ?? after;
+        if (last === head) offset = bytes;
+        after = last;
+        yield batch;
+      }
+    } finally {
+      readers -= 1;
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  return {
+    get head() {
+      return head;
+    },
+    append: (commits) => {
+      for (const commit of commits) {
+        if (commit.revision <= head) continue;
+        if (commit.revision > head + 1) entries = [];
+        entries.push({ commit, offset: bytes });
+        beforeHead = bytes;
+        bytes += sizeOf(commit);
+        head = commit.revision;
+      }
+      trim();
+      wake();
+    },
+    skipTo: (revision) => {
+      if (revision <= head) return;
+      entries = [];
+      head = revision;
+      wake();
+    },
+    reset: (revision) => {
+      epoch += 1;
+      entries = [];
+      head = revision;
+      wake();
+    },
+    close: () => {
+      closed = true;
+      wake();
+    },
+    read,
+  };
+}
+
+/** So many at once that their messages are on the way before the next ones make theirs. */
+function resumeInTurns(woken: readonly (() => void)[]): void {
+  for (const resume of woken.slice(0, RESUMED_AT_ONCE)) resume();
+  const others = woken.slice(RESUMED_AT_ONCE);
+  if (others.length > 0) setImmediate(resumeInTurns, others);
+}
+
+function tell(error: unknown): never {
+  throw readFailure(error);
+}
+
+async function fromHistory(
+  store: Pick<SettingStore, "commits" | "oldestRevision">,
+  after: number,
+  upTo: number,
+): Promise<readonly RevisionCommit[]> {
+  const batch = await store.commits(after, upTo, PAGE);
+  if (batch[0]?.revision === after + 1) return batch;
+  const oldest = await store.oldestRevision();
+  throw outOfRange(
+    `what came after revision ${after} is not kept any more; the oldest revision kept is ${oldest}: read everything anew, then watch from there`,
+  );
+}
+
+/** About what a commit takes in memory and on the wire. */
+function sizeOf({ changes }: RevisionCommit): number {
+  const text = (value: string | null) => value?.length ?? 0;
+  return changes.reduce(
+    (sum, { key, oldValue, newValue, oldDefinition, newDefinition }) =>
+      sum +
+      100 +
+      key.length +
+      text(oldValue) +
+      text(newValue) +
+      text(oldDefinition) +
+      text(newDefinition),
+    200,
+  );
+}
+
+function outOfRange(message: string): ServiceError {
+  return new ServiceError(Code.OutOfRange, message);
+}
+
+function tooSlow(after: number, maxLag: number): ServiceError {
+  return new ServiceError(
+    Code.ResourceExhausted,
+    `this reader fell more than ${Math.round(maxLag / 2 ** 10)} KiB behind and was dropped: resume after revision ${after}`,
+  );
+}
+
+function replaced(): ServiceError {
+  return unavailable("the database was replaced by another or an older one: read everything anew");
+}

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Health } from "../../gen/health/v1/health_pb.js";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import type { Call } from "../gateway/call.ts";
+import { unavailable } from "../messages/error.ts";
+import type { Engine } from "./engine.ts";
+
+/** What is asked which revision this instance shows. */
+type Instance = Pick<Engine, "snapshot" | "refresh">;
+
+/** Methods that show no setting: a supervisor asks them whether this instance answers at all. */
+const HEALTH: ReadonlySet<DescMethod> = new Set<DescMethod>([
+  PublicService.method.ping,
+  ...Health.methods,
+]);
+
+/** A read that has to show this revision or a later one says so in this header (or metadata). */
+const AT_LEAST = "mooring-at-least-revision";
+
+/**
+ * Lets a call that asks for a revision wait until this instance shows it: what another instance has
+ * saved a moment ago. Health checks ignore the header.
+ */
+export function atLeastInterceptor(engine: () => Instance): Interceptor {
+  return (next) => (request) => {
+    if (HEALTH.has(request.method)) return next(request);
+    const { call } = request as { readonly call?: Call };
+    const asked = call === undefined ? request.header.get(AT_LEAST) : call.header(AT_LEAST);
+    if (asked === undefined || asked === null || asked === "") return next(request);
+    return reaches(engine(), readRevision(asked)).then(() => next(request));
+  };
+}
+
+function readRevision(text: string): number {
+  const revision = /^\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(revision)) return revision;
+  throw new ConnectError(
+    `${AT_LEAST} is a revision as replies name it, such as 42, not "${text.slice(0, 50)}"`,
+    Code.InvalidArgument,
+  );
+}
+
+/** How long a revision is waited for, and how often it is looked for, in milliseconds. */
+const PATIENCE = 1_000;
+const LOOK = 20;
+
+/**
+ * Waits until this process shows a revision, or a later one.
+ *
+ * @throws UNAVAILABLE when it does not within a second.
+ */
+async function reaches(engine: Instance, revision: number): Promise<void> {
+  if (engine.snapshot().revision >= revision) return;
+  const giveUp = performance.now() + PATIENCE;
+  while ((await engine.refresh()).revision < revision) {
+    if (performance.now() > giveUp)
+      throw unavailable(
+        `this instance shows revision ${engine.snapshot().revision} and not yet ${revision}: try again in a moment, or elsewhere`,
+      );
+    await sleep(LOOK);
+  }
+}
+
+/**
+ * How old a reply may be that was made without the database, in a header (or metadata): whole seconds
+ * since the database has last answered, rounded up. No reply has it while the database answers.
+ *
+ * It is not `Age` (RFC 9111, section 5.1): that belongs to caches on the way, which add their own time
+ * to it, and it is no word of gRPC.
+ */
+const STALE = "mooring-stale-seconds";
+
+/** @param awayFor milliseconds since the database has answered, where it is away; 0: it is there. */
+export function staleInterceptor(awayFor: () => number): Interceptor {
+  return (next) => (request) => {
+    const silence = awayFor();
+    if (silence === 0) return next(request);
+    return next(request).then((response) => {
+      response.header.set(STALE, String(Math.ceil(silence / 1_000)));
+      return response;
+    });
+  };
+}

@@ -1,0 +1,86 @@
+import { create } from "@bufbuild/protobuf";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  DiffRevisionsResponseSchema,
+  GetRevisionResponseSchema,
+  ListRevisionsResponseSchema,
+  type SettingService as SettingServiceDesc,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import { invalid } from "../messages/error.ts";
+import { rightsOf } from "./call-rights.ts";
+import { describeChange } from "./change.ts";
+import type { History } from "./history.ts";
+import { changeToProto, revisionToProto } from "./message.ts";
+import type { Rights } from "./rights.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { RevisionSummary } from "./store.ts";
+
+/** Of SettingService: the history. */
+type HistoryImpl = Pick<
+  ServiceImpl<typeof SettingServiceDesc>,
+  "listRevisions" | "getRevision" | "diffRevisions"
+>;
+
+export function historyImpl(history: () => History, snapshot: () => Snapshot): HistoryImpl {
+  const rights = (context: HandlerContext): Rights => rightsOf(context, snapshot);
+
+  return {
+    listRevisions: async ({ pageSize, pageToken, key, actor, since, until }, context) => {
+      const { need, isLimited, seesChange } = rights(context);
+      if (key !== "") need([key]);
+      const page = await history().list({
+        pageSize,
+        before: readPageToken(pageToken),
+        key: key || undefined,
+        actor: actor || undefined,
+        since: optionalMs(since),
+        until: optionalMs(until),
+      });
+      return create(ListRevisionsResponseSchema, {
+        revisions: page.revisions
+          .map((revision) => (isLimited ? seen(revision, seesChange) : revision))
+          .filter(({ changes }) => !isLimited || changes.length > 0)
+          .map(revisionToProto),
+        nextPageToken: page.next === undefined ? "" : String(page.next),
+        oldestRevision: BigInt(page.oldest),
+      });
+    },
+    getRevision: async ({ revision }, context) => {
+      const commit = await history().get(Number(revision));
+      const { isLimited, refuse, seesChange } = rights(context);
+      const changes = commit.changes.filter(seesChange);
+      // Nothing of it may be seen: as with any setting that is not the caller's.
+      if (isLimited && changes.length === 0) refuse();
+      return create(GetRevisionResponseSchema, {
+        revision: revisionToProto(seen(commit, seesChange)),
+        changes: changes.map(describeChange).map(changeToProto),
+      });
+    },
+    diffRevisions: async ({ from, to }, context) => {
+      const { seesChange, masksChange } = rights(context);
+      const changes = await history().diff(Number(from), Number(to), masksChange);
+      return create(DiffRevisionsResponseSchema, {
+        changes: changes.filter(seesChange).map(describeChange).map(changeToProto),
+      });
+    },
+  };
+}
+
+/** A revision as somebody may see it: a reason may be about what they may not. */
+function seen(summary: RevisionSummary, sees: Rights["seesChange"]): RevisionSummary {
+  const changes = summary.changes.filter(sees);
+  return changes.length === summary.changes.length ? summary : { ...summary, changes, reason: "" };
+}
+
+function optionalMs(time: Timestamp | undefined): number | undefined {
+  return time && timestampMs(time);
+}
+
+function readPageToken(token: string): number | undefined {
+  if (token === "") return undefined;
+  if (/^[1-9]\d{0,15}$/.test(token)) return Number(token);
+  throw invalid([
+    { field: "page_token", description: "page_token is none that a page before has given" },
+  ]);
+}

@@ -1,0 +1,148 @@
+import { Code } from "@connectrpc/connect";
+import { explained, type HistoryStore } from "../database/store-failure.ts";
+import { invalid, notFound, ServiceError } from "../messages/error.ts";
+import { isVoid } from "./change.ts";
+import type { Engine } from "./engine.ts";
+import type { RevisionCommit, RevisionFilter, RevisionSummary, StoredChange } from "./store.ts";
+
+const DEFAULT_PAGE = 50;
+const MAX_PAGE = 1_000;
+
+/** Bytes after which a page ends before it has all revisions that were asked for. */
+const PAGE_BYTES = 2 * 2 ** 20;
+/** Revisions of the first query of a page: what one takes is not known before. */
+const FIRST_READ = 8;
+
+/** A request for a page of the history. */
+export interface HistoryQuery extends Omit<RevisionFilter, "limit"> {
+  /** 0: 50. More than 1,000 is 1,000 (AIP-158). A page of large revisions has fewer. */
+  readonly pageSize: number;
+}
+
+export interface HistoryPage {
+  readonly revisions: readonly RevisionSummary[];
+  /** The `before` of the next page; undefined: this was the last one. */
+  readonly next: number | undefined;
+  /** The oldest revision that is kept; 0: none. */
+  readonly oldest: number;
+}
+
+/** What was changed, when and by whom. Secret values are not in it. */
+export interface History {
+  /** @throws INVALID_ARGUMENT for a negative page size. */
+  list(query: HistoryQuery): Promise<HistoryPage>;
+  /** @throws NOT_FOUND for a revision that was never made; OUT_OF_RANGE for one not kept any more. */
+  get(revision: number): Promise<RevisionCommit>;
+  /**
+   * What differs between two revisions, as one change; `from` may be the later one.
+   *
+   * @param to 0: the newest.
+   * @param hides whether the caller must not learn the values of a change: it is there also where both
+   *   revisions have the same value. Default: of none.
+   * @throws as get.
+   */
+  diff(
+    from: number,
+    to: number,
+    hides?: (change: StoredChange) => boolean,
+  ): Promise<readonly StoredChange[]>;
+}
+
+export function createHistory(deps: {
+  readonly store: HistoryStore;
+  readonly engine: Engine;
+}): History {
+  const { engine } = deps;
+  const store = explained(deps.store);
+  const newest = (): number => engine.snapshot().revision;
+  /** A state is known when every change after it is. */
+  const checkState = async (revision: number): Promise<void> => {
+    if (revision < 0 || revision > newest())
+      throw notFound(`there is no revision ${revision}; the newest is ${newest()}`);
+    const oldest = await store.oldestRevision();
+    if (revision + 1 < oldest) throw forgotten(revision, oldest);
+  };
+  const between: History["diff"] = async (from, to, hides = () => false) => {
+    await checkState(Math.min(from, to));
+    await checkState(Math.max(from, to));
+    const forward = await store.changesBetween(Math.min(from, to), Math.max(from, to));
+    return (from <= to ? forward : forward.map(reverse)).filter(
+      (change) => !isVoid(change) || hides(change),
+    );
+  };
+  return {
+    list: async ({ pageSize, ...filter }) => {
+      if (pageSize < 0)
+        throw invalid([
+          {
+            field: "page_size",
+            description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+          },
+        ]);
+      const limit = pageSize === 0 ? DEFAULT_PAGE : Math.min(pageSize, MAX_PAGE);
+      const { revisions, hasMore } = await readPage(store, filter, limit);
+      const next = hasMore ? revisions.at(-1)?.revision : undefined;
+      return { revisions, next, oldest: await store.oldestRevision() };
+    },
+    get: async (revision) => {
+      const [commit] = await store.commits(revision - 1, revision, 1);
+      if (commit !== undefined) return commit;
+      const oldest = await store.oldestRevision();
+      if (revision > 0 && revision < oldest) throw forgotten(revision, oldest);
+      throw notFound(`there is no revision ${revision}; the newest is ${newest()}`);
+    },
+    diff: (from, to, hides) => between(from, to === 0 ? newest() : to, hides),
+  };
+}
+
+/**
+ * Reads revisions until there are enough, or until they take too many bytes. Each query asks for as many
+ * as fit by the size of those before.
+ */
+async function readPage(
+  store: Pick<HistoryStore, "listRevisions">,
+  filter: Omit<RevisionFilter, "limit">,
+  limit: number,
+): Promise<{ readonly revisions: readonly RevisionSummary[]; readonly hasMore: boolean }> {
+  const revisions: RevisionSummary[] = [];
+  let bytes = 0;
+  for (let count = FIRST_READ; ; ) {
+    const wanted = Math.min(count, limit - revisions.length);
+    const before = revisions.at(-1)?.revision ?? filter.before;
+    const found = await store.listRevisions({ ...filter, before, limit: wanted + 1 });
+    const read = found.slice(0, wanted);
+    revisions.push(...read);
+    bytes += read.reduce((sum, summary) => sum + sizeOf(summary), 0);
+    if (found.length <= wanted) return { revisions, hasMore: false };
+    if (revisions.length >= limit || bytes >= PAGE_BYTES) return { revisions, hasMore: true };
+    count = Math.max(1, Math.floor(((PAGE_BYTES - bytes) * revisions.length) / bytes));
+  }
+}
+
+/** About what a revision takes in memory and in a reply. */
+function sizeOf({ changes, reason }: RevisionSummary): number {
+  return changes.reduce(
+    (sum, { key, oldDefinition, newDefinition }) =>
+      sum + 64 + key.length + (oldDefinition?.length ?? 0) + (newDefinition?.length ?? 0),
+    512 + reason.length,
+  );
+}
+
+function forgotten(revision: number, oldest: number): ServiceError {
+  return new ServiceError(
+    Code.OutOfRange,
+    `revision ${revision} is not kept any more; the oldest is ${oldest}`,
+  );
+}
+
+function reverse(change: StoredChange): StoredChange {
+  return {
+    key: change.key,
+    oldValue: change.newValue,
+    newValue: change.oldValue,
+    oldHash: change.newHash,
+    newHash: change.oldHash,
+    oldDefinition: change.newDefinition,
+    newDefinition: change.oldDefinition,
+  };
+}

@@ -1,0 +1,125 @@
+import type { SettingDefinition } from "./definition.ts";
+import type { StoredSetting } from "./store.ts";
+
+/** Flags of a setting (docs/rest-contract.md, section 2.4). */
+export const FLAG = { public: 0, private: 1, readonly: 2, deprecated: 3 } as const;
+
+/** A setting as it stands at one revision. Frozen. */
+export interface SettingItem {
+  readonly key: string;
+  readonly value: string;
+  /** The description, of known settings too. */
+  readonly help: string;
+  readonly type: string;
+  readonly options: string;
+  readonly group: number;
+  readonly flag: number;
+  readonly secret: boolean;
+  /** Order of custom settings among themselves; 0 for known ones. */
+  readonly position: number;
+  /** The revision that wrote the value last; 0: it is the default. */
+  readonly revision: number;
+  /** `known`: defined by this version of the program or by an earlier one. `custom`: by a client. */
+  readonly origin: StoredSetting["origin"];
+  /** The program's definition; undefined for custom and deprecated settings. */
+  readonly definition: SettingDefinition | undefined;
+}
+
+/** What a setting is besides its value. */
+export type SettingDescription = Pick<SettingItem, "type" | "options" | "help" | "group" | "flag">;
+
+/** Whether two settings are the same but for their values. */
+export function isDescribedAs(a: SettingDescription, b: SettingDescription): boolean {
+  return (
+    a.type === b.type &&
+    a.options === b.options &&
+    a.help === b.help &&
+    a.group === b.group &&
+    a.flag === b.flag
+  );
+}
+
+/** A known setting with a value, or with its default. */
+export function knownItem(
+  definition: SettingDefinition,
+  value: string = definition.default,
+  revision = 0,
+): SettingItem {
+  return Object.freeze({
+    key: definition.key,
+    value,
+    help: definition.description,
+    type: definition.type,
+    options: definition.options,
+    group: definition.group,
+    flag: definition.flag,
+    secret: definition.secret,
+    position: 0,
+    revision,
+    origin: "known",
+    definition,
+  });
+}
+
+/**
+ * A stored row as the program sees it: what is defined now counts, not what was stored of it. A row
+ * of a known setting that is defined no more is deprecated; its value is kept.
+ */
+export function itemFromStored(
+  row: StoredSetting,
+  definition: SettingDefinition | undefined,
+): SettingItem {
+  if (definition !== undefined) return knownItem(definition, row.value, row.revision);
+  return Object.freeze({
+    key: row.key,
+    value: row.value,
+    help: row.help,
+    type: row.type,
+    options: row.options,
+    group: row.group,
+    flag: row.origin === "known" ? FLAG.deprecated : row.flag,
+    secret: row.origin === "known" && row.flag === FLAG.private,
+    position: row.position,
+    revision: row.revision,
+    origin: row.origin,
+    definition: undefined,
+  });
+}
+
+/** The row that keeps an item; its value is still in the clear. */
+export function itemToStored(item: SettingItem): StoredSetting {
+  return {
+    key: item.key,
+    value: item.value,
+    type: item.type,
+    options: item.options,
+    help: item.help,
+    group: item.group,
+    flag: isRetired(item) ? retiredFlag(item) : item.flag,
+    origin: item.origin,
+    position: item.position,
+    revision: item.revision,
+  };
+}
+
+/** Whether an earlier version of the program defined it: a client can change its value only. */
+export function isRetired({ origin, definition }: SettingItem): boolean {
+  return origin === "known" && definition === undefined;
+}
+
+/** That it is deprecated follows from what is defined; whether it is secret must be kept. */
+function retiredFlag({ secret }: SettingItem): number {
+  return secret ? FLAG.private : FLAG.deprecated;
+}
+
+/** Whether anybody may read it without a token (docs/rest-contract.md, section 2.5). */
+export function isPublic(item: SettingItem): boolean {
+  return item.flag === FLAG.public || item.flag === FLAG.readonly;
+}
+
+/** A setting that a change left as it is. */
+export interface Skipped {
+  readonly key: string;
+  /** Why, for a person. */
+  readonly reason: string;
+}

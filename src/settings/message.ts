@@ -1,0 +1,173 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  ChangeKind,
+  type Revision,
+  RevisionSchema,
+  type Setting,
+  type SettingChange,
+  SettingChangeSchema,
+  SettingSchema,
+} from "../../gen/mooring/v1/setting_pb.js";
+import { type AuditOrigin, tokenIdOf } from "../audit/entry.ts";
+import type { Noted } from "../audit/tally.ts";
+import { Call, type CallInfo, callKey, headerOf } from "../gateway/call.ts";
+import type { Translate } from "../messages/language.ts";
+import type { Change } from "./change.ts";
+import type { SettingItem } from "./item.ts";
+import type { Rights } from "./rights.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { RevisionSummary } from "./store.ts";
+import { MASK } from "./value.ts";
+import type { ChangeOrigin } from "./writer.ts";
+
+/** What a setting's message shows besides the item itself. */
+export interface SettingView {
+  /** Position in a list. */
+  readonly index: number;
+  readonly managed: boolean;
+  /** Whether `********` stands in place of a value that is not empty. */
+  readonly mask: boolean;
+  readonly translate: Translate;
+}
+
+function settingToProto(item: SettingItem, view: SettingView): Setting {
+  const { index, managed, mask, translate } = view;
+  const { key, value, type, options, group, flag, secret, definition } = item;
+  return create(SettingSchema, {
+    key,
+    value: mask && value !== "" ? MASK : value,
+    ...textsOf(item, translate),
+    type,
+    options,
+    group,
+    flag,
+    index,
+    secret,
+    managed,
+    default: definition?.default ?? "",
+    format: definition?.format ?? "",
+    revision: BigInt(item.revision),
+    ...(definition?.min === undefined ? {} : { min: definition.min }),
+    ...(definition?.max === undefined ? {} : { max: definition.max }),
+  });
+}
+
+/** What is for people. The words of a custom setting are the client's own. */
+function textsOf({ key, help, definition }: SettingItem, translate: Translate) {
+  if (definition === undefined) return { help, description: help, label: key };
+  const description = translate(definition.description);
+  return {
+    help: definition.help === "" ? "" : description,
+    description,
+    label: translate(definition.label),
+    optionLabels: definition.optionLabels.map(translate),
+    groupLabel: translate(definition.groupLabel),
+    unit: translate(definition.unit ?? ""),
+    fraction: definition.decimal,
+    families: [...definition.families],
+  };
+}
+
+const KINDS: Readonly<Record<Change["kind"], ChangeKind>> = {
+  added: ChangeKind.ADDED,
+  changed: ChangeKind.CHANGED,
+  deleted: ChangeKind.DELETED,
+};
+
+export function changeToProto({ key, kind, oldValue, newValue, secret }: Change): SettingChange {
+  return create(SettingChangeSchema, {
+    key,
+    kind: KINDS[kind],
+    secret,
+    ...(oldValue === undefined ? {} : { oldValue }),
+    ...(newValue === undefined ? {} : { newValue }),
+  });
+}
+
+export function revisionToProto(summary: RevisionSummary): Revision {
+  const { revision, time, actor, door, method, requestId, peer, reason, changes } = summary;
+  return create(RevisionSchema, {
+    revision: BigInt(revision),
+    time: timestampFromMs(time),
+    actor,
+    door,
+    method,
+    requestId,
+    peer,
+    reason,
+    keys: changes.map(({ key }) => key),
+    tokenId: tokenIdOf(actor),
+  });
+}
+
+/** Shows a setting of a snapshot. */
+export type ShowSetting = (snapshot: Snapshot, item: SettingItem) => Setting;
+
+/** Messages of settings that every view shows alike. */
+const shared = new WeakMap<SettingItem, Setting>();
+
+/** The texts of a custom setting are its client's, in one language, and it is no secret. */
+function isSameForAll({ definition, secret }: SettingItem): boolean {
+  return definition === undefined && !secret;
+}
+
+/**
+ * Shows settings as messages, made once for each state of a setting: after a change of one, a list
+ * makes one anew.
+ *
+ * @param masks whether `********` stands in place of a setting's value.
+ * @param translate the texts for people; English by default.
+ */
+export function createSettingView(
+  managedBy: (key: string) => string | undefined,
+  masks: (item: SettingItem) => boolean,
+  translate: Translate = (text) => text,
+): ShowSetting {
+  const own = new WeakMap<SettingItem, Setting>();
+  return (snapshot, item) => {
+    const made = isSameForAll(item) ? shared : own;
+    const index = snapshot.indexOf(item.key);
+    const managed = managedBy(item.key) !== undefined;
+    const known = made.get(item);
+    if (known?.index === index && known.managed === managed) return known;
+    const setting = settingToProto(item, { index, managed, mask: masks(item), translate });
+    made.set(item, setting);
+    return setting;
+  };
+}
+
+/** A revision of a message as the services take it; revisions stay far below 2^53. */
+export function optionalNumber(value: bigint | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
+}
+
+/**
+ * Who makes a change, for the history.
+ *
+ * @param reason what the request says; a request that has no place for it may use the header (or
+ * metadata) `x-change-reason`.
+ * @param rights what the caller may change; undefined: the rpc has its own rule.
+ */
+export function originOf(context: HandlerContext, reason = "", rights?: Rights): ChangeOrigin {
+  return {
+    ...auditOriginOf(context),
+    reason: reason || (headerOf(context, "x-change-reason") ?? ""),
+    ...(rights === undefined ? {} : { rights }),
+  };
+}
+
+/** Who calls, for the audit; cheap, because it is asked at reads as well. */
+export function auditOriginOf(context: HandlerContext): AuditOrigin {
+  const info = context instanceof Call ? context : (context.values.get(callKey) ?? NOBODY);
+  const { actor = "", door, requestId, peer } = info;
+  return { actor, door, method: context.method.name, requestId, peer };
+}
+
+/** What the audit counts of a dry run with values for secrets that its caller may not read. */
+export function dryRunOf(context: HandlerContext, subjects: readonly string[]): Noted {
+  return { origin: auditOriginOf(context), outcome: "OK", reason: "dry run", subjects };
+}
+
+const NOBODY: CallInfo = { door: "cli", requestId: "", peer: "" };

@@ -1,0 +1,115 @@
+import { resolve } from "node:path";
+import { type ReadBoundedFile, textOf } from "../../files/bounded-file.ts";
+
+/** Bytes of a file that a value takes in. */
+const MAX_FILE_BYTES = 64 * 1024;
+/** UTF-16 units of a value with everything put in: no setting takes more bytes than that. */
+const MAX_VALUE = 64 * 1024;
+/** Files that one settings file may refer to. */
+const MAX_FILES = 100;
+
+/** `$${` for a literal `${`, a reference, or an opening that is never closed. */
+const MARK = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
+const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** A text with its references resolved. */
+export interface Interpolated {
+  readonly text: string;
+  /** What came from outside; it may be secret. */
+  readonly hidden: readonly string[];
+}
+
+export interface Interpolation {
+  /** @throws Error with what is wrong, for a person. It names the reference and quotes no value. */
+  readonly resolve: (text: string) => Interpolated;
+  /** Absolute paths of all files that were referred to so far, readable or not. */
+  readonly files: () => readonly string[];
+}
+
+export interface InterpolationDeps {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly readFile: ReadBoundedFile;
+  /** Where relative paths begin. */
+  readonly folder: string;
+}
+
+/**
+ * Resolves `${env:NAME}` (the environment variable, which must be set) and `${file:PATH}` (a text
+ * file of at most 64 KiB, without the line breaks at its end) in texts; `$${` stands for `${`.
+ * Everything else that begins with `${` is an error, so that a slip does not become a value.
+ */
+export function createInterpolation({ env, readFile, folder }: InterpolationDeps): Interpolation {
+  const contents = new Map<string, string>();
+  const referred = new Set<string>();
+
+  const fromEnv = (name: string): string => {
+    if (!ENV_NAME.test(name)) throw new Error(`\${env:…} needs the name of a variable`);
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (value === undefined) throw new Error(`the environment variable ${name} is not set`);
+    return value;
+  };
+
+  const fromFile = (name: string): string => {
+    if (name.trim() === "") throw new Error(`\${file:…} needs the path of a file`);
+    const path = resolve(folder, name);
+    const known = contents.get(path);
+    if (known !== undefined) return known;
+    if (referred.size >= MAX_FILES && !referred.has(path))
+      throw new Error(`more than ${MAX_FILES} files are referred to`);
+    referred.add(path);
+    const text = readText(readFile, path);
+    contents.set(path, text);
+    return text;
+  };
+
+  const reference = (inside: string): string => {
+    if (inside.startsWith("env:")) return fromEnv(inside.slice("env:".length));
+    if (inside.startsWith("file:")) return fromFile(inside.slice("file:".length));
+    throw new Error(
+      `only \${env:NAME} and \${file:PATH} are known after a \${; write $\${ where \${ itself is meant`,
+    );
+  };
+
+  return {
+    files: () => [...referred],
+    resolve: (text) => {
+      const hidden: string[] = [];
+      let length = text.length;
+      const resolved = text.replace(MARK, (mark: string, inside: string | undefined) => {
+        if (mark === "$${") return "${";
+        if (inside === undefined)
+          throw new Error(`a \${ is not closed by }; write $\${ where \${ itself is meant`);
+        const value = reference(inside);
+        length += value.length;
+        if (length > MAX_VALUE + text.length)
+          throw new Error(
+            `with everything put in, the value has more than ${MAX_VALUE} characters`,
+          );
+        hidden.push(value);
+        return value;
+      });
+      return { text: resolved, hidden };
+    },
+  };
+}
+
+function readText(readFile: ReadBoundedFile, path: string): string {
+  try {
+    return textOf(readFile(path, MAX_FILE_BYTES)).replace(/(?:\r?\n)+$/, "");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "can't be read";
+    throw new Error(`the file ${path} ${reason}`);
+  }
+}
+
+/** Characters of a hidden text that may be shown by chance, such as a number or "true". */
+const SHOWN = 5;
+
+/** Whether a message has a part of a hidden text in it that could give it away. */
+export function reveals(message: string, hidden: readonly string[]): boolean {
+  return hidden.some((text) => {
+    for (let at = 0; at + SHOWN < text.length; at += 1)
+      if (message.includes(text.slice(at, at + SHOWN + 1))) return true;
+    return text !== "" && text.length <= SHOWN && message.includes(JSON.stringify(text));
+  });
+}

@@ -1,0 +1,113 @@
+import { readBoundedFile } from "../../files/bounded-file.ts";
+import type { WatchTimes } from "../../files/file-watch.ts";
+import type { SettingDefinition } from "../definition.ts";
+import type { Engine } from "../engine.ts";
+import { FLAG } from "../item.ts";
+import { decideValue } from "../save.ts";
+import type { RevisionOrigin } from "../store.ts";
+import { checkToken, TOKEN_KEY } from "../token.ts";
+import { checkValue, normalizeValue } from "../value.ts";
+import type { Provision, ProvisionSetting } from "./provision.ts";
+import { problemText } from "./source.ts";
+import { shapeOf } from "./value.ts";
+import { watchProvision } from "./watch.ts";
+
+export interface ManagedSettingsDeps {
+  /** The settings file (MOORING_SETTINGS_FILE); undefined: nothing is managed. */
+  readonly path: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly engine: Engine;
+  readonly definitions: readonly SettingDefinition[];
+  /** A file that cannot be used while the service runs: nothing was changed. */
+  readonly onProblems: (lines: readonly string[]) => void;
+  readonly onError: (error: unknown) => void;
+  /** Called after the file was applied: the keys that it manages. */
+  readonly onApplied: (keys: readonly string[]) => void;
+  readonly times?: WatchTimes;
+}
+
+/** Settings whose values a file of the deployment declares. */
+export interface ManagedSettings {
+  /** The file that manages a key, as a message names it; undefined: clients do. */
+  managedBy(key: string): string | undefined;
+  /**
+   * Applies the file as one revision and follows it from then on.
+   *
+   * @throws Error listing what is wrong with the file, a line each.
+   */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What the history says of a change that the file made. */
+const FILE: RevisionOrigin = {
+  actor: "settings-file",
+  door: "file",
+  method: "",
+  requestId: "",
+  peer: "",
+  reason: "declared in the settings file",
+};
+
+/** Makes settings managed; nothing happens before start. */
+export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSettings {
+  const { path, engine } = deps;
+  let managed: ReadonlySet<string> = new Set();
+  let stop = async (): Promise<void> => {};
+  if (path === undefined) return { managedBy: () => undefined, start: async () => {}, close: stop };
+
+  const settings = new Map(
+    deps.definitions
+      .filter(({ flag }) => flag !== FLAG.readonly)
+      .map((definition) => [definition.key, describe(definition)]),
+  );
+  const apply = async ({ entries }: Provision): Promise<void> => {
+    await engine.change(FILE, (draft) => {
+      for (const { key, value } of entries) decideValue(draft, key, value);
+    });
+    managed = new Set(entries.map(({ key }) => key));
+    // What is managed shows in replies that may be kept already.
+    engine.touch();
+    deps.onApplied([...managed]);
+  };
+
+  return {
+    managedBy: (key) => (managed.has(key) ? `the settings file ${path}` : undefined),
+    start: async () => {
+      // Most sites have no settings file, and start without its parser.
+      const { loadProvision } = await import("./provision.ts");
+      const load = (): Provision =>
+        loadProvision({ path, env: deps.env, readFile: readBoundedFile, settings });
+      const first = load();
+      const lines = problemLines(path, first);
+      if (lines.length > 0) throw new Error(`the settings file is wrong\n${lines.join("\n")}`);
+      await apply(first);
+      const watch = watchProvision({
+        path,
+        first,
+        load,
+        onChange: async (provision) => {
+          const wrong = problemLines(path, provision);
+          if (wrong.length > 0) deps.onProblems(wrong);
+          else await apply(provision);
+        },
+        onError: deps.onError,
+        ...(deps.times === undefined ? {} : { times: deps.times }),
+      });
+      stop = watch.close;
+    },
+    close: () => stop(),
+  };
+}
+
+function describe(definition: SettingDefinition): ProvisionSetting {
+  const check = (value: string): string | undefined =>
+    definition.key === TOKEN_KEY
+      ? checkToken(value)
+      : checkValue(definition, normalizeValue(definition, value));
+  return { shape: shapeOf(definition.format), check };
+}
+
+function problemLines(path: string, { problems }: Provision): string[] {
+  return problems.map((problem) => problemText(path, problem));
+}

@@ -1,0 +1,142 @@
+import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from "yaml";
+import type { FormatName } from "../format/registry.ts";
+import type { Interpolated, Interpolation } from "./interpolation.ts";
+import { shown } from "./source.ts";
+
+/**
+ * What a mapping or a list stands for as the value of a setting: `json` is its JSON text, `lines` a
+ * list with an item on each line, `commas` a list separated by commas; `text` takes neither.
+ */
+export type ValueShape = "json" | "lines" | "commas" | "text";
+
+const shapes: Readonly<Record<FormatName, ValueShape>> = {
+  buckets: "json",
+  charset: "text",
+  color: "text",
+  host: "text",
+  json_object: "json",
+  ldap_filter: "text",
+  ldap_server: "text",
+  link: "text",
+  link_lines: "lines",
+  list: "commas",
+  path_lines: "lines",
+  port_map: "commas",
+  previews: "json",
+  re2_lines: "lines",
+  regex_lines: "lines",
+  rpc_url: "text",
+  string_map: "json",
+  url: "text",
+};
+
+/** The shape that values of a format have. */
+export function shapeOf(format: FormatName | undefined): ValueShape {
+  return format === undefined ? "text" : shapes[format];
+}
+
+/** Lists and mappings in one another. */
+const MAX_DEPTH = 32;
+
+/**
+ * The text of a setting that a YAML value stands for, with references resolved. Text is taken as it
+ * is; numbers and booleans as they are written; a list or mapping according to the shape.
+ *
+ * @throws Error with what is wrong, for a person; it quotes no value.
+ */
+export function settingText(
+  node: Node | null,
+  shape: ValueShape,
+  interpolation: Interpolation,
+): Interpolated {
+  const hidden: string[] = [];
+
+  const textOf = (scalar: Scalar | null): string => {
+    const { text, hidden: parts } = interpolation.resolve(scalarText(scalar));
+    hidden.push(...parts);
+    return text;
+  };
+
+  const plain = (node: unknown, depth: number): unknown => {
+    if (depth > MAX_DEPTH)
+      throw new Error(`has more than ${MAX_DEPTH} lists and mappings in one another`);
+    refuseAlias(node);
+    if (isSeq(node)) return node.items.map((item) => plain(item, depth + 1));
+    if (isMap(node)) return Object.fromEntries(membersOf(node, depth));
+    if (!isScalar(node)) return null;
+    return typeof node.value === "string" ? textOf(node) : jsonScalar(node);
+  };
+
+  const membersOf = ({ items }: YAMLMap, depth: number): Map<string, unknown> => {
+    const members = new Map<string, unknown>();
+    for (const { key, value } of items) {
+      const name = memberName(key);
+      if (members.has(name)) throw new Error(`has the key ${JSON.stringify(shown(name))} twice`);
+      members.set(name, plain(value, depth + 1));
+    }
+    return members;
+  };
+
+  const list = (items: readonly unknown[], separator: string, name: string): string =>
+    items
+      .map((item, at) => {
+        refuseAlias(item);
+        if (!isScalar(item)) throw new Error(`item ${at + 1} of the list must be plain text`);
+        const text = textOf(item);
+        if (text.includes(separator))
+          throw new Error(`item ${at + 1} of the list has ${name} in it`);
+        return text;
+      })
+      .join(separator);
+
+  refuseAlias(node);
+  if (!isMap(node) && !isSeq(node)) return { text: textOf(node as Scalar | null), hidden };
+  if (shape === "json") return { text: JSON.stringify(plain(node, 0)), hidden };
+  if (isSeq(node) && shape === "lines")
+    return { text: list(node.items, "\n", "a line break"), hidden };
+  if (isSeq(node) && shape === "commas") return { text: list(node.items, ",", "a comma"), hidden };
+  throw new Error(complaints[shape]);
+}
+
+/** Without aliases, no file is longer than it looks. */
+function refuseAlias(node: unknown): void {
+  if (isAlias(node))
+    throw new Error("has an alias, which has no meaning here; quote a text that begins with *");
+}
+
+const complaints: Readonly<Record<ValueShape, string>> = {
+  json: "",
+  lines: "must be text or a list with an item for each line, not a mapping",
+  commas: "must be text or a list, not a mapping",
+  text: "must be text, not a list or a mapping; quote a text that begins with [ or {, or write it as a block after |",
+};
+
+function scalarText(scalar: Scalar | null): string {
+  const { value, source } = scalar ?? { value: null, source: undefined };
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "number" || typeof value === "bigint") return numberText(value, source);
+  if (value === null || value === undefined)
+    throw new Error('has no value; write "" for empty text');
+  throw new Error("must be text, a number, or true or false");
+}
+
+/** As it is written: 1.10 stays 1.10, and no digit of a long number gets lost. */
+function numberText(value: number | bigint, source: string | undefined): string {
+  if (source !== undefined && /^-?[0-9]+(?:\.[0-9]+)?$/.test(source)) return source;
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new Error("is a number without a value; quote it if it is meant as text");
+  return String(value);
+}
+
+function jsonScalar({ value }: Scalar): unknown {
+  if (value === null || typeof value === "boolean") return value;
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  throw new Error("has a part that JSON can't hold; quote it if it is meant as text");
+}
+
+function memberName(key: unknown): string {
+  if (isScalar(key) && typeof key.value !== "object")
+    return typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
+  throw new Error("has a mapping with a key that is no plain text");
+}

@@ -1,0 +1,93 @@
+import { Code } from "@connectrpc/connect";
+import type { Grant } from "../access/grant.ts";
+import { ServiceError } from "../messages/error.ts";
+import { parseDefinition } from "./commit.ts";
+import type { SettingItem } from "./item.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { StoredChange } from "./store.ts";
+import { TOKEN_KEY } from "./token.ts";
+
+/** What a caller may do with single settings: the grant's one predicate, asked about what there is. */
+export interface Rights {
+  /** Whether the caller is kept to some settings. */
+  readonly isLimited: boolean;
+  /** Whether a value is sent as `********`. */
+  masks(item: Pick<SettingItem, "key" | "secret">): boolean;
+  /** Whether the values of a change are sent as `********`. */
+  masksChange(change: Pick<StoredChange, "key" | "oldHash" | "newHash">): boolean;
+  /** Names all rights that show the same settings. */
+  readonly kind: string;
+  /** A setting as it is now. */
+  sees(key: string): boolean;
+  seesItem(item: Pick<SettingItem, "key" | "group">): boolean;
+  /** What the history has of a setting: it has to be allowed before and after. */
+  seesChange(change: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">): boolean;
+  /** Says that something is none of the caller's. @throws PERMISSION_DENIED. */
+  refuse(): never;
+  /** As `sees`. @throws PERMISSION_DENIED. */
+  need(keys: Iterable<string>): void;
+  /**
+   * Likewise, for what a change writes: nobody but root writes the permanent token, and a setting that
+   * does not exist is of no group, whatever group it is to have.
+   */
+  needWrite(before: SettingItem | undefined, after: SettingItem | undefined): void;
+  /** @throws PERMISSION_DENIED naming the scope. */
+  needScope(scope: string): void;
+}
+
+export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
+  const isLimited = grant.limits.length > 0;
+  const groupOf = (key: string): number | undefined => snapshot().get(key)?.group;
+  const sees = (key: string): boolean => grant.allows(key, isLimited ? groupOf(key) : undefined);
+  const seesItem = ({ key, group }: Pick<SettingItem, "key" | "group">): boolean =>
+    grant.allows(key, group);
+  const reveals = grant.has("settings:reveal");
+  // Who can read the permanent token has every right.
+  const masks = ({ key, secret }: Pick<SettingItem, "key" | "secret">): boolean =>
+    !grant.isRoot && secret && (!reveals || key === TOKEN_KEY);
+  return {
+    isLimited,
+    kind: grant.limits.join("\n"),
+    masks,
+    masksChange: ({ key, oldHash, newHash }) =>
+      masks({ key, secret: oldHash !== null || newHash !== null }),
+    sees,
+    seesItem,
+    seesChange: ({ key, oldDefinition, newDefinition }) => {
+      const groups = [oldDefinition, newDefinition].flatMap(
+        (json) => parseDefinition(json)?.group ?? [],
+      );
+      return groups.length === 0 ? sees(key) : groups.every((group) => grant.allows(key, group));
+    },
+    refuse: () => {
+      throw outside(grant);
+    },
+    need: (keys) => {
+      for (const key of keys) if (!sees(key)) throw outside(grant);
+    },
+    needWrite: (before, after) => {
+      if (before === undefined && after !== undefined && !grant.allows(after.key, undefined))
+        throw outside(grant);
+      for (const item of [before, after]) {
+        if (item === undefined) continue;
+        if (!seesItem(item)) throw outside(grant);
+        if (item.key === TOKEN_KEY && !grant.isRoot)
+          throw denied("the permanent admin token is changed with itself alone");
+      }
+    },
+    needScope: (scope) => {
+      if (!grant.has(scope)) throw denied(`this token has no scope ${scope}`);
+    },
+  };
+}
+
+/** Says what the token is limited to and not what there is besides. */
+function outside({ limits }: Grant): ServiceError {
+  return denied(
+    `this token is limited to ${limits.slice(0, 5).join(", ")}${limits.length > 5 ? ", …" : ""}: nothing was read or changed`,
+  );
+}
+
+export function denied(message: string): ServiceError {
+  return new ServiceError(Code.PermissionDenied, message);
+}

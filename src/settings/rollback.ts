@@ -1,0 +1,96 @@
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import { parseDefinition, toChange } from "./commit.ts";
+import type { Draft } from "./draft.ts";
+import { FLAG, type Skipped } from "./item.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { StoredChange } from "./store.ts";
+
+export interface RollbackRules {
+  readonly fingerprint: Fingerprint;
+  /** Which file manages a key; undefined: none does. */
+  readonly managedBy: (key: string) => string | undefined;
+  /** Whether the caller must not learn the values of a change. Default: of none. */
+  readonly hidesChange?: ((change: StoredChange) => boolean) | undefined;
+}
+
+/**
+ * What happened to settings between a snapshot and a draft, as one change for each key. A rollback
+ * reads the history up to the snapshot before it is decided, and others go on saving meanwhile.
+ */
+export function changesAfter(
+  base: Snapshot,
+  draft: Draft,
+  fingerprint: Fingerprint,
+): StoredChange[] {
+  const codec = { hash: fingerprint.of };
+  const keys = new Set(draft.keys());
+  for (const { key } of base.items()) keys.add(key);
+  return [...keys]
+    .map((key) => ({ key, before: base.get(key), after: draft.get(key) }))
+    .filter(({ before, after }) => before?.revision !== after?.revision)
+    .map((replacement) => toChange(replacement, codec));
+}
+
+/**
+ * Undoes changes on a draft.
+ *
+ * @returns what can't be brought back, and why.
+ */
+export function decideRollback(
+  draft: Draft,
+  since: readonly StoredChange[],
+  { fingerprint, managedBy, hidesChange = () => false }: RollbackRules,
+): Skipped[] {
+  const skipped: Skipped[] = [];
+  for (const change of since) {
+    const reason =
+      change.oldHash !== null && hidesChange(change)
+        ? SECRET
+        : undo(draft, change, fingerprint, managedBy(change.key));
+    if (reason !== undefined) skipped.push({ key: change.key, reason });
+  }
+  return skipped;
+}
+
+const SECRET = "is secret: the history does not keep its value; set it anew";
+
+function undo(
+  draft: Draft,
+  change: StoredChange,
+  fingerprint: Fingerprint,
+  manager: string | undefined,
+): string | undefined {
+  const { key, oldHash } = change;
+  const current = draft.get(key);
+  if (oldHash !== null)
+    return current !== undefined && fingerprint.isOf(oldHash, current.value) === true
+      ? undefined
+      : SECRET;
+  // What the program knows by now never goes away: before it was set it had its default.
+  const oldValue = change.oldValue ?? current?.definition?.default;
+  if (current?.flag === FLAG.readonly && current.definition !== undefined)
+    return current.value === oldValue ? undefined : "is readonly: the program sets it";
+  if (manager !== undefined)
+    return current?.value === oldValue ? undefined : `is managed by ${manager}`;
+  if (oldValue === undefined) {
+    draft.delete(key);
+    return undefined;
+  }
+  if (current?.origin === "known") {
+    draft.put({ ...current, value: oldValue });
+    return undefined;
+  }
+  const definition = parseDefinition(change.oldDefinition);
+  if (definition === undefined) return "was a setting of an earlier version of the program";
+  draft.put({
+    key,
+    value: oldValue,
+    ...definition,
+    secret: false,
+    position: current?.position ?? draft.nextPosition(),
+    revision: 0,
+    origin: "custom",
+    definition: undefined,
+  });
+  return undefined;
+}

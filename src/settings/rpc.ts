@@ -1,0 +1,307 @@
+import { create } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { type Setting, SettingChangesSchema } from "../../gen/mooring/v1/setting_pb.js";
+import {
+  BatchGetSettingsResponseSchema,
+  DeleteSettingResponseSchema,
+  type GetSettingResponse,
+  GetSettingResponseSchema,
+  ListDefaultSettingsResponseSchema,
+  type ListSettingsResponse,
+  ListSettingsResponseSchema,
+  ResetTokenResponseSchema,
+  RollbackResponseSchema,
+  SaveSettingsResponseSchema,
+  SetAria2ResponseSchema,
+  SetQbittorrentResponseSchema,
+  type SettingService as SettingServiceDesc,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import type { Recorder } from "../audit/recorder.ts";
+import { asPart } from "../gateway/part.ts";
+import { createTranslations, type Language, type Translate } from "../messages/language.ts";
+import { createLanguageOf, createSayIn } from "../messages/localize.ts";
+import { rightsOf } from "./call-rights.ts";
+import { describeChange } from "./change.ts";
+import type { SettingItem, Skipped } from "./item.ts";
+import {
+  auditOriginOf,
+  changeToProto,
+  createSettingView,
+  dryRunOf,
+  optionalNumber,
+  originOf,
+} from "./message.ts";
+import { clearsWithSnapshot, createReplyCache, onePerSnapshot, ReplyBudget } from "./reply.ts";
+import type { Rights } from "./rights.ts";
+import { isHidden } from "./save.ts";
+import type { SettingService } from "./setting.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { TOKEN_KEY } from "./token.ts";
+import { MASK } from "./value.ts";
+import type { Changed } from "./writer.ts";
+
+/** What every request that reads settings says of the reply. */
+interface Reading {
+  readonly maskSecrets: boolean;
+  readonly languageCode: string;
+}
+
+/** Of SettingService: reading and changing settings. */
+type SettingImpl = Pick<
+  ServiceImpl<typeof SettingServiceDesc>,
+  | "listSettings"
+  | "listDefaultSettings"
+  | "getSetting"
+  | "batchGetSettings"
+  | "saveSettings"
+  | "deleteSetting"
+  | "rollback"
+  | "resetToken"
+  | "setAria2"
+  | "setQbittorrent"
+>;
+
+/** @param audit counts reads of secrets in the clear, and dry runs with values for masked ones. */
+export function settingImpl(
+  service: () => SettingService,
+  audit: () => Pick<Recorder, "note">,
+  translations: (language: Language) => Translate = createTranslations(),
+): SettingImpl {
+  const languageOf = createLanguageOf();
+  const sayIn = createSayIn(translations);
+  const replies = new ReplyBudget();
+  const ofSnapshot = clearsWithSnapshot(replies);
+  const snapshot = (): Snapshot => ofSnapshot(service().snapshot());
+  const groupsOf = createGroupsOf();
+  const rights = (context: HandlerContext): Rights => rightsOf(context, snapshot);
+  const origin = (context: HandlerContext, reason = "") =>
+    originOf(context, reason, rights(context));
+  const skipped = (settings: readonly Skipped[], context: HandlerContext) => {
+    const say = sayIn(context);
+    return settings.map(({ key, reason }) => ({ key, reason: say(reason) }));
+  };
+  const view = (mask: Mask, languageCode: Language) => {
+    const translate = translations(languageCode);
+    const show = createSettingView((key) => service().managedBy(key), MASKS[mask], translate);
+    const part = mask === "nothing" ? "" : `without ${mask}`;
+    const ones = createReplyCache<Snapshot, GetSettingResponse>(replies, ({ setting }) =>
+      sizeOf(setting),
+    );
+    const one = (snapshot: Snapshot, key: string) =>
+      ones(snapshot, key, () =>
+        asPart(
+          create(GetSettingResponseSchema, {
+            setting: show(snapshot, service().get(key)),
+            revision: BigInt(snapshot.revision),
+            languageCode,
+          }),
+          part,
+        ),
+      );
+    const lists = createReplyCache<Snapshot, ListSettingsResponse>(replies, ({ settings }) =>
+      settings.reduce((sum, setting) => sum + sizeOf(setting), 0),
+    );
+    const list = (
+      snapshot: Snapshot,
+      asked: readonly number[],
+      { isLimited, kind, seesItem }: Rights,
+    ) => {
+      const groups = groupsOf(snapshot, asked);
+      const key = `${groups?.join(",") ?? "all"}\n${isLimited ? kind : ""}`;
+      return lists(snapshot, key, () => {
+        const items = groups?.length === 0 ? [] : service().list(groups ?? []);
+        return asPart(
+          create(ListSettingsResponseSchema, {
+            settings: (isLimited ? items.filter(seesItem) : items).map((item) =>
+              show(snapshot, item),
+            ),
+            revision: BigInt(snapshot.revision),
+            languageCode,
+          }),
+          isLimited ? `${part}\n${kind}` : part,
+        );
+      });
+    };
+    return { show, one, list, part, languageCode, reveals: mask !== "secrets" };
+  };
+  const views = new Map<string, ReturnType<typeof view>>();
+  /** The replies for a request of this kind, made when there is the first. */
+  const viewOf = ({ maskSecrets, languageCode }: Reading, context: HandlerContext) => {
+    const language = languageOf(context, languageCode);
+    const mask = maskSecrets ? "secrets" : maskOf(rights(context));
+    const key = `${language} ${mask}`;
+    const made = views.get(key) ?? view(mask, language);
+    views.set(key, made);
+    return made;
+  };
+  const revealed = (context: HandlerContext, settings: readonly (Setting | undefined)[]): void => {
+    const subjects = revealedIn(settings);
+    if (subjects.length > 0)
+      audit().note({ origin: auditOriginOf(context), outcome: "OK", subjects });
+  };
+  return {
+    listSettings: (request, context) => {
+      const { list, reveals } = viewOf(request, context);
+      const reply = list(snapshot(), request.groups, rights(context));
+      if (reveals) revealed(context, reply.settings);
+      return reply;
+    },
+    listDefaultSettings: ({ groups, languageCode }, context) => {
+      const { show, languageCode: language } = viewOf(
+        { maskSecrets: false, languageCode },
+        context,
+      );
+      return create(ListDefaultSettingsResponseSchema, {
+        languageCode: language,
+        settings: service()
+          .defaults(groups)
+          .filter(rights(context).seesItem)
+          .map((item) => show(service().snapshot(), item)),
+      });
+    },
+    getSetting: (request, context) => {
+      rights(context).need([request.key]);
+      const { one, reveals } = viewOf(request, context);
+      const reply = one(snapshot(), request.key);
+      if (reveals && reply.setting?.secret === true) revealed(context, [reply.setting]);
+      return reply;
+    },
+    batchGetSettings: (request, context) => {
+      const { keys } = request;
+      rights(context).need(keys);
+      const now = snapshot();
+      const { show, part, languageCode, reveals } = viewOf(request, context);
+      const settings = service()
+        .batchGet(keys)
+        .map((item) => show(now, item));
+      if (reveals) revealed(context, settings);
+      const revision = BigInt(now.revision);
+      return asPart(
+        create(BatchGetSettingsResponseSchema, { settings, revision, languageCode }),
+        part,
+      );
+    },
+    saveSettings: async ({ settings, expectedRevision, dryRun, reason }, context) => {
+      const inputs = settings.map((input) => ({
+        ...input,
+        expectedRevision: optionalNumber(input.expectedRevision),
+        seenRevision: optionalNumber(input.revision),
+      }));
+      const by = origin(context, reason);
+      const changed = await service().save(inputs, by, {
+        expectedRevision: optionalNumber(expectedRevision),
+        dryRun,
+      });
+      const subjects = inputs
+        .filter(({ key, value }) => isHidden(snapshot().get(key), value, rights(context).masks))
+        .map(({ key }) => key);
+      if (dryRun && subjects.length > 0) audit().note(dryRunOf(context, subjects));
+      return create(SaveSettingsResponseSchema, {
+        revision: BigInt(changed.revision),
+        ...(dryRun
+          ? { preview: create(SettingChangesSchema, { changes: changesOf(changed) }) }
+          : {}),
+        skipped: skipped(changed.result, context),
+      });
+    },
+    deleteSetting: async ({ key, expectedRevision, reason }, context) => {
+      const { revision } = await service().delete(key, origin(context, reason), {
+        expectedRevision: optionalNumber(expectedRevision),
+      });
+      return create(DeleteSettingResponseSchema, { revision: BigInt(revision) });
+    },
+    rollback: async ({ to, keys, expectedRevision, dryRun, reason }, context) => {
+      const changed = await service().rollback(
+        { revision: Number(to), keys },
+        origin(context, reason),
+        { expectedRevision: optionalNumber(expectedRevision), dryRun },
+      );
+      return create(RollbackResponseSchema, {
+        revision: BigInt(changed.revision),
+        changes: changesOf(changed),
+        skipped: skipped(changed.result, context),
+      });
+    },
+    resetToken: async (_request, context) => {
+      const { token, revision } = await service().resetToken(origin(context));
+      return create(ResetTokenResponseSchema, { token, revision: BigInt(revision) });
+    },
+    setAria2: async ({ uri, secret }, context) => {
+      const { version, revision } = await service().setAria2(
+        { uri, secret },
+        origin(context),
+        context.signal,
+      );
+      return create(SetAria2ResponseSchema, { version, revision: BigInt(revision) });
+    },
+    setQbittorrent: async ({ url, seedtime }, context) => {
+      const input = { url, seedtime };
+      const by = origin(context);
+      const { version, revision } = await service().setQbittorrent(input, by, context.signal);
+      return create(SetQbittorrentResponseSchema, {
+        status: "ok",
+        version,
+        revision: BigInt(revision),
+      });
+    },
+  };
+}
+
+const known = new WeakMap<readonly (Setting | undefined)[], readonly string[]>();
+
+/** The keys of secrets that a reply shows; looked for once for a list that is kept. */
+function revealedIn(settings: readonly (Setting | undefined)[]): readonly string[] {
+  const found =
+    known.get(settings) ??
+    settings.flatMap((setting) =>
+      setting?.secret === true && setting.value !== "" && setting.value !== MASK
+        ? [setting.key]
+        : [],
+    );
+  known.set(settings, found);
+  return found;
+}
+
+/** What is masked: nothing, all secrets, or of them the permanent token, which is as good as all rights. */
+type Mask = "nothing" | "token" | "secrets";
+
+const MASKS: Readonly<Record<Mask, (item: SettingItem) => boolean>> = {
+  nothing: () => false,
+  token: ({ key }) => key === TOKEN_KEY,
+  secrets: ({ secret }) => secret,
+};
+
+function maskOf({ masks }: Rights): Mask {
+  if (masks({ key: "", secret: true })) return "secrets";
+  return masks({ key: TOKEN_KEY, secret: true }) ? "token" : "nothing";
+}
+
+/**
+ * Makes a function that brings asked groups into one form, so that requests which mean the same share a
+ * reply: sorted, each once, and without those that no setting has. Undefined: all settings.
+ */
+function createGroupsOf() {
+  const present = onePerSnapshot(
+    (snapshot) => new Set([...snapshot.items()].map(({ group }) => group)),
+  );
+  return (snapshot: Snapshot, asked: readonly number[]): readonly number[] | undefined => {
+    if (asked.length === 0) return undefined;
+    const all = present(snapshot);
+    const groups = [...new Set(asked)].filter((group) => all.has(group));
+    return groups.length === all.size ? undefined : groups.sort((a, b) => a - b);
+  };
+}
+
+/** Bytes of a setting's message besides its texts. */
+const SETTING_SIZE = 512;
+
+/** About what a setting takes in a reply. */
+function sizeOf(setting: Setting | undefined): number {
+  if (setting === undefined) return SETTING_SIZE;
+  const { key, value, help, options } = setting;
+  return SETTING_SIZE + key.length + value.length + help.length + options.length;
+}
+
+function changesOf({ commit }: Changed<unknown>) {
+  return (commit?.changes ?? []).map(describeChange).map(changeToProto);
+}

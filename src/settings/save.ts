@@ -1,0 +1,269 @@
+import { Code } from "@connectrpc/connect";
+import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
+import { RevisionConflict } from "./conflict.ts";
+import { checkCustomDefinition, customDefinition } from "./custom.ts";
+import { createDraft, type Draft } from "./draft.ts";
+import { FLAG, isDescribedAs, type SettingItem, type Skipped } from "./item.ts";
+import { checkToken, TOKEN_KEY } from "./token.ts";
+import { checkValue, MASK, normalizeValue } from "./value.ts";
+
+/** A setting as a client sends it. What is undefined stays as it is. */
+export interface SettingInput {
+  readonly key: string;
+  readonly value?: string | undefined;
+  readonly help?: string | undefined;
+  readonly type?: string | undefined;
+  readonly options?: string | undefined;
+  readonly group?: number | undefined;
+  readonly flag?: number | undefined;
+  /** Only if the setting has not changed since this revision. */
+  readonly expectedRevision?: number | undefined;
+  /** The revision that the setting had when the client read it. */
+  readonly seenRevision?: number | undefined;
+}
+
+/** What a save has to know besides the draft. */
+export interface SaveRules {
+  /** Which file manages a key in the place of clients; undefined: none does. */
+  readonly managedBy: (key: string) => string | undefined;
+  /** UTF-8 bytes of one value at most. */
+  readonly maxValueBytes: number;
+  /** Whether the caller must not learn the value of a setting. Default: of none. */
+  readonly hides?: ((item: SettingItem) => boolean) | undefined;
+}
+
+/**
+ * Whether a value is sent for a setting whose value the caller must not learn. Such a value counts as a
+ * change whatever the setting has: otherwise a caller could find a secret by sending guesses. The mask
+ * leaves the value as it is, and that a secret is empty is no secret.
+ */
+export function isHidden(
+  current: SettingItem | undefined,
+  value: string | undefined,
+  hides: SaveRules["hides"] = () => false,
+): boolean {
+  if (current === undefined || value === undefined || value === MASK) return false;
+  return hides(current) && (value !== "" || current.value !== "");
+}
+
+/** Items of one save at most. */
+export const MAX_SAVE_ITEMS = 1_000;
+
+/**
+ * Decides a save on a draft: all or nothing, but for readonly settings. Those are left as they are,
+ * because whole lists of other servers hold them.
+ *
+ * @returns the readonly settings that were sent with another value.
+ * @throws INVALID_ARGUMENT with every violation at once; FAILED_PRECONDITION for a managed setting;
+ * RevisionConflict when a setting has changed since an expected revision.
+ */
+export function decideSave(
+  draft: Draft,
+  inputs: readonly SettingInput[],
+  rules: SaveRules,
+): readonly Skipped[] {
+  checkCount(inputs.length);
+  return decideItems(draft, inputs, rules);
+}
+
+/** As decideSave, for lists of any length that the program itself has checked. */
+export function decideItems(
+  draft: Draft,
+  inputs: readonly SettingInput[],
+  rules: SaveRules,
+): readonly Skipped[] {
+  const { managedBy, hides } = rules;
+  const violations: Violation[] = [];
+  const skipped: Skipped[] = [];
+  const seen = new Set<string>();
+  inputs.forEach((input, at) => {
+    const path = `settings[${at}]`;
+    if (seen.has(input.key))
+      violations.push({
+        field: `${path}.key`,
+        description: `${named(input.key)} stands twice in this save; send each key once`,
+      });
+    seen.add(input.key);
+    checkExpected(draft, input);
+    const before = draft.get(input.key);
+    const hidden = isHidden(before, input.value, hides);
+    if (isReadonlyChange(before, input, hidden)) {
+      skipped.push({ key: input.key, reason: "is readonly: the program sets it" });
+      return;
+    }
+    violations.push(...decideItem(draft, input, path, rules));
+    const manager = managedBy(input.key);
+    if (manager !== undefined && (hidden || draft.get(input.key)?.value !== before?.value))
+      throw failedPrecondition(
+        `${named(input.key)} is managed by ${manager}: change it there; nothing was saved`,
+      );
+  });
+  const [first, ...rest] = violations;
+  if (first !== undefined) throw invalid([first, ...rest]);
+  return skipped;
+}
+
+function isReadonlyChange(
+  current: SettingItem | undefined,
+  { value }: SettingInput,
+  hidden: boolean,
+): boolean {
+  if (current?.flag !== FLAG.readonly || value === undefined) return false;
+  return hidden || (value !== current.value && !(current.secret && value === MASK));
+}
+
+/** What is wrong with an input, without writing it; undefined when nothing is. */
+export function problemOf(
+  draft: Draft,
+  input: SettingInput,
+  rules: Pick<SaveRules, "maxValueBytes" | "hides">,
+): string | undefined {
+  return decideItem(createDraft(draft), input, "", rules)[0]?.description;
+}
+
+function checkCount(count: number): void {
+  if (count > MAX_SAVE_ITEMS)
+    throw new ServiceError(
+      Code.InvalidArgument,
+      `a save takes at most ${MAX_SAVE_ITEMS} settings, this one has ${count}: send it in parts`,
+    );
+}
+
+function checkExpected(draft: Draft, { key, expectedRevision }: SettingInput): void {
+  if (expectedRevision === undefined) return;
+  if ((draft.get(key)?.revision ?? 0) > expectedRevision || expectedRevision > draft.revision)
+    throw new RevisionConflict(expectedRevision, key);
+}
+
+function decideItem(
+  draft: Draft,
+  input: SettingInput,
+  path: string,
+  { maxValueBytes: maxBytes, hides }: Pick<SaveRules, "maxValueBytes" | "hides">,
+): Violation[] {
+  const current = draft.get(input.key);
+  if (input.value === undefined)
+    return [
+      {
+        field: `${path}.value`,
+        description: `${named(input.key)} has no value; send empty text to clear it`,
+      },
+    ];
+  // What was masked when it was read is unchanged.
+  if (current?.secret === true && input.value === MASK) return [];
+  const { value } = input;
+  const hidden = isHidden(current, value, hides);
+  return current?.origin === "known"
+    ? decideKnown(draft, current, value, { path, maxBytes, hidden })
+    : decideCustom(draft, { input, value, current, path, maxBytes, hidden });
+}
+
+/** Only the value counts: a client cannot make a private setting public. */
+function decideKnown(
+  draft: Draft,
+  current: SettingItem,
+  sent: string,
+  { path, maxBytes, hidden }: KnownInput,
+): Violation[] {
+  const value = current.definition === undefined ? sent : normalizeValue(current.definition, sent);
+  // Whole lists come back as they were read, values of an earlier version's rules among them.
+  if (!hidden && (sent === current.value || value === current.value)) return [];
+  const problem = checkKnown(current, value, maxBytes);
+  if (problem !== undefined)
+    return [{ field: `${path}.value`, description: `${current.key}: ${problem}` }];
+  draft.put({ ...current, value }, hidden);
+  return [];
+}
+
+interface KnownInput {
+  readonly path: string;
+  readonly maxBytes?: number;
+  /** As `isHidden` has it. */
+  readonly hidden: boolean;
+}
+
+/**
+ * Sets the value of a known setting on a draft, for changes that are no save of a client.
+ *
+ * @param hides as that of SaveRules.
+ * @throws INVALID_ARGUMENT when the value breaks the setting's rules.
+ */
+export function decideValue(
+  draft: Draft,
+  key: string,
+  value: string,
+  hides?: SaveRules["hides"],
+): void {
+  const current = draft.get(key);
+  if (current === undefined) throw new Error(`the program knows no setting "${key}"`);
+  const hidden = isHidden(current, value, hides);
+  const [violation] = decideKnown(draft, current, value, { path: key, hidden });
+  if (violation !== undefined) throw invalid([violation]);
+}
+
+function checkKnown(current: SettingItem, value: string, maxBytes?: number): string | undefined {
+  if (current.flag === FLAG.readonly)
+    return "is readonly: the program sets it; leave it out or send it back unchanged";
+  if (current.key === TOKEN_KEY) return checkToken(value);
+  return checkValue(current.definition ?? customDefinition(current), value, maxBytes);
+}
+
+interface CustomInput {
+  readonly input: SettingInput;
+  readonly value: string;
+  readonly current: SettingItem | undefined;
+  readonly path: string;
+  readonly maxBytes: number;
+  readonly hidden: boolean;
+}
+
+function decideCustom(
+  draft: Draft,
+  { input, value, current, path, maxBytes, hidden }: CustomInput,
+): Violation[] {
+  const item: SettingItem = {
+    key: input.key,
+    value,
+    help: input.help ?? current?.help ?? "",
+    type: input.type || current?.type || "string",
+    options: input.options ?? current?.options ?? "",
+    group: input.group ?? current?.group ?? 0,
+    flag: input.flag ?? current?.flag ?? FLAG.private,
+    secret: current?.secret ?? false,
+    position: current?.position ?? draft.nextPosition(),
+    revision: current?.revision ?? 0,
+    origin: "custom",
+    definition: undefined,
+  };
+  const isKept = current !== undefined && isDescribedAs(item, current);
+  const problems = isKept
+    ? []
+    : checkCustomDefinition(item, {
+        isNew: current === undefined,
+        isKnown: (key) => draft.get(key)?.origin === "known",
+      });
+  if (problems.length > 0)
+    return problems.map(({ field, description }) => ({
+      field: `${path}.${field}`,
+      description: `${named(item.key)}: ${description}`,
+    }));
+  if (current?.flag === FLAG.readonly && value !== current.value)
+    return [
+      {
+        field: `${path}.value`,
+        description: `${item.key}: is readonly; leave it out or send it back unchanged`,
+      },
+    ];
+  const problem =
+    value === current?.value && item.type === current.type && item.options === current.options
+      ? undefined
+      : checkValue(customDefinition(item), value, maxBytes);
+  if (problem !== undefined)
+    return [{ field: `${path}.value`, description: `${item.key}: ${problem}` }];
+  draft.put(item, hidden);
+  return [];
+}
+
+function named(key: string): string {
+  return key === "" ? "a setting without a key" : key.slice(0, 255);
+}

@@ -1,0 +1,300 @@
+import { Code } from "@connectrpc/connect";
+import { explained, type HistoryStore } from "../database/store-failure.ts";
+import { failedPrecondition, notFound, ServiceError } from "../messages/error.ts";
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import {
+  expectsAbsent,
+  explainConflict,
+  RevisionConflict,
+  refuseDeleted,
+  refuseDeletedSince,
+} from "./conflict.ts";
+import { createDownloaderService, type DownloaderService, type Downloaders } from "./downloader.ts";
+import type { Draft } from "./draft.ts";
+import type { Engine } from "./engine.ts";
+import type { History } from "./history.ts";
+import { FLAG, type SettingItem, type Skipped } from "./item.ts";
+import type { Rights } from "./rights.ts";
+import { changesAfter, decideRollback } from "./rollback.ts";
+import {
+  decideSave,
+  decideValue,
+  isHidden,
+  MAX_SAVE_ITEMS,
+  type SaveRules,
+  type SettingInput,
+} from "./save.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { hasStale, refuseMoved, whileMoved, withoutStale } from "./stale.ts";
+import { generateToken, TOKEN_KEY } from "./token.ts";
+import type { Changed, ChangeOptions, ChangeOrigin } from "./writer.ts";
+
+export interface SettingServiceDeps extends SaveRules, Downloaders {
+  readonly engine: Engine;
+  readonly store: HistoryStore;
+  readonly history: History;
+  readonly fingerprint: Fingerprint;
+  readonly randomBytes: (size: number) => Buffer;
+  /** Told of readonly settings that a save left as they are. */
+  readonly onSkipped: (skipped: readonly Skipped[], origin: ChangeOrigin) => void;
+}
+
+/** Conditions and modes of a change. */
+export interface ChangeConditions extends ChangeOptions {
+  /** Only if nothing at all has changed since this revision; ABORTED otherwise. */
+  readonly expectedRevision?: number | undefined;
+}
+
+/** The rules of settings. Reads are of the newest revision that this process knows. */
+export interface SettingService extends DownloaderService {
+  snapshot(): Snapshot;
+  /** Which file manages a key; undefined: clients do. */
+  managedBy(key: string): string | undefined;
+  /**
+   * Settings in list order.
+   *
+   * @param groups only these groups; none: all. Unknown groups are empty.
+   */
+  list(groups: readonly number[]): readonly SettingItem[];
+  /**
+   * Settings that have a default, with it as their value; readonly ones with their value of now.
+   * Those whose first value is made at random are left out.
+   *
+   * @param groups as for list.
+   */
+  defaults(groups: readonly number[]): readonly SettingItem[];
+  /** @throws NOT_FOUND naming the key. */
+  get(key: string): SettingItem;
+  /**
+   * Settings in the order of their keys, each once however often its key is named.
+   *
+   * @throws NOT_FOUND naming the first unknown key; INVALID_ARGUMENT for none or too many keys.
+   */
+  batchGet(keys: readonly string[]): readonly SettingItem[];
+  /**
+   * All or nothing, but for readonly settings.
+   *
+   * @returns the readonly settings that were sent with another value, with the change.
+   * @throws INVALID_ARGUMENT with every violation; FAILED_PRECONDITION; ABORTED.
+   */
+  save(
+    inputs: readonly SettingInput[],
+    origin: ChangeOrigin,
+    conditions?: ChangeConditions,
+  ): Promise<Changed<readonly Skipped[]>>;
+  /** @throws NOT_FOUND; FAILED_PRECONDITION unless the setting is deprecated; ABORTED. */
+  delete(
+    key: string,
+    origin: ChangeOrigin,
+    conditions?: Pick<ChangeConditions, "expectedRevision">,
+  ): Promise<Changed<void>>;
+  /**
+   * Brings settings back to what they were at a revision.
+   *
+   * @param to.keys only these, at most 1,000; none: all that have changed since.
+   * @returns what could not be brought back, with the change.
+   * @throws NOT_FOUND for an unknown revision or key; OUT_OF_RANGE; ABORTED; INVALID_ARGUMENT for too
+   *   many keys.
+   */
+  rollback(
+    to: { readonly revision: number; readonly keys: readonly string[] },
+    origin: ChangeOrigin,
+    conditions?: ChangeConditions,
+  ): Promise<Changed<readonly Skipped[]>>;
+  resetToken(origin: ChangeOrigin): Promise<{ token: string; revision: number }>;
+}
+
+export function createSettingService(deps: SettingServiceDeps): SettingService {
+  const { engine, history, fingerprint, managedBy, maxValueBytes } = deps;
+  const rules = { managedBy, maxValueBytes };
+  const { snapshot } = engine;
+  const store = explained(deps.store);
+  const get = (key: string): SettingItem => {
+    const item = snapshot().get(key);
+    if (item === undefined) throw unknownSetting(key);
+    return item;
+  };
+  const explain = async (error: unknown, rights: Rights | undefined): Promise<unknown> =>
+    error instanceof RevisionConflict ? explainConflict(error, store, rights) : error;
+  /** @throws ABORTED when it can't be told what the client has changed. */
+  const fresh = async (sent: readonly SettingInput[], base: Snapshot, rights?: Rights) => {
+    try {
+      return await withoutStale(sent, base, { store, fingerprint });
+    } catch (error) {
+      throw await explain(error, rights);
+    }
+  };
+  const change = async <T>(
+    origin: ChangeOrigin,
+    { expectedRevision, ...options }: ChangeConditions,
+    decide: (draft: Draft) => T,
+  ): Promise<Changed<T>> => {
+    const decideAt = (draft: Draft): T => {
+      if (expectedRevision !== undefined && expectedRevision !== draft.revision)
+        throw new RevisionConflict(expectedRevision);
+      return decide(draft);
+    };
+    try {
+      return await engine.change(origin, decideAt, options);
+    } catch (error) {
+      throw await explain(error, origin.rights);
+    }
+  };
+  /** Sets known settings for a client, as a save would. */
+  const set = async (
+    origin: ChangeOrigin,
+    values: Record<string, string>,
+    options: ChangeOptions = {},
+  ): Promise<Changed<void>> =>
+    change(origin, options, (draft) => {
+      for (const [key, value] of Object.entries(values)) {
+        const hides = origin.rights?.masks;
+        refuseManaged(draft, { key, value, manager: managedBy(key), hides });
+        decideValue(draft, key, value, hides);
+      }
+    });
+  return {
+    snapshot,
+    managedBy,
+    get,
+    list: (groups) => listOf(snapshot(), groups),
+    defaults: (groups) => listOf(snapshot(), groups).flatMap(defaultOf),
+    batchGet: (keys) => {
+      checkKeyCount(keys);
+      return [...new Set(keys)].map(get);
+    },
+    save: async (all, origin, conditions = {}) => {
+      const { rights } = origin;
+      // One more than is allowed, so that it is refused.
+      const sent = all.slice(0, MAX_SAVE_ITEMS + 1);
+      rights?.need(sent.map(({ key }) => key));
+      const attempt = async (): Promise<Changed<readonly Skipped[]>> => {
+        const base = snapshot();
+        const shown = sent.map((input) => withoutSeen(input, base, rights?.masks));
+        const inputs = hasStale(shown, base) ? await fresh(shown, base, rights) : shown;
+        if (expectsAbsent(inputs, base))
+          await refuseDeleted(inputs.slice(0, MAX_SAVE_ITEMS), base, store, rights);
+        return change(origin, conditions, (draft) => {
+          refuseDeletedSince(draft, inputs, base);
+          refuseMoved(draft, inputs, base);
+          return decideSave(draft, inputs, { ...rules, hides: rights?.masks });
+        });
+      };
+      const changed = await whileMoved(attempt);
+      if (changed.result.length > 0) deps.onSkipped(changed.result, origin);
+      return changed;
+    },
+    delete: async (key, origin, conditions = {}) => {
+      origin.rights?.need([key]);
+      return change(origin, {}, (draft) => decideDelete(draft, key, conditions.expectedRevision));
+    },
+    rollback: async ({ revision, keys }, origin, conditions = {}) => {
+      const { rights } = origin;
+      if (keys.length > 0) checkKeyCount(keys);
+      const asked = new Set(keys);
+      rights?.need(asked);
+      const base = snapshot();
+      await checkKnown([...asked], base, store);
+      const wanted = (key: string): boolean => asked.size === 0 || asked.has(key);
+      const before = await history.diff(revision, base.revision, rights?.masksChange);
+      const known = new Set(before.map(({ key }) => key));
+      return change(origin, conditions, (draft) => {
+        // An older database has taken the place of the one that the history was read from.
+        if (draft.revision < base.revision) throw new RevisionConflict(base.revision);
+        const later = changesAfter(base, draft, fingerprint).filter(({ key }) => !known.has(key));
+        const undone = [...before, ...later].filter(
+          (one) => wanted(one.key) && (rights?.seesChange(one) ?? true),
+        );
+        const hidesChange = rights?.masksChange;
+        return decideRollback(draft, undone, { fingerprint, managedBy, hidesChange });
+      });
+    },
+    resetToken: async (origin) => {
+      const token = generateToken(deps.randomBytes);
+      const { revision } = await set(origin, { [TOKEN_KEY]: token }, { isOwn: true });
+      return { token, revision };
+    },
+    ...createDownloaderService(deps, set),
+  };
+}
+
+/** The caller has not seen the value that it would be compared with. */
+function withoutSeen(input: SettingInput, base: Snapshot, hides: SaveRules["hides"]): SettingInput {
+  const { seenRevision: _seen, ...rest } = input;
+  return isHidden(base.get(input.key), input.value, hides) ? rest : input;
+}
+
+function unknownSetting(key: string): ServiceError {
+  return notFound(`there is no setting "${key.slice(0, 255)}"`);
+}
+
+/**
+ * A deleted setting can be brought back; a key that never was one is a mistake.
+ *
+ * @throws NOT_FOUND naming the first unknown key.
+ */
+async function checkKnown(
+  keys: readonly string[],
+  base: Snapshot,
+  store: HistoryStore,
+): Promise<void> {
+  const absent = keys.filter((key) => base.get(key) === undefined);
+  if (absent.length === 0) return;
+  const known = await store.knownKeys(absent);
+  const unknown = absent.find((key) => !known.has(key));
+  if (unknown !== undefined) throw unknownSetting(unknown);
+}
+
+function refuseManaged(
+  draft: Draft,
+  {
+    key,
+    value,
+    manager,
+    hides,
+  }: {
+    readonly key: string;
+    readonly value: string;
+    readonly manager: string | undefined;
+    readonly hides: SaveRules["hides"];
+  },
+): void {
+  const now = draft.get(key);
+  if (manager !== undefined && (isHidden(now, value, hides) || now?.value !== value))
+    throw failedPrecondition(`${key} is managed by ${manager}: change it there; nothing was saved`);
+}
+
+function decideDelete(draft: Draft, key: string, expected: number | undefined): void {
+  const item = draft.get(key);
+  if (item === undefined) throw unknownSetting(key);
+  if (expected !== undefined && (item.revision > expected || expected > draft.revision))
+    throw new RevisionConflict(expected, key);
+  if (item.flag !== FLAG.deprecated)
+    throw failedPrecondition(
+      `the setting "${key}" is in use; only deprecated ones (flag 3) can be deleted`,
+    );
+  draft.delete(key);
+}
+
+function defaultOf(item: SettingItem): SettingItem[] {
+  const { definition, key, flag } = item;
+  if (definition === undefined || key === TOKEN_KEY) return [];
+  return [flag === FLAG.readonly ? item : { ...item, value: definition.default }];
+}
+
+function listOf(snapshot: Snapshot, groups: readonly number[]): readonly SettingItem[] {
+  const items = [...snapshot.items()];
+  if (groups.length === 0) return items;
+  const asked = new Set(groups);
+  return items.filter((item) => asked.has(item.group));
+}
+
+/** @throws INVALID_ARGUMENT. */
+function checkKeyCount(keys: readonly string[]): void {
+  if (keys.length === 0) throw new ServiceError(Code.InvalidArgument, "give at least one key");
+  if (keys.length > MAX_SAVE_ITEMS)
+    throw new ServiceError(
+      Code.InvalidArgument,
+      `give at most ${MAX_SAVE_ITEMS} keys, not ${keys.length}`,
+    );
+}

@@ -1,0 +1,86 @@
+import { Code } from "@connectrpc/connect";
+import { ServiceError } from "../messages/error.ts";
+import { isPublic, type SettingItem } from "./item.ts";
+
+/** Bounds of all settings together. */
+export interface SettingLimits {
+  /** Settings that the program does not know. */
+  readonly custom: number;
+  /** UTF-8 bytes of all settings: keys and values, and what clients describe custom ones with. */
+  readonly bytes: number;
+  /** The same of settings that are read without a token. */
+  readonly publicBytes: number;
+}
+
+/** What all settings of a snapshot come to, in the members of {@link SettingLimits}. */
+export type SettingTotals = SettingLimits;
+
+export const NO_TOTALS: SettingTotals = { custom: 0, bytes: 0, publicBytes: 0 };
+
+/** No bounds. */
+export const NO_LIMITS: SettingLimits = {
+  custom: Number.POSITIVE_INFINITY,
+  bytes: Number.POSITIVE_INFINITY,
+  publicBytes: Number.POSITIVE_INFINITY,
+};
+
+/** UTF-8 bytes of a setting. The texts of known settings are the program's and do not count. */
+function bytesOf({ key, value, help, options, definition }: SettingItem): number {
+  const own = Buffer.byteLength(key) + Buffer.byteLength(value);
+  if (definition !== undefined) return own;
+  return own + Buffer.byteLength(help) + Buffer.byteLength(options);
+}
+
+/** The totals after a setting was replaced; undefined stands for one that is not there. */
+export function replaceIn(
+  totals: SettingTotals,
+  before: SettingItem | undefined,
+  after: SettingItem | undefined,
+): SettingTotals {
+  return countIn(countIn(totals, before, -1), after, 1);
+}
+
+function countIn(
+  totals: SettingTotals,
+  item: SettingItem | undefined,
+  sign: 1 | -1,
+): SettingTotals {
+  if (item === undefined) return totals;
+  const bytes = sign * bytesOf(item);
+  return {
+    custom: totals.custom + (item.origin === "custom" ? sign : 0),
+    bytes: totals.bytes + bytes,
+    publicBytes: totals.publicBytes + (isPublic(item) ? bytes : 0),
+  };
+}
+
+/**
+ * Refuses a change after which the settings are beyond a limit and further than before: a database that
+ * is beyond it already can be reduced.
+ *
+ * @throws RESOURCE_EXHAUSTED.
+ */
+export function checkTotals(
+  before: SettingTotals,
+  after: SettingTotals,
+  limits: SettingLimits,
+): void {
+  const isBeyond = (name: keyof SettingTotals): boolean =>
+    after[name] > limits[name] && after[name] > before[name];
+  if (isBeyond("custom"))
+    throw exhausted(
+      `there would be ${after.custom} custom settings, and at most ${limits.custom} are kept: delete some first, or raise MOORING_MAX_CUSTOM_SETTINGS; nothing was saved`,
+    );
+  if (isBeyond("bytes"))
+    throw exhausted(
+      `all settings together would take ${after.bytes} bytes, and at most ${limits.bytes} are kept: shorten or delete some first, or raise MOORING_MAX_SETTINGS; nothing was saved`,
+    );
+  if (isBeyond("publicBytes"))
+    throw exhausted(
+      `all public settings together would take ${after.publicBytes} bytes, and at most ${limits.publicBytes} are kept: shorten some or make them private first, or raise MOORING_MAX_PUBLIC_SETTINGS; nothing was saved`,
+    );
+}
+
+function exhausted(message: string): ServiceError {
+  return new ServiceError(Code.ResourceExhausted, message);
+}

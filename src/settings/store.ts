@@ -1,0 +1,255 @@
+import type { AuditEntry } from "../audit/store.ts";
+
+/** A setting as the store keeps it. */
+export interface StoredSetting {
+  readonly key: string;
+  readonly value: string;
+  readonly type: string;
+  readonly options: string;
+  readonly help: string;
+  readonly group: number;
+  readonly flag: number;
+  /** `known`: defined by the program when it was written. `custom`: made by a client. */
+  readonly origin: "known" | "custom";
+  /** Order of custom settings among themselves; 0 for known ones. */
+  readonly position: number;
+  /** The revision that wrote it last. */
+  readonly revision: number;
+}
+
+/** What one revision did to one key, as the history keeps it. */
+export interface StoredChange {
+  readonly key: string;
+  /** Null: the setting did not exist, or its value is secret and stands as a hash. */
+  readonly oldValue: string | null;
+  readonly newValue: string | null;
+  /** Keyed hashes of secret values. */
+  readonly oldHash: string | null;
+  readonly newHash: string | null;
+  /** JSON of a custom setting's definition. */
+  readonly oldDefinition: string | null;
+  readonly newDefinition: string | null;
+}
+
+/** Who changed settings, and how. */
+export interface RevisionOrigin {
+  /** The token's name, or the part of the program that made the change. */
+  readonly actor: string;
+  readonly door: string;
+  /** The rpc, such as `SaveSettings`. */
+  readonly method: string;
+  readonly requestId: string;
+  readonly peer: string;
+  /** What the client gave as its reason; may be empty. */
+  readonly reason: string;
+}
+
+/** One committed change of settings. */
+export interface StoredRevision extends RevisionOrigin {
+  readonly revision: number;
+  /** Milliseconds since 1970 UTC. */
+  readonly time: number;
+}
+
+/** A revision that is about to be committed. */
+export interface RevisionCommit extends StoredRevision {
+  readonly changes: readonly StoredChange[];
+}
+
+/** Everything that is stored at one revision. */
+export interface StoredState {
+  readonly revision: number;
+  readonly settings: readonly StoredSetting[];
+}
+
+/** What other processes have committed after a revision. */
+export interface StoredDelta {
+  readonly revision: number;
+  readonly changed: readonly StoredSetting[];
+  readonly deleted: readonly string[];
+  /** Each of the revisions, in order; undefined when there are too many to hold at once. */
+  readonly commits: readonly RevisionCommit[] | undefined;
+}
+
+/** Which revisions a page of the history has. All given members must fit. */
+export interface RevisionFilter {
+  /** Only older ones than this. */
+  readonly before?: number | undefined;
+  readonly key?: string | undefined;
+  readonly actor?: string | undefined;
+  /** At or after, in milliseconds since 1970 UTC. */
+  readonly since?: number | undefined;
+  /** Before, likewise. */
+  readonly until?: number | undefined;
+  readonly limit: number;
+}
+
+/** What was changed, without the values. */
+export type ChangedKey = Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">;
+
+/** A revision with what it changed, by key. */
+export interface RevisionSummary extends StoredRevision {
+  readonly changes: readonly ChangedKey[];
+}
+
+/** A key with the revision after which its first change is looked for. */
+export interface KeyAfter {
+  readonly key: string;
+  readonly after: number;
+}
+
+/** The first change of a key after a revision. */
+export interface FirstChange extends KeyAfter {
+  readonly change: StoredChange;
+}
+
+/** How much of the history is kept. */
+export interface Retention {
+  /** Revisions at most. */
+  readonly count: number;
+  /** Older ones go: milliseconds since 1970 UTC. */
+  readonly notBefore: number;
+}
+
+/** The rows that one transaction writes. What is set or deleted is among the revisions' changes. */
+export interface StoredWrite {
+  readonly revisions: readonly RevisionCommit[];
+  readonly upserts: readonly StoredSetting[];
+  readonly deletes: readonly string[];
+  /** What the audit says of it. */
+  readonly audit: readonly AuditEntry[];
+}
+
+/** A write transaction: it holds the write lock, so nobody else commits while it is open. */
+export interface SettingTransaction {
+  /** The revision in the database now. */
+  revision(): Promise<number>;
+  /** What was committed after a revision, or undefined when only a full load can tell. */
+  delta(after: number): Promise<StoredDelta | undefined>;
+  load(): Promise<StoredState>;
+  write(rows: StoredWrite): Promise<void>;
+}
+
+/** Settings whose value is another, and what the audit says of it. */
+export interface Rewrite {
+  readonly settings: readonly StoredSetting[];
+  readonly audit: readonly AuditEntry[];
+}
+
+/** A replacement of the hashes that stand for secret values. */
+export interface Rehash {
+  /** Begins the hashes that stay. */
+  readonly form: string;
+  /** The hash in place of another one; it begins with `form`. */
+  readonly renew: (hash: string) => string;
+  /** What the audit says of it, where there were any. */
+  readonly audit: (count: number) => readonly AuditEntry[];
+}
+
+/**
+ * Keeps settings and their history. Every method rejects with a StoreError and nothing else.
+ * Each implementation passes the contract suite in test/store.
+ */
+export interface SettingStore {
+  /**
+   * A random id of this database: revisions of two databases are told apart by it. Another one after
+   * a standby was promoted, which may use numbers again.
+   */
+  readonly databaseId: string;
+  /**
+   * A random key of this database for the hashes that stand for secrets in its history. It is stored in
+   * the clear: with a sealing key it is the salt of the key that is derived from that.
+   */
+  readonly fingerprintKey: Buffer;
+  /**
+   * Whether another connection may have committed since the last call of load, delta or transact.
+   * Synchronous and cheap: it is asked at every call that carries a token. It is true soon after such
+   * a commit, and at the latest when seenEverywhere has resolved for it.
+   */
+  changedElsewhere(): boolean;
+  /**
+   * Has somebody told as soon as changedElsewhere turns true, where the database tells that; others
+   * ask now and then. There is one listener.
+   */
+  onNews(listener: () => void): void;
+  /**
+   * Resolves when no other process can go by an older revision without changedElsewhere being true
+   * there: what ends a right has ended it everywhere then. Waits for a second at most, unless another
+   * process is in trouble.
+   */
+  seenEverywhere(revision: number): Promise<void>;
+  load(): Promise<StoredState>;
+  /** What was committed after a revision, or undefined when only a full load can tell. */
+  delta(after: number): Promise<StoredDelta | undefined>;
+  /**
+   * Runs work in one write transaction and resolves after its commit is on disk. When work rejects,
+   * nothing is written. Waits up to a few seconds for another process's lock.
+   */
+  transact<T>(work: (transaction: SettingTransaction) => Promise<T>): Promise<T>;
+  /**
+   * Milliseconds since the database has last answered, where it does not answer at the moment, so that
+   * what is in memory may be older than what is stored; 0: it answers.
+   */
+  awayFor(): number;
+  /** What somebody who runs the site should know though all works; undefined: nothing. */
+  note(): string | undefined;
+  /** The oldest revision that the history has; 0: none. */
+  oldestRevision(): Promise<number>;
+  /** A page of the history, newest first. */
+  listRevisions(filter: RevisionFilter): Promise<readonly RevisionSummary[]>;
+  /** Revisions with their changes, oldest first: those after one, up to another, at most `limit`. */
+  commits(after: number, upTo: number, limit: number): Promise<readonly RevisionCommit[]>;
+  /**
+   * What happened to each key in a range of revisions, as one change: from before the first to
+   * after the last.
+   */
+  changesBetween(after: number, upTo: number): Promise<readonly StoredChange[]>;
+  /** Those of the keys, at most 1,000, that the history has changes of. */
+  knownKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * The first change of each key after its revision and up to another; keys without one are left out.
+   * It costs one pass over the history, however many revisions are asked for.
+   */
+  firstChanges(asked: readonly KeyAfter[], upTo: number): Promise<readonly FirstChange[]>;
+  /**
+   * Rewrites values as they are stored, without a revision: for sealing them anew. The files have what
+   * stood there until eraseReplaced.
+   *
+   * @param change gets all settings, in a write transaction, and gives those whose value is another, and
+   *   what the audit says of it.
+   * @returns what is stored then.
+   */
+  rewrite(change: (settings: readonly StoredSetting[]) => Rewrite): Promise<StoredState>;
+  /**
+   * Replaces hashes of secrets in the history and in the state of sites, in one transaction and without
+   * a revision. The files have what stood there until eraseReplaced.
+   *
+   * @returns how many were replaced.
+   */
+  rehash(rehash: Rehash): Promise<number>;
+  /**
+   * Takes out of the files what a rewrite, of any process at any time, has replaced.
+   *
+   * @returns why it may still be read there, as a sentence for a person; undefined: it is gone.
+   */
+  eraseReplaced(): Promise<string | undefined>;
+  /**
+   * Lets one process at a time do what is to be done now and then.
+   *
+   * @param interval milliseconds, of any process's clock, before the task's turn comes again.
+   * @param now milliseconds since 1970 UTC.
+   * @returns whether it is this caller's turn.
+   */
+  claimTurn(task: string, interval: number, now: number): Promise<boolean>;
+  /**
+   * Forgets the oldest revisions beyond the retention, at most `step` of them; the newest always
+   * stays, and what stays has no gap.
+   *
+   * @returns how many were forgotten.
+   */
+  compact(retention: Retention, step: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Tells the person who runs the site of something about the database. */
+export type Notify = (level: "info" | "warn" | "error", message: string) => void;

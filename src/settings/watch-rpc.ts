@@ -1,0 +1,282 @@
+import { createHash } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  type WatchPublicSettingsRequest,
+  type WatchPublicSettingsResponse,
+  WatchPublicSettingsResponseSchema,
+} from "../../gen/mooring/v1/public_service_pb.js";
+import {
+  type WatchSettingsRequest,
+  type WatchSettingsResponse,
+  WatchSettingsResponseSchema,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import { tokenIdOf } from "../audit/entry.ts";
+import { invalid } from "../messages/error.ts";
+import { createTranslations, type Language, type Translate } from "../messages/language.ts";
+import { createLanguageOf } from "../messages/localize.ts";
+import { rightsOf } from "./call-rights.ts";
+import { describeChange, publicChange } from "./change.ts";
+import type { SettingDefinition } from "./definition.ts";
+import type { Feed } from "./feed.ts";
+import { changeToProto, createSettingView, optionalNumber } from "./message.ts";
+import type { PublicService } from "./public.ts";
+import { createReplyCache, onePerSnapshot, ReplyBudget } from "./reply.ts";
+import type { SettingService } from "./setting.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { RevisionCommit, StoredChange } from "./store.ts";
+
+/** What the streams read from. */
+export interface WatchSource {
+  readonly feed: Feed;
+  readonly settings: SettingService;
+  readonly publicReads: PublicService;
+  readonly definitionOf: (key: string) => SettingDefinition | undefined;
+}
+
+/** Streams events until its reader goes away. */
+type Watch<I, O, C = Pick<HandlerContext, "signal">> = (request: I, context: C) => AsyncIterable<O>;
+
+/** The watch methods. Events are made once and shared by all streams, encoded bytes included. */
+export function watchImpl(
+  source: () => WatchSource,
+  translations: (language: Language) => Translate = createTranslations(),
+): {
+  readonly watchSettings: Watch<WatchSettingsRequest, WatchSettingsResponse, HandlerContext>;
+  readonly watchPublicSettings: Watch<WatchPublicSettingsRequest, WatchPublicSettingsResponse>;
+} {
+  const settingsEvent = oncePerCommit((commit) => settingsChanged(commit, undefined));
+  const publicEvent = oncePerCommit((commit) => publicChanged(commit, source().definitionOf));
+  const languageOf = createLanguageOf();
+  const snapshots = new Map<Language, (snapshot: Snapshot) => WatchSettingsResponse>();
+  const snapshotIn = (language: Language) => {
+    const made = snapshots.get(language) ?? settingsSnapshot(source, translations(language));
+    snapshots.set(language, made);
+    return made;
+  };
+  const publicSnapshot = onePerSnapshot((snapshot) =>
+    create(WatchPublicSettingsResponseSchema, {
+      revision: BigInt(snapshot.revision),
+      event: {
+        case: "snapshot",
+        value: { settings: source().publicReads.settings(snapshot) },
+      },
+    }),
+  );
+  // Streams of one view (the same limits and keys) share their messages, encoded bytes included.
+  const budget = new ReplyBudget({ bytes: 8 * 2 ** 20, entries: 1_024 });
+  const firstOf = createReplyCache<WatchSettingsResponse, WatchSettingsResponse>(budget, sizeOf);
+  const changeOf = createReplyCache<RevisionCommit, ViewEvent>(budget, ({ event }) =>
+    sizeOf(event),
+  );
+  const now = (): Snapshot => source().settings.snapshot();
+  return {
+    watchSettings: ({ afterRevision, keys, languageCode }, context) => {
+      const { signal } = context;
+      const snapshot = snapshotIn(languageOf(context, languageCode));
+      checkKeys(keys);
+      const { need, isLimited, kind, sees, seesChange } = rightsOf(context, now);
+      need(keys);
+      const asked = new Set(keys);
+      const isAsked = (key: string): boolean => asked.size === 0 || asked.has(key);
+      const wanted: Wanted | undefined =
+        asked.size === 0 && !isLimited
+          ? undefined
+          : {
+              view: viewOf(kind, asked),
+              setting: ({ key }) => isAsked(key) && sees(key),
+              change: (change) => isAsked(change.key) && seesChange(change),
+            };
+      const after = optionalNumber(afterRevision);
+      const all = after === undefined ? snapshot(source().settings.snapshot()) : undefined;
+      const first = all && wanted ? firstOf(all, wanted.view, () => onlyKeys(all, wanted)) : all;
+      return events(source(), signal, {
+        after: after ?? Number(first?.revision),
+        first,
+        bookmark: settingsBookmark,
+        eventOf: (commit) =>
+          wanted === undefined
+            ? settingsEvent(commit)
+            : changeOf(commit, wanted.view, () => ({ event: settingsChanged(commit, wanted) }))
+                .event,
+      });
+    },
+    watchPublicSettings: ({ afterRevision }, { signal }) => {
+      const after = optionalNumber(afterRevision);
+      const first =
+        after === undefined ? publicSnapshot(source().publicReads.snapshot()) : undefined;
+      return events(source(), signal, {
+        after: after ?? Number(first?.revision),
+        first,
+        bookmark: publicBookmark,
+        eventOf: publicEvent,
+      });
+    },
+  };
+}
+
+/** What a stream is about: what its client asks for, and may see. */
+interface Wanted {
+  /** Names all streams that show the same. */
+  readonly view: string;
+  readonly setting: (setting: { readonly key: string }) => boolean;
+  readonly change: (change: StoredChange) => boolean;
+}
+
+/** What a commit is to the streams of a view; undefined: it does not concern them. */
+interface ViewEvent {
+  readonly event: WatchSettingsResponse | undefined;
+}
+
+/** Keys of one stream at most. */
+const MAX_KEYS = 1_000;
+
+/** @throws INVALID_ARGUMENT for more keys than a stream holds. */
+function checkKeys(keys: readonly string[]): void {
+  if (keys.length > MAX_KEYS)
+    throw invalid([
+      { field: "keys", description: `give at most ${MAX_KEYS} keys, not ${keys.length}` },
+    ]);
+}
+
+/** A short name for limits and keys: it is kept as long as the stream is open. */
+function viewOf(kind: string, keys: ReadonlySet<string>): string {
+  const text = JSON.stringify([kind, [...keys].sort()]);
+  return createHash("sha256").update(text).digest("base64");
+}
+
+/** About what an event takes. */
+function sizeOf(message: WatchSettingsResponse | undefined): number {
+  const { event } = message ?? {};
+  if (event?.case === "snapshot")
+    return event.value.settings.reduce(
+      (sum, { value, help }) => sum + 512 + value.length + help.length,
+      0,
+    );
+  if (event?.case !== "change") return 0;
+  return event.value.changes.reduce(
+    (sum, { oldValue = "", newValue = "" }) => sum + 512 + oldValue.length + newValue.length,
+    0,
+  );
+}
+
+/** All settings as the first event of a stream, made once for each snapshot. */
+function settingsSnapshot(source: () => WatchSource, translate: Translate) {
+  const show = createSettingView(
+    (key) => source().settings.managedBy(key),
+    ({ secret }) => secret,
+    translate,
+  );
+  return onePerSnapshot((snapshot) => {
+    const settings = source().settings.list([]);
+    return create(WatchSettingsResponseSchema, {
+      revision: BigInt(snapshot.revision),
+      event: {
+        case: "snapshot",
+        value: { settings: settings.map((item) => show(snapshot, item)) },
+      },
+    });
+  });
+}
+
+/** What a stream sends. */
+interface Messages<E> {
+  /** The revision that the reader knows, or that `first` shows. */
+  readonly after: number;
+  readonly first: E | undefined;
+  readonly bookmark: (revision: number) => E;
+  /** @returns undefined for a commit that does not concern the reader. */
+  readonly eventOf: (commit: RevisionCommit) => E | undefined;
+}
+
+/**
+ * One event for each commit that concerns the reader; a bookmark for those at the end of a batch
+ * that do not, and when nothing happens.
+ */
+async function* events<E>(
+  { feed, publicReads }: WatchSource,
+  signal: AbortSignal,
+  { after: start, first, bookmark, eventOf }: Messages<E>,
+): AsyncIterable<E> {
+  if (first !== undefined) yield first;
+  // Another process may have told the reader of a revision that this one has not looked for yet.
+  if (start > feed.head) await publicReads.fresh();
+  let sent = start;
+  let seen = start;
+  for await (const commits of feed.read(start, signal)) {
+    for (const commit of commits) {
+      seen = commit.revision;
+      const event = eventOf(commit);
+      if (event === undefined) continue;
+      sent = seen;
+      yield event;
+    }
+    if (sent < seen || commits.length === 0) {
+      sent = seen;
+      yield bookmark(seen);
+    }
+  }
+}
+
+function oncePerCommit<E>(make: (commit: RevisionCommit) => E): (commit: RevisionCommit) => E {
+  const made = new WeakMap<RevisionCommit, { readonly event: E }>();
+  return (commit) => {
+    const found = made.get(commit) ?? { event: make(commit) };
+    made.set(commit, found);
+    return found.event;
+  };
+}
+
+function settingsChanged(
+  commit: RevisionCommit,
+  wanted: Wanted | undefined,
+): WatchSettingsResponse | undefined {
+  const changes = commit.changes.filter((change) => wanted?.change(change) ?? true);
+  if (changes.length === 0) return undefined;
+  return create(WatchSettingsResponseSchema, {
+    revision: BigInt(commit.revision),
+    event: {
+      case: "change",
+      value: {
+        time: timestampFromMs(commit.time),
+        actor: commit.actor,
+        tokenId: tokenIdOf(commit.actor),
+        changes: changes.map(describeChange).map(changeToProto),
+      },
+    },
+  });
+}
+
+function publicChanged(
+  commit: RevisionCommit,
+  definitionOf: WatchSource["definitionOf"],
+): WatchPublicSettingsResponse | undefined {
+  const change = publicChange(commit, definitionOf);
+  if (change === undefined) return undefined;
+  return create(WatchPublicSettingsResponseSchema, {
+    revision: BigInt(commit.revision),
+    event: {
+      case: "change",
+      value: { set: { ...change.set }, removed: [...change.removed] },
+    },
+  });
+}
+
+const settingsBookmark = (revision: number): WatchSettingsResponse =>
+  create(WatchSettingsResponseSchema, { revision: BigInt(revision) });
+
+const publicBookmark = (revision: number): WatchPublicSettingsResponse =>
+  create(WatchPublicSettingsResponseSchema, { revision: BigInt(revision) });
+
+function onlyKeys(
+  { revision, event }: WatchSettingsResponse,
+  wanted: Wanted,
+): WatchSettingsResponse {
+  const all = event.case === "snapshot" ? event.value.settings : [];
+  const settings = all.filter(wanted.setting);
+  return create(WatchSettingsResponseSchema, {
+    revision,
+    event: { case: "snapshot", value: { settings } },
+  });
+}

@@ -1,0 +1,272 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { failedPrecondition, invalid } from "../messages/error.ts";
+import { type ItemCodec, type ItemReplacement, toCommit, toWrite } from "./commit.ts";
+import { type Base, createDraft, type Draft } from "./draft.ts";
+import type { SettingItem } from "./item.ts";
+import type { Rights } from "./rights.ts";
+import { checkTotals, replaceIn, type SettingLimits } from "./size.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type {
+  RevisionCommit,
+  RevisionOrigin,
+  SettingStore,
+  SettingTransaction,
+  StoredDelta,
+  StoredState,
+} from "./store.ts";
+
+/** How many waiting changes share one commit at most. */
+const GROUP = 256;
+
+/** Decides, on a draft, what a change does. It may throw: then this change alone is refused. */
+export type Decide<T> = (draft: Draft) => T;
+
+/** What a change came to, or with a dry run would come to. */
+export interface Changed<T> {
+  readonly result: T;
+  /** The revision after it; the one before it when nothing changed or it was a dry run. */
+  readonly revision: number;
+  /** What the history keeps of it; undefined when nothing changed. */
+  readonly commit: RevisionCommit | undefined;
+}
+
+/** A commit with the items that it changed. */
+export interface Committed {
+  readonly commit: RevisionCommit;
+  readonly items: readonly ItemReplacement[];
+}
+
+/** Who makes a change, and what they may change. */
+export interface ChangeOrigin extends RevisionOrigin {
+  /** Undefined: everything, as the program itself. */
+  readonly rights?: Rights;
+}
+
+export interface ChangeOptions {
+  /** Do everything but commit. */
+  readonly dryRun?: boolean;
+  /** A value of the program's own making, such as a new token, which is never refused for its size. */
+  readonly isOwn?: boolean;
+}
+
+export interface WriterDeps {
+  readonly store: SettingStore;
+  readonly codec: ItemCodec;
+  /** Bounds of all settings together. */
+  readonly limits: SettingLimits;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  readonly snapshot: () => Snapshot;
+  /** Takes in what other processes committed. */
+  readonly catchUp: (news: StoredDelta | StoredState) => Snapshot;
+  /** Called after the commit, before any change of it is acknowledged. */
+  readonly publish: (committed: readonly Committed[]) => void;
+}
+
+export interface Writer {
+  /**
+   * Resolves once the change is on disk and visible; a change that changes nothing commits nothing.
+   *
+   * @throws what decide throws, or a StoreError.
+   */
+  change<T>(origin: ChangeOrigin, decide: Decide<T>, options?: ChangeOptions): Promise<Changed<T>>;
+}
+
+interface Job {
+  readonly origin: ChangeOrigin;
+  readonly decide: Decide<unknown>;
+  readonly dryRun: boolean;
+  readonly isOwn: boolean;
+  readonly resolve: (changed: Changed<unknown>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Settles a job, once it is certain whether the commit has succeeded. */
+type Settle = () => void;
+
+/**
+ * Puts changes that wait at the same time into one transaction (group commit). Each is decided on
+ * top of the ones before it and has a revision of its own; one that is refused takes none of its
+ * neighbours along.
+ */
+export function createWriter(deps: WriterDeps): Writer {
+  const waiting: Job[] = [];
+  let running = false;
+
+  const drain = async (): Promise<void> => {
+    running = true;
+    while (waiting.length > 0) {
+      await gather();
+      await commit(waiting.splice(0, GROUP));
+    }
+    running = false;
+  };
+
+  /**
+   * Lets the sockets be read once, and again as long as that brings more: sixty changes in one
+   * commit take a tenth of the time that they take in commits of their own. Whoever comes alone
+   * waits for one turn of the event loop in which nothing else is to be done.
+   */
+  const gather = async (): Promise<void> => {
+    let before: number;
+    do {
+      before = waiting.length;
+      await turn();
+    } while (waiting.length > before && waiting.length < GROUP);
+  };
+
+  const commit = async (jobs: readonly Job[]): Promise<void> => {
+    let settled = new Map<Job, Settle>();
+    try {
+      const committed = await deps.store.transact(async (transaction) => {
+        const decisions = await decide(transaction, jobs, deps);
+        settled = decisions.settled;
+        if (decisions.committed.length > 0)
+          await transaction.write(toWrite(decisions.committed, deps.codec));
+        return decisions.committed;
+      });
+      if (committed.length > 0) deps.publish(committed);
+    } catch (error) {
+      for (const job of jobs) job.reject(error);
+      return;
+    }
+    for (const settle of settled.values()) settle();
+  };
+
+  return {
+    change: <T>(
+      origin: ChangeOrigin,
+      decide: Decide<T>,
+      { dryRun = false, isOwn = false }: ChangeOptions = {},
+    ) =>
+      new Promise<Changed<T>>((resolve, reject) => {
+        waiting.push({
+          origin,
+          decide,
+          dryRun,
+          isOwn,
+          resolve: resolve as (changed: Changed<unknown>) => void,
+          reject,
+        });
+        if (!running) void drain();
+      }),
+  };
+}
+
+/** The state that a transaction starts from: ours, unless another process was faster. */
+async function latest(deps: WriterDeps, transaction: SettingTransaction): Promise<Snapshot> {
+  const ours = deps.snapshot();
+  if ((await transaction.revision()) === ours.revision) return ours;
+  return deps.catchUp((await transaction.delta(ours.revision)) ?? (await transaction.load()));
+}
+
+interface Decisions {
+  readonly settled: Map<Job, Settle>;
+  readonly committed: Committed[];
+}
+
+async function decide(
+  transaction: SettingTransaction,
+  jobs: readonly Job[],
+  deps: WriterDeps,
+): Promise<Decisions> {
+  const { codec } = deps;
+  const snapshot = await latest(deps, transaction);
+  const decisions = decideAll(snapshot, jobs, deps, allowed);
+  if (codec.seals || !decisions.committed.some(({ items }) => items.some(hasSecret)))
+    return decisions;
+  // A process with a key may have begun to seal since this one started.
+  const { settings } = await transaction.load();
+  return settings.some(codec.isSealed) ? decideAll(snapshot, jobs, deps, refuseSecrets) : decisions;
+}
+
+/** A deleted secret, too, leaves a hash in the history. */
+function hasSecret({ before, after }: ItemReplacement): boolean {
+  return before?.secret === true || after?.secret === true;
+}
+
+function allowed(): void {}
+
+/** What is sealed by others is not to stand in the clear beside it. */
+function refuseSecrets(items: readonly ItemReplacement[]): void {
+  const secret = items.find(hasSecret);
+  if (secret !== undefined)
+    throw failedPrecondition(
+      `the secrets of this database are sealed, and this process has no key to seal "${secret.key}" with: start it with the MOORING_SECRET_KEY of the others; nothing was saved`,
+    );
+}
+
+/** One text that PostgreSQL cannot store would take all of the commit along. @throws INVALID_ARGUMENT. */
+function refuseNul(origin: RevisionOrigin, items: readonly ItemReplacement[]): void {
+  refuseNulIn(origin, "");
+  for (const { key, after } of items) if (after !== undefined) refuseNulIn(after, `${key}.`);
+}
+
+/** A loop over the names: a list of all texts would be a tenth of what a save leaves to be collected. */
+function refuseNulIn(texts: object, path: string): void {
+  for (const member in texts) {
+    const text: unknown = texts[member as keyof typeof texts];
+    if (typeof text !== "string" || !text.includes("\0")) continue;
+    const field = `${path}${member}`;
+    throw invalid([{ field, description: `${field}: must not contain the NUL character` }]);
+  }
+}
+
+/** @param check refuses what a job would commit by throwing. */
+function decideAll(
+  snapshot: Snapshot,
+  jobs: readonly Job[],
+  { codec, now, limits }: WriterDeps,
+  check: (items: readonly ItemReplacement[]) => void,
+): Decisions {
+  const settled = new Map<Job, Settle>();
+  const committed: Committed[] = [];
+  const decided = new Map<string, SettingItem | undefined>();
+  let { revision, lastPosition, totals } = snapshot;
+  const get = (key: string) => (decided.has(key) ? decided.get(key) : snapshot.get(key));
+  function* keys(): Iterable<string> {
+    for (const { key } of snapshot.items()) if (!decided.has(key)) yield key;
+    for (const [key, item] of decided) if (item !== undefined) yield key;
+  }
+  for (const job of jobs) {
+    const base: Base = { revision, lastPosition, get, keys };
+    const draft = createDraft(base);
+    try {
+      const result = job.decide(draft);
+      const items = replacements(draft, get, revision + 1);
+      check(items);
+      const { origin } = job;
+      // The one place that every change passes, whatever call it comes from.
+      for (const { before, after } of items) origin.rights?.needWrite(before, after);
+      if (items.length > 0) refuseNul(origin, items);
+      const after = items.reduce((sum, one) => replaceIn(sum, one.before, one.after), totals);
+      if (!job.isOwn) checkTotals(totals, after, limits);
+      const header = { revision: revision + 1, time: now(), origin };
+      const commit = items.length === 0 ? undefined : toCommit(header, items, codec);
+      if (commit !== undefined && !job.dryRun) {
+        committed.push({ commit, items });
+        for (const { key, after } of items) decided.set(key, after);
+        revision += 1;
+        lastPosition = draft.lastPosition;
+        totals = after;
+      }
+      const changed = { result, revision, commit };
+      settled.set(job, () => job.resolve(changed));
+    } catch (error) {
+      settled.set(job, () => job.reject(error));
+    }
+  }
+  return { settled, committed };
+}
+
+function replacements(
+  draft: Draft,
+  before: (key: string) => SettingItem | undefined,
+  revision: number,
+): ItemReplacement[] {
+  return draft.changes().map(([key, item]) => ({
+    key,
+    before: before(key),
+    after: item && Object.freeze({ ...item, revision }),
+  }));
+}

@@ -1,0 +1,78 @@
+import type { Engine } from "../settings/engine.ts";
+import { FLAG } from "../settings/item.ts";
+import { decideItems, problemOf, type SettingInput } from "../settings/save.ts";
+import type { Snapshot } from "../settings/snapshot.ts";
+import type { RevisionOrigin } from "../settings/store.ts";
+import { normalizeStoredValue } from "../settings/value.ts";
+import type { Changed } from "../settings/writer.ts";
+import type { SiteRow } from "./client.ts";
+import type { Comparison } from "./compare.ts";
+
+/** What became of one setting of a site. */
+export interface Adopted {
+  readonly key: string;
+  readonly outcome: "changed" | "added" | "refused" | "skipped";
+  /** Why it was refused or skipped; empty otherwise. Never a secret value. */
+  readonly reason: string;
+}
+
+/** Keys that hold a secret by their name: an unknown setting has no mark that keeps it secret here. */
+const SECRET_NAME = /(secret|token|passw|passphrase|private_key|access_key|secret_key)/i;
+
+/**
+ * Takes a site's values as Mooring's own, in one revision. What Mooring's rules refuse is listed and
+ * stays as it is on both sides.
+ *
+ * @param base what the comparison was made with: settings that have changed since are left alone.
+ */
+export async function adopt(
+  comparisons: readonly Comparison[],
+  deps: {
+    readonly engine: Engine;
+    readonly base: Snapshot;
+    readonly managedBy: (key: string) => string | undefined;
+    /** UTF-8 bytes of one value at most. */
+    readonly maxValueBytes: number;
+    readonly origin: RevisionOrigin;
+    readonly dryRun: boolean;
+  },
+): Promise<Changed<readonly Adopted[]>> {
+  const { engine, base, managedBy, maxValueBytes, origin, dryRun } = deps;
+  const rules = { managedBy: () => undefined, maxValueBytes };
+  return engine.change(
+    origin,
+    (draft) =>
+      comparisons.flatMap((comparison): Adopted[] => {
+        const { key, item, row } = comparison;
+        if (row === undefined || comparison.overridden) return [];
+        const refuse = (reason: string): Adopted[] => [{ key, outcome: "refused", reason }];
+        const now = draft.get(key);
+        if (now?.revision !== base.get(key)?.revision)
+          return [{ key, outcome: "skipped", reason: "was changed here meanwhile" }];
+        const manager = managedBy(key);
+        if (manager !== undefined) return refuse(`is managed by ${manager}`);
+        if (item === undefined && row.flag === FLAG.private && SECRET_NAME.test(key))
+          return refuse("is a secret that Mooring does not know: it stays at the site");
+        const input: SettingInput =
+          item === undefined
+            ? definitionOf(row)
+            : {
+                key,
+                value: item.definition
+                  ? normalizeStoredValue(item.definition, row.value)
+                  : row.value,
+              };
+        const problem = problemOf(draft, input, rules);
+        if (problem !== undefined) return refuse(problem);
+        const [left] = decideItems(draft, [input], rules);
+        if (left !== undefined) return [{ key, outcome: "skipped", reason: left.reason }];
+        return [{ key, outcome: now === undefined ? "added" : "changed", reason: "" }];
+      }),
+    { dryRun },
+  );
+}
+
+/** The row as a custom setting. Its other members mean something else in a save, or nothing. */
+function definitionOf({ key, value, type, options, help, group, flag }: SiteRow): SettingInput {
+  return { key, value, type, options, help, group, flag };
+}

@@ -1,0 +1,29 @@
+import { doneEntry } from "../audit/entry.ts";
+import type { AuditEntry } from "../audit/store.ts";
+import type { Site } from "./site.ts";
+import type { SiteEvent } from "./store.ts";
+
+/** What was written at a site, by the outcome of it. What else its log has changed nothing there. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  push: "OK",
+  correct: "OK",
+  refused: "FAILED_PRECONDITION",
+  fight: "ABORTED",
+};
+
+/** The rows of what was done at a site: about the site, and each key. */
+export function entriesOf(site: string, events: readonly SiteEvent[]): AuditEntry[] {
+  return events.flatMap(({ time, actor, action, revision, keys, result }) => {
+    const outcome = OUTCOMES[action];
+    if (outcome === undefined) return [];
+    const origin = { actor, door: "", method: action, peer: "", requestId: "" };
+    const detail = { revision, keys: keys.length, result };
+    return [{ ...doneEntry(origin, time, [site, ...keys], detail), outcome }];
+  });
+}
+
+/** What of a site differs, without its values: they may be secret. */
+export function changedMembers(before: Site, after: Site): readonly string[] {
+  const names = Object.keys(after) as (keyof Site)[];
+  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+}

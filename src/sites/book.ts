@@ -1,0 +1,197 @@
+import type { AuditEntry } from "../audit/store.ts";
+import { writeFailure } from "../database/store-failure.ts";
+import { notFound, ServiceError } from "../messages/error.ts";
+import { didYouMean } from "../messages/nearest.ts";
+import type { Sealer } from "../secrets/sealer.ts";
+import { entriesOf } from "./audit.ts";
+import { createBatches } from "./batch.ts";
+import { NEW_STATE, readState, type Site, type SiteMode, type SiteState } from "./site.ts";
+import type { SiteEvent, SiteStore, StoredSite, StoredSiteEvent } from "./store.ts";
+
+export interface BookDeps {
+  readonly store: SiteStore;
+  readonly sealer: Sealer;
+  /** Told of a site whose secrets don't open. */
+  readonly onClosed: (name: string, error: ServiceError) => void;
+}
+
+/** The sites and what is known of them, in memory; other processes write the same tables. */
+export interface Book {
+  sites(): readonly Site[];
+  /** @throws NOT_FOUND naming the nearest one. */
+  byName(name: string): Site;
+  byId(id: string): Site | undefined;
+  state(id: string): SiteState;
+  /** Reads what other processes have written, where something was written since the last time. */
+  load(): Promise<void>;
+  /**
+   * @param audit what the audit says of it, as of the methods below.
+   * @returns false when the name or address is taken.
+   */
+  insert(site: Site, audit: readonly AuditEntry[]): Promise<boolean>;
+  update(site: Site, audit: readonly AuditEntry[]): Promise<boolean>;
+  delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
+  /**
+   * @param options.isPatient it may be written a moment later, together with what is known of others.
+   * @returns false when another process has written since, or the site is gone.
+   */
+  record(
+    id: string,
+    state: SiteState,
+    events?: readonly SiteEvent[],
+    options?: { readonly isPatient: boolean },
+  ): Promise<boolean>;
+  log(id: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
+  /** Calls the listener after every change. @returns a function that ends this. */
+  onChange(listener: () => void): () => void;
+}
+
+export function createBook({ store, sealer, onClosed }: BookDeps): Book {
+  let sites: readonly Site[] = [];
+  let rows = new Map<string, { readonly row: StoredSite; readonly site: Site }>();
+  let states = new Map<string, { readonly text: string; readonly state: SiteState }>();
+  const listeners = new Set<() => void>();
+  const tell = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const open = (row: StoredSite): Site => {
+    const known = rows.get(row.id);
+    if (known !== undefined && isSameRow(known.row, row)) return known.site;
+    try {
+      return fromStored(row, sealer);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      onClosed(row.name, error);
+      // Without its token nothing can be asked, and without its overrides nothing may be pushed.
+      return Object.freeze({
+        ...fromStored({ ...row, token: "", overrides: "{}" }, sealer),
+        paused: true,
+      });
+    }
+  };
+  /** The store's version that was read last; undefined: nothing was read yet. */
+  let loaded: { readonly version: string | undefined } | undefined;
+  const load = async (): Promise<void> => {
+    // Before the tables: a change in between is read again by the next load.
+    const version = await store.version();
+    if (loaded !== undefined && loaded.version === version) return;
+    const found = await store.list();
+    const known = await store.states();
+    const next = new Map(found.map((row) => [row.id, { row, site: open(row) }]));
+    const nextStates = new Map(
+      known.map(({ siteId, version, appliedRevision, state: text }) => {
+        const whole = String(version);
+        const before = states.get(siteId);
+        const state =
+          before?.text === whole
+            ? before.state
+            : Object.freeze({
+                ...readState(text),
+                ...{ appliedRevision, storedVersion: version },
+              });
+        return [siteId, { text: whole, state }];
+      }),
+    );
+    const isSame =
+      next.size === rows.size &&
+      nextStates.size === states.size &&
+      [...next].every(([id, { site }]) => rows.get(id)?.site === site) &&
+      [...nextStates].every(([id, { state }]) => states.get(id)?.state === state);
+    rows = next;
+    states = nextStates;
+    sites = [...next.values()].map(({ site }) => site);
+    loaded = { version };
+    if (!isSame) tell();
+  };
+  const writing = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      throw writeFailure(error);
+    }
+  };
+  const changed = async <T>(work: Promise<T>): Promise<T> => {
+    const result = await writing(work);
+    await load();
+    return result;
+  };
+  const write = createBatches(store);
+  return {
+    sites: () => sites,
+    byId: (id) => rows.get(id)?.site,
+    byName: (name) => {
+      const site = sites.find((each) => each.name === name);
+      if (site !== undefined) return site;
+      const names = sites.map((each) => each.name);
+      throw notFound(`there is no site "${name.slice(0, 64)}".${didYouMean(name, names)}`);
+    },
+    state: (id) => states.get(id)?.state ?? NEW_STATE,
+    load,
+    insert: (site, audit) => changed(store.insert(toStored(site, sealer), audit)),
+    update: (site, audit) => changed(store.update(toStored(site, sealer), audit)),
+    delete: (id, audit) => changed(store.delete(id, audit)),
+    record: async (siteId, { appliedRevision, storedVersion, ...rest }, events = [], options) => {
+      const state = JSON.stringify(rest);
+      const row = { siteId, version: storedVersion, appliedRevision, state };
+      const audit = entriesOf(rows.get(siteId)?.site.name ?? siteId, events);
+      const version = await writing(write({ state: row, events, audit }, options));
+      if (version === undefined) {
+        await load();
+        return false;
+      }
+      states.set(siteId, {
+        text: String(version),
+        state: Object.freeze({ ...rest, appliedRevision, storedVersion: version }),
+      });
+      tell();
+      return true;
+    },
+    log: (id, limit, before) => writing(store.log(id, limit, before)),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** What a site's secrets are sealed for: they open nowhere else. */
+const sealedFor = (id: string, part: string): string => `site ${id} ${part}`;
+
+function toStored(site: Site, { seal }: Sealer): StoredSite {
+  const { id, include, exclude, overrides } = site;
+  return {
+    ...site,
+    address: addressOf(site.url),
+    token: seal(sealedFor(id, "token"), site.token),
+    include: JSON.stringify(include),
+    exclude: JSON.stringify(exclude),
+    overrides: seal(sealedFor(id, "overrides"), JSON.stringify(overrides)),
+  };
+}
+
+function fromStored(row: StoredSite, { open }: Sealer): Site {
+  const { address: _address, ...rest } = row;
+  return Object.freeze({
+    ...rest,
+    mode: row.mode as SiteMode,
+    token: open(sealedFor(row.id, "token"), row.token),
+    include: JSON.parse(row.include) as string[],
+    exclude: JSON.parse(row.exclude) as string[],
+    overrides: JSON.parse(open(sealedFor(row.id, "overrides"), row.overrides)) as Record<
+      string,
+      string
+    >,
+  });
+}
+
+function isSameRow(a: StoredSite, b: StoredSite): boolean {
+  return (Object.keys(a) as (keyof StoredSite)[]).every((name) => a[name] === b[name]);
+}
+
+/** An address in one form: this machine has several names. */
+export function addressOf(url: string): string {
+  const { protocol, hostname, port, pathname } = new URL(url);
+  const host = ["localhost", "[::1]", "127.0.0.1"].includes(hostname) ? "127.0.0.1" : hostname;
+  const number = port || (protocol === "https:" ? "443" : "80");
+  return `${host}:${number}${pathname.replace(/\/+$/, "")}`;
+}

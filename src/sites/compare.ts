@@ -1,0 +1,128 @@
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import { FLAG, type SettingItem } from "../settings/item.ts";
+import type { Snapshot } from "../settings/snapshot.ts";
+import { normalizeStoredValue } from "../settings/value.ts";
+import type { SiteRow } from "./client.ts";
+import { createSelection, type Site, type SiteState } from "./site.ts";
+import { treatmentOf } from "./treatment.ts";
+
+/**
+ * How a setting stands at a site.
+ * - `same`; `differs`.
+ * - `missing`: the site does not know the key. `extra`: Mooring does not.
+ * - `excluded`: by the site's patterns; it differs.
+ * - `held`: the site's value breaks Mooring's rules, and stays.
+ * - `refused`: the site has refused this value.
+ * - `fought`: somebody keeps changing it there.
+ */
+export type Standing =
+  | "same"
+  | "differs"
+  | "missing"
+  | "extra"
+  | "excluded"
+  | "held"
+  | "refused"
+  | "fought";
+
+export interface Comparison {
+  readonly key: string;
+  readonly standing: Standing;
+  /** What the site is to have; undefined: Mooring does not know the key. */
+  readonly wanted: string | undefined;
+  /** What the site has; undefined: it does not know the key. */
+  readonly row: SiteRow | undefined;
+  readonly item: SettingItem | undefined;
+  readonly secret: boolean;
+  /** The value is the site's own and not Mooring's. */
+  readonly overridden: boolean;
+  /** It was changed there: what Mooring has was there already. */
+  readonly drifted: boolean;
+  /** What somebody should know. */
+  readonly note: string;
+}
+
+/**
+ * Compares a site's list with what it is to have. Keys that are never pushed or adopted, and those
+ * out of use on both sides, are left out.
+ */
+export function compare(
+  rows: readonly SiteRow[],
+  site: Site,
+  { state, snapshot, hash }: { state: SiteState; snapshot: Snapshot; hash: Fingerprint },
+): Comparison[] {
+  const selected = createSelection(site);
+  const known = new Map(rows.filter(isKnown).map((row) => [row.key, row]));
+  const found: Comparison[] = [];
+  for (const item of snapshot.items()) {
+    const { key, secret } = item;
+    const row = known.get(key);
+    known.delete(key);
+    const { never, note = "" } = treatmentOf(key);
+    if (never || item.flag === FLAG.deprecated) continue;
+    const overridden = Object.hasOwn(site.overrides, key);
+    const wanted = overridden ? (site.overrides[key] ?? "") : item.value;
+    const drifted = state.appliedRevision > 0 && item.revision <= state.appliedRevision;
+    const { standing, note: reason = note } = standingOf(item, wanted, row, drifted);
+    found.push({
+      ...{ key, standing, wanted, row, item, secret, overridden, drifted },
+      note: reason,
+    });
+  }
+  for (const row of known.values()) {
+    if (treatmentOf(row.key).never) continue;
+    const standing = selected(row.key, row.group) ? "extra" : "excluded";
+    found.push({
+      ...{ key: row.key, standing, wanted: undefined, row, item: undefined },
+      ...{ secret: row.flag === FLAG.private, overridden: false, drifted: false },
+      note: treatmentOf(row.key).note ?? "",
+    });
+  }
+  return found;
+
+  function standingOf(
+    item: SettingItem,
+    wanted: string,
+    row: SiteRow | undefined,
+    drifted: boolean,
+  ): { readonly standing: Standing; readonly note?: string } {
+    const { key } = item;
+    if (row === undefined) return { standing: "missing", note: "the site does not know this key" };
+    if (isSameValue(key, wanted, row.value)) return { standing: "same" };
+    if (!selected(key, item.group)) return { standing: "excluded" };
+    const held = state.held[key];
+    if (
+      held !== undefined &&
+      held.revision === item.revision &&
+      !Object.hasOwn(site.overrides, key)
+    )
+      return { standing: "held", note: held.reason };
+    const refused = state.refused[key];
+    if (refused !== undefined && hash.isOf(refused.hash, wanted) === true)
+      return { standing: "refused", note: refused.reason };
+    if (drifted && state.fights[key]?.left)
+      return { standing: "fought", note: "somebody keeps changing it at the site" };
+    return { standing: "differs" };
+  }
+
+  function isSameValue(key: string, wanted: string, there: string): boolean {
+    if (wanted === there) return true;
+    const definition = snapshot.get(key)?.definition;
+    // What becomes of a value here says nothing new.
+    if (definition !== undefined && normalizeStoredValue(definition, there) === wanted) return true;
+    const { trimmed, listed } = treatmentOf(key);
+    if (trimmed && wanted.trim() === there.trim()) return true;
+    if (listed?.[wanted] === there) return true;
+    const mark = state.rewritten[key];
+    return (
+      mark !== undefined &&
+      hash.isOf(mark.sent, wanted) === true &&
+      hash.isOf(mark.got, there) === true
+    );
+  }
+}
+
+/** A site gives flag 3 to what it does not know itself. */
+export function isKnown({ flag }: SiteRow): boolean {
+  return flag !== FLAG.deprecated;
+}

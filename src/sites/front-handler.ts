@@ -1,0 +1,232 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readToken } from "../access/authenticate.ts";
+import type { Pipe } from "../proxy/pipe.ts";
+import { createPathGuard, decodePath, isUnambiguous, withoutEndSlash } from "./front-path.ts";
+import { refuse } from "./front-refuse.ts";
+
+interface Visitor {
+  readonly kind: string;
+  /** An admin's name there. */
+  readonly name?: string;
+}
+
+/** An admin's request to the server behind, for history and audit. */
+export interface PassedCall {
+  readonly visitor: string;
+  /** The last part of its path, such as `set_transmission`. */
+  readonly call: string;
+  readonly requestId: string;
+  /** The client's address, without port. */
+  readonly peer: string;
+}
+
+/** What the server behind is told of, and asked for, besides the requests that pass. */
+export interface UpstreamEvents {
+  /** Whether its settings are this service's: until then it answers for itself. */
+  isReady(): boolean;
+  /** Somebody's rights may be others from now on; `refused`: somebody may have come. */
+  forget(whom: "everybody" | "refused"): void;
+  /** Who somebody is there, such as `admin`. */
+  who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
+  /** Somebody asks for what only an admin gets. */
+  meet(authorization: string, clientId: string | undefined): void;
+  /** Runs what may change its settings, and takes what it did as this admin's change. */
+  changing(pass: () => Promise<void>, by: PassedCall): Promise<void>;
+  /** Its token is another one. @param by undefined: it is not known. */
+  tokenReset(token: string, by: PassedCall | undefined): Promise<void>;
+}
+
+export interface UpstreamHandlerOptions {
+  readonly pipe: Pipe;
+  /** The path that the server behind is below, such as `/sub`; empty: none. */
+  readonly base: string;
+  /** Exact paths of the contract's routes. */
+  readonly restPaths: ReadonlySet<string>;
+  /** Exact paths of its services, such as `/acme.v1.BookService/GetBook`. */
+  readonly servicePaths: ReadonlySet<string>;
+  /** Id and client of a request, as calls of the contract have them. */
+  readonly requestId: (sent: string | undefined) => string;
+  readonly peerOf: (request: IncomingMessage) => string;
+  /** Undefined while the program starts. */
+  readonly events: () => UpstreamEvents | undefined;
+}
+
+/** Own pages stand below this alone: any other path may be a folder of the server behind. */
+const OWN_PAGES = "/@mooring";
+/** Also with a hash, or by LDAP. */
+const LOGIN = "/api/auth/login";
+const RESET_TOKEN = "/api/admin/setting/reset_token";
+
+/** Paths that the server behind serves as well, and answers until its settings were taken. */
+const SHARED: ReadonlySet<string> = new Set([
+  "/api/public/settings",
+  ...["list", "names", "info"].map((name) => `/api/admin/driver/${name}`),
+  ...["list", "get", "save", "delete", "set_aria2", "set_qbit"].map(
+    (name) => `/api/admin/setting/${name}`,
+  ),
+]);
+
+/** Folders with paths that change rights or settings, and are watched here. */
+const WATCHED = ["/api/admin", "/api/auth", "/api/me"];
+
+/** How long a reply is held until what it changed is known here, in milliseconds. */
+const HELD = 5_000;
+/** How long a change may hold up others, its request included, in milliseconds. */
+const LONGEST_CHANGE = 30_000;
+
+/**
+ * Sorts requests: those for the contract's paths are this service's, and every other one passes to
+ * the server behind. A path that some server may read as one of the contract's or as one that is
+ * watched, and that is not written so, is answered with 400.
+ *
+ * @returns a function that takes a request and says so, or leaves it to this service with its path
+ *   as its routes have it.
+ */
+export function createUpstreamHandler(options: UpstreamHandlerOptions) {
+  const { pipe, base, restPaths, servicePaths, events, requestId, peerOf } = options;
+  /** The path as the contract has it; undefined: it is the server's behind. */
+  const ownPath = (path: string): string | undefined => {
+    if (path === OWN_PAGES || path.startsWith(`${OWN_PAGES}/`))
+      return path.slice(OWN_PAGES.length) || "/";
+    if (servicePaths.has(path)) return path;
+    if (!path.startsWith(base)) return undefined;
+    const inner = path.slice(base.length);
+    if (!restPaths.has(inner) || inner === RESET_TOKEN) return undefined;
+    if (SHARED.has(inner) && events()?.isReady() === false) return undefined;
+    return inner;
+  };
+  const isGuarded = createPathGuard({
+    exact: [...[...restPaths].filter(isApi).map((path) => base + path), ...servicePaths],
+    below: WATCHED.map((folder) => base + folder),
+  });
+  /** Whether the upstream may read a path as another one than the handler below. */
+  const isDisguised = (raw: string, whole: string): boolean => {
+    const inner = whole.startsWith(base) ? whole.slice(base.length) : "";
+    return !isUnambiguous(withoutEndSlash(inner)) && isGuarded(raw);
+  };
+
+  /** Asked before the request passes: it may end the right that it came with. */
+  const adminOf = async (
+    request: IncomingMessage,
+    upstream: UpstreamEvents,
+    path: string,
+  ): Promise<PassedCall | undefined> => {
+    const { headers } = request;
+    // The socket forgets its address when the client goes.
+    const peer = peerOf(request);
+    const visitor = await upstream.who(
+      readToken(headers.authorization),
+      textOf(headers["client-id"]),
+    );
+    if (visitor.kind !== "admin") return undefined;
+    return {
+      visitor: visitor.name ?? "",
+      call: path.slice(path.lastIndexOf("/") + 1).slice(0, 64),
+      requestId: requestId(textOf(headers["x-request-id"])),
+      peer,
+    };
+  };
+  const passReset = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    upstream: UpstreamEvents,
+  ): Promise<void> => {
+    const by = await adminOf(request, upstream, RESET_TOKEN);
+    await pipe.pass(request, response, () => async (body) => {
+      const token = newToken(body);
+      if (token !== undefined) await upstream.tokenReset(token, by);
+    });
+  };
+  /** Holds the reply back until what was changed is known here: its reader asks for it at once. */
+  const passChange = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    upstream: UpstreamEvents,
+    path: string,
+  ): Promise<void> => {
+    const by = await adminOf(request, upstream, path);
+    // Nobody else changes anything there, and nobody waits for them.
+    if (by === undefined) return pipe.pass(request, response);
+    const arrived = Promise.withResolvers<void>();
+    const changed = upstream.changing(() => {
+      const over = pipe.pass(request, response, () => async () => {
+        arrived.resolve();
+        await Promise.race([changed, sleep(HELD, undefined, { ref: false })]);
+      });
+      void over.then(() => arrived.resolve());
+      return Promise.race([arrived.promise, sleep(LONGEST_CHANGE, undefined, { ref: false })]);
+    }, by);
+    await changed;
+  };
+
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const { method = "", headers } = request;
+    const target = request.url ?? "/";
+    const end = target.indexOf("?");
+    // As a server reads it that decodes before it looks, and as it looks when it names a host.
+    const raw = end < 0 ? target : target.slice(0, end);
+    const whole = decodePath(raw);
+    const own = ownPath(whole) ?? ownPath(withoutEndSlash(whole));
+    if (own === undefined && isDisguised(raw, whole)) {
+      refuse(
+        request,
+        response,
+        400,
+        "the path is not in normal form: send it without dot segments, double slashes or needless escapes",
+      );
+      return true;
+    }
+    const upstream = events();
+    const path = own ?? withoutEndSlash(whole.slice(base.length));
+    const authorization = readToken(headers.authorization);
+    if (authorization !== "" && path.startsWith("/api/admin/"))
+      upstream?.meet(authorization, textOf(headers["client-id"]));
+    if (own !== undefined) {
+      const plain = raw.includes("%") ? own.split("/").map(encodeURIComponent).join("/") : own;
+      request.url = end < 0 ? plain : `${plain}${target.slice(end)}`;
+      return false;
+    }
+    // A visitor without a token changes nothing but by a login.
+    const isNobody = authorization === "" && !path.startsWith(LOGIN);
+    if (upstream === undefined || isNobody || !path.startsWith("/api/"))
+      void pipe.pass(request, response);
+    else if (changesRights(method, path)) {
+      const whom = path.startsWith(LOGIN) ? "refused" : "everybody";
+      upstream.forget(whom);
+      void pipe.pass(request, response, () => async () => upstream.forget(whom));
+    } else if (method === "POST" && path === RESET_TOKEN)
+      void passReset(request, response, upstream).catch(() => response.destroy());
+    else if (method === "POST" && path.startsWith("/api/admin/setting/") && upstream.isReady())
+      void passChange(request, response, upstream, path).catch(() => response.destroy());
+    else void pipe.pass(request, response);
+    return true;
+  };
+}
+
+function changesRights(method: string, path: string): boolean {
+  return (
+    path === "/api/auth/logout" ||
+    path.startsWith(LOGIN) ||
+    path === "/api/me/update" ||
+    // Its reads are long, and not held.
+    (path.startsWith("/api/admin/user/") && method !== "GET" && method !== "HEAD")
+  );
+}
+
+function isApi(path: string): boolean {
+  return path.startsWith("/api/");
+}
+
+function newToken(body: Buffer): string | undefined {
+  try {
+    const { code, data } = JSON.parse(body.toString("utf8")) as { code?: unknown; data?: unknown };
+    return code === 200 && typeof data === "string" && data !== "" ? data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}

@@ -1,0 +1,212 @@
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
+import type { Setting } from "../../gen/mooring/v1/setting_pb.js";
+import {
+  type SaveSettingsRequest,
+  SaveSettingsRequestSchema,
+  type SetAria2Request,
+  type SetQbittorrentRequest,
+  SettingService,
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import type { Caller } from "../access/authenticate.ts";
+import { createGrant, SCOPES } from "../access/grant.ts";
+import type { Call } from "../gateway/call.ts";
+import type { Violation } from "../messages/error.ts";
+import { Fault } from "../transport/body.ts";
+import { SiteFailure } from "./failure.ts";
+import { createUpstreamView } from "./front-view.ts";
+import { OWN_ROWS } from "./own-rows.ts";
+import { VISITOR_ACTOR, type Visitor } from "./session.ts";
+import type { Upstream, UpstreamRefusedValue } from "./upstream.ts";
+
+/** Says how a save stands at the upstream: `applied`, `pending` or `refused`. */
+const DELIVERY_HEADER = "mooring-upstream";
+
+/** Everything but Mooring's own tokens: its permanent one is root's alone, by the rules for all others. */
+const VISITOR = createGrant(
+  SCOPES.filter((scope) => scope !== "tokens:manage"),
+  [],
+);
+
+const { method: setting } = SettingService;
+
+/** What changes settings, and so the upstream. */
+const CHANGES: ReadonlySet<DescMethod> = new Set<DescMethod>([
+  setting.saveSettings,
+  setting.deleteSetting,
+  setting.rollback,
+  setting.importSettings,
+  setting.setAria2,
+  setting.setQbittorrent,
+]);
+
+/** The upstream can't be asked who somebody is: HTTP 502. */
+export class BadGateway extends Fault {
+  readonly status = 502;
+}
+
+/** The upstream refused a value: nothing of it stays in Mooring either. */
+export class UpstreamRefusal extends Fault {
+  /** The code of the upstream's own envelope: 400 to 599. */
+  readonly envelopeCode: number;
+
+  constructor(message: string, envelopeCode: number, violations: readonly Violation[]) {
+    const value = { fieldViolations: [...violations] };
+    const details = [{ desc: BadRequestSchema, value }];
+    super(message, Code.FailedPrecondition, { [DELIVERY_HEADER]: "refused" }, details);
+    this.envelopeCode = envelopeCode;
+  }
+}
+
+/**
+ * An admin of the upstream: one who may do everything but see, change and make Mooring's tokens.
+ *
+ * @throws UNAUTHENTICATED with the upstream's words; PERMISSION_DENIED for who is no admin;
+ *   UNAVAILABLE when it can't be asked.
+ */
+export async function admitVisitor(visitor: Visitor | Promise<Visitor>): Promise<Caller> {
+  const found = await visitor;
+  switch (found.kind) {
+    case "admin":
+      return { name: `${VISITOR_ACTOR}${found.name}`, tokenId: "", grant: VISITOR };
+    case "user":
+      throw new ConnectError("You are not an admin", Code.PermissionDenied);
+    case "refused":
+      throw new ConnectError(found.words, Code.Unauthenticated);
+    default:
+      throw new BadGateway(
+        `the upstream does not say who you are: ${found.words}`,
+        Code.Unavailable,
+      );
+  }
+}
+
+/**
+ * What is different in front of another server: its admins have every right but to Mooring's token,
+ * its own token and version show in the place of Mooring's, and a change waits until it is there.
+ *
+ * @param upstream undefined: there is none, or the program is starting.
+ */
+export function upstreamInterceptor(upstream: () => Upstream | undefined): Interceptor {
+  const show = createUpstreamView();
+  return (next) => async (request) => {
+    const behind = upstream();
+    if (behind === undefined) return next(request);
+    const { call = undefined } = request as { readonly call?: Call };
+    const isVisitor = call?.actor?.startsWith(VISITOR_ACTOR) === true;
+    const { method } = request;
+    if (request.stream) {
+      const response = await next(request);
+      if (!response.stream) return response;
+      // Events show no secrets.
+      const visitor = isVisitor ? { masksSecrets: true } : undefined;
+      const message = each(response.message, (event) => show(event, method, behind, visitor));
+      return { ...withHeads(response), message } as typeof response;
+    }
+    // What was shown before a restart is sent back, too.
+    if (isVisitor && hasOwnRows(request.message as Message)) await behind.ownRows.refresh();
+    const asked = isVisitor ? ownLeftOut(method, request.message, behind) : request.message;
+    const response = await next(
+      asked === request.message ? request : ({ ...request, message: asked } as typeof request),
+    );
+    if (response.stream) return response;
+    const { maskSecrets = false } = asked as { maskSecrets?: boolean };
+    const visitor = isVisitor ? { masksSecrets: maskSecrets } : undefined;
+    if (isVisitor && hasOwnRows(response.message as Message)) await behind.ownRows.refresh();
+    const message = show(response.message as Message, method, behind, visitor);
+    if (CHANGES.has(method)) {
+      await connectManager(method, asked as Message, behind);
+      const { revision = 0n } = response.message as { revision?: bigint };
+      const { dryRun = false } = asked as { dryRun?: boolean };
+      const delivery = dryRun ? undefined : await behind.delivered(Number(revision));
+      if (delivery?.outcome === "refused")
+        throw refusal(delivery.refusals, method, request.message as Message);
+      if (delivery !== undefined) response.header.set(DELIVERY_HEADER, delivery.outcome);
+    }
+    return message === response.message
+      ? response
+      : ({ ...withHeads(response), message } as typeof response);
+  };
+}
+
+/** The error for a caller whose values the upstream refused, in the upstream's own words. */
+function refusal(
+  refusals: readonly UpstreamRefusedValue[],
+  method: DescMethod,
+  message: Message,
+): UpstreamRefusal {
+  const sent = method === setting.saveSettings ? (message as SaveSettingsRequest).settings : [];
+  const placeOf = ({ key }: UpstreamRefusedValue) => sent.findIndex((item) => item.key === key);
+  const inOrder = [...refusals].sort((a, b) => placeOf(a) - placeOf(b));
+  const violations = inOrder.map((one): Violation => {
+    const at = placeOf(one);
+    return { field: at < 0 ? one.key : `settings[${at}].value`, description: one.reason };
+  });
+  const [first] = inOrder;
+  const { reason = "", code = 0, isPart = false } = first ?? {};
+  const more = refusals.length > 1 ? ` (and ${refusals.length - 1} more)` : "";
+  const rest = isPart ? "; the other settings were saved" : "";
+  const isCode = Number.isInteger(code) && code >= 400 && code <= 599;
+  return new UpstreamRefusal(`${reason}${more}${rest}`, isCode ? code : 500, violations);
+}
+
+/** A copy: header and trailer may be made when they are asked for. */
+function withHeads<R extends { readonly header: Headers; readonly trailer: Headers }>(reply: R): R {
+  return { ...reply, header: reply.header, trailer: reply.trailer };
+}
+
+async function* each(
+  events: AsyncIterable<unknown>,
+  show: (event: Message) => Message,
+): AsyncIterable<Message> {
+  for await (const event of events) yield show(event as Message);
+}
+
+/** Whether a request or reply has settings that the upstream alone says something of. */
+function hasOwnRows(message: Message): boolean {
+  const { setting: one, settings } = message as {
+    readonly setting?: Pick<Setting, "key">;
+    readonly settings?: readonly Pick<Setting, "key">[];
+  };
+  const shown = Array.isArray(settings) ? settings : one === undefined ? [] : [one];
+  return shown.some(({ key }) => OWN_ROWS.has(key));
+}
+
+/** Settings of the upstream's own that no save changes. */
+const NEVER_SAVED: ReadonlySet<string> = new Set(["token", "version", "index_progress"]);
+
+/** Pages send whole lists, in which the upstream's own values stand as they were shown. */
+function ownLeftOut(method: DescMethod, message: unknown, behind: Upstream): Message {
+  if (method !== setting.saveSettings) return message as Message;
+  const request = message as SaveSettingsRequest;
+  const rows = behind.ownRows.last();
+  const settings = request.settings.filter(
+    ({ key, value }) => !NEVER_SAVED.has(key) && rows.get(key)?.value !== (value ?? ""),
+  );
+  return settings.length === request.settings.length
+    ? request
+    : create(SaveSettingsRequestSchema, { ...request, settings });
+}
+
+async function connectManager(
+  method: DescMethod,
+  message: Message,
+  behind: Upstream,
+): Promise<void> {
+  try {
+    if (method === setting.setAria2) {
+      const { uri = "", secret = "" } = message as SetAria2Request;
+      await behind.connect("set_aria2", { uri, secret });
+    } else if (method === setting.setQbittorrent) {
+      const { url = "", seedtime = 0 } = message as SetQbittorrentRequest;
+      await behind.connect("set_qbit", { url, seedtime: String(seedtime) });
+    }
+  } catch (error) {
+    if (!(error instanceof SiteFailure)) throw error;
+    throw new ConnectError(
+      `it answers Mooring and was saved, but the upstream could not connect it: ${error.words || error.message}`,
+      Code.FailedPrecondition,
+    );
+  }
+}

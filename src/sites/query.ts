@@ -1,0 +1,215 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { AppendAudit } from "../audit/query.ts";
+import { markSites, sitesVersion } from "../database/meta-query.ts";
+import type { Database, SiteRow } from "../database/schema.ts";
+import type { SiteRecord, SiteStore, StoredSite, StoredSiteState } from "./store.ts";
+
+/** Entries of one site's log that are kept. */
+const MAX_EVENTS = 1_000;
+
+export interface SiteQueryDeps {
+  readonly db: Kysely<Database>;
+  /** Runs a query; it may be run again, and rejects with a StoreError. */
+  readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Throws when nothing may be written. */
+  readonly check?: () => void;
+  readonly append: AppendAudit;
+}
+
+/** The store of sites on a database of either kind. */
+export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): SiteStore {
+  const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
+    attempt(() => {
+      check?.();
+      return db.transaction().execute(work);
+    });
+  const isTaken = async (trx: Transaction<Database>, site: StoredSite): Promise<boolean> => {
+    const other = await trx
+      .selectFrom("site")
+      .select("id")
+      .where((eb) => eb.or([eb("name", "=", site.name), eb("address", "=", site.address)]))
+      .where("id", "!=", site.id)
+      .executeTakeFirst();
+    return other !== undefined;
+  };
+  return {
+    version: () => attempt(() => sitesVersion(db)),
+    list: () =>
+      attempt(async () => {
+        const rows = await db.selectFrom("site").selectAll().orderBy("name").execute();
+        return rows.map(siteFromRow);
+      }),
+    insert: (site, audit) =>
+      writing(async (trx) => {
+        if (await isTaken(trx, site)) return false;
+        await trx.insertInto("site").values(siteToRow(site)).execute();
+        await append(trx, audit);
+        await markSites(trx);
+        return true;
+      }),
+    update: (site, audit) =>
+      writing(async (trx) => {
+        if (await isTaken(trx, site)) return false;
+        const { id, ...rest } = siteToRow(site);
+        const done = await trx
+          .updateTable("site")
+          .set(rest)
+          .where("id", "=", id)
+          .executeTakeFirst();
+        if (done.numUpdatedRows === 0n) return false;
+        await append(trx, audit);
+        await markSites(trx);
+        return true;
+      }),
+    delete: (id, audit) =>
+      writing(async (trx) => {
+        await trx.deleteFrom("site").where("id", "=", id).execute();
+        await trx.deleteFrom("site_state").where("site_id", "=", id).execute();
+        await trx.deleteFrom("site_log").where("site_id", "=", id).execute();
+        await append(trx, audit);
+        await markSites(trx);
+      }),
+    states: () =>
+      attempt(async () => {
+        const rows = await db.selectFrom("site_state").selectAll().execute();
+        return rows.map(({ site_id, version, applied_revision, state }) => ({
+          siteId: site_id,
+          version: Number(version),
+          appliedRevision: Number(applied_revision),
+          state,
+        }));
+      }),
+    record: (records) =>
+      writing(async (trx) => {
+        const known = await knownSites(trx, records);
+        const versions: (number | undefined)[] = [];
+        for (const { state } of records)
+          versions.push(known.has(state.siteId) ? await writeState(trx, state) : undefined);
+        const written = records.filter((_record, at) => versions[at] !== undefined);
+        await writeEvents(trx, written);
+        await append(
+          trx,
+          written.flatMap(({ audit }) => audit),
+        );
+        if (written.length > 0) await markSites(trx);
+        return versions;
+      }),
+    log: (siteId, limit, before) =>
+      attempt(async () => {
+        let query = db.selectFrom("site_log").selectAll().where("site_id", "=", siteId);
+        if (before !== undefined) query = query.where("seq", "<", before);
+        const rows = await query.orderBy("seq", "desc").limit(limit).execute();
+        return rows.map(({ seq, time, actor, action, revision, keys, result }) => ({
+          seq: Number(seq),
+          time: Number(time),
+          actor,
+          action,
+          revision: Number(revision),
+          keys: JSON.parse(keys) as string[],
+          result,
+        }));
+      }),
+    lease: (name, holder, now, ttl) =>
+      writing(async (trx) => {
+        const expires = now + ttl;
+        const done = await trx
+          .insertInto("lease")
+          .values({ name, holder, expires })
+          .onConflict((conflict) =>
+            conflict
+              .column("name")
+              .doUpdateSet({ holder, expires })
+              .where((eb) =>
+                eb.or([
+                  eb("lease.holder", "=", holder),
+                  eb("lease.expires", "<", sql.lit(now)),
+                  // A clock that was set back must not keep everybody out.
+                  eb("lease.expires", ">", sql.lit(now + 10 * ttl)),
+                ]),
+              ),
+          )
+          .executeTakeFirst();
+        return (done.numInsertedOrUpdatedRows ?? 0n) > 0n;
+      }),
+    release: (name, holder) =>
+      writing(async (trx) => {
+        await trx
+          .deleteFrom("lease")
+          .where("name", "=", name)
+          .where("holder", "=", holder)
+          .execute();
+      }),
+  };
+}
+
+/** Which of the records' sites there are: what is known of one that is gone is no use. */
+async function knownSites(
+  trx: Transaction<Database>,
+  records: readonly SiteRecord[],
+): Promise<ReadonlySet<string>> {
+  const ids = records.map(({ state }) => state.siteId);
+  const rows = await trx.selectFrom("site").select("id").where("id", "in", ids).execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** @returns the version now; undefined: somebody else has written since. */
+async function writeState(
+  trx: Transaction<Database>,
+  { siteId, version, appliedRevision, state }: StoredSiteState,
+): Promise<number | undefined> {
+  const row = { version: version + 1, applied_revision: appliedRevision, state };
+  const done = await trx
+    .insertInto("site_state")
+    .values({ site_id: siteId, ...row })
+    .onConflict((conflict) =>
+      conflict.column("site_id").doUpdateSet(row).where("site_state.version", "=", version),
+    )
+    .executeTakeFirst();
+  return (done.numInsertedOrUpdatedRows ?? 0n) === 0n ? undefined : row.version;
+}
+
+async function writeEvents(
+  trx: Transaction<Database>,
+  records: readonly SiteRecord[],
+): Promise<void> {
+  const told = records.filter(({ events }) => events.length > 0);
+  if (told.length === 0) return;
+  const found = await trx
+    .selectFrom("site_log")
+    .select((eb) => ["site_id", eb.fn.max("seq").as("seq")])
+    .where(
+      "site_id",
+      "in",
+      told.map(({ state }) => state.siteId),
+    )
+    .groupBy("site_id")
+    .execute();
+  const last = new Map(found.map(({ site_id, seq }) => [site_id, Number(seq)]));
+  const rows = told.flatMap(({ state: { siteId }, events }) =>
+    events.map(({ keys, ...event }) => {
+      const seq = (last.get(siteId) ?? 0) + 1;
+      last.set(siteId, seq);
+      return { ...event, site_id: siteId, seq, keys: JSON.stringify(keys) };
+    }),
+  );
+  for (let at = 0; at < rows.length; at += MAX_EVENTS)
+    await trx
+      .insertInto("site_log")
+      .values(rows.slice(at, at + MAX_EVENTS))
+      .execute();
+  for (const [siteId, seq] of last)
+    if (seq > MAX_EVENTS)
+      await trx
+        .deleteFrom("site_log")
+        .where("site_id", "=", siteId)
+        .where("seq", "<=", seq - MAX_EVENTS)
+        .execute();
+}
+
+function siteFromRow({ paused, upstream, created, ...rest }: SiteRow): StoredSite {
+  return { ...rest, paused: paused === 1, upstream: upstream === 1, created: Number(created) };
+}
+
+function siteToRow({ paused, upstream, ...rest }: StoredSite): SiteRow {
+  return { ...rest, paused: paused ? 1 : 0, upstream: upstream ? 1 : 0 };
+}

@@ -1,0 +1,224 @@
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import type { Snapshot } from "../settings/snapshot.ts";
+import type { SiteClient, SiteRow } from "./client.ts";
+import { type Comparison, compare, isKnown } from "./compare.ts";
+import { type Pushed, push, type Wanted } from "./push.ts";
+import type { Fight, Refused, Site, SiteKind, SiteState } from "./site.ts";
+import type { SiteEvent } from "./store.ts";
+
+/** A key that was put right so often within this time, in milliseconds, is left: two are fighting. */
+const FIGHT_WINDOW = 600_000;
+const MAX_CORRECTIONS = 3;
+
+/** What a round is asked for. */
+export interface RoundOptions {
+  /** `look`: nothing is written there. */
+  readonly aim: "look" | "push";
+  /** Only these; undefined: all. */
+  readonly keys?: readonly string[] | undefined;
+  /** Somebody asks for it: what was refused or fought over is tried again. */
+  readonly insist?: boolean;
+  readonly actor: string;
+}
+
+export interface RoundDeps {
+  readonly client: SiteClient;
+  readonly snapshot: Snapshot;
+  readonly hash: Fingerprint;
+  readonly now: () => number;
+}
+
+/** What a round came to. */
+export interface Round {
+  readonly state: SiteState;
+  readonly rows: readonly SiteRow[];
+  readonly comparisons: readonly Comparison[];
+  readonly results: readonly Pushed[];
+  readonly events: readonly SiteEvent[];
+}
+
+/**
+ * Reads a site, compares, pushes what is to be pushed and reads again.
+ *
+ * @throws SiteFailure.
+ */
+export async function runRound(
+  site: Site,
+  before: SiteState,
+  options: RoundOptions,
+  { client, snapshot, hash, now }: RoundDeps,
+): Promise<Round> {
+  const asked = options.keys && new Set(options.keys);
+  const isAsked = (key: string): boolean => asked?.has(key) ?? true;
+  const reset = options.insist === true ? forget(before, isAsked) : before;
+  const rows = await client.list();
+  const deps = { snapshot, hash };
+  const first = compare(rows, site, { ...deps, state: reset });
+  const looked = { ...reset, ...identityOf(rows) };
+  const time = now();
+  if (options.aim === "look")
+    return {
+      state: settled(looked, first, { time, pushed: false, snapshot }),
+      ...{ rows, comparisons: first, results: [], events: [] },
+    };
+  const differing = first.filter(({ standing, key }) => standing === "differs" && isAsked(key));
+  const { fights, left } = corrected(reset, differing, time, options.insist === true);
+  const wanted = differing
+    .filter(({ key }) => !left.includes(key))
+    .flatMap(({ key, wanted: value, row, secret }): Wanted[] =>
+      row === undefined || value === undefined ? [] : [{ key, value, row, secret }],
+    );
+  const done = wanted.length === 0 ? { results: [], rows } : await push(client, wanted, rows);
+  const marked = { ...looked, fights, ...marksOf(reset, wanted, done.results, hash) };
+  const isAsItWas = wanted.length === 0 && left.length === 0;
+  const last = isAsItWas ? first : compare(done.rows, site, { ...deps, state: marked });
+  const drifted = new Set(differing.filter((each) => each.drifted).map(({ key }) => key));
+  return {
+    state: settled(marked, last, { time: now(), pushed: asked === undefined, snapshot }),
+    rows: done.rows,
+    comparisons: last,
+    results: done.results,
+    events: eventsOf(done.results, drifted, left, {
+      time: now(),
+      actor: options.actor,
+      revision: snapshot.revision,
+    }),
+  };
+}
+
+function forget(state: SiteState, isAsked: (key: string) => boolean): SiteState {
+  const keep = <T>(members: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(members).filter(([key]) => !isAsked(key)));
+  return { ...state, refused: keep(state.refused), fights: keep(state.fights) };
+}
+
+function identityOf(rows: readonly SiteRow[]): Pick<SiteState, "kind" | "version" | "known"> {
+  const value = (key: string): string => rows.find((row) => row.key === key)?.value ?? "";
+  const version = value("version").slice(0, 200).toWellFormed();
+  const token = value("token");
+  return {
+    kind: kindOf(version, token),
+    version,
+    known: rows
+      .filter(isKnown)
+      .map(({ key }) => key)
+      .slice(0, 2_000),
+  };
+}
+
+/** A hint for people: both can be overwritten by anybody who saves there. */
+function kindOf(version: string, token: string): SiteKind {
+  if (token.startsWith("openlist-") || /^v4\./.test(version)) return "openlist";
+  if (token.startsWith("alist-") || /^v3\./.test(version)) return "alist";
+  return "unknown";
+}
+
+/** Counts how often each key was put right, and says which ones are left from now on. */
+function corrected(
+  { fights }: SiteState,
+  differing: readonly Comparison[],
+  time: number,
+  insist: boolean,
+): { readonly fights: Record<string, Fight>; readonly left: readonly string[] } {
+  const next: Record<string, Fight> = {};
+  for (const [key, fight] of Object.entries(fights)) {
+    const times = fight.times.filter((each) => each > time - FIGHT_WINDOW);
+    if (times.length > 0 || fight.left) next[key] = { times, left: fight.left };
+  }
+  const left: string[] = [];
+  for (const { key, drifted } of differing) {
+    if (!drifted || insist) {
+      delete next[key];
+      continue;
+    }
+    const times = next[key]?.times ?? [];
+    const isLeft = times.length >= MAX_CORRECTIONS;
+    if (isLeft) left.push(key);
+    next[key] = { times: isLeft ? times : [...times, time], left: isLeft };
+  }
+  return { fights: next, left };
+}
+
+/** What is to be remembered of refused and rewritten values. */
+function marksOf(
+  { refused, rewritten }: SiteState,
+  wanted: readonly Wanted[],
+  results: readonly Pushed[],
+  hash: Fingerprint,
+): Pick<SiteState, "refused" | "rewritten"> {
+  const nowRefused: Record<string, Refused> = { ...refused };
+  const nowRewritten: Record<string, { sent: string; got: string }> = { ...rewritten };
+  for (const { key, value } of wanted) {
+    const result = results.find((each) => each.key === key);
+    delete nowRefused[key];
+    delete nowRewritten[key];
+    if (result?.outcome === "refused")
+      nowRefused[key] = { hash: hash.of(value), reason: result.reason, code: result.code };
+    if (result?.outcome === "rewritten")
+      nowRewritten[key] = { sent: hash.of(value), got: hash.of(result.now) };
+  }
+  return { refused: nowRefused, rewritten: nowRewritten };
+}
+
+/** The state after a site was read: whoever was behind has caught up when nothing differs. */
+function settled(
+  state: SiteState,
+  comparisons: readonly Comparison[],
+  { time, pushed, snapshot }: { time: number; pushed: boolean; snapshot: Snapshot },
+): SiteState {
+  const keysOf = (...standings: Comparison["standing"][]): string[] =>
+    comparisons.filter(({ standing }) => standings.includes(standing)).map(({ key }) => key);
+  const differing = keysOf("differs");
+  const byKey = new Map(comparisons.map((each) => [each.key, each]));
+  const still = <T>(
+    members: Readonly<Record<string, T>>,
+    ...standings: Comparison["standing"][]
+  ): Record<string, T> =>
+    Object.fromEntries(
+      Object.entries(members).filter(([key]) =>
+        standings.includes(byKey.get(key)?.standing ?? "missing"),
+      ),
+    );
+  return {
+    ...state,
+    reachedAt: time,
+    appliedRevision: pushed && differing.length === 0 ? snapshot.revision : state.appliedRevision,
+    drift: [...differing, ...keysOf("fought")],
+    missing: keysOf("missing"),
+    refused: still(state.refused, "refused"),
+    held: still(state.held, "held"),
+    // Whoever fought has given in, or the key is on its way to be left.
+    fights: Object.fromEntries(
+      Object.entries(state.fights).filter(
+        ([key, { left }]) => !left || byKey.get(key)?.standing === "fought",
+      ),
+    ),
+    rewritten: still(state.rewritten, "same"),
+    error: undefined,
+    failures: 0,
+    nextTry: 0,
+  };
+}
+
+function eventsOf(
+  results: readonly Pushed[],
+  drifted: ReadonlySet<string>,
+  left: readonly string[],
+  common: Pick<SiteEvent, "time" | "actor" | "revision">,
+): SiteEvent[] {
+  const events: SiteEvent[] = [];
+  const add = (action: string, keys: readonly string[], result: string): void => {
+    if (keys.length > 0) events.push({ ...common, action, keys, result });
+  };
+  const of = (outcome: Pushed["outcome"], isDrift: boolean): string[] =>
+    results
+      .filter((each) => each.outcome === outcome && drifted.has(each.key) === isDrift)
+      .map(({ key }) => key);
+  add("push", of("applied", false), "there now");
+  add("correct", of("applied", true), "was changed at the site; put right");
+  for (const { key, outcome, reason } of results)
+    if (outcome !== "applied")
+      add(outcome === "refused" ? "refused" : "push", [key], `${outcome}: ${reason}`);
+  add("fight", left, "was put right three times within ten minutes and changed again: left alone");
+  return events;
+}

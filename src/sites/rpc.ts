@@ -1,0 +1,258 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  type SiteDifference,
+  SiteDifferenceSchema,
+  type SiteInput as SiteInputMessage,
+  SiteLogEntrySchema,
+  type Site as SiteMessage,
+  SiteMode as SiteModeProto,
+  SiteResultSchema,
+  SiteSchema,
+  SiteStanding,
+} from "../../gen/mooring/v1/site_pb.js";
+import {
+  AdoptSiteResponseSchema,
+  CheckSiteResponseSchema,
+  CompareSiteResponseSchema,
+  CreateSiteResponseSchema,
+  DeleteSiteResponseSchema,
+  GetSiteResponseSchema,
+  ListSiteLogResponseSchema,
+  ListSitesResponseSchema,
+  type SiteService as SiteServiceDesc,
+  SyncSiteResponseSchema,
+  UpdateSiteResponseSchema,
+  WatchSitesResponseSchema,
+} from "../../gen/mooring/v1/site_service_pb.js";
+import { invalid } from "../messages/error.ts";
+import { createTranslations, type Language, type Translate } from "../messages/language.ts";
+import { createSayIn } from "../messages/localize.ts";
+import { originOf } from "../settings/message.ts";
+import { MASK } from "../settings/value.ts";
+import type { Comparison, Standing } from "./compare.ts";
+import type { SiteInput } from "./input.ts";
+import type { SiteService } from "./service.ts";
+import type { SiteView } from "./site.ts";
+import { healthOf, type SiteMode } from "./site.ts";
+
+/** What the messages show besides the sites. */
+export interface SiteSource {
+  readonly sites: SiteService;
+  /** Whether a value is never shown. */
+  readonly isSecret: (key: string) => boolean;
+}
+
+/** What became of a setting at a site, or here. */
+interface Result {
+  readonly key: string;
+  readonly outcome: string;
+  readonly reason: string;
+}
+
+/** Of SiteService. */
+export function siteImpl(
+  source: () => SiteSource,
+  translations: (language: Language) => Translate = createTranslations(),
+): ServiceImpl<typeof SiteServiceDesc> {
+  const sayIn = createSayIn(translations);
+  const showIn = (context: HandlerContext) => {
+    const say = sayIn(context);
+    return (view: SiteView): SiteMessage =>
+      siteToProto(view, source().sites.revision(), source().isSecret, say);
+  };
+  const resultIn = (context: HandlerContext) => {
+    const say = sayIn(context);
+    return ({ key, outcome, reason }: Result) =>
+      create(SiteResultSchema, { key, outcome, reason: say(reason) });
+  };
+  const differenceIn = (context: HandlerContext) => {
+    const say = sayIn(context);
+    return (comparison: Comparison) => differenceToProto(comparison, say);
+  };
+  return {
+    listSites: (_request, context) =>
+      create(ListSitesResponseSchema, {
+        sites: source().sites.list().map(showIn(context)),
+        revision: BigInt(source().sites.revision()),
+      }),
+    getSite: ({ name }, context) =>
+      create(GetSiteResponseSchema, { site: showIn(context)(source().sites.get(name)) }),
+    createSite: async ({ site }, context) => {
+      const view = await source().sites.create(inputFromProto(site), originOf(context));
+      return create(CreateSiteResponseSchema, { site: showIn(context)(view) });
+    },
+    updateSite: async ({ name, site }, context) => {
+      const before = source().sites.get(name).site.overrides;
+      const input = inputFromProto(site, before);
+      const view = await source().sites.update(name, input, originOf(context));
+      return create(UpdateSiteResponseSchema, { site: showIn(context)(view) });
+    },
+    deleteSite: async ({ name }, context) => {
+      await source().sites.delete(name, originOf(context));
+      return create(DeleteSiteResponseSchema);
+    },
+    checkSite: async ({ name }, context) => {
+      const view = await source().sites.check(name);
+      return create(CheckSiteResponseSchema, { site: showIn(context)(view) });
+    },
+    compareSite: async ({ name, all }, context) => {
+      const { comparisons } = await source().sites.compare(name);
+      const shown = all ? comparisons : comparisons.filter(({ standing }) => standing !== "same");
+      return create(CompareSiteResponseSchema, { differences: shown.map(differenceIn(context)) });
+    },
+    adoptSite: async ({ name, keys, dryRun, reason }, context) => {
+      const origin = originOf(context, reason);
+      const taken = await source().sites.adopt(name, { keys, dryRun }, origin);
+      return create(AdoptSiteResponseSchema, {
+        revision: BigInt(taken.revision),
+        results: taken.results.map(resultIn(context)),
+      });
+    },
+    syncSite: async ({ name, keys, dryRun, connectDownloaders }, context) => {
+      const { actor } = originOf(context);
+      const options = { keys, dryRun, connectDownloaders };
+      const synced = await source().sites.sync(name, options, actor);
+      const left = synced.comparisons.filter(({ standing }) => OPEN.has(standing));
+      return create(SyncSiteResponseSchema, {
+        revision: BigInt(synced.revision),
+        results: synced.results.map(resultIn(context)),
+        differences: left.map(differenceIn(context)),
+        connected: [...synced.connected],
+      });
+    },
+    listSiteLog: async ({ name, pageSize, before }, context) => {
+      if (pageSize < 0 || pageSize > MAX_PAGE)
+        throw invalid([
+          {
+            field: "page_size",
+            description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+          },
+        ]);
+      if (before < 0n)
+        throw invalid([{ field: "before", description: "before is a sequence number, or 0" }]);
+      const from = before === 0n ? undefined : Number(before);
+      const entries = await source().sites.log(name, pageSize || 50, from);
+      const say = sayIn(context);
+      return create(ListSiteLogResponseSchema, {
+        entries: entries.map(({ seq, time, revision, keys, result, ...rest }) =>
+          create(SiteLogEntrySchema, {
+            ...rest,
+            result: say(result),
+            sequence: BigInt(seq),
+            time: timestampFromMs(time),
+            revision: BigInt(revision),
+            keys: [...keys],
+          }),
+        ),
+      });
+    },
+    watchSites: async function* (_request, context) {
+      const show = showIn(context);
+      for await (const { views, gone } of source().sites.watch(context.signal))
+        yield create(WatchSitesResponseSchema, {
+          sites: views.map(show),
+          removed: [...gone],
+          revision: BigInt(source().sites.revision()),
+        });
+    },
+  };
+}
+
+const MAX_PAGE = 1_000;
+
+/** What a sync could still bring there, or could not. */
+const OPEN: ReadonlySet<Standing> = new Set(["differs", "held", "refused", "fought"]);
+
+function inputFromProto(
+  input: SiteInputMessage | undefined,
+  before: Readonly<Record<string, string>> = {},
+): SiteInput {
+  if (input === undefined)
+    throw invalid([{ field: "site", description: '"site" is missing: give what it is to be' }]);
+  const { certificateSha256, mode, include, exclude, overrides, ...rest } = input;
+  return {
+    ...{ name: rest.name, url: rest.url, token: rest.token, ca: rest.ca, paused: rest.paused },
+    pin: certificateSha256,
+    mode: mode === undefined ? undefined : modeFromProto(mode),
+    include: include?.patterns,
+    exclude: exclude?.patterns,
+    overrides:
+      overrides &&
+      Object.fromEntries(
+        Object.entries(overrides.values).map(([key, value]) => [
+          key,
+          value === MASK ? (before[key] ?? value) : value,
+        ]),
+      ),
+  };
+}
+
+function modeFromProto(mode: SiteModeProto): SiteMode {
+  if (SiteModeProto[mode] === undefined)
+    throw invalid([
+      { field: "mode", description: `mode is SITE_MODE_OBSERVE or SITE_MODE_FOLLOW, not ${mode}` },
+    ]);
+  return mode === SiteModeProto.FOLLOW ? "follow" : "observe";
+}
+
+function siteToProto(
+  { site, state }: SiteView,
+  revision: number,
+  isSecret: (key: string) => boolean,
+  say: (text: string) => string,
+): SiteMessage {
+  const { name, url, ca, pin, mode, include, exclude, overrides, paused, upstream, created } = site;
+  const time = (ms: number) => (ms > 0 ? timestampFromMs(ms) : undefined);
+  const notes = (members: Readonly<Record<string, { readonly reason: string }>>) =>
+    Object.entries(members).map(([key, { reason }]) => ({ key, reason: say(reason) }));
+  const shown = Object.entries(overrides).map(([key, value]) => [
+    key,
+    isSecret(key) && value !== "" ? MASK : value,
+  ]);
+  return create(SiteSchema, {
+    ...{ name, url, ca, paused, upstream, certificateSha256: pin },
+    mode: mode === "follow" ? SiteModeProto.FOLLOW : SiteModeProto.OBSERVE,
+    include: [...include],
+    exclude: [...exclude],
+    overrides: Object.fromEntries(shown),
+    createTime: timestampFromMs(created),
+    status: {
+      health: healthOf(site, state, revision),
+      kind: state.kind,
+      version: state.version,
+      knownSettings: state.known.length,
+      appliedRevision: BigInt(state.appliedRevision),
+      drift: [...state.drift],
+      refused: notes(state.refused),
+      held: notes(state.held),
+      missing: [...state.missing],
+      fought: Object.entries(state.fights).flatMap(([key, { left }]) => (left ? [key] : [])),
+      error: say(state.error?.message ?? ""),
+      ...{ reachTime: time(state.reachedAt), errorTime: time(state.error?.since ?? 0) },
+      retryTime: time(state.nextTry),
+    } as NonNullable<SiteMessage["status"]>,
+  });
+}
+
+const STANDINGS: Readonly<Record<Standing, SiteStanding>> = {
+  same: SiteStanding.SAME,
+  differs: SiteStanding.DIFFERS,
+  missing: SiteStanding.MISSING,
+  extra: SiteStanding.EXTRA,
+  excluded: SiteStanding.EXCLUDED,
+  held: SiteStanding.HELD,
+  refused: SiteStanding.REFUSED,
+  fought: SiteStanding.FOUGHT,
+};
+
+function differenceToProto(comparison: Comparison, say: (text: string) => string): SiteDifference {
+  const { key, standing, wanted, row, secret, overridden, note } = comparison;
+  const shown = (value: string): string => (secret && value !== "" ? MASK : value);
+  return create(SiteDifferenceSchema, {
+    ...{ key, secret, overridden, note: say(note), standing: STANDINGS[standing] },
+    ...(wanted === undefined ? {} : { wanted: shown(wanted) }),
+    ...(row === undefined ? {} : { found: shown(row.value) }),
+  });
+}

@@ -1,0 +1,257 @@
+import { Code } from "@connectrpc/connect";
+import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
+import type { AuditEntry } from "../audit/store.ts";
+import { failedPrecondition, ServiceError, unavailable } from "../messages/error.ts";
+import type { SettingDefinition } from "../settings/definition.ts";
+import type { Engine } from "../settings/engine.ts";
+import type { RevisionOrigin } from "../settings/store.ts";
+import { changedMembers } from "./audit.ts";
+import { addressOf, type Book } from "./book.ts";
+import type { Comparison } from "./compare.ts";
+import { type SiteFailure, SiteFailure as SiteFailureClass } from "./failure.ts";
+import { checkKeys, type SiteInput, withInput } from "./input.ts";
+import type { Pushed } from "./push.ts";
+import type { Round } from "./round.ts";
+import { NEW_STATE, type Site, type SiteState, type SiteView } from "./site.ts";
+import type { SiteEvent, StoredSiteEvent } from "./store.ts";
+import { type Taken, takeValues } from "./take.ts";
+import { watchBook } from "./watch.ts";
+import type { Workers } from "./worker.ts";
+
+/** What a sync did, or with a dry run would do. */
+export interface Synced {
+  /** The revision that was brought there. */
+  readonly revision: number;
+  readonly results: readonly Pushed[];
+  readonly comparisons: readonly Comparison[];
+  /** What connecting the download managers came to. */
+  readonly connected: readonly string[];
+}
+
+/** The rules of sites. A site that can't be reached is UNAVAILABLE, a refusal of it FAILED_PRECONDITION. */
+export interface SiteService {
+  /** The newest revision of the settings. */
+  revision(): number;
+  list(): readonly SiteView[];
+  /** @throws NOT_FOUND. */
+  get(name: string): SiteView;
+  /** It observes. @throws INVALID_ARGUMENT; ALREADY_EXISTS; what check throws: nothing is kept then. */
+  create(input: SiteInput, origin: AuditOrigin): Promise<SiteView>;
+  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; FAILED_PRECONDITION to follow too early. */
+  update(name: string, input: SiteInput, origin: AuditOrigin): Promise<SiteView>;
+  /** Nothing changes at the site. @throws NOT_FOUND. */
+  delete(name: string, origin: AuditOrigin): Promise<void>;
+  /** Asks the site now. */
+  check(name: string): Promise<SiteView>;
+  compare(
+    name: string,
+  ): Promise<{ readonly view: SiteView; readonly comparisons: readonly Comparison[] }>;
+  /** Takes the site's values as Mooring's own. @param keys none: all. @throws INVALID_ARGUMENT for unknown ones. */
+  adopt(
+    name: string,
+    options: { readonly keys: readonly string[]; readonly dryRun: boolean },
+    origin: RevisionOrigin,
+  ): Promise<Taken>;
+  /** Brings Mooring's values there. @param keys likewise. */
+  sync(
+    name: string,
+    options: {
+      readonly keys: readonly string[];
+      readonly dryRun: boolean;
+      readonly connectDownloaders: boolean;
+    },
+    actor: string,
+  ): Promise<Synced>;
+  log(name: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
+  /** All sites, then each one that changes; `gone` names those that were removed. */
+  watch(
+    signal: AbortSignal,
+  ): AsyncIterable<{ readonly views: readonly SiteView[]; readonly gone: readonly string[] }>;
+}
+
+export interface SiteServiceDeps {
+  readonly book: Book;
+  readonly workers: Workers;
+  readonly engine: Engine;
+  readonly definitionOf: (key: string) => SettingDefinition | undefined;
+  readonly managedBy: (key: string) => string | undefined;
+  /** UTF-8 bytes of one value at most. */
+  readonly maxValueBytes: number;
+  readonly now: () => number;
+  /** A new id of a site. */
+  readonly newId: () => string;
+  /** Aborted when the service stops: nobody watches any more. */
+  readonly stopping: AbortSignal;
+  readonly onEvent: (site: Site, event: SiteEvent) => void;
+}
+
+/** Sites at most: each costs a list of settings in memory and a call a minute. */
+const MAX_SITES = 1_000;
+
+const EMPTY: Site = Object.freeze({
+  ...{ id: "", name: "", url: "", token: "", ca: "", pin: "", mode: "observe" as const },
+  ...{ include: [], exclude: [], overrides: {}, paused: false, upstream: false, created: 0 },
+});
+
+export function createSiteService(deps: SiteServiceDeps): SiteService {
+  const { book, workers, engine } = deps;
+  const viewOf = (site: Site): SiteView => ({ site, state: book.state(site.id) });
+  const keysOf = ({ known }: SiteState): ReadonlySet<string> =>
+    new Set([...Array.from(engine.snapshot().items(), ({ key }) => key), ...known]);
+  const known = (state: SiteState) => ({
+    definitionOf: deps.definitionOf,
+    maxValueBytes: deps.maxValueBytes,
+    keys: keysOf(state),
+  });
+  const namedOf = (site: Site, keys: readonly string[]): readonly string[] => {
+    if (keys.length > 0) checkKeys(keys, keysOf(book.state(site.id)));
+    return keys;
+  };
+  const taken = (site: Site): ServiceError => {
+    const others = book.sites().filter(({ id }) => id !== site.id);
+    const address = addressOf(site.url);
+    const same = others.find(({ url }) => addressOf(url) === address);
+    const isNamed = same === undefined || others.some(({ name }) => name === site.name);
+    return new ServiceError(
+      Code.AlreadyExists,
+      isNamed
+        ? `there is a site named "${site.name}" already`
+        : `the site "${same.name}" has this address already: ${same.url}`,
+    );
+  };
+  const noted = (origin: AuditOrigin, { name }: Site, detail: AuditEntry["detail"]) =>
+    doneEntry(origin, deps.now(), [name], detail);
+  const look = (site: Site): Promise<Round> =>
+    told(workers.round(site, { aim: "look", actor: "sites" }));
+  return {
+    revision: () => engine.snapshot().revision,
+    list: () => book.sites().map(viewOf),
+    get: (name) => viewOf(book.byName(name)),
+    create: async (input, origin) => {
+      if (book.sites().length >= MAX_SITES)
+        throw new ServiceError(Code.ResourceExhausted, `there are ${MAX_SITES} sites already`);
+      const site = withInput(
+        { ...EMPTY, id: deps.newId(), created: deps.now() },
+        input,
+        known(NEW_STATE),
+      );
+      if (site.mode === "follow") throw tooEarly(site);
+      const { url, mode } = site;
+      if (!(await book.insert(site, [noted(origin, site, { url, mode })]))) throw taken(site);
+      try {
+        await look(site);
+      } catch (error) {
+        await book.delete(site.id, [noted(origin, site, { undone: "it was not reached" })]);
+        throw error;
+      }
+      return viewOf(site);
+    },
+    update: async (name, input, origin) => {
+      const before = book.byName(name);
+      const state = book.state(before.id);
+      const site = withInput(before, input, known(state));
+      if (site.mode === "follow" && before.mode !== "follow" && state.appliedRevision === 0)
+        throw tooEarly(site);
+      const changed = changedMembers(before, site);
+      if (!(await book.update(site, [noted(origin, site, { changed })]))) throw taken(site);
+      const isReached = site.url !== before.url || site.token !== before.token;
+      if (isReached || site.ca !== before.ca || site.pin !== before.pin)
+        await book.record(site.id, {
+          ...book.state(site.id),
+          error: undefined,
+          failures: 0,
+          nextTry: 0,
+        });
+      return viewOf(site);
+    },
+    delete: async (name, origin) => {
+      const site = book.byName(name);
+      await workers.alone(site.id, () => book.delete(site.id, [noted(origin, site, {})]));
+    },
+    check: async (name) => {
+      const site = book.byName(name);
+      await look(site);
+      return viewOf(site);
+    },
+    compare: async (name) => {
+      const site = book.byName(name);
+      const { comparisons } = await look(site);
+      return { view: viewOf(site), comparisons };
+    },
+    adopt: async (name, { keys, dryRun }, origin) => {
+      const site = book.byName(name);
+      return told(takeValues(deps, site, { keys: namedOf(site, keys), dryRun, origin }));
+    },
+    sync: async (name, { keys, dryRun, connectDownloaders }, actor) => {
+      const site = book.byName(name);
+      const asked = keys.length === 0 ? undefined : namedOf(site, keys);
+      const { revision } = engine.snapshot();
+      const aim = dryRun ? "look" : "push";
+      const round = await told(
+        workers.round(site, { aim, actor, insist: !dryRun, ...(asked && { keys: asked }) }),
+      );
+      const chosen = asked && new Set(asked);
+      const isAsked = (key: string): boolean => chosen?.has(key) ?? true;
+      const connected = connectDownloaders && !dryRun ? await told(connect(deps, site)) : [];
+      return {
+        revision,
+        results: round.results,
+        comparisons: round.comparisons.filter(({ key }) => isAsked(key)),
+        connected,
+      };
+    },
+    log: (name, limit, before) => book.log(book.byName(name).id, limit, before),
+    watch: (signal) => watchBook(book, viewOf, { signal, stopping: deps.stopping }),
+  };
+}
+
+function tooEarly({ name }: Site): ServiceError {
+  return failedPrecondition(
+    `the site "${name}" can't follow yet: nothing was adopted from it and nothing pushed to it. Compare it first ("mooring site compare ${name}"), then adopt its values or sync Mooring's`,
+  );
+}
+
+/** Makes the site connect its download managers by what Mooring has of them. */
+async function connect({ workers, engine }: SiteServiceDeps, site: Site): Promise<string[]> {
+  const value = (key: string): string =>
+    site.overrides[key] ?? engine.snapshot().get(key)?.value ?? "";
+  const managers = [
+    ["set_aria2", "aria2_uri", { uri: value("aria2_uri"), secret: value("aria2_secret") }],
+    [
+      "set_qbit",
+      "qbittorrent_url",
+      { url: value("qbittorrent_url"), seedtime: value("qbittorrent_seedtime") },
+    ],
+    [
+      "set_transmission",
+      "transmission_uri",
+      { uri: value("transmission_uri"), seedtime: value("transmission_seedtime") },
+    ],
+  ] as const;
+  const connected: string[] = [];
+  for (const [call, key, body] of managers) {
+    if (value(key) === "") continue;
+    const secrets = Object.values(body);
+    await workers.alone(site.id, ({ client }) =>
+      client.call("POST", `/api/admin/setting/${call}`, body, { secrets, limit: 60_000 }),
+    );
+    connected.push(call.slice("set_".length));
+  }
+  return connected;
+}
+
+/** A failure of a site as clients learn of it. */
+export async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof SiteFailureClass ? describe(error) : error;
+  }
+}
+
+function describe(failure: SiteFailure): ServiceError {
+  const { kind, message } = failure;
+  return kind === "unreachable" || kind === "silent" || kind === "loading"
+    ? unavailable(message, failure)
+    : new ServiceError(Code.FailedPrecondition, message, { cause: failure });
+}

@@ -1,0 +1,188 @@
+import { fitsGlob } from "../database/glob.ts";
+
+/** `observe`: compared, never written. `follow`: gets every change. */
+export type SiteMode = "observe" | "follow";
+
+/** A running server whose settings are Mooring's. Frozen. */
+export interface Site {
+  /** Never changes and says nothing. */
+  readonly id: string;
+  /** 1 to 64 letters, digits, `.`, `_` and `-`. Unique. */
+  readonly name: string;
+  /** http or https, with the path that the site is served below; no user, query or fragment. */
+  readonly url: string;
+  /** Its permanent admin token. */
+  readonly token: string;
+  /** PEM text of an authority; empty: those that Node trusts. */
+  readonly ca: string;
+  /** SHA-256 of its certificate, 64 hexadecimal digits; empty: the authority decides. */
+  readonly pin: string;
+  readonly mode: SiteMode;
+  /** Keys, patterns with `*`, and groups such as `group:9`. Empty: all. */
+  readonly include: readonly string[];
+  /** Likewise. Goes before `include`. */
+  readonly exclude: readonly string[];
+  /** Values that this site has in the place of Mooring's. */
+  readonly overrides: Readonly<Record<string, string>>;
+  readonly paused: boolean;
+  /** Whether Mooring stands in front of it. */
+  readonly upstream: boolean;
+  /** Milliseconds since 1970 UTC. */
+  readonly created: number;
+}
+
+/** What kind of server answers, as far as it can be told. */
+export type SiteKind = "openlist" | "alist" | "unknown";
+
+/** A value that the site refused, and the hash of it. */
+export interface Refused {
+  readonly hash: string;
+  /** The site's words, first line. */
+  readonly reason: string;
+  /** The code of the site's envelope; 0 or absent: it gave none. */
+  readonly code?: number;
+}
+
+/** A value that the upstream refused and whose place its own value has taken here. */
+export interface TakenBack {
+  /** The revision that had set the refused value. */
+  readonly revision: number;
+  /** The upstream's words, first line, without secrets. */
+  readonly reason: string;
+  /** The code of its envelope; 0: it gave none. */
+  readonly code: number;
+  /** Whether the same revision has set other keys, which the upstream took. */
+  readonly isPart: boolean;
+}
+
+/** Corrections of one key that somebody else keeps changing. */
+export interface Fight {
+  /** When it was put right, in milliseconds since 1970 UTC. */
+  readonly times: readonly number[];
+  /** It is left alone now. */
+  readonly left: boolean;
+}
+
+/** What is known of a site. Values stand in it as hashes only. */
+export interface SiteState {
+  /** Of what is stored; 0: nothing is. */
+  readonly storedVersion: number;
+  /** Milliseconds since 1970 UTC, as all times; 0: never. */
+  readonly reachedAt: number;
+  readonly kind: SiteKind;
+  readonly version: string;
+  /** Keys that the site knows. */
+  readonly known: readonly string[];
+  /** Every change up to this revision is there, but for what is named below; 0: never adopted or pushed. */
+  readonly appliedRevision: number;
+  /** Keys whose values differ. */
+  readonly drift: readonly string[];
+  readonly refused: Readonly<Record<string, Refused>>;
+  /** The last refusal of each key by the upstream, at most 100 keys. Empty for other sites. */
+  readonly takenBack: Readonly<Record<string, TakenBack>>;
+  /** What was sent and what the site made of it. */
+  readonly rewritten: Readonly<Record<string, { readonly sent: string; readonly got: string }>>;
+  /** Values of the site that Mooring's rules refused: kept there until Mooring's own changes. */
+  readonly held: Readonly<Record<string, { readonly revision: number; readonly reason: string }>>;
+  readonly fights: Readonly<Record<string, Fight>>;
+  /** Keys that have a value here and do not exist there. */
+  readonly missing: readonly string[];
+  readonly error:
+    | { readonly kind: string; readonly message: string; readonly since: number }
+    | undefined;
+  /** Failed tries in a row. */
+  readonly failures: number;
+  readonly nextTry: number;
+}
+
+/** A site with what is known of it. */
+export interface SiteView {
+  readonly site: Site;
+  readonly state: SiteState;
+}
+
+export const NEW_STATE: SiteState = Object.freeze({
+  storedVersion: 0,
+  reachedAt: 0,
+  kind: "unknown",
+  version: "",
+  known: [],
+  appliedRevision: 0,
+  drift: [],
+  refused: {},
+  takenBack: {},
+  rewritten: {},
+  held: {},
+  fights: {},
+  missing: [],
+  error: undefined,
+  failures: 0,
+  nextTry: 0,
+});
+
+/**
+ * Reads a state as `JSON.stringify` wrote it. Members that are missing are those of a new state.
+ * Times are whole milliseconds afterwards: earlier versions stored fractions, which no
+ * `google.protobuf.Timestamp` can hold.
+ */
+export function readState(text: string): SiteState {
+  const state: SiteState = { ...NEW_STATE, ...JSON.parse(text) };
+  const { error, fights } = state;
+  return {
+    ...state,
+    reachedAt: Math.trunc(state.reachedAt),
+    nextTry: Math.trunc(state.nextTry),
+    error: error && { ...error, since: Math.trunc(error.since) },
+    fights: Object.fromEntries(
+      Object.entries(fights).map(([key, { times, left }]) => [
+        key,
+        { times: times.map(Math.trunc), left },
+      ]),
+    ),
+  };
+}
+
+/** What one word says of a site, for lists and for alarms. */
+export type SiteHealth = "new" | "ok" | "behind" | "differs" | "paused" | "failing" | "stopped";
+
+/** @param revision the newest of the settings. */
+export function healthOf(site: Site, state: SiteState, revision: number): SiteHealth {
+  if (site.paused) return "paused";
+  if (state.error !== undefined)
+    return ["unauthorized", "forbidden", "mooring"].includes(state.error.kind)
+      ? "stopped"
+      : "failing";
+  if (state.reachedAt === 0) return "new";
+  if (Object.keys(state.refused).length > 0 || state.drift.length > 0) return "differs";
+  if (site.mode === "follow" && state.appliedRevision < revision) return "behind";
+  return "ok";
+}
+
+/** Whether a site takes part in a setting, by its patterns: the excluded ones go first. */
+export function createSelection({ include, exclude }: Pick<Site, "include" | "exclude">) {
+  const included = include.map(readPattern);
+  const excluded = exclude.map(readPattern);
+  return (key: string, group: number): boolean => {
+    const fits = (pattern: Pattern): boolean => pattern(key, group);
+    if (excluded.some(fits)) return false;
+    return included.length === 0 || included.some(fits);
+  };
+}
+
+type Pattern = (key: string, group: number) => boolean;
+
+function readPattern(text: string): Pattern {
+  const group = /^group:(-?\d{1,10})$/.exec(text)?.[1];
+  if (group !== undefined) return (_key, of) => of === Number(group);
+  const parts = text.split("*");
+  return (key) => fitsGlob(parts, key);
+}
+
+/** What is wrong with a pattern; undefined when nothing is. */
+export function checkPattern(text: string): string | undefined {
+  if (text === "" || text.length > 255) return "has 1 to 255 characters";
+  if (text.startsWith("group:") && !/^group:-?\d{1,10}$/.test(text))
+    return "names a group by its number, such as group:9";
+  if (/[\s,]/.test(text)) return "has no white space and no comma: write several patterns";
+  return undefined;
+}

@@ -1,0 +1,177 @@
+import { randomBytes } from "node:crypto";
+import { writeFailure } from "../database/store-failure.ts";
+import type { ServiceError } from "../messages/error.ts";
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import type { Sealer } from "../secrets/sealer.ts";
+import type { SettingDefinition } from "../settings/definition.ts";
+import type { Engine } from "../settings/engine.ts";
+import type { Feed } from "../settings/feed.ts";
+import { type Book, createBook } from "./book.ts";
+import { createLease } from "./lease.ts";
+import { createProbes } from "./probe.ts";
+import { createSiteService, type SiteService } from "./service.ts";
+import type { Site } from "./site.ts";
+import type { SiteEvent, SiteStore } from "./store.ts";
+import { createWorkers, type WorkerDeps, type Workers } from "./worker.ts";
+
+/** How often it is looked whether something is due, in milliseconds. */
+const BEAT = 1_000;
+
+export interface SitesDeps {
+  readonly store: SiteStore;
+  readonly engine: Engine;
+  readonly feed: Feed;
+  readonly sealer: Sealer;
+  readonly hash: Fingerprint;
+  readonly definitionOf: (key: string) => SettingDefinition | undefined;
+  readonly managedBy: (key: string) => string | undefined;
+  /** UTF-8 bytes of one value at most. */
+  readonly maxValueBytes: number;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly onEvent: (site: Site, event: SiteEvent) => void;
+  readonly isHeld?: (site: Site) => boolean;
+  readonly onClosed: (name: string, error: ServiceError) => void;
+  /** A failure of the database, or one that nobody foresaw. */
+  readonly onError: (error: unknown) => void;
+  /** Shorter waits for tests, in milliseconds. */
+  readonly times?: WorkerDeps["times"] & { readonly beat?: number };
+}
+
+/** All about sites on one store, with what follows them in the background. */
+export interface Sites {
+  readonly service: SiteService;
+  readonly book: Book;
+  readonly workers: Workers;
+  /** Whether it is this process that follows the sites. */
+  isLeader(): boolean;
+  /** Brings a site up to date now, whichever process does it. */
+  follow(siteId: string): Promise<void>;
+  /** Ends all watching: it would never end by itself. */
+  endStreams(): void;
+  close(): Promise<void>;
+}
+
+/** Reads the sites and begins to follow them, unless another process does. */
+export async function startSites(deps: SitesDeps): Promise<Sites> {
+  const { store, feed, sealer, now, onError } = deps;
+  const book = createBook({ store, sealer, onClosed: deps.onClosed });
+  const workers = createWorkers({ ...deps, book });
+  const lease = createLease(store, {
+    name: "sites",
+    holder: randomBytes(9).toString("base64url"),
+    now,
+  });
+  const probe = createProbes({
+    stateOf: ({ id }) => book.state(id),
+    now,
+    retry: ({ id }) => workers.retry(id),
+    interval: deps.times?.probe,
+  });
+  const stopping = new AbortController();
+  const ending = new AbortController();
+  const ignore = (work: Promise<unknown>): void => void work.catch(onError);
+
+  /** After a commit, at once. Sites that fail wait for their time. */
+  const followAll = (): void => {
+    if (!lease.isHeld()) return;
+    for (const site of book.sites())
+      if (site.mode === "follow" && !site.paused) ignore(workers.follow(site.id));
+  };
+  let beating = false;
+  const beat = async (): Promise<void> => {
+    if (beating) return;
+    beating = true;
+    try {
+      await book.load();
+      if (book.sites().length === 0) return;
+      const wasHeld = lease.isHeld();
+      await lease.renew();
+      if (!lease.isHeld()) return;
+      // Whoever had it before may have left something undone.
+      if (!wasHeld) followAll();
+      for (const site of book.sites()) if (workers.isDue(site)) ignore(workers.follow(site.id));
+      ignore(probe(book.sites()));
+    } finally {
+      beating = false;
+    }
+  };
+  const listen = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        for await (const commits of feed.read(feed.head, stopping.signal))
+          if (commits.length > 0) followAll();
+        return;
+      } catch {
+        // Too much at once, or another database in its place: every site is looked at.
+        if (stopping.signal.aborted) return;
+        await new Promise((resolve) => setTimeout(resolve, 100).unref());
+        followAll();
+      }
+    }
+  };
+  await book.load();
+  await resealAll(book, sealer, store);
+  await beat();
+  const timer = setInterval(() => ignore(beat()), deps.times?.beat ?? BEAT).unref();
+  ignore(listen());
+  const made = createSiteService({
+    ...deps,
+    book,
+    workers,
+    stopping: ending.signal,
+    newId: () => randomBytes(9).toString("base64url"),
+  });
+  const service = readingFirst(book, made);
+  return {
+    service,
+    book,
+    workers,
+    isLeader: lease.isHeld,
+    endStreams: () => ending.abort(),
+    follow: (siteId) => workers.follow(siteId),
+    close: async () => {
+      ending.abort();
+      stopping.abort();
+      clearInterval(timer);
+      await workers.close();
+      await lease.release().catch(onError);
+    },
+  };
+}
+
+/** Seals what an older key sealed, or none, with the one that seals now. */
+async function resealAll(book: Book, sealer: Sealer, store: SiteStore): Promise<void> {
+  for (const row of await store.list()) {
+    const site = book.byId(row.id);
+    if (site === undefined || site.token === "") continue;
+    if (sealer.needsReseal(row.token) || sealer.needsReseal(row.overrides))
+      await book.update(site, []);
+  }
+}
+
+/**
+ * A service whose changes, and what it asks of a site, begin with what other processes have written: a
+ * site that another one has just made is there, and what another one has just changed stays.
+ */
+function readingFirst(book: Pick<Book, "load">, service: SiteService): SiteService {
+  const first =
+    <Args extends unknown[], T>(work: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      try {
+        await book.load();
+      } catch (error) {
+        throw writeFailure(error);
+      }
+      return work(...args);
+    };
+  return {
+    ...service,
+    update: first(service.update),
+    delete: first(service.delete),
+    check: first(service.check),
+    compare: first(service.compare),
+    adopt: first(service.adopt),
+    sync: first(service.sync),
+  };
+}

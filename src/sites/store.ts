@@ -1,0 +1,101 @@
+import type { AuditEntry } from "../audit/store.ts";
+
+/** A running server that Mooring knows, as the store keeps it. Texts named sealed are sealed already. */
+export interface StoredSite {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  /** The address in one form, so that two sites can't have the same. */
+  readonly address: string;
+  /** Sealed. */
+  readonly token: string;
+  /** PEM text of an authority; empty: those that Node trusts. */
+  readonly ca: string;
+  /** SHA-256 of the certificate in hexadecimal; empty: the authority decides. */
+  readonly pin: string;
+  readonly mode: string;
+  /** JSON array of patterns, as `exclude`. */
+  readonly include: string;
+  readonly exclude: string;
+  /** JSON object of values by key. Sealed. */
+  readonly overrides: string;
+  readonly paused: boolean;
+  /** Whether it is the one that Mooring stands in front of. */
+  readonly upstream: boolean;
+  /** Milliseconds since 1970 UTC. */
+  readonly created: number;
+}
+
+/** What is known of a site's settings. */
+export interface StoredSiteState {
+  readonly siteId: string;
+  /** Grows by one with each write; 0: never written. */
+  readonly version: number;
+  /** Every change up to this revision is at the site; 0: none is known to be. */
+  readonly appliedRevision: number;
+  /** JSON. */
+  readonly state: string;
+}
+
+/** One thing that was done at a site. */
+export interface SiteEvent {
+  /** Milliseconds since 1970 UTC. */
+  readonly time: number;
+  readonly actor: string;
+  /** Such as `push` or `adopt`. */
+  readonly action: string;
+  readonly revision: number;
+  readonly keys: readonly string[];
+  /** For a person; never a secret value. */
+  readonly result: string;
+}
+
+/** What is known of a site now, and what has led to it. */
+export interface SiteRecord {
+  readonly state: StoredSiteState;
+  readonly events: readonly SiteEvent[];
+  /** What the audit says of it. */
+  readonly audit: readonly AuditEntry[];
+}
+
+export interface StoredSiteEvent extends SiteEvent {
+  readonly seq: number;
+}
+
+/** Keeps sites, what is known of them and what was done there. Rejects with a StoreError only. */
+export interface SiteStore {
+  /**
+   * A text that differs after each change of what `list` and `states` read, by any process: as long as
+   * it stays the same, neither has to be read again. Undefined: nothing was written yet.
+   */
+  version(): Promise<string | undefined>;
+  list(): Promise<readonly StoredSite[]>;
+  /**
+   * @param audit what the audit says of it, as of the methods below.
+   * @returns false when its name or address is another site's already.
+   */
+  insert(site: StoredSite, audit: readonly AuditEntry[]): Promise<boolean>;
+  /** Replaces a site by its id. @returns as insert; also false when there is none. */
+  update(site: StoredSite, audit: readonly AuditEntry[]): Promise<boolean>;
+  /** With its state and its log. */
+  delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
+  states(): Promise<readonly StoredSiteState[]>;
+  /**
+   * Writes what is known of sites, and what was done there, in one transaction.
+   *
+   * @param records the version of each state is the one that was read.
+   * @returns the new version of each; undefined when somebody else has written since, or the site is
+   *   gone: then nothing of it is written.
+   */
+  record(records: readonly SiteRecord[]): Promise<readonly (number | undefined)[]>;
+  /** Newest first. @param before only older ones; undefined: the newest. */
+  log(siteId: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
+  /**
+   * Takes or renews a lease that one process has at a time.
+   *
+   * @param now milliseconds since 1970 UTC.
+   * @returns whether the holder has it now.
+   */
+  lease(name: string, holder: string, now: number, ttl: number): Promise<boolean>;
+  release(name: string, holder: string): Promise<void>;
+}

@@ -1,0 +1,116 @@
+import type { Engine } from "../settings/engine.ts";
+import type { SettingItem } from "../settings/item.ts";
+import type { Snapshot } from "../settings/snapshot.ts";
+import type { RevisionOrigin } from "../settings/store.ts";
+import { adopt } from "./adopt.ts";
+import type { Comparison } from "./compare.ts";
+import type { Round } from "./round.ts";
+import type { SiteState, TakenBack } from "./site.ts";
+import type { SiteEvent } from "./store.ts";
+
+/** Refusals that are kept, so that the callers who wait for them find them. */
+const MAX_KEPT = 100;
+/** Longest reason of such a revision, in characters; the engine takes 500. */
+const MAX_REASON = 480;
+
+export interface TakeBackDeps {
+  readonly engine: Engine;
+  /** The settings that the round has compared with. */
+  readonly snapshot: Snapshot;
+  /** UTF-8 bytes of one value at most. */
+  readonly maxValueBytes: number;
+  readonly now: () => number;
+}
+
+interface Refusal extends TakenBack {
+  readonly key: string;
+}
+
+/**
+ * Replaces values that the upstream refused by the values that it has, as one revision, and keeps the
+ * refusals in the site's state for the callers who have saved them. A settings file does not keep a
+ * refused value either. A round that was interrupted before is made up for by the next one: what
+ * counts is what stands as refused, and not what this round has pushed.
+ *
+ * @param round a finished push round of the site that Mooring stands in front of.
+ * @throws ServiceError when the database takes no changes.
+ */
+export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round> {
+  const { engine, snapshot, maxValueBytes, now } = deps;
+  const refused = round.comparisons.filter(
+    ({ standing, overridden }) => standing === "refused" && !overridden,
+  );
+  if (refused.length === 0) return round;
+  const refusals = refused.map((one) => refusalOf(one, refused, round.state, snapshot));
+  const origin: RevisionOrigin = {
+    ...{ actor: "sites", door: "upstream", method: "AdoptSite", requestId: "", peer: "" },
+    reason: reasonOf(refusals),
+  };
+  // No database keeps NUL in a text.
+  const taken = refused.filter(({ row }) => row?.value.includes("\0") === false);
+  const { result, revision } = await adopt(taken, {
+    ...{ engine, base: snapshot, maxValueBytes, origin, dryRun: false },
+    managedBy: () => undefined,
+  });
+  const stillRefused = { ...round.state.refused };
+  const held = { ...round.state.held };
+  for (const { key, outcome, reason } of result) {
+    if (outcome === "skipped") continue;
+    delete stillRefused[key];
+    if (outcome === "refused") held[key] = { revision: snapshot.get(key)?.revision ?? 0, reason };
+  }
+  const keys = result.flatMap(({ key, outcome }) => (outcome === "changed" ? [key] : []));
+  const event: SiteEvent = {
+    ...{ time: now(), actor: origin.actor, action: "adopt", revision, keys },
+    result: "refused there: the value of the upstream was taken back",
+  };
+  return {
+    ...round,
+    state: {
+      ...round.state,
+      refused: stillRefused,
+      held,
+      takenBack: withRefusals(round.state.takenBack, refusals),
+    },
+    events: keys.length === 0 ? round.events : [...round.events, event],
+  };
+}
+
+/** Adds refusals to those that are kept; the oldest are dropped. */
+export function withRefusals(
+  kept: SiteState["takenBack"],
+  refusals: readonly Refusal[],
+): SiteState["takenBack"] {
+  const all: Record<string, TakenBack> = { ...kept };
+  for (const { key, ...refusal } of refusals) all[key] = refusal;
+  return Object.fromEntries(
+    Object.entries(all)
+      .sort(([, a], [, b]) => b.revision - a.revision)
+      .slice(0, MAX_KEPT),
+  );
+}
+
+function refusalOf(
+  { key, note, item }: Comparison,
+  refused: readonly Comparison[],
+  state: SiteState,
+  snapshot: Snapshot,
+): Refusal {
+  const revision = item?.revision ?? 0;
+  const isOther = (other: SettingItem): boolean =>
+    other.revision === revision && !refused.some((one) => one.key === other.key);
+  return {
+    ...{ key, revision, reason: note, code: state.refused[key]?.code ?? 0 },
+    isPart: Array.from(snapshot.items()).some(isOther),
+  };
+}
+
+function reasonOf(refusals: readonly Refusal[]): string {
+  const text = refusals
+    .map(
+      ({ key, revision, reason }) =>
+        `the upstream refused ${key} of revision ${revision}: ${reason}`,
+    )
+    .join("; ");
+  return text.length > MAX_REASON ? `${text.slice(0, MAX_REASON).toWellFormed()}…` : text;
+}

@@ -1,0 +1,93 @@
+import type { Engine } from "../settings/engine.ts";
+import type { RevisionOrigin } from "../settings/store.ts";
+import { type Adopted, adopt } from "./adopt.ts";
+import type { Book } from "./book.ts";
+import type { Comparison } from "./compare.ts";
+import type { Site, SiteState } from "./site.ts";
+import type { SiteEvent } from "./store.ts";
+import type { Turn, Workers } from "./worker.ts";
+
+/** What taking a site's values did. */
+export interface Taken {
+  readonly revision: number;
+  readonly results: readonly Adopted[];
+}
+
+export interface AdoptDeps {
+  readonly book: Book;
+  readonly workers: Workers;
+  readonly engine: Engine;
+  readonly managedBy: (key: string) => string | undefined;
+  /** UTF-8 bytes of one value at most. */
+  readonly maxValueBytes: number;
+  readonly now: () => number;
+  readonly onEvent: (site: Site, event: SiteEvent) => void;
+}
+
+export interface AdoptOptions {
+  /** None: all. */
+  readonly keys: readonly string[];
+  readonly dryRun: boolean;
+  readonly origin: RevisionOrigin;
+  /** Only what was changed there, and not what is still to be pushed. */
+  readonly onlyDrifted?: boolean;
+}
+
+/** Adopts a site's values, after what was asked of the site before. */
+export function takeValues(deps: AdoptDeps, site: Site, options: AdoptOptions): Promise<Taken> {
+  return deps.workers.alone(site.id, (turn) => takeValuesIn(turn, deps, options));
+}
+
+/** The same within a turn that somebody has already. */
+export async function takeValuesIn(
+  { site, round }: Turn,
+  deps: Omit<AdoptDeps, "workers">,
+  options: AdoptOptions,
+): Promise<Taken> {
+  const { book, engine, managedBy, maxValueBytes } = deps;
+  const { keys, dryRun, origin, onlyDrifted = false } = options;
+  const base = engine.snapshot();
+  const { comparisons } = await round({ aim: "look", actor: origin.actor });
+  const asked = new Set(keys);
+  const wanted = comparisons.filter(
+    ({ key, standing, drifted }) =>
+      (standing === "extra" || isDifferent(standing)) &&
+      (asked.size === 0 || asked.has(key)) &&
+      (!onlyDrifted || drifted || standing === "extra"),
+  );
+  const { result, revision } = await adopt(wanted, {
+    ...{ engine, base, managedBy, maxValueBytes, origin, dryRun },
+  });
+  if (dryRun) return { revision, results: result };
+  const skipped = result.some(({ outcome }) => outcome === "skipped");
+  const isWhole = keys.length === 0 && !onlyDrifted;
+  for (let tries = 0; tries < 3; tries += 1) {
+    const before = book.state(site.id);
+    const held = { ...before.held };
+    for (const { key, outcome, reason } of result)
+      if (outcome === "refused") held[key] = { revision: base.get(key)?.revision ?? 0, reason };
+      else delete held[key];
+    const done = result.filter(({ outcome }) => outcome === "changed" || outcome === "added");
+    const event: SiteEvent = {
+      ...{ time: deps.now(), actor: origin.actor, action: "adopt", revision },
+      keys: done.map(({ key }) => key),
+      result: `${done.length} taken, ${result.length - done.length} left`,
+    };
+    const state: SiteState = {
+      ...before,
+      held,
+      drift: before.drift.filter((key) => !result.some((each) => each.key === key)),
+      refused: {},
+      fights: {},
+      appliedRevision: isWhole ? (skipped ? base.revision : revision) : before.appliedRevision,
+    };
+    if (!(await book.record(site.id, state, result.length === 0 ? [] : [event]))) continue;
+    if (result.length > 0) deps.onEvent(site, event);
+    break;
+  }
+  return { revision, results: result };
+}
+
+function isDifferent(standing: Comparison["standing"]): boolean {
+  return ["differs", "held", "refused", "fought"].includes(standing);
+}

@@ -1,0 +1,392 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
+import type { RevisionOrigin } from "../settings/store.ts";
+import { changedMembers } from "./audit.ts";
+import { addressOf } from "./book.ts";
+import { createSiteClient, type SiteRow } from "./client.ts";
+import { SiteFailure } from "./failure.ts";
+import { createKnownKeys, createOwnRows, type OwnRows } from "./own-rows.ts";
+import { answers } from "./probe.ts";
+import { createSessions, type Sessions, VISITOR_ACTOR, type Visitor } from "./session.ts";
+import type { Site, TakenBack } from "./site.ts";
+import type { Sites, SitesDeps } from "./start.ts";
+import { takeValuesIn } from "./take.ts";
+import { treatmentOf } from "./treatment.ts";
+
+/** Connections for questions who somebody is. */
+const QUESTIONS = 32;
+/** How long a change of the upstream's own settings waits for its turn, in milliseconds. */
+const TURN = 5_000;
+/** How long a look waits for an answer, in milliseconds. */
+const LOOK = 500;
+/** How long a change waits until the upstream has it, in milliseconds. */
+const PATIENCE = 1_000;
+/** The same for values that the upstream checks: its refusal belongs to the caller. */
+const CHECKED_PATIENCE = 10_000;
+/** How long a reader waits for what the upstream alone says of a setting, in milliseconds. */
+const OWN_ROWS_LIMIT = 1_000;
+/** First and longest pause between tries of the first contact. */
+const FIRST_PAUSE = 500;
+const LONGEST_PAUSE = 5_000;
+
+export interface UpstreamDeps
+  extends Pick<SitesDeps, "engine" | "managedBy" | "maxValueBytes" | "now" | "onEvent"> {
+  readonly sites: Sites;
+  readonly url: string;
+  /** The upstream's permanent token; undefined: learned from the first admin who comes. */
+  readonly token: string | undefined;
+  /** Told when its values were taken, at each start: it may be followed now. */
+  readonly onMet: () => void;
+  /** Told of what keeps the first contact from succeeding, and when it has. */
+  readonly onNotice: (message: string) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** A value that the upstream refused, and that Mooring therefore does not keep. */
+export interface UpstreamRefusedValue extends TakenBack {
+  readonly key: string;
+}
+
+/**
+ * How a change stands at the upstream when its caller gets the answer. `pending`: nothing is known yet;
+ * it is settled in the background by reading what the upstream has.
+ */
+export type Delivery =
+  | { readonly outcome: "applied" | "pending" }
+  | { readonly outcome: "refused"; readonly refusals: readonly UpstreamRefusedValue[] };
+
+/** A request that an admin of the upstream has sent to the upstream itself, for history and audit. */
+export interface PassedCall {
+  /** The admin's name there. */
+  readonly visitor: string;
+  /** The last part of its path, such as `set_transmission`. */
+  readonly call: string;
+  readonly requestId: string;
+  /** The client's address, without port. */
+  readonly peer: string;
+}
+
+/** The one site that Mooring stands in front of. */
+export interface Upstream {
+  /** Whether its values are Mooring's: until then it answers for itself. */
+  isReady(): boolean;
+  /** Its permanent token and its version, as far as they are known. */
+  token(): string;
+  version(): string;
+  /** Whether Mooring defines a setting that it does not know. */
+  lacks(key: string): boolean;
+  /** Another object as soon as the answers of `lacks` may be others. */
+  known(): object;
+  /** What it alone says of some settings, which this service shows as it is. */
+  readonly ownRows: OwnRows;
+  who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
+  /** Somebody has left or has other rights now (everybody), or has come (refused). */
+  forget(whom?: "everybody" | "refused"): void;
+  /** An admin asks the upstream for something: the first one brings its token. */
+  meet(authorization: string, clientId: string | undefined): void;
+  /**
+   * Waits until the upstream has taken or refused a revision: for a second, and for ten where a value
+   * is one that the upstream checks. Undefined: it does not follow.
+   */
+  delivered(revision: number): Promise<Delivery | undefined>;
+  /**
+   * Looks whether it answers, and records a failure. Resolves after half a second at most; calls at
+   * the same time share one look.
+   */
+  look(): Promise<void>;
+  /** Passes a change of its settings to itself, and takes what it did as the visitor's change. */
+  changing(pass: () => Promise<void>, by: PassedCall): Promise<void>;
+  /** Its token is another one now. @param by undefined: it is not known. */
+  tokenReset(token: string, by: PassedCall | undefined): Promise<void>;
+  /** Makes it connect a download manager. @throws SiteFailure. */
+  connect(call: "set_aria2" | "set_qbit", body: object): Promise<void>;
+  close(): void;
+}
+
+const ORIGIN: RevisionOrigin = {
+  ...{ actor: "sites", door: "upstream", method: "AdoptSite", requestId: "", peer: "" },
+  reason: "values of the upstream",
+};
+
+const UPDATE: AuditOrigin = { ...ORIGIN, method: "UpdateSite" };
+
+/** Makes contact in the background, again and again until it has worked once. */
+export function startUpstream(deps: UpstreamDeps): Upstream {
+  const { sites, url, engine, now, onNotice, onError } = deps;
+  const { book, workers } = sites;
+  const access = { url, token: "", ca: "", pin: "" };
+  const asking = createSiteClient(access, QUESTIONS);
+  const sessions: Sessions = createSessions(asking, now);
+  const ownRows = createOwnRows(
+    () =>
+      asking.list({
+        headers: { authorization: mine()?.token ?? "" },
+        secrets: [mine()?.token ?? ""],
+        limit: OWN_ROWS_LIMIT,
+      }),
+    now,
+  );
+  const knownKeys = createKnownKeys(() => book.state(mine()?.id ?? "").known);
+  const stopping = new AbortController();
+  const mine = (): Site | undefined => book.sites().find((site) => site.upstream);
+  let meeting: Promise<unknown> | undefined;
+  /** The contact that is being made: the site follows when it is over. */
+  let settling: Promise<unknown> | undefined;
+  const noted = ({ name }: Site, ...changed: string[]) =>
+    doneEntry(UPDATE, now(), [name], { changed });
+
+  /**
+   * Makes the site where there is none and takes its values, all of them the first time; later those
+   * that were changed there while nobody here was looking. From then on it follows.
+   *
+   * @param token a new one; empty: the one that is known.
+   */
+  const settle = (token: string): Promise<void> => {
+    const work = settleNow(token);
+    const quiet = work
+      .catch(() => undefined)
+      .finally(() => {
+        if (settling === quiet) settling = undefined;
+      });
+    settling = quiet;
+    return work;
+  };
+  const settleNow = async (token: string): Promise<void> => {
+    const { id, paused } = await claim(token);
+    // Somebody wants it left alone.
+    if (paused) return deps.onMet();
+    const isNew = book.state(id).appliedRevision === 0;
+    await workers.alone(id, (turn) =>
+      takeValuesIn(
+        turn,
+        { ...deps, book },
+        { keys: [], dryRun: false, origin: ORIGIN, onlyDrifted: !isNew },
+      ),
+    );
+    const site = mine();
+    if (isNew && site !== undefined)
+      await book.update({ ...site, mode: "follow" }, [noted(site, "mode")]);
+    // Its version shows in public replies that may be kept already.
+    engine.touch();
+    deps.onMet();
+    // Changes that were saved meanwhile have waited for this.
+    if (sites.isLeader()) void sites.follow(id).catch(onError);
+    if (isNew) onNotice("the upstream's settings were taken; from now on it follows");
+  };
+  const claim = async (token: string): Promise<Site> => {
+    await book.load();
+    const address = addressOf(url);
+    const known = mine();
+    const same = book.sites().find((site) => addressOf(site.url) === address);
+    if (known !== undefined && known !== same)
+      await book.update({ ...known, upstream: false }, [noted(known, "upstream")]);
+    if (same !== undefined) {
+      if (same.upstream && token === "" && same.url === url) return same;
+      const next = { ...same, url, upstream: true, token: token || same.token };
+      await book.update(next, [noted(same, ...changedMembers(same, next))]);
+      await book.record(same.id, { ...book.state(same.id), error: undefined, nextTry: 0 });
+      return same;
+    }
+    if (token === "") throw new SiteFailure("unauthorized", "its token is not known yet");
+    await sites.service.create(
+      { name: freeName(), url, token },
+      { ...ORIGIN, method: "CreateSite" },
+    );
+    const made = book.sites().find((site) => addressOf(site.url) === address);
+    if (made === undefined) throw new SiteFailure("refused", "the site is gone");
+    await book.update({ ...made, upstream: true }, [noted(made, "upstream")]);
+    return made;
+  };
+  const freeName = (): string => {
+    const taken = new Set(book.sites().map(({ name }) => name));
+    return (
+      ["upstream", "upstream-2", "upstream-3"].find((name) => !taken.has(name)) ??
+      `upstream-${now()}`
+    );
+  };
+
+  let looking: Promise<void> | undefined;
+  const lookOnce = async (): Promise<void> => {
+    const site = mine();
+    const isKnownToFail = site === undefined || book.state(site.id).error !== undefined;
+    if (isKnownToFail || site.paused || (await answers(site, LOOK))) return;
+    await workers.round(site, { aim: "look", actor: "sites" }).catch((error: unknown) => {
+      if (!(error instanceof SiteFailure)) throw error;
+    });
+  };
+
+  const begin = async (): Promise<void> => {
+    let said = "";
+    for (let tries = 0; !stopping.signal.aborted; tries += 1) {
+      try {
+        return await settle("").catch((error: unknown) => {
+          // The one that is known may be newer than the configured one: it was reset through here.
+          const isRefused = error instanceof SiteFailure && error.kind === "unauthorized";
+          if (!isRefused || deps.token === undefined) throw error;
+          return settle(deps.token);
+        });
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        if (message !== said) onNotice(`the upstream answers for itself as yet: ${message}`);
+        said = message;
+        // Without a token there is nothing to try: the first admin brings one.
+        if (deps.token === undefined && mine() === undefined) return;
+      }
+      const pause = Math.min(FIRST_PAUSE * 2 ** Math.min(tries, 10), LONGEST_PAUSE);
+      await sleep(pause, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+    }
+  };
+  void begin().catch(onError);
+
+  return {
+    isReady: () => {
+      const site = mine();
+      return site !== undefined && book.state(site.id).appliedRevision > 0;
+    },
+    token: () => mine()?.token ?? "",
+    version: () => book.state(mine()?.id ?? "").version,
+    lacks: (key) => !knownKeys().has(key) && engine.snapshot().get(key)?.definition !== undefined,
+    known: knownKeys,
+    ownRows,
+    who: sessions.who,
+    forget: sessions.forget,
+    meet: (authorization, clientId) => {
+      const site = mine();
+      const known = site !== undefined && book.state(site.id);
+      const isNeeded =
+        known === false || known.appliedRevision === 0 || known.error?.kind === "unauthorized";
+      if (!isNeeded || meeting !== undefined || authorization === "") return;
+      meeting = (async () => {
+        const visitor = await sessions.who(authorization, clientId);
+        if (visitor.kind !== "admin") return;
+        const token = await permanentToken(asking, authorization, clientId);
+        if (token !== "") await settle(token);
+      })()
+        .catch((error: unknown) => {
+          onNotice(
+            `the upstream's settings can't be taken: ${error instanceof Error ? error.message : ""}`,
+          );
+        })
+        .finally(() => {
+          meeting = undefined;
+        });
+    },
+    delivered: async (revision) => {
+      if (settling !== undefined)
+        await Promise.race([settling, sleep(PATIENCE, undefined, { ref: false })]);
+      const site = mine();
+      if (site === undefined || site.mode !== "follow" || site.paused) return undefined;
+      const isThere = (): boolean => book.state(site.id).appliedRevision >= revision;
+      const isChecked = Array.from(engine.snapshot().items()).some(
+        (item) => item.revision === revision && treatmentOf(item.key).alone,
+      );
+      const began = now();
+      // An upstream that can't be asked is no reason to wait for its word.
+      const left = (): number =>
+        began +
+        (isChecked && book.state(site.id).error === undefined ? CHECKED_PATIENCE : PATIENCE) -
+        now();
+      if (sites.isLeader()) void sites.follow(site.id).catch(onError);
+      while (!isThere() && left() > 0) {
+        await changed(book, sites.isLeader() ? left() : Math.min(30, left()));
+        if (!sites.isLeader()) await book.load();
+      }
+      if (!isThere()) return { outcome: "pending" };
+      const refusals = Object.entries(book.state(site.id).takenBack)
+        .filter(([, refusal]) => refusal.revision === revision)
+        .map(([key, refusal]) => ({ key, ...refusal }));
+      return refusals.length > 0 ? { outcome: "refused", refusals } : { outcome: "applied" };
+    },
+    look: async () => {
+      looking ??= lookOnce().finally(() => {
+        looking = undefined;
+      });
+      await Promise.race([looking.catch(onError), sleep(LOOK, undefined, { ref: false })]);
+    },
+    changing: async (pass, by) => {
+      const site = mine();
+      if (site === undefined || book.state(site.id).appliedRevision === 0) return pass();
+      let passed: Promise<void> | undefined;
+      const turn = workers
+        .alone(site.id, async (own) => {
+          const take = (origin: RevisionOrigin) =>
+            takeValuesIn(
+              own,
+              { ...deps, book },
+              { keys: [], dryRun: false, origin, onlyDrifted: true },
+            );
+          // What was changed there before is not this visitor's.
+          await take(ORIGIN).catch((error: unknown) => {
+            if (!(error instanceof SiteFailure)) throw error;
+          });
+          // It has not waited for its turn: then there is only what it did to be taken.
+          passed ??= pass();
+          await passed;
+          await take({ ...originOf(by), reason: `${by.call} at the upstream` });
+        })
+        .catch((error: unknown) => {
+          if (!(error instanceof SiteFailure)) onError(error);
+        });
+      await Promise.race([turn, sleep(TURN, undefined, { ref: false })]);
+      passed ??= pass();
+      await passed;
+    },
+    tokenReset: async (token, by) => {
+      const site = mine();
+      if (site === undefined) return;
+      const origin: AuditOrigin =
+        by === undefined ? UPDATE : { ...originOf(by), method: UPDATE.method };
+      await book.update({ ...site, token }, [
+        doneEntry(origin, now(), [site.name], { changed: ["token"] }),
+      ]);
+      const state = book.state(site.id);
+      await book.record(site.id, { ...state, error: undefined, failures: 0, nextTry: 0 });
+    },
+    connect: async (call, body) => {
+      const site = mine();
+      if (site === undefined) return;
+      const secrets = Object.values(body).filter((value) => typeof value === "string");
+      await workers.alone(site.id, ({ client }) =>
+        client.call("POST", `/api/admin/setting/${call}`, body, { secrets, limit: 60_000 }),
+      );
+    },
+    close: () => {
+      stopping.abort();
+      asking.close();
+    },
+  };
+}
+
+/** An admin's request to the upstream is plain HTTP; what it changed is taken as by AdoptSite. */
+function originOf({ visitor, requestId, peer }: PassedCall): AuditOrigin {
+  return {
+    actor: `${VISITOR_ACTOR}${visitor}`,
+    door: "rest",
+    method: "AdoptSite",
+    requestId,
+    peer,
+  };
+}
+
+/** Resolves when something about a site changes, or after so many milliseconds. */
+async function changed(book: Sites["book"], ms: number): Promise<void> {
+  let end = (): void => {};
+  const change = new Promise<void>((resolve) => {
+    end = book.onChange(resolve);
+  });
+  await Promise.race([change, sleep(Math.max(0, ms), undefined, { ref: false })]);
+  end();
+}
+
+/** What an admin can read there anyway. */
+async function permanentToken(
+  client: ReturnType<typeof createSiteClient>,
+  authorization: string,
+  clientId: string | undefined,
+): Promise<string> {
+  const rows: readonly SiteRow[] = await client.list({
+    headers: { authorization, ...(clientId === undefined ? {} : { "client-id": clientId }) },
+    secrets: [authorization],
+  });
+  return rows.find(({ key }) => key === "token")?.value ?? "";
+}

@@ -1,0 +1,44 @@
+import { unavailable } from "../messages/error.ts";
+import type { Book } from "./book.ts";
+import type { Site, SiteView } from "./site.ts";
+
+/** All sites, then each one that changes, and the names of those that are gone. */
+export async function* watchBook(
+  book: Book,
+  viewOf: (site: Site) => SiteView,
+  { signal, stopping }: { readonly signal: AbortSignal; readonly stopping: AbortSignal },
+): AsyncIterable<{ views: readonly SiteView[]; gone: readonly string[] }> {
+  let sent = new Map<string, SiteView>();
+  let wake: (() => void) | undefined;
+  let changed = true;
+  const end = book.onChange(() => {
+    changed = true;
+    wake?.();
+  });
+  const abort = (): void => wake?.();
+  signal.addEventListener("abort", abort);
+  stopping.addEventListener("abort", abort);
+  try {
+    for (let first = true; ; first = false) {
+      if (!changed && !signal.aborted && !stopping.aborted)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      if (signal.aborted) return;
+      if (stopping.aborted) throw unavailable("the service stops; watch again in a moment");
+      changed = false;
+      const now = new Map(book.sites().map((site) => [site.id, viewOf(site)]));
+      const views = [...now].filter(
+        ([id, view]) => sent.get(id)?.site !== view.site || sent.get(id)?.state !== view.state,
+      );
+      const gone = [...sent].filter(([id]) => !now.has(id)).map(([, { site }]) => site.name);
+      sent = now;
+      if (first || views.length > 0 || gone.length > 0)
+        yield { views: views.map(([, view]) => view), gone };
+    }
+  } finally {
+    end();
+    signal.removeEventListener("abort", abort);
+    stopping.removeEventListener("abort", abort);
+  }
+}

@@ -1,0 +1,255 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { oneAtATime } from "../database/serial.ts";
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import type { Engine } from "../settings/engine.ts";
+import type { Book } from "./book.ts";
+import { createSiteClient, type SiteClient } from "./client.ts";
+import { isLasting, SiteFailure } from "./failure.ts";
+import { createPace } from "./pace.ts";
+import { type Round, type RoundOptions, runRound } from "./round.ts";
+import type { Site, SiteState } from "./site.ts";
+import type { SiteEvent } from "./store.ts";
+import { takeBack } from "./take-back.ts";
+
+/** How often a site is looked at while nothing is to be done, in milliseconds. */
+const LOOK = 60_000;
+/** How soon after a push: a page that was open there may send its old values. */
+const LOOK_AGAIN = 10_000;
+/** First and longest pause after a failure. */
+const FIRST_PAUSE = 1_000;
+const LONGEST_PAUSE = 60_000;
+/** Sites that are spoken to at one time. */
+const AT_ONCE = 32;
+
+export interface WorkerDeps {
+  readonly book: Book;
+  readonly engine: Engine;
+  readonly hash: Fingerprint;
+  readonly now: () => number;
+  readonly random: () => number;
+  /** UTF-8 bytes of one value at most. */
+  readonly maxValueBytes: number;
+  /** Told of what was done, and of what went wrong for the first time. */
+  readonly onEvent: (site: Site, event: SiteEvent) => void;
+  /** Whether a site has to wait: it is not followed before it was met. */
+  readonly isHeld?: (site: Site) => boolean;
+  /** Shorter waits for tests. */
+  readonly times?: {
+    readonly look?: number;
+    readonly lookAgain?: number;
+    /** How long a call may take. */
+    readonly call?: number;
+    /** Between two probes of a site that is down. */
+    readonly probe?: number;
+  };
+}
+
+/** A site that is one's own for a while. */
+export interface Turn {
+  readonly site: Site;
+  readonly client: SiteClient;
+  /** @throws SiteFailure, and remembers it. */
+  round(options: RoundOptions): Promise<Round>;
+}
+
+/** Speaks to sites: one call at a time to each, to a few at once. */
+export interface Workers {
+  /**
+   * Does work on a site after all that was asked before.
+   *
+   * @throws what the work throws.
+   */
+  alone<T>(siteId: string, work: (turn: Turn) => Promise<T>): Promise<T>;
+  /** One round that somebody asks for. @throws SiteFailure, and remembers it. */
+  round(site: Site, options: RoundOptions): Promise<Round>;
+  /** Brings a site up to date, or looks at it; whoever asks meanwhile shares the next round. */
+  follow(siteId: string): Promise<void>;
+  /** Follows a site before its next try is due. A failure begins the back-off anew. */
+  retry(siteId: string): Promise<void>;
+  /** Whether it is time for a site. */
+  isDue(site: Site): boolean;
+  close(): Promise<void>;
+}
+
+export function createWorkers(deps: WorkerDeps): Workers {
+  const { book, engine, hash, now } = deps;
+  const { look = LOOK, lookAgain = LOOK_AGAIN, call } = deps.times ?? {};
+  const clients = new Map<string, { readonly site: Site; readonly client: SiteClient }>();
+  const queues = new Map<string, Promise<unknown>>();
+  const followers = new Map<string, ReturnType<typeof oneAtATime<void>>>();
+  const nextLook = new Map<string, number>();
+  /** Each site as it was when it was last looked at. */
+  const looked = new Map<string, Site>();
+  /** Sites that are tried before their time. */
+  const retried = new Set<string>();
+  const pace = createPace();
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  let closed = false;
+
+  const clientOf = (site: Site): SiteClient => {
+    const known = clients.get(site.id);
+    if (known !== undefined && isSameAccess(known.site, site)) return known.client;
+    known?.client.close();
+    const client = createSiteClient(site, 1, call);
+    clients.set(site.id, { site, client });
+    return client;
+  };
+  /** Waits for a place. @returns what gives it to who waits next; more than once is once. */
+  const enter = async (): Promise<() => void> => {
+    if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    let isLeft = false;
+    return () => {
+      if (isLeft) return;
+      isLeft = true;
+      const next = waiting.shift();
+      if (next !== undefined) next();
+      else running -= 1;
+    };
+  };
+  const alone: Workers["alone"] = (siteId, work) => {
+    const before = queues.get(siteId) ?? Promise.resolve();
+    const done = before.then(async () => {
+      const leave = await enter();
+      try {
+        const site = book.byId(siteId);
+        if (site === undefined || closed) throw new SiteFailure("refused", "the site is gone");
+        const client = clientOf(site);
+        const round: Turn["round"] = (options) => attempt(site, client, options, leave);
+        return await work({ site, client, round });
+      } finally {
+        leave();
+      }
+    });
+    const quiet = done.catch(() => undefined);
+    queues.set(siteId, quiet);
+    void quiet.then(() => {
+      if (queues.get(siteId) === quiet) queues.delete(siteId);
+    });
+    return done;
+  };
+
+  /** @param leave called when the site is not spoken to any more: the disk takes its time. */
+  const attempt = async (
+    site: Site,
+    client: SiteClient,
+    options: RoundOptions,
+    leave: () => void,
+  ): Promise<Round> => {
+    const before = book.state(site.id);
+    looked.set(site.id, site);
+    try {
+      const snapshot = engine.snapshot();
+      const found = await runRound(site, before, options, { client, hash, now, snapshot });
+      leave();
+      const isFront = site.upstream && site.mode === "follow" && options.aim === "push";
+      const { maxValueBytes } = deps;
+      const round = isFront
+        ? await takeBack(found, { engine, snapshot, maxValueBytes, now })
+        : found;
+      // Another process has worked on the site meanwhile: what it knows counts, and is looked at anew.
+      const isPatient = options.actor === "sites" && !site.upstream;
+      if (!(await book.record(site.id, round.state, round.events, { isPatient }))) {
+        nextLook.set(site.id, now());
+        // Callers wait for what was refused.
+        const { takenBack } = round.state;
+        if (takenBack !== before.takenBack)
+          await book.record(site.id, { ...book.state(site.id), takenBack });
+        return round;
+      }
+      for (const event of round.events) deps.onEvent(site, event);
+      planLook(site, round);
+      return round;
+    } catch (error) {
+      if (!(error instanceof SiteFailure)) throw error;
+      leave();
+      await fail(site, before, error);
+      throw error;
+    }
+  };
+
+  /** A look in between puts off none that is to come sooner. */
+  const planLook = (site: Site, { results, comparisons }: Round): void => {
+    const isOpen = site.mode === "follow" && comparisons.some(isDiffering);
+    const next = now() + (results.length > 0 || isOpen ? lookAgain : look);
+    const planned = nextLook.get(site.id) ?? 0;
+    nextLook.set(site.id, results.length === 0 && planned > now() ? Math.min(planned, next) : next);
+  };
+
+  const fail = async (site: Site, before: SiteState, failure: SiteFailure): Promise<void> => {
+    const time = now();
+    const failures = retried.has(site.id) ? 1 : before.failures + 1;
+    const pause = Math.min(FIRST_PAUSE * 2 ** Math.min(failures - 1, 10), LONGEST_PAUSE);
+    const isNew = before.error?.kind !== failure.kind;
+    const state: SiteState = {
+      ...before,
+      failures,
+      nextTry: time + Math.round(pause * (0.5 + deps.random() / 2)),
+      error: {
+        kind: failure.kind,
+        message: failure.message,
+        since: isNew ? time : (before.error?.since ?? time),
+      },
+    };
+    const event: SiteEvent = {
+      ...{ time, actor: "sites", action: "fail", keys: [], result: failure.message },
+      revision: engine.snapshot().revision,
+    };
+    await book.record(site.id, state, isNew ? [event] : [], { isPatient: true });
+    if (isNew) deps.onEvent(site, event);
+  };
+
+  const followOnce = async (siteId: string): Promise<void> => {
+    // A save waits for the one that Mooring stands in front of.
+    if (book.byId(siteId)?.upstream !== true) await pace();
+    await alone(siteId, async ({ site, round }) => {
+      const { error, nextTry, appliedRevision } = book.state(siteId);
+      const isLooked =
+        looked.get(siteId) === site && (nextLook.get(siteId) ?? 0) > now() && error === undefined;
+      // Somebody else's round has brought everything there already.
+      if (isLooked && appliedRevision >= engine.snapshot().revision) return;
+      if (deps.isHeld?.(site) === true) return;
+      const isLater = nextTry > now() && !retried.has(siteId);
+      if (site.paused || isLater || (error !== undefined && isLasting(error))) return;
+      await round({ aim: site.mode === "follow" ? "push" : "look", actor: "sites" });
+    }).catch((error: unknown) => {
+      if (!(error instanceof SiteFailure)) throw error;
+    });
+  };
+
+  const follow: Workers["follow"] = (siteId) => {
+    const follower = followers.get(siteId) ?? oneAtATime(() => followOnce(siteId));
+    followers.set(siteId, follower);
+    return follower.run();
+  };
+
+  return {
+    alone,
+    round: (site, options) => alone(site.id, ({ round }) => round(options)),
+    follow,
+    retry: (siteId) => {
+      retried.add(siteId);
+      return follow(siteId).finally(() => retried.delete(siteId));
+    },
+    isDue: (site) => {
+      const { error, nextTry } = book.state(site.id);
+      if (site.paused || followers.get(site.id)?.isRunning() === true) return false;
+      if (error !== undefined) return !isLasting(error) && nextTry <= now();
+      return looked.get(site.id) !== site || (nextLook.get(site.id) ?? 0) <= now();
+    },
+    close: async () => {
+      closed = true;
+      for (const { client } of clients.values()) client.close();
+      await Promise.race([Promise.all(queues.values()), sleep(2_000, undefined, { ref: false })]);
+    },
+  };
+}
+
+function isDiffering({ standing }: Round["comparisons"][number]): boolean {
+  return standing === "differs";
+}
+
+function isSameAccess(a: Site, b: Site): boolean {
+  return a.url === b.url && a.token === b.token && a.ca === b.ca && a.pin === b.pin;
+}

@@ -1,0 +1,233 @@
+import { randomBytes } from "node:crypto";
+import { Kysely, sql, type Transaction } from "kysely";
+import { createAccessStore } from "../../access/query.ts";
+import type { AccessStore } from "../../access/store.ts";
+import { createAuditStore } from "../../audit/query.ts";
+import type { AuditStore } from "../../audit/store.ts";
+import { StoreError } from "../../database/error.ts";
+import { claimTurn, lastRewrite, readFacts, unmarkRewrite } from "../../database/meta-query.ts";
+import { isConnectionLost, postgresFailure } from "../../database/postgres/failure.ts";
+import { isOfDatabase, prepare } from "../../database/postgres/prepare.ts";
+import type { PostgresServer } from "../../database/postgres/server.ts";
+import type { Database } from "../../database/schema.ts";
+import {
+  forgetRevisions,
+  type KeysOf,
+  type RevisionsOf,
+  readChangesBetween,
+  readCommits,
+  readOldestRevision,
+  readRevisions,
+} from "../../settings/history-query.ts";
+import { readFirstChanges, readKnownKeys } from "../../settings/key-history.ts";
+import { readState, rewriteValues } from "../../settings/query.ts";
+import { hasOtherHashes, rehashRows } from "../../settings/rehash-query.ts";
+import type { Notify, SettingStore } from "../../settings/store.ts";
+import { createSiteStore } from "../../sites/query.ts";
+import type { SiteStore } from "../../sites/store.ts";
+import { appendAudit } from "./audit.ts";
+import { readDeltaAtOnce } from "./delta.ts";
+import { Follower } from "./follow.ts";
+import { createTransact, oneAfterTheOther } from "./transaction.ts";
+import { FIRST_TIMELINE } from "./write.ts";
+
+export interface PostgresOptions {
+  /** Default: nobody is told. */
+  readonly notify?: Notify;
+  /** This machine's clock, in milliseconds since 1970 UTC. Default: Date.now. */
+  readonly now?: () => number;
+}
+
+const byIndex: RevisionsOf = (db, key) =>
+  db.selectFrom("change").select("change.revision").where("change.key", "=", key).$asScalar();
+
+const keysOf: KeysOf = (db, keys) =>
+  db
+    .selectFrom("change")
+    .select("key")
+    .distinct()
+    .where("key", "in", [...keys]);
+
+/**
+ * Opens the store on a PostgreSQL server and brings its schema up to date.
+ *
+ * @throws StoreError when the database cannot be used or is newer than this program.
+ */
+export async function openPostgresSettingStore(
+  server: PostgresServer,
+  { notify = () => undefined, now = Date.now }: PostgresOptions = {},
+): Promise<
+  SettingStore & {
+    readonly sites: SiteStore;
+    readonly access: AccessStore;
+    readonly audit: AuditStore;
+  }
+> {
+  const { place } = server;
+  const db = new Kysely<Database>({ dialect: server.dialect });
+  let isClosed = false;
+  const failureOf = (error: unknown): unknown => {
+    if (error instanceof StoreError) return error;
+    if (isClosed)
+      return new StoreError("failed", `the database ${place} is closed: this process is stopping`);
+    return isOfDatabase(error) ? postgresFailure(error, place) : error;
+  };
+  /** What only reads may be asked again where the connection broke. */
+  const attempt = async <T>(work: () => Promise<T>, { again = false } = {}): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (again && !isClosed && isConnectionLost(error)) return attempt(work);
+      throw failureOf(error);
+    }
+  };
+  const reading = <T>(work: () => Promise<T>): Promise<T> => attempt(work, { again: true });
+  /** What calls go by. Where it can't be read, others may be able to, and may change it meanwhile. */
+  const current = async <T>(follower: Follower, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await reading(async () => {
+        await follower.ensureLease();
+        return work();
+      });
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.failure === "away") throw error;
+      throw new StoreError("unsure", error.message, error);
+    }
+  };
+  /** One state of the database, whatever is committed meanwhile. */
+  const atOnce = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
+    reading(() =>
+      db
+        .transaction()
+        .setIsolationLevel("repeatable read")
+        .setAccessMode("read only")
+        .execute(work),
+    );
+
+  try {
+    await attempt(() => prepare(server, notify));
+    const { databaseId, fingerprintKey } = await reading(() => readFacts(db));
+    let onNews = (): void => undefined;
+    const follower = new Follower({
+      server,
+      db,
+      databaseId,
+      instanceId: randomBytes(9).toString("base64url"),
+      now,
+      notify,
+      onNews: () => onNews(),
+    });
+    await reading(() => follower.start());
+    const transact = createTransact(db, follower, server.saveWithin);
+    // A load that overtakes a save would take the memory back to before it.
+    const inTurn = oneAfterTheOther();
+
+    const sites = createSiteStore({ db, append: appendAudit, attempt });
+
+    return {
+      get databaseId() {
+        // The same at every instance.
+        const { timeline = FIRST_TIMELINE } = follower;
+        return timeline === FIRST_TIMELINE ? databaseId : `${databaseId}.${timeline}`;
+      },
+      fingerprintKey,
+      audit: createAuditStore({
+        ...{ db, origin: databaseId, attempt, append: appendAudit },
+        lock: (trx) => sql`select from audit_head where id = 1 for update`.execute(trx),
+      }),
+      sites: {
+        ...sites,
+        lease: (name, holder, at, ttl) => sites.lease(name, holder, follower.serverTime(at), ttl),
+      },
+      access: createAccessStore({
+        db,
+        append: appendAudit,
+        attempt,
+        attemptRead: (work) => current(follower, work),
+        changedElsewhere: () => {
+          if (isClosed) throw failureOf(undefined);
+          return follower.isAccessBehind;
+        },
+        changedAtLastLook: () => follower.isAccessBehind,
+        reading: () => follower.readingAccess(),
+        committed: (version) => follower.announceAccess(version),
+        seenEverywhere: (version) => attempt(() => follower.accessSeenEverywhere(version)),
+      }),
+      changedElsewhere: () => {
+        if (isClosed) throw failureOf(undefined);
+        return follower.isBehind;
+      },
+      onNews: (listener) => {
+        onNews = listener;
+      },
+      load: () =>
+        inTurn(async () => {
+          const state = await current(follower, () => atOnce(readState));
+          follower.sawAll(state.revision);
+          return state;
+        }),
+      delta: async (after) => {
+        const delta = await current(follower, () => readDeltaAtOnce(db, after));
+        if (delta === undefined || follower.isReplaced) return undefined;
+        follower.saw(delta.revision);
+        return delta;
+      },
+      transact: (work) => inTurn(() => attempt(() => transact(work))),
+      awayFor: () => follower.awayFor,
+      note: () =>
+        follower.isNotified ? undefined : "no notifications come; changes are asked for",
+      seenEverywhere: (revision) => attempt(() => follower.seenEverywhere(revision)),
+      oldestRevision: () => reading(() => readOldestRevision(db)),
+      listRevisions: (filter) => reading(() => readRevisions(db, filter, byIndex)),
+      commits: (after, upTo, limit) => reading(() => readCommits(db, after, upTo, limit)),
+      changesBetween: (after, upTo) => reading(() => readChangesBetween(db, after, upTo)),
+      knownKeys: (keys) => reading(() => readKnownKeys(db, keys, keysOf)),
+      firstChanges: (asked, upTo) => reading(() => readFirstChanges(db, asked, upTo)),
+      rewrite: (change) =>
+        attempt(() =>
+          db.transaction().execute(async (trx) => {
+            await sql`select from head where id = 1 for update`.execute(trx);
+            return rewriteValues(trx, change, appendAudit);
+          }),
+        ),
+      rehash: async (rehash) => {
+        if (!(await reading(() => hasOtherHashes(db, rehash)))) return 0;
+        return attempt(() =>
+          db.transaction().execute(async (trx) => {
+            await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
+            await sql`select from head where id = 1 for update`.execute(trx);
+            // Workers of sites write their state without the head.
+            await sql`lock table site_state in share row exclusive mode`.execute(trx);
+            return rehashRows(trx, rehash, appendAudit);
+          }),
+        );
+      },
+      eraseReplaced: async () => {
+        const rewrite = await reading(() => lastRewrite(db));
+        if (rewrite === undefined) return undefined;
+        // A copy of each table without what was replaced; the old files go.
+        await attempt(() => sql`vacuum full setting, change, site_state`.execute(db));
+        await attempt(() => unmarkRewrite(db, rewrite));
+        notify(
+          "warn",
+          `the clear text of sealed secrets is gone from the tables of ${place}; its write-ahead log, standbys and backups may have it for a while: change what is worth it`,
+        );
+        return undefined;
+      },
+      claimTurn: (task, interval, at) =>
+        attempt(() => claimTurn(db, task, interval, follower.serverTime(at))),
+      compact: (retention, step) =>
+        attempt(() => db.transaction().execute((trx) => forgetRevisions(trx, retention, step))),
+      close: async () => {
+        if (isClosed) return;
+        isClosed = true;
+        await follower.close();
+        await db.destroy();
+      },
+    };
+  } catch (error) {
+    isClosed = true;
+    await db.destroy().catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,76 @@
+import { createServer } from "node:http";
+import { Registry } from "prom-client";
+import { type Address, formatAddress } from "../config/address.ts";
+import { type ConnectionBounds, limitConnections } from "../transport/front.ts";
+import { listen } from "../transport/listen.ts";
+
+/** A listening endpoint of metrics. */
+export interface MetricsServer {
+  readonly address: string;
+  close(): void;
+}
+
+/** Limits of the metrics port. */
+export interface MetricsLimits {
+  /**
+   * Connections open at one time; a connection beyond them is closed at once. Descriptors are shared
+   * with the main port, so this port takes only a few of them.
+   */
+  readonly connections: ConnectionBounds;
+  /** Time for a request to arrive, in milliseconds, from the opening of its connection. */
+  readonly requestMs: number;
+  /** Time without any progress of a reply after which its connection is closed, in milliseconds. */
+  readonly idleMs: number;
+}
+
+/** Limits that fit a few scrapers. */
+const LIMITS: MetricsLimits = {
+  connections: { all: 64, eachPeer: 32 },
+  requestMs: 10_000,
+  idleMs: 10_000,
+};
+
+/** Interval between two checks for requests that take too long, in parts of the time for a request. */
+const CHECKS = 4;
+
+/**
+ * Serves `GET /metrics` without a token, at an address of its own.
+ *
+ * @param limits default: 64 connections, 32 of them for each address, and ten seconds.
+ * @throws Error that names the address and what to do.
+ */
+export async function serveMetrics(
+  { at, socketMode }: { readonly at: Address; readonly socketMode: number },
+  text: () => Promise<string>,
+  { connections, requestMs, idleMs }: MetricsLimits = LIMITS,
+): Promise<MetricsServer> {
+  const options = {
+    requestTimeout: requestMs,
+    headersTimeout: requestMs,
+    // Node's default is 30 seconds: until then the two timeouts have no effect.
+    connectionsCheckingInterval: requestMs / CHECKS,
+  };
+  const server = createServer(options, (request, response) => {
+    if (request.url !== "/metrics" || request.method !== "GET") {
+      response
+        .writeHead(404, { "content-type": "text/plain" })
+        .end("metrics are at GET /metrics\n");
+      return;
+    }
+    text().then(
+      (body) =>
+        response.writeHead(200, { "content-type": Registry.PROMETHEUS_CONTENT_TYPE }).end(body),
+      () => response.writeHead(503, { "content-type": "text/plain" }).end("no metrics now\n"),
+    );
+  });
+  server.timeout = idleMs;
+  limitConnections(server, connections);
+  const address = await listen(server, at, { variable: "MOORING_METRICS_LISTEN", socketMode });
+  return {
+    address: formatAddress(address),
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

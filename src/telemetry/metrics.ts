@@ -1,0 +1,187 @@
+import {
+  AggregatorRegistry,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  Registry,
+} from "prom-client";
+import type { CallObserver } from "../gateway/report.ts";
+import { countCalls } from "./call-metrics.ts";
+
+/** Upper bounds of the histograms, in seconds: from a read from memory to a slow download manager. */
+const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];
+
+/** Node's own that are named like counters and count nothing. */
+const MISNAMED = ["handles", "requests", "resources"].map((name) => `nodejs_active_${name}_total`);
+
+/** What is measured and not counted: asked whenever somebody reads the metrics. */
+export interface MeasuredState {
+  readonly revision: number;
+  /** Milliseconds since the database has answered, where it is away; 0: it is there. */
+  readonly databaseAwayFor: number;
+  /** Open streams. */
+  readonly watchers: number;
+  /** Streams that were ended because their clients read too slowly, since the start. */
+  readonly droppedWatchers: number;
+  /** Bytes that wait for slow watchers. */
+  readonly streamBytes: number;
+  /** Bytes of requests that are still arriving. */
+  readonly requestBytes: number;
+  readonly sites: readonly MeasuredSite[];
+  /** Tokens that end soon. */
+  readonly endingTokens: number;
+  /** The number of the audit's newest row. */
+  readonly newestAudit: number;
+  /** The checkpoint of the audit that was published last, its hash in hexadecimal. */
+  readonly checkpoint: { readonly seq: number; readonly hash: string } | undefined;
+}
+
+/** A site: its name is an admin's word. */
+export interface MeasuredSite {
+  readonly name: string;
+  readonly up: boolean;
+  /** Revisions that it does not have yet. */
+  readonly lag: number;
+  /** Keys whose values differ there. */
+  readonly drift: number;
+  /** Keys whose values it refused. */
+  readonly refused: number;
+}
+
+/** Measures for Prometheus. No label holds anything that a client sends. */
+export interface Metrics {
+  readonly observer: CallObserver;
+  /** How long a commit took, in milliseconds. */
+  readonly committed: (duration: number) => void;
+  /** Says where the state is, once there is one. */
+  readonly measure: (state: () => MeasuredState) => void;
+  /** @returns the metrics in the Prometheus text format. */
+  readonly text: () => Promise<string>;
+}
+
+/** Makes the metrics of this process. */
+export function createMetrics(version: string): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  const registers = [registry];
+  const info = new Gauge({
+    name: "mooring_build_info",
+    help: "Always 1; the labels say what runs.",
+    labelNames: ["version", "node"],
+    aggregator: "first",
+    registers,
+  });
+  info.set({ version, node: process.version }, 1);
+  const commits = new Histogram({
+    name: "mooring_store_commit_seconds",
+    help: "How long transactions of the database took, waiting for the lock included.",
+    buckets: BUCKETS,
+    registers,
+  });
+  let state: (() => MeasuredState) | undefined;
+  const gauge = (
+    name: string,
+    help: string,
+    read: (now: MeasuredState) => number,
+    aggregator: "sum" | "max" | "min" = "sum",
+  ): void => {
+    const measured: Gauge = new Gauge({
+      ...{ name, help, aggregator, registers },
+      collect: () => {
+        if (state) measured.set(read(state()));
+      },
+    });
+  };
+  gauge("mooring_revision", "Newest revision of the settings.", (now) => now.revision, "max");
+  gauge(
+    "mooring_database_up",
+    "Whether the database answers; where it does not, reads are served from memory.",
+    (now) => Number(now.databaseAwayFor === 0),
+    "min",
+  );
+  gauge(
+    "mooring_database_last_contact_timestamp_seconds",
+    "When the database has last answered, in seconds since 1970 UTC.",
+    (now) => (Date.now() - now.databaseAwayFor) / 1000,
+    "min",
+  );
+  gauge("mooring_watchers", "Open streams.", (now) => now.watchers);
+  gauge(
+    "mooring_stream_buffered_bytes",
+    "Bytes that wait for watchers that read slowly.",
+    (now) => now.streamBytes,
+  );
+  gauge(
+    "mooring_request_buffered_bytes",
+    "Bytes of requests that are still arriving.",
+    (now) => now.requestBytes,
+  );
+  gauge(
+    "mooring_tokens_ending_soon",
+    "Tokens that hold, end soon, and have no successor.",
+    (now) => now.endingTokens,
+    "max",
+  );
+  gauge(
+    "mooring_audit_newest_row",
+    "Number of the audit's newest row.",
+    (now) => now.newestAudit,
+    "max",
+  );
+  const checkpoint: Gauge<"hash"> = new Gauge({
+    name: "mooring_audit_checkpoint",
+    help: "Number of the row that the last checkpoint of the audit is of; the label has its hash.",
+    ...{ aggregator: "max", registers, labelNames: ["hash"] as const },
+    collect: () => {
+      checkpoint.reset();
+      const published = state?.().checkpoint;
+      if (published !== undefined) checkpoint.set({ hash: published.hash }, published.seq);
+    },
+  });
+  const siteGauge = (
+    name: string,
+    help: string,
+    read: (site: MeasuredSite) => number,
+    aggregator: "min" | "max" = "max",
+  ): void => {
+    const measured: Gauge<"site"> = new Gauge({
+      ...{ name, help, aggregator, registers, labelNames: ["site"] as const },
+      collect: () => {
+        measured.reset();
+        for (const site of state?.().sites ?? []) measured.set({ site: site.name }, read(site));
+      },
+    });
+  };
+  siteGauge("mooring_site_up", "Whether a site answers.", ({ up }) => Number(up), "min");
+  siteGauge("mooring_site_lag_revisions", "Revisions not at a site yet.", ({ lag }) => lag);
+  siteGauge("mooring_site_drift_keys", "Settings that differ at a site.", ({ drift }) => drift);
+  siteGauge("mooring_site_refused_keys", "Settings that a site refused.", ({ refused }) => refused);
+  const dropped: Counter = new Counter({
+    name: "mooring_watchers_dropped_total",
+    help: "Streams that were ended because their clients read too slowly.",
+    registers,
+    collect: () => {
+      dropped.reset();
+      if (state) dropped.inc(state().droppedWatchers);
+    },
+  });
+  // A worker is asked for its metrics by the process that watches over it: making one listens.
+  new AggregatorRegistry();
+  AggregatorRegistry.setRegistries(registry);
+  return {
+    observer: countCalls(registry, BUCKETS),
+    committed: (duration) => commits.observe(duration / 1000),
+    measure: (from) => {
+      state = from;
+    },
+    text: () => registry.metrics(),
+  };
+}
+
+/** For the process that watches over workers: the sum of all their metrics. */
+export function workerMetrics(): () => Promise<string> {
+  const registry = new AggregatorRegistry();
+  return () => registry.clusterMetrics();
+}

@@ -1,0 +1,75 @@
+import type { Socket } from "node:net";
+import { errorEnvelope, JSON_TYPE } from "../gateway/envelope.ts";
+
+/** What Node says of a request that it couldn't read. */
+export interface ClientError extends Error {
+  readonly code?: string;
+}
+
+/**
+ * Answers a request that is no HTTP, too large in its URL or headers, or too slow: for the event
+ * `clientError` of a node:http server, and for Fastify's option `clientErrorHandler`. The reply has
+ * its real HTTP status and the envelope, and the connection ends: when the client has stopped sending,
+ * so that it can read the reply, and at the latest after LINGER.
+ *
+ * @param requestId for the reply's `x-request-id`; without one it has none.
+ */
+export function answerClientError(error: ClientError, socket: Socket, requestId?: string): void {
+  // Whatever else arrives is no HTTP either, and is told here again.
+  if (socket.writableEnded) return;
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status, reason, message } = describe(error);
+  const body = errorEnvelope(status, message);
+  const headers = [
+    `HTTP/1.1 ${status} ${reason}`,
+    `Content-Type: ${JSON_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Cache-Control: no-store",
+    ...(requestId === undefined ? [] : [`X-Request-Id: ${requestId}`]),
+    "Connection: close",
+  ];
+  socket.end(`${headers.join("\r\n")}\r\n\r\n${body}`);
+  setTimeout(() => socket.destroy(), LINGER).unref();
+}
+
+/** How long a client may go on sending after it was answered, in milliseconds. */
+const LINGER = 1_000;
+
+interface Answer {
+  readonly status: number;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Node counts URL and headers together. */
+const HEADERS: Answer = {
+  status: 431,
+  reason: "Request Header Fields Too Large",
+  message: "the request's URL and headers are too large",
+};
+
+const TIMEOUT: Answer = {
+  status: 408,
+  reason: "Request Timeout",
+  message: "the request took too long to arrive",
+};
+
+const NOT_HTTP: Answer = { status: 400, reason: "Bad Request", message: "this is no HTTP request" };
+
+/** Node takes ASCII alone there (RFC 9112, section 3.2; RFC 3986, section 2). */
+const TARGET: Answer = {
+  status: 400,
+  reason: "Bad Request",
+  message:
+    "the request's URL has a character that can't stand there as it is: escape it, as %C3%BC for \"ü\"",
+};
+
+function describe(error: ClientError): Answer {
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return TIMEOUT;
+  if (error.code === "HPE_INVALID_URL") return TARGET;
+  if (error.code !== "HPE_HEADER_OVERFLOW") return NOT_HTTP;
+  return HEADERS;
+}

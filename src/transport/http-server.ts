@@ -1,0 +1,182 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  ServerResponse,
+} from "node:http";
+import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from "fastify";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { type CorsOptions, registerCors } from "../app/cors.ts";
+import type { AnswerReflection } from "../app/reflection.ts";
+import type { RequestIds } from "../gateway/call.ts";
+import { JSON_TYPE } from "../gateway/envelope.ts";
+import { describeFailure, failureEnvelope, HttpFault } from "../gateway/failure.ts";
+import { pathAndQuery } from "../gateway/rest/rest.ts";
+import { answerClientError, type ClientError } from "./client-error.ts";
+import { fewAtATime } from "./pipelining.ts";
+import { leaveOnceAnswered, refuseWith } from "./request.ts";
+import { settleTarget } from "./target.ts";
+
+/** For the next request on a kept connection, in milliseconds; above the usual 60 s of proxies. */
+const KEEP_ALIVE = 72_000;
+
+export interface HttpServerOptions {
+  readonly requestId: RequestIds;
+  readonly cors: CorsOptions;
+  /** Request line and all headers, in bytes. */
+  readonly maxHeaderBytes: number;
+  /** For a whole request to arrive, in milliseconds; its headers have half of it. */
+  readonly requestTimeoutMs: number;
+  /** Told of errors whose words are masked. */
+  readonly report: (error: unknown, request: FastifyRequest) => void;
+  /**
+   * Takes requests that are not this service's, or leaves them. Undefined: all are. With one, bodies
+   * may take any time: those of this service have a limit of their own.
+   */
+  readonly elsewhere?:
+    | ((request: IncomingMessage, response: ServerResponse) => boolean)
+    | undefined;
+}
+
+/** Fastify, on servers that get their connections from elsewhere. */
+export interface HttpServer {
+  /** Everything that is served over HTTP is registered here. */
+  readonly fastify: FastifyInstance;
+  /** The HTTP/1.1 server. */
+  readonly server: Server;
+  /** What serves a request, for HTTP/2 streams as well. */
+  readonly handler: RequestListener;
+  /** From now on every reply over HTTP/1.1 says that its connection ends. */
+  announceEnd(): void;
+}
+
+/** Makes the HTTP server with its limits: Fastify's own defaults are no time-outs at all. */
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { requestId, requestTimeoutMs } = options;
+  let made: { server: Server; handler: RequestListener } | undefined;
+  let ending = false;
+  /** Says at the last moment whether its connection ends: its call may have begun long before. */
+  class Announcing extends ServerResponse {
+    override writeHead(...args: unknown[]): this {
+      if (ending) this.shouldKeepAlive = false;
+      return super.writeHead(...(args as [number]));
+    }
+  }
+  const fastify = Fastify({
+    logger: false,
+    // The header is read by requestId, which checks it.
+    requestIdHeader: false,
+    genReqId: ({ headers }) => {
+      const sent = headers["x-request-id"];
+      return requestId(typeof sent === "string" ? sent : undefined);
+    },
+    // A slash at the end says nothing: servers of this kind have always answered it.
+    routerOptions: { ignoreTrailingSlash: true },
+    // Fastify's types know the error of an older Node.
+    clientErrorHandler: (error, socket) =>
+      answerClientError(error as Error as ClientError, socket, requestId(undefined)),
+    frameworkErrors: (error, request, reply) => answerFailure(error, request, reply),
+    // Calls that come while the server drains are answered like any other.
+    return503OnClosing: false,
+    forceCloseConnections: "idle",
+    serverFactory: (routing): Server => {
+      const handler: RequestListener = (request, response) => {
+        if (settleTarget(request, response, requestId)) return;
+        if (options.elsewhere?.(request, response) === true) return;
+        leaveOnceAnswered(request, response);
+        routing(request, response);
+      };
+      const inTurn = fewAtATime(handler);
+      const server = createServer(
+        {
+          maxHeaderSize: options.maxHeaderBytes,
+          // A little longer than the gateway waits for a body: its answer says more.
+          requestTimeout: options.elsewhere === undefined ? requestTimeoutMs + 1_000 : 0,
+          headersTimeout: Math.ceil(requestTimeoutMs / 2),
+          keepAliveTimeout: KEEP_ALIVE,
+          connectionsCheckingInterval: 1_000,
+          requireHostHeader: false,
+          ServerResponse: Announcing,
+        },
+        inTurn,
+      );
+      // Whoever waits for a word before it sends its body gets it when the body is wanted.
+      server.on("checkContinue", inTurn);
+      server.on("checkExpectation", refuseWith(417));
+      // It never listens: this starts the check of its time-outs (node:http, setupConnectionsTracking).
+      server.emit("listening");
+      made = { server, handler };
+      return server;
+    },
+  });
+  fastify.addHook("onRequest", (request, reply, done) => {
+    reply.header("x-request-id", request.id);
+    done();
+  });
+  registerCors(fastify, options.cors);
+  // Nobody reads the body of what is not served.
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  fastify.setNotFoundHandler((request, reply) =>
+    answerFailure(
+      new HttpFault(404, `nothing is served at ${pathAndQuery(request).path.slice(0, 200)}`),
+      request,
+      reply,
+    ),
+  );
+  fastify.setErrorHandler((error: FastifyError, request, reply) => {
+    if (describeFailure(error).unexpected) options.report(error, request);
+    return answerFailure(error, request, reply);
+  });
+  if (made === undefined) throw new Error("Fastify made no server");
+  return {
+    fastify,
+    ...made,
+    announceEnd: () => {
+      ending = true;
+    },
+  };
+}
+
+/** What Fastify itself refuses, and what nobody serves, in an envelope with its real status. */
+function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const failure = describeFailure(error);
+  reply
+    .code(failure.code)
+    .headers({ ...failure.headers, "cache-control": "no-store", "x-request-id": request.id })
+    .type(JSON_TYPE)
+    .send(failureEnvelope(failure));
+}
+
+/**
+ * Serves reflection over Connect and gRPC-Web, by connect-fastify: its requests are a stream, so it
+ * needs HTTP/2.
+ *
+ * @param check of the header `authorization`, before anything is read; undefined: everybody may ask.
+ */
+export async function registerReflection(
+  fastify: FastifyInstance,
+  reflect: AnswerReflection,
+  check?: (authorization: string | undefined) => Promise<void>,
+): Promise<void> {
+  await fastify.register(fastifyConnectPlugin, {
+    grpc: false,
+    ...(check && {
+      requestGate: ({ requestHeader }) => check(requestHeader.get("authorization") ?? undefined),
+    }),
+    readMaxBytes: 4 * 1024,
+    routes: (router) =>
+      router.service(ServerReflection, {
+        async *serverReflectionInfo(requests) {
+          for await (const request of requests) yield reflect(request);
+        },
+      }),
+  });
+}

@@ -1,0 +1,152 @@
+import type { RequestListener } from "node:http";
+import {
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Server as GrpcServer } from "@grpc/grpc-js";
+import { ServerCredentials } from "@grpc/grpc-js";
+import { discardRest } from "./body.ts";
+import type { TakeConnection } from "./front.ts";
+import { refuseWith } from "./request.ts";
+import { agreesOnHost } from "./target.ts";
+
+/** What serves gRPC. */
+export interface GrpcDoor {
+  /** Keeps the connections, and serves what the lane does not. */
+  readonly server: GrpcServer;
+  /** Asked first. */
+  readonly lane: { handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean };
+  /** Refuses a call that the lane does not serve by its header `authorization`. */
+  readonly check?: (authorization: string | undefined) => Promise<void>;
+}
+
+/** Anything that calls itself gRPC; gRPC-Web has a type of its own. */
+const GRPC_TYPE = /^application\/grpc(?:$|[+; ])/i;
+/** The messages that are served: protobuf. */
+const PROTO_TYPE = /^application\/grpc(?:\+proto)?$/i;
+
+type StreamListener = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  flags: number,
+  rawHeaders: string[],
+) => void;
+
+/**
+ * Serves HTTP/2 connections: gRPC by grpc-js, everything else by `handler`, as over HTTP/1.1.
+ *
+ * grpc-js claims every stream for itself and would answer them with 415. So its internal
+ * HTTP/2 server gets a listener that sorts streams before its own. That reaches into a private
+ * field of a pinned version; a test over every protocol holds it.
+ *
+ * @param handler of HTTP requests; undefined: gRPC alone.
+ * @param options.grpcHere false: gRPC is served elsewhere, and its calls are the handler's too.
+ * @param options.maxHeaderBytes of one request; told to clients.
+ */
+export function createHttp2Door(
+  grpc: GrpcDoor,
+  handler: RequestListener | undefined,
+  options: { readonly grpcHere?: boolean; readonly maxHeaderBytes: number },
+): TakeConnection {
+  const { grpcHere = true, maxHeaderBytes } = options;
+  const injector = grpc.server.createConnectionInjector(ServerCredentials.createInsecure());
+  const server = newestHttp2Server(grpc.server);
+  server.updateSettings({ maxHeaderListSize: maxHeaderBytes });
+  sortStreams(server, grpcHere ? grpc : undefined, handler);
+  return (socket) => injector.injectConnection(socket);
+}
+
+function newestHttp2Server(grpc: GrpcServer): Http2Server {
+  const { http2Servers } = grpc as unknown as { http2Servers?: Map<Http2Server, unknown> };
+  const server = [...(http2Servers?.keys() ?? [])].at(-1);
+  if (server === undefined)
+    throw new Error("this version of @grpc/grpc-js keeps its HTTP/2 server elsewhere");
+  return server;
+}
+
+function sortStreams(
+  server: Http2Server,
+  grpc: GrpcDoor | undefined,
+  handler: RequestListener | undefined,
+): void {
+  const grpcListeners = server.listeners("stream") as StreamListener[];
+  server.removeAllListeners("stream");
+  const toLibrary = heardToTheEnd((stream, headers, flags, rawHeaders) => {
+    for (const listener of grpcListeners) listener.call(server, stream, headers, flags, rawHeaders);
+  });
+  const toHandler = handler === undefined ? toLibrary : heardToTheEnd(compatible(handler));
+  const sort: StreamListener = (stream, headers, flags, rawHeaders) => {
+    const type = headers["content-type"] ?? "";
+    if (grpc === undefined || !GRPC_TYPE.test(type))
+      return toHandler(stream, headers, flags, rawHeaders);
+    // grpc-js would execute what is no POST, and read any other codec as protobuf.
+    if (headers[":method"] !== "POST") return refuse(stream, 405);
+    if (!agreesOnHost(rawHeaders, headers[":authority"])) return refuse(stream, 400);
+    if (!PROTO_TYPE.test(type)) return refuse(stream, 415);
+    if (grpc.lane.handle(stream, headers)) return;
+    const pass = (): void => toLibrary(stream, headers, flags, rawHeaders);
+    if (grpc.check === undefined) return pass();
+    grpc.check(headers.authorization).then(pass, () => refuse(stream, 401));
+  };
+  server.on("stream", aFewATurn(sort));
+}
+
+/**
+ * For those who listen to a stream as soon as they get it. One without a byte tells of its end at once,
+ * and may have done so while it waited for its turn or for its token.
+ */
+function heardToTheEnd(listen: StreamListener): StreamListener {
+  return (stream, headers, flags, rawHeaders) => {
+    listen(stream, headers, flags, rawHeaders);
+    if (stream.readableEnded) stream.emit("end");
+  };
+}
+
+/** Streams that are begun in one turn of the event loop; each takes about 0.2 ms. */
+const PER_TURN = 8;
+
+/**
+ * One read of a connection may bring hundreds of streams: those beyond the first few wait for turns of
+ * their own, so that others are served in between. Streams that were reset meanwhile are left out.
+ */
+function aFewATurn(listen: StreamListener): StreamListener {
+  const waiting: Parameters<StreamListener>[] = [];
+  let begun = 0;
+  const nextTurn = (): void => {
+    begun = 0;
+    while (begun < PER_TURN && waiting.length > 0) begin(waiting.shift());
+  };
+  const begin = (stream: Parameters<StreamListener> | undefined): void => {
+    if (stream === undefined || stream[0].destroyed) return;
+    if (begun === 0) setImmediate(nextTurn);
+    begun += 1;
+    listen(...stream);
+  };
+  return (...stream) => {
+    // It may fail before anybody listens and after all have done: that ends the stream, not the process.
+    stream[0].on("error", ignore);
+    if (begun < PER_TURN && waiting.length === 0) return begin(stream);
+    waiting.push(stream);
+  };
+}
+
+const ignore = (): void => undefined;
+
+/** Answers with a status of HTTP alone (gRPC over HTTP/2, "Requests"). */
+function refuse(stream: ServerHttp2Stream, status: number): void {
+  stream.respond({ ":status": status }, { endStream: true });
+  // Closing it at once would take the reply back.
+  if (!stream.readableEnded) discardRest(stream, () => stream.close());
+}
+
+type Http2Listener = NonNullable<Parameters<typeof createServer>[1]>;
+
+/** A server's "stream" listener makes the request and response objects of node:http for a handler. */
+function compatible(handler: RequestListener): StreamListener {
+  const server = createServer(handler as unknown as Http2Listener);
+  server.on("checkExpectation", refuseWith(417) as unknown as Http2Listener);
+  server.on("connect", refuseWith(405) as unknown as Http2Listener);
+  return (...stream) => server.emit("stream", ...stream);
+}

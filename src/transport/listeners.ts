@@ -1,0 +1,79 @@
+import { once } from "node:events";
+import type { Server as NetServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ConnectionBounds, type Front, limitConnections, toHttp1 } from "./front.ts";
+import type { HttpServer } from "./http-server.ts";
+import { createHttp2Door, type GrpcDoor } from "./http2.ts";
+
+/** How often idle connections are looked for while the server drains, in milliseconds. */
+const DRAIN_CHECK = 20;
+/**
+ * How long idle connections are kept when a drain begins, in milliseconds: a client that asks again
+ * meanwhile hears that its connection ends, instead of losing a request on it.
+ */
+const ANNOUNCEMENT = 1_000;
+
+export interface OpenDoorsOptions {
+  readonly http: HttpServer;
+  readonly grpc: GrpcDoor;
+  /** The shared port, which listens already. */
+  readonly front: Front;
+  /** The port of gRPC alone, likewise; undefined: it shares the other. */
+  readonly grpcFront: Front | undefined;
+  readonly connections: ConnectionBounds;
+  /** Request line and all headers, in bytes. */
+  readonly maxHeaderBytes: number;
+}
+
+/** The servers behind the listening sockets. */
+export interface Doors {
+  /**
+   * Accepts nothing new, says that connections end, and lets calls in flight finish.
+   *
+   * @param grace after so many milliseconds what is left is cut off.
+   */
+  close(grace: number): Promise<void>;
+}
+
+/** Puts the servers behind the ports. */
+export async function openDoors(options: OpenDoorsOptions): Promise<Doors> {
+  const { grpc, grpcFront, front, maxHeaderBytes } = options;
+  const { fastify, server: http, handler, announceEnd } = options.http;
+  await fastify.ready();
+  if (grpcFront !== undefined) {
+    const alone = createHttp2Door(grpc, undefined, { maxHeaderBytes });
+    grpcFront.open({ http1: alone, http2: alone });
+  }
+  // With a port of its own, gRPC is not served here: its streams get 404 like any unknown path.
+  const grpcHere = grpcFront === undefined;
+  const http2 = createHttp2Door(grpc, handler, { grpcHere, maxHeaderBytes });
+  front.open({ http1: toHttp1(http), http2 });
+  const fronts = [front, ...(grpcFront === undefined ? [] : [grpcFront])];
+  const servers: NetServer[] = fronts.map(({ server }) => server);
+  for (const server of servers) limitConnections(server, options.connections);
+
+  const close = async (grace: number): Promise<void> => {
+    const closed = Promise.all([
+      ...servers.map(async (server) => {
+        server.close();
+        await once(server, "close");
+      }),
+      new Promise((resolve) => grpc.server.tryShutdown(resolve)),
+    ]).then(() => true);
+    announceEnd();
+    const begun = Date.now();
+    while (Date.now() < begun + grace) {
+      if (Date.now() > begun + Math.min(ANNOUNCEMENT, grace / 2)) {
+        // A connection that has had its reply is not kept for another request.
+        http.keepAliveTimeout = 1;
+        http.closeIdleConnections();
+        for (const each of fronts) each.closeSilent();
+      }
+      if (await Promise.race([closed, sleep(DRAIN_CHECK, false)])) break;
+    }
+    http.closeAllConnections();
+    grpc.server.forceShutdown();
+    await fastify.close();
+  };
+  return { close };
+}

@@ -1,0 +1,139 @@
+import { BlockList, isIP } from "node:net";
+import { plainAddress } from "../gateway/call.ts";
+import { type ForwardedElement, forwardedElements, xForwardedFor } from "./forwarded.ts";
+
+/** Headers by which proxies say who has asked them. */
+export type ForwardingHeader =
+  | "forwarded"
+  | "x-forwarded-for"
+  | "x-forwarded-proto"
+  | "x-forwarded-host";
+
+/**
+ * Finds the address of the client of a call.
+ *
+ * @param address of whoever has connected; undefined on a Unix socket.
+ * @param header what was sent, if any.
+ * @returns an IP address without port; empty when unknown.
+ */
+export type PeerOf = (
+  address: string | undefined,
+  header: (name: ForwardingHeader) => string | undefined,
+) => string;
+
+/** Nobody's word is taken: the client is whoever has connected. */
+export const connectedPeer: PeerOf = plainAddress;
+
+/**
+ * Takes the word of proxies about who asks them, in `Forwarded` (RFC 7239) or `X-Forwarded-For`: the
+ * last address that is no trusted proxy's itself. What stands before it anybody could have written.
+ * Where both headers come and name two clients, a proxy has let one of them through as somebody sent
+ * it: then nobody's word is taken.
+ *
+ * @param trusted IP addresses, networks such as `10.0.0.0/8`, and `unix` for Unix sockets.
+ */
+export function createPeerOf(trusted: readonly string[]): PeerOf {
+  if (trusted.length === 0) return connectedPeer;
+  const originOf = createOriginOf(trusted);
+  return (address, header) => originOf(address, header).peer;
+}
+
+/** Where a call came from. */
+export interface Origin {
+  /** An IP address without port; empty when unknown. */
+  readonly peer: string;
+  /** What the client has asked for, as trusted proxies say it: `http` or `https`, and a host. */
+  readonly scheme?: string;
+  readonly host?: string;
+}
+
+/**
+ * The same with what was asked for: said by the proxy that the client has asked, the outermost one
+ * that is trusted. In `X-Forwarded-Proto` and `-Host` that is the value as far from the right as the
+ * client stands in `X-Forwarded-For`; a single one is everybody's.
+ */
+export function createOriginOf(trusted: readonly string[]) {
+  const isTrusted = trustIn(trusted);
+  const walk = (connected: string, said: Iterable<Said>): Walk => {
+    let [peer, last, steps] = [connected, {} as Said, 0];
+    for (const each of said) {
+      [last, steps] = [each, steps + 1];
+      const next = withoutPort(each.node ?? "");
+      if (isIP(next) === 0) break;
+      peer = plainAddress(next);
+      if (!isTrusted(peer)) break;
+    }
+    return { peer, last, steps };
+  };
+  return (
+    address: string | undefined,
+    header: (name: ForwardingHeader) => string | undefined,
+  ): Origin => {
+    const connected = plainAddress(address);
+    if (!isTrusted(connected)) return { peer: connected };
+    const [standard, usual] = [header("forwarded"), header("x-forwarded-for")];
+    const first = standard === undefined ? undefined : walk(connected, forwardedElements(standard));
+    const second = usual === undefined ? undefined : walk(connected, nodesOf(xForwardedFor(usual)));
+    if (first && second && first.peer !== second.peer) return { peer: connected };
+    const steps = Math.max(second?.steps ?? 1, 1);
+    const { proto, host } = first?.last ?? {};
+    const scheme = agreed(proto, fromRight(header("x-forwarded-proto"), steps))?.toLowerCase();
+    const asked = agreed(host, fromRight(header("x-forwarded-host"), steps));
+    return {
+      peer: (first ?? second)?.peer ?? connected,
+      ...(scheme === "http" || scheme === "https" ? { scheme } : {}),
+      ...(asked !== undefined && HOST.test(asked) ? { host: asked } : {}),
+    };
+  };
+}
+
+/** What one proxy says. */
+type Said = Partial<ForwardedElement>;
+
+interface Walk {
+  readonly peer: string;
+  readonly last: Said;
+  /** Proxies that were believed. */
+  readonly steps: number;
+}
+
+/** A name or an address, with or without a port (RFC 9110, section 7.2). */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]+)(?::\d{1,5})?$/i;
+
+function trustIn(trusted: readonly string[]): (address: string) => boolean {
+  const networks = new BlockList();
+  for (const entry of trusted) {
+    const [address = "", length] = entry.split("/");
+    const family = isIP(address);
+    if (family === 0) continue;
+    const type = family === 4 ? "ipv4" : "ipv6";
+    networks.addSubnet(address, Number(length ?? (family === 4 ? 32 : 128)), type);
+  }
+  const unix = trusted.includes("unix");
+  return (address) => {
+    if (address === "") return unix;
+    return networks.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  };
+}
+
+function* nodesOf(nodes: Iterable<string>): Generator<Said> {
+  for (const node of nodes) yield { node };
+}
+
+/** What is said once, or twice alike: of two things that differ one is somebody's who asks. */
+function agreed(one: string | undefined, other: string | undefined): string | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return one.toLowerCase() === other.toLowerCase() ? one : undefined;
+}
+
+function fromRight(list: string | undefined, steps: number): string | undefined {
+  const parts = list?.split(",");
+  return parts?.[Math.max(0, parts.length - steps)]?.trim();
+}
+
+/** Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`; a port may be hidden, too (`_p`). */
+function withoutPort(text: string): string {
+  const [, inner, plain] =
+    /^(?:\[([^\]]*)\](?::(?:\d+|_[\w.-]+))?|([\d.]+):(?:\d+|_[\w.-]+))$/.exec(text) ?? [];
+  return inner ?? plain ?? text;
+}

@@ -1,0 +1,118 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { refuse } from "../sites/front-refuse.ts";
+import { leaveOnceAnswered } from "./request.ts";
+
+const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
+
+/**
+ * Brings a request target into origin-form (RFC 9112, section 3.2), so that everything after this
+ * reads a path and a query. A target or an authority that the RFCs do not allow is answered with 400
+ * before a route or an upstream sees the request, and `OPTIONS *`, which is about this server and no
+ * resource of an upstream, with 204.
+ *
+ * @param requestId of the reply, called for a request that is answered here.
+ * @returns true when the request was answered.
+ */
+export function settleTarget(
+  request: IncomingMessage,
+  response: ServerResponse,
+  requestId: (sent: string | undefined) => string,
+): boolean {
+  const { url = "", method, headers, httpVersionMajor } = request;
+  const isOptions = method === "OPTIONS" && url === "*";
+  const absolute = httpVersionMajor === 1 ? ABSOLUTE.exec(url) : null;
+  const problem =
+    (isOptions ? undefined : targetProblem(url, absolute !== null)) ??
+    authorityProblem(request, absolute?.[1]);
+  if (problem === undefined && !isOptions) {
+    if (absolute !== null) {
+      request.url = originForm(url.slice(absolute[0].length));
+      setHost(request, absolute[1] ?? "");
+    }
+    return false;
+  }
+  const sent = headers["x-request-id"];
+  const own = { "x-request-id": requestId(typeof sent === "string" ? sent : undefined) };
+  if (problem === undefined) {
+    leaveOnceAnswered(request, response);
+    response.writeHead(204, own).end();
+  } else refuse(request, response, 400, problem, own);
+  return true;
+}
+
+/** The host of a target in absolute-form replaces the Host header (RFC 9112, section 3.2.2). */
+function setHost({ headers, rawHeaders }: IncomingMessage, host: string): void {
+  headers.host = host;
+  const at = rawHeaders.findIndex((name, index) => index % 2 === 0 && /^host$/i.test(name));
+  if (at < 0) rawHeaders.push("Host", host);
+  else rawHeaders[at + 1] = host;
+}
+
+function originForm(rest: string): string {
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+/**
+ * Neither a fragment nor a character that no URL contains (RFC 3986); HTTP/2 carries any byte. A query
+ * may have letters that are not ASCII, which some clients do not escape.
+ */
+const TARGET = /^[!"$->@-~]*(?:\?[!"$-~\xa0-\uffff]*)?$/;
+
+function targetProblem(url: string, isAbsolute: boolean): string | undefined {
+  if (!isAbsolute && !url.startsWith("/"))
+    return "the request target must be a path that begins with / or an http or https URL";
+  if (!TARGET.test(url))
+    return "the request target has a character that a URL cannot contain: percent-encode it";
+  return undefined;
+}
+
+/** Characters of a host with an optional port (RFC 3986, section 3.2); no user information. */
+const AUTHORITY = /^[\w.~!$&'()*+;=:%[\]-]*$/;
+
+/**
+ * @param target the authority of a target in absolute-form.
+ * @returns what is wrong with the host that a request names (RFC 9112, section 3.2; RFC 9113,
+ *   section 8.3.1); undefined: nothing.
+ */
+function authorityProblem(
+  { rawHeaders, headers }: IncomingMessage,
+  target: string | undefined,
+): string | undefined {
+  const scheme = headers[":scheme"];
+  if (scheme !== undefined && scheme !== "http" && scheme !== "https")
+    return "the scheme must be http or https";
+  const hosts = hostsOf(rawHeaders);
+  if (hosts.length > 1) return "give one Host header";
+  const authority = headers[":authority"]?.toString();
+  if (authority !== undefined && !sameAuthority(hosts[0], authority))
+    return "the Host header differs from :authority";
+  const named = target ?? authority ?? hosts[0] ?? "";
+  return AUTHORITY.test(named) ? undefined : "the host is invalid";
+}
+
+/**
+ * Whether the Host header of an HTTP/2 request names the authority of its `:authority`, or one of the
+ * two is absent (RFC 9113, section 8.3.1).
+ *
+ * @param rawHeaders names and values in turn.
+ */
+export function agreesOnHost(
+  rawHeaders: readonly string[],
+  authority: string | undefined,
+): boolean {
+  const hosts = hostsOf(rawHeaders);
+  if (hosts.length > 1) return false;
+  return authority === undefined || sameAuthority(hosts[0], authority);
+}
+
+function sameAuthority(host: string | undefined, authority: string): boolean {
+  return host === undefined || host === authority || host.toLowerCase() === authority.toLowerCase();
+}
+
+function hostsOf(rawHeaders: readonly string[]): string[] {
+  const hosts: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === "host")
+      hosts.push(rawHeaders[index + 1] ?? "");
+  return hosts;
+}
