@@ -13,23 +13,24 @@ import {
 } from "@connectrpc/connect/protocol-grpc-web";
 import type { FastifyReply } from "fastify";
 import type { Coding, Encoded, Format } from "./encoded.ts";
-import { type HttpCall, isGone, openStream, sinkOf } from "./http-call.ts";
+import { type ReplyHeaders, write, writeStreamHead } from "./exchange.ts";
+import { entriesOf, type HttpCall, isGone, sinkOf } from "./http-call.ts";
 import { JSON_OPTIONS } from "./json-text.ts";
 import { COMPRESSED, wrap } from "./length-prefix.ts";
 import type { StreamReply } from "./stream.ts";
 
-/** A request of Connect or gRPC-Web on its way. */
-export interface Exchange {
+/** Form of a request of Connect or gRPC-Web, which its reply has as well. */
+export interface Form {
   readonly call: HttpCall;
   readonly format: Format;
-  /** Messages come in envelopes: streams of Connect, and everything of gRPC-Web. */
+  /** Messages have a length prefix: streams of Connect, and everything of gRPC-Web. */
   readonly framed: boolean;
-  /** The request's message stands in the URL. */
+  /** The request message is in the URL. */
   readonly inUrl: boolean;
 }
 
 /** The headers that name compressions. */
-export function namesOf({ call, framed }: Exchange): { encoding: string; accept: string } {
+export function namesOf({ call, framed }: Form): { encoding: string; accept: string } {
   const prefix = call.door === "grpc-web" ? "grpc-" : framed ? "connect-" : "";
   return framed
     ? {
@@ -50,20 +51,20 @@ interface Framing {
 
 /** Messages in envelopes; how the stream has ended stands in the last one. */
 export function framedReply(
-  exchange: Exchange,
+  form: Form,
   reply: FastifyReply,
   { coding, encode, errorOf }: Framing,
 ): StreamReply {
-  const { call } = exchange;
+  const { call } = form;
   const { response } = call;
   return {
     sink: sinkOf(response),
     isOpen: () => response.headersSent || isGone(response),
     open: () =>
-      openStream(reply, {
-        ...Object.fromEntries(call.setHeader ?? []),
-        "content-type": contentType(exchange),
-        ...(coding === undefined ? {} : { [namesOf(exchange).encoding]: coding }),
+      writeStreamHead(reply, {
+        ...entriesOf(call),
+        "content-type": contentType(form),
+        ...(coding === undefined ? {} : { [namesOf(form).encoding]: coding }),
       }),
     encode: (message) => {
       const encoded = encode(message);
@@ -75,17 +76,17 @@ export function framedReply(
     },
     end: (thrown) => {
       const error = thrown === undefined ? undefined : errorOf(thrown);
-      response.end(endFrame(exchange, error));
+      response.end(endFrame(form, error));
     },
   };
 }
 
-function contentType({ call, format, framed }: Exchange): string {
+function contentType({ call, format, framed }: Form): string {
   const kind = call.door === "grpc-web" ? "grpc-web+" : framed ? "connect+" : "";
   return `application/${kind}${format}`;
 }
 
-function endFrame({ call }: Exchange, error: ConnectError | undefined): Buffer {
+function endFrame({ call }: Form, error: ConnectError | undefined): Buffer {
   const trailer = new Headers(call.setTrailer);
   if (call.door === "grpc-web") {
     const text = trailerSerialize(setTrailerStatus(trailer, error));
@@ -95,19 +96,32 @@ function endFrame({ call }: Exchange, error: ConnectError | undefined): Buffer {
   return wrap(Buffer.from(JSON.stringify(json)), endStreamFlag);
 }
 
-/** An error before anything was sent. */
-export function sendFailure(exchange: Exchange, reply: FastifyReply, error: ConnectError): void {
-  const { call, framed } = exchange;
-  for (const [name, value] of call.setHeader ?? []) reply.header(name, value);
-  if (framed) {
-    const body = endFrame(exchange, error);
-    return void reply.code(200).header("content-type", contentType(exchange)).send(body);
+/** Sends a whole reply to a unary call of Connect; trailers are headers with a prefix. */
+export function sendUnary(
+  { call }: Form,
+  reply: FastifyReply,
+  status: number,
+  headers: ReplyHeaders,
+  body: Buffer,
+): void {
+  const trailers: Record<string, string> = {};
+  for (const [name, value] of call.setTrailer ?? []) trailers[`trailer-${name}`] = value;
+  write(
+    reply,
+    status,
+    { ...entriesOf(call), ...trailers, ...headers, "content-length": body.length },
+    body,
+  );
+}
+
+/** Sends an error as the whole reply. */
+export function sendFailure(form: Form, reply: FastifyReply, error: ConnectError): void {
+  if (form.framed) {
+    const headers = { ...entriesOf(form.call), "content-type": contentType(form) };
+    write(reply, 200, headers, endFrame(form, error));
+    return;
   }
-  for (const [name, value] of call.setTrailer ?? []) reply.header(`trailer-${name}`, value);
-  for (const [name, value] of error.metadata) reply.header(name, value);
+  const headers = { ...Object.fromEntries(error.metadata), "content-type": "application/json" };
   const body = Buffer.from(errorToJsonBytes(error, JSON_OPTIONS));
-  reply
-    .code(codeToHttpStatus(error.code))
-    .headers({ "content-type": "application/json", "content-length": body.length })
-    .send(body);
+  sendUnary(form, reply, codeToHttpStatus(error.code), headers, body);
 }

@@ -10,12 +10,11 @@ import {
   parseTimeout as parseGrpcTimeout,
   parseContentType as parseWebType,
 } from "@connectrpc/connect/protocol-grpc-web";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { decodeBinary } from "../transport/decode.ts";
-import { leaveOnceAnswered } from "../transport/request.ts";
-import { type Exchange, framedReply, namesOf, sendFailure } from "./connect-reply.ts";
+import { type Form, framedReply, namesOf, sendFailure, sendUnary } from "./connect-reply.ts";
 import { type Encoded, encodeOnce, type Format } from "./encoded.ts";
-import { carryOut, createExchanges, type Exchanges } from "./exchange.ts";
+import { type Exchange, mount, write } from "./exchange.ts";
 import { HttpCall } from "./http-call.ts";
 import { decompressionFor, PREFIX_LENGTH, unwrap } from "./length-prefix.ts";
 import { isRead, type Method } from "./method.ts";
@@ -23,6 +22,7 @@ import { createNegotiator } from "./negotiation.ts";
 import type { Gateway } from "./options.ts";
 import { readJson } from "./rest/json.ts";
 import { messageFromJson } from "./rest/json-message.ts";
+import type { StreamReply } from "./stream.ts";
 
 /** Codings of requests and replies, as both protocols have them here. */
 const CODINGS = ["gzip", "br"];
@@ -31,56 +31,32 @@ const MAX_TIME = 24 * 60 * 60 * 1_000;
 
 /**
  * Serves Connect and gRPC-Web: a POST to `/package.Service/Method`, or a GET for a read of Connect.
- * The flow is REST's; the words of the protocols (error JSON, end of a stream, trailers, time limits)
+ * The flow is REST's; the forms of the protocols (error JSON, end of a stream, trailers, time limits)
  * are the library's.
  */
 export function registerConnect(fastify: FastifyInstance, gateway: Gateway): void {
-  const exchanges = createExchanges<Exchange>(fastify);
-  for (const method of gateway.methods) registerMethod(fastify, gateway, method, exchanges);
+  const accepted = createNegotiator();
+  for (const method of gateway.methods) {
+    const { desc } = method;
+    const mayGet = method.kind === "unary" && isRead(desc);
+    const route = { method: METHODS, url: `/${desc.parent.typeName}/${desc.name}` };
+    mount(fastify, gateway, route, (request, reply, problem) => {
+      const isGet = mayGet && request.method === "GET";
+      if (request.method !== "POST" && !isGet) {
+        write(reply, 405, { allow: mayGet ? "GET, POST" : "POST", "content-length": 0 }, "");
+        return undefined;
+      }
+      const form = (isGet ? openGet : openPost)(gateway, method, request, reply);
+      if (form === undefined) {
+        write(reply, 415, { "accept-post": typesOf(method), "content-length": 0 }, "");
+        return undefined;
+      }
+      return new ConnectExchange(gateway, { ...form, method, accepted, problem }, request, reply);
+    });
+  }
 }
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-
-function registerMethod(
-  fastify: FastifyInstance,
-  gateway: Gateway,
-  method: Method,
-  exchanges: Exchanges<Exchange>,
-): void {
-  const { desc } = method;
-  const mayGet = method.kind === "unary" && isRead(desc);
-  const serve = createServing(gateway, method);
-  fastify.route({
-    method: METHODS,
-    url: `/${desc.parent.typeName}/${desc.name}`,
-    exposeHeadRoute: false,
-    // As for REST: after every hook for requests, before a byte of the body is read.
-    preParsing: (request, reply, _payload, done) => {
-      leaveOnceAnswered(request.raw, reply.raw);
-      const isGet = mayGet && request.method === "GET";
-      if (request.method !== "POST" && !isGet) {
-        const allow = mayGet ? "GET, POST" : "POST";
-        return void reply.code(405).header("allow", allow).send("");
-      }
-      const exchange = (isGet ? openGet : openPost)(gateway, method, request, reply);
-      if (exchange === undefined) {
-        return void reply.code(415).header("accept-post", typesOf(method)).send("");
-      }
-      exchanges.set(request, exchange);
-      gateway.enter(exchange.call, done);
-    },
-    errorHandler: (error, request, reply) => {
-      const exchange = exchanges.get(request);
-      // What a hook of the application throws is the application's to answer.
-      if (exchange === undefined) throw error;
-      sendFailure(exchange, reply, toConnectError(error, gateway, request));
-    },
-    handler: (request, reply) => {
-      const exchange = exchanges.get(request);
-      if (exchange) void serve(exchange, reply);
-    },
-  });
-}
 
 function typesOf({ kind }: Method): string {
   const own = kind === "unary" ? ["json", "proto"] : ["connect+json", "connect+proto"];
@@ -94,7 +70,7 @@ function openPost(
   method: Method,
   request: FastifyRequest,
   reply: FastifyReply,
-): Exchange | undefined {
+): Form | undefined {
   const type = request.headers["content-type"] ?? null;
   const parts = { request: request.raw, response: reply.raw, id: request.id, peerOf };
   const web = parseWebType(type);
@@ -116,7 +92,7 @@ function openGet(
   method: Method,
   request: FastifyRequest,
   reply: FastifyReply,
-): Exchange | undefined {
+): Form | undefined {
   const format = parametersOf(request.raw).get("encoding");
   if (format !== "json" && format !== "proto") return undefined;
   const parts = { request: request.raw, response: reply.raw, id: request.id, peerOf };
@@ -128,53 +104,85 @@ function parametersOf({ url = "" }: IncomingMessage): URLSearchParams {
   return new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
 }
 
-function createServing(gateway: Gateway, method: Method) {
-  const { bounds, bodyLimit, sendStream, turnedAway } = gateway;
-  const limit = bodyLimit(method.desc);
-  const accepted = createNegotiator();
-  const messageOf = async (exchange: Exchange): Promise<Message> => {
-    const { call, format, framed, inUrl } = exchange;
+interface ConnectParts extends Form {
+  readonly method: Method;
+  readonly accepted: ReturnType<typeof createNegotiator>;
+  /** Error of the framework; sent after the admission. */
+  readonly problem: FastifyError | undefined;
+}
+
+/** A request of Connect or gRPC-Web and its reply. */
+class ConnectExchange implements Exchange {
+  readonly call: HttpCall;
+  readonly method: Method;
+  readonly #gateway: Gateway;
+  readonly #form: ConnectParts;
+  readonly #request: FastifyRequest;
+  readonly #reply: FastifyReply;
+
+  constructor(gateway: Gateway, form: ConnectParts, request: FastifyRequest, reply: FastifyReply) {
+    this.call = form.call;
+    this.method = form.method;
+    this.#gateway = gateway;
+    this.#form = form;
+    this.#request = request;
+    this.#reply = reply;
+  }
+
+  async read(): Promise<Message> {
+    const { call, format, framed, inUrl, problem } = this.#form;
+    if (problem !== undefined) throw problem;
+    const { bounds, bodyLimit } = this.#gateway;
+    const limit = bodyLimit(this.method.desc);
     limitTime(call);
-    const decode = (bytes: Uint8Array) => decodeMessage(method.desc.input, format, bytes);
+    const decode = (bytes: Uint8Array) => decodeMessage(this.method.desc.input, format, bytes);
     if (inUrl) return decode(await bytesInUrl(parametersOf(call.request), limit));
-    const names = namesOf(exchange);
+    const names = namesOf(this.#form);
     const decompress = decompressionFor(call.header(names.encoding), CODINGS, names.accept);
     return call.body(bounds, framed ? limit + PREFIX_LENGTH : limit, async (body) => {
       if (framed) return decode(await unwrap(body, limit, decompress));
       return decode(decompress === undefined ? body : await decompress(body, limit));
     });
-  };
-  const sendUnary = async (exchange: Exchange, reply: FastifyReply, encoded: Encoded) => {
-    const { call, format } = exchange;
+  }
+
+  send(message: Message): Promise<void> {
+    return this.#form.framed
+      ? this.#gateway.sendStream(this.stream(), only(message))
+      : this.#sendUnary(message);
+  }
+
+  async #sendUnary(message: Message): Promise<void> {
+    const { call, format, inUrl, accepted } = this.#form;
+    const encoded = this.encode(message);
     const [coding] = encoded.compressible ? accepted(call.header("accept-encoding")) : [];
     const body = coding === undefined ? encoded.bytes : await encoded.compress(coding);
-    for (const [name, value] of call.setHeader ?? []) reply.header(name, value);
-    for (const [name, value] of call.setTrailer ?? []) reply.header(`trailer-${name}`, value);
-    if (coding !== undefined && body !== encoded.bytes) reply.header("content-encoding", coding);
-    // A GET may be kept by caches, and replies are encoded and written as the client likes.
-    if (exchange.inUrl) reply.header("vary", "Accept-Encoding, Accept-Language");
-    gateway.hold(reply.raw, body);
-    reply
-      .code(200)
-      .headers({ "content-type": `application/${format}`, "content-length": body.length })
-      .send(body);
-  };
-  const answer = async (exchange: Exchange, reply: FastifyReply, request: Message) => {
-    const { call, format, framed } = exchange;
-    const encode = (one: Message): Encoded =>
-      encodeOnce(method.desc.output, one, format, gateway.registry);
-    call.encode = encode;
-    const answers =
-      method.kind === "unary" ? await method.invoke(request, call) : method.invoke(request, call);
-    if ("message" in answers && !framed) return sendUnary(exchange, reply, encode(answers.message));
-    const messages = "message" in answers ? only(answers.message) : answers;
-    const [coding] = accepted(call.header(namesOf(exchange).accept));
-    const errorOf = (thrown: unknown) => toConnectError(thrown, gateway, reply.request);
-    await sendStream(framedReply(exchange, reply, { coding, encode, errorOf }), messages);
-  };
-  const steps = { read: messageOf, answer, turnedAway };
-  return (exchange: Exchange, reply: FastifyReply): Promise<void> =>
-    carryOut(exchange, reply, steps);
+    const headers = {
+      "content-type": `application/${format}`,
+      ...(coding !== undefined && body !== encoded.bytes ? { "content-encoding": coding } : {}),
+      // A GET may be kept by caches, and replies are encoded and written as the client likes.
+      ...(inUrl ? { vary: "Accept-Encoding, Accept-Language" } : {}),
+    };
+    this.#gateway.hold(call.response, body);
+    sendUnary(this.#form, this.#reply, 200, headers, body);
+  }
+
+  stream(): StreamReply {
+    const [coding] = this.#form.accepted(this.call.header(namesOf(this.#form).accept));
+    return framedReply(this.#form, this.#reply, {
+      coding,
+      encode: (message) => this.encode(message),
+      errorOf: (thrown) => toConnectError(thrown, this.#gateway, this.#request),
+    });
+  }
+
+  encode(message: Message): Encoded {
+    return encodeOnce(this.method.desc.output, message, this.#form.format, this.#gateway.registry);
+  }
+
+  fail(error: unknown): void {
+    const known = toConnectError(error, this.#gateway, this.#request);
+    sendFailure(this.#form, this.#reply, known);
+  }
 }
 
 function decodeMessage(

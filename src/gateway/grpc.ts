@@ -8,7 +8,7 @@ import {
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { type BodyBounds, discardRest, readBody, Unfinished } from "../transport/body.ts";
+import { type BodyBounds, discardRest, RequestAborted, readBody } from "../transport/body.ts";
 import { decodeBinary } from "../transport/decode.ts";
 import type { PeerOf } from "../transport/peer.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
@@ -134,7 +134,7 @@ async function serve(method: Method, call: GrpcCall, options: LaneOptions): Prom
     message = await readMessage(method.desc, call, options);
   } catch (error) {
     call.done();
-    if (error instanceof Unfinished) dropped(error, call);
+    if (error instanceof RequestAborted) dropped(error, call);
     else {
       refused(toConnectError(error), call);
       fail(error);

@@ -1,7 +1,6 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { FastifyReply } from "fastify";
 import { type BodyBounds, readBody } from "../transport/body.ts";
 import type { PeerOf } from "../transport/peer.ts";
 import { announcesBody, hasEnded } from "../transport/request.ts";
@@ -105,13 +104,12 @@ export function sinkOf(response: ServerResponse): Writable {
   return (response as { stream?: Writable }).stream ?? response;
 }
 
-/** Begins a reply that is a stream, with the headers that hooks have set and its own. */
-export function openStream(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
-  const response = reply.raw;
-  reply.hijack();
-  // The server's idle time-out is for requests; others watch over streams.
-  response.setTimeout(0);
-  const set = Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined);
-  response.writeHead(200, { ...(Object.fromEntries(set) as OutgoingHttpHeaders), ...headers });
-  response.flushHeaders();
+/** Headers that a handler or interceptor has set, for a reply. */
+export function entriesOf({ setHeader }: Pick<Call, "setHeader">): Record<string, HeaderValue> {
+  if (setHeader === undefined) return {};
+  const entries: Record<string, HeaderValue> = Object.fromEntries(setHeader);
+  if ("set-cookie" in entries) entries["set-cookie"] = setHeader.getSetCookie();
+  return entries;
 }
+
+type HeaderValue = string | string[];

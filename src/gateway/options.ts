@@ -2,11 +2,11 @@ import type { ServerResponse } from "node:http";
 import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { FastifyRequest } from "fastify";
-import { type BodyBounds, Buffered, Unfinished } from "../transport/body.ts";
+import { type BodyBounds, Buffered, RequestAborted } from "../transport/body.ts";
 import { connectedPeer, type PeerOf } from "../transport/peer.ts";
 import { SlowReaders } from "../transport/slow-reader.ts";
 import type { Call } from "./call.ts";
-import { type HttpCall, isGone, sinkOf } from "./http-call.ts";
+import { type HttpCall, sinkOf } from "./http-call.ts";
 import type { Method } from "./method.ts";
 import type { TagPrefix } from "./rest/entity-tag.ts";
 import type { BesideRule } from "./rest/rule.ts";
@@ -71,9 +71,7 @@ export interface Gateway extends GatewayOptions {
   readonly sendStream: SendStream;
   /** Counts a whole reply that is about to be sent until it has left. */
   readonly hold: (response: ServerResponse, body: Buffer) => void;
-  /** Lets a call in, and ends the hook that it came by; reports where it is refused. */
-  readonly enter: (call: HttpCall, done: (refusal?: Error) => void) => void;
-  /** Says why a request that was let in does not reach its rpc. */
+  /** Reports a request that does not reach its rpc. */
   readonly turnedAway: (error: unknown, call: HttpCall) => void;
 }
 
@@ -83,7 +81,7 @@ export function complete(options: GatewayOptions): Gateway {
   const slow =
     options.slowReaders ?? new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 30_000 });
   const turnedAway = (error: unknown, call: HttpCall): void => {
-    if (error instanceof Unfinished) dropped?.(error, call);
+    if (error instanceof RequestAborted) dropped?.(error, call);
     else refused?.(error as ConnectError, call);
   };
   return {
@@ -95,26 +93,6 @@ export function complete(options: GatewayOptions): Gateway {
     sendStream: createSendStream(slow, options.streams),
     hold: (response, body) => slow.hold(sinkOf(response), body),
     turnedAway,
-    enter: (call, done) => {
-      const refuse = (error: unknown): void => {
-        turnedAway(error, call);
-        done(error as Error);
-      };
-      // A stream of HTTP/2 that is reset meanwhile forgets it.
-      if (call.hasBody) void call.peer;
-      let admitting: void | Promise<void>;
-      try {
-        admitting = options.admit?.(call);
-      } catch (error) {
-        return refuse(error);
-      }
-      if (admitting === undefined) done();
-      else
-        admitting.then(() => {
-          if (isGone(call.response)) turnedAway(new Unfinished(), call);
-          else done();
-        }, refuse);
-    },
   };
 }
 

@@ -57,7 +57,7 @@ export class Fault extends ConnectError {
 }
 
 /** A request whose client went away before its end: nobody waits for an answer. */
-export class Unfinished extends Fault {
+export class RequestAborted extends Fault {
   constructor() {
     super("the client went away before the end of its request", Code.Canceled);
   }
@@ -98,7 +98,7 @@ export interface Incoming {
  * Reads a body to its end, and gives it back as soon as `use` is done with it.
  *
  * @param limit longest body of this request, in bytes.
- * @throws Unfinished when the client goes away before the end; RESOURCE_EXHAUSTED over the limit, or
+ * @throws RequestAborted when the client goes away before the end; RESOURCE_EXHAUSTED over the limit, or
  * when too much is held already; DEADLINE_EXCEEDED when it does not come in time. What the client
  * sends after that is left to the door.
  */
@@ -119,9 +119,9 @@ export async function readBody<T>(
   };
   const onEnd = (): void => {
     if (incoming.hasEnded(body.size)) resolve(body.bytes);
-    else reject(new Unfinished());
+    else reject(new RequestAborted());
   };
-  const onGone = (): void => reject(new Unfinished());
+  const onGone = (): void => reject(new RequestAborted());
   const onAbort = (): void => reject(signal?.reason);
   const timer = setTimeout(() => reject(late(timeoutMs)), timeoutMs);
   stream.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onGone);

@@ -1,7 +1,8 @@
 import type { Message, Registry } from "@bufbuild/protobuf";
 import type { FastifyReply } from "fastify";
+import { writeStreamHead } from "../exchange.ts";
 import { describeFailure, failureEnvelope } from "../failure.ts";
-import { type HttpCall, isGone, openStream, sinkOf } from "../http-call.ts";
+import { entriesOf, type HttpCall, isGone, sinkOf } from "../http-call.ts";
 import { createKeep } from "../memoize.ts";
 import type { Gateway } from "../options.ts";
 import type { StreamReply } from "../stream.ts";
@@ -44,8 +45,7 @@ export function eventReply(
   return {
     sink: sinkOf(response),
     isOpen: () => response.headersSent || isGone(response),
-    open: () =>
-      openStream(reply, { ...Object.fromEntries(call.setHeader ?? []), ...EVENT_HEADERS }),
+    open: () => writeStreamHead(reply, { ...entriesOf(call), ...EVENT_HEADERS }),
     encode,
     beat: BEAT,
     end: (error) => {

@@ -1,14 +1,13 @@
 import { METHODS } from "node:http";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { leaveOnceAnswered, withoutOrigin } from "../../transport/request.ts";
-import { createExchanges } from "../exchange.ts";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { withoutOrigin } from "../../transport/request.ts";
+import { mount } from "../exchange.ts";
 import { badRequest, HttpFault } from "../failure.ts";
-import { HttpCall } from "../http-call.ts";
 import type { Gateway } from "../options.ts";
 import { type Binding, createBindings } from "./binding.ts";
 import { hasParameter, parseQuery } from "./query.ts";
 import { bindingsFor, createRouter, type Match } from "./router.ts";
-import { type Choice, createFailing, createServing, type Exchange } from "./serve.ts";
+import { type Choice, RestDialect, RestExchange } from "./serve.ts";
 
 /** One route, for documentation and tests. */
 export interface GatewayRoute {
@@ -37,33 +36,10 @@ export function listRoutes({ methods, rules }: Pick<Gateway, "methods" | "rules"
 export function registerRest(fastify: FastifyInstance, gateway: Gateway): void {
   const bindings = gateway.methods.flatMap((method) => createBindings(method, gateway.rules));
   const router = createRouter(bindings);
-  const exchanges = createExchanges<Exchange>(fastify);
-  const serve = createServing(gateway);
-  const fail = createFailing(gateway);
+  const dialect = new RestDialect(gateway);
   // Rules know nothing of a prefix that the application puts before them.
   const pathOf = (request: FastifyRequest): string =>
     pathAndQuery(request).path.slice(fastify.prefix.length);
-  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
-    const exchange = exchanges.get(request);
-    if (exchange) void serve(exchange, reply);
-  };
-  const open = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    match: Match,
-  ): HttpCall | undefined => {
-    if (match.bindings === undefined) {
-      answerOtherMethod(request, reply, match.allow);
-      return undefined;
-    }
-    const choice = choose(match.bindings, pathAndQuery(request).query);
-    const { raw, id } = request;
-    const { desc } = choice.binding.method;
-    const { peerOf } = gateway;
-    const call = new HttpCall(desc, "rest", { request: raw, response: reply.raw, id, peerOf });
-    exchanges.set(request, { ...choice, call, parts: match.parts });
-    return call;
-  };
   const method = allMethods(fastify);
   for (const { url, exact } of router.urls) {
     const find = (request: FastifyRequest): Match | undefined => {
@@ -71,24 +47,16 @@ export function registerRest(fastify: FastifyInstance, gateway: Gateway): void {
       if (found !== undefined) return { bindings: found, parts: undefined, allow: [] };
       return router.search(pathOf(request), request.method);
     };
-    fastify.route({
-      method,
-      url,
-      exposeHeadRoute: false,
-      errorHandler: (error, request, reply) => fail(error, exchanges.get(request), request, reply),
-      // After every hook for requests, before a byte of the body is read.
-      preParsing: (request, reply, _payload, done) => {
-        leaveOnceAnswered(request.raw, reply.raw);
-        try {
-          const match = find(request);
-          if (match === undefined) return reply.callNotFound();
-          const call = open(request, reply, match);
-          if (call) gateway.enter(call, done);
-        } catch (error) {
-          done(error as Error);
-        }
-      },
-      handler,
+    mount(fastify, gateway, { method, url }, (request, reply, problem) => {
+      const match = find(request);
+      if (match?.bindings === undefined) {
+        if (match === undefined) reply.callNotFound();
+        else dialect.refuseMethod(request, reply, match.allow);
+        return undefined;
+      }
+      const choice = choose(match.bindings, pathAndQuery(request).query);
+      if (problem !== undefined) choice.problem = problem;
+      return new RestExchange(dialect, { ...choice, parts: match.parts }, request, reply);
     });
   }
 }
@@ -99,16 +67,6 @@ function allMethods(fastify: FastifyInstance): string[] {
   for (const name of METHODS)
     if (name !== "CONNECT" && !known.has(name)) fastify.addHttpMethod(name, { hasBody: true });
   return fastify.supportedMethods;
-}
-
-function answerOtherMethod(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  methods: readonly string[],
-): void {
-  const allow = methods.join(", ");
-  if (request.method !== "OPTIONS") throw new HttpFault(405, `use ${allow} here`, { allow });
-  reply.code(204).header("allow", allow).send();
 }
 
 /** The request target's path and query. */

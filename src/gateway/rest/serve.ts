@@ -1,11 +1,14 @@
 import { create, type JsonValue, type Message } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { carryOut } from "../exchange.ts";
+import { JSON_TYPE } from "../envelope.ts";
+import { type Exchange, write } from "../exchange.ts";
 import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
-import type { HttpCall } from "../http-call.ts";
+import { entriesOf, HttpCall } from "../http-call.ts";
 import { createKeep } from "../memoize.ts";
+import type { Method } from "../method.ts";
 import { createNegotiator } from "../negotiation.ts";
 import type { Gateway } from "../options.ts";
+import type { StreamReply } from "../stream.ts";
 import type { Binding } from "./binding.ts";
 import { matchNoneMatch } from "./entity-tag.ts";
 import { createEventEncoder, EVENT_HEADERS, eventReply } from "./event.ts";
@@ -19,59 +22,151 @@ import { bodyMessage, fillMessage, readForm, takesForm } from "./request.ts";
 export interface Choice {
   readonly binding: Binding;
   readonly query: Query;
-  /** What is wrong with the query; said when the caller may know it. */
-  readonly problem?: unknown;
+  /** Error of the query or the Content-Type; sent after the admission. */
+  problem?: unknown;
 }
 
-/** A request on its way: what the first hook has found out. */
-export interface Exchange extends Choice {
+/** State of the REST dialect: encoders and encoded replies, shared by all exchanges. */
+export class RestDialect {
+  readonly gateway: Gateway;
+  readonly accepted = createNegotiator();
+  readonly #events = createKeep<Binding, ReturnType<typeof createEventEncoder>>();
+  readonly #replies = createKeep<Binding, ReturnType<typeof createKeep<Message, RestReply>>>();
+
+  constructor(gateway: Gateway) {
+    this.gateway = gateway;
+  }
+
+  eventEncoder(binding: Binding): ReturnType<typeof createEventEncoder> {
+    const { prefix, registry } = this.gateway;
+    return this.#events(binding, () => createEventEncoder(binding.reply, prefix, registry));
+  }
+
+  /** The encoded reply; the same as long as its message is the same. */
+  encode(binding: Binding, message: Message): RestReply {
+    const make = (): RestReply => createReply(binding, message, this.gateway);
+    return this.#replies(binding, () => createKeep())(message, make);
+  }
+
+  /** Answers a method that a known path does not take (RFC 9110, sections 9.3.7 and 15.5.6). */
+  refuseMethod(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): void {
+    const allow = methods.join(", ");
+    if (request.method === "OPTIONS") write(reply, 204, { allow }, "");
+    else this.fail(new HttpFault(405, `use ${allow} here`, { allow }), undefined, request, reply);
+  }
+
+  /** Sends an error in the form of the binding's replies, or as envelope without a binding. */
+  fail(
+    error: unknown,
+    binding: Binding | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    const { httpStatus = "envelope", report } = this.gateway;
+    const failure = describeFailure(error);
+    if (failure.unexpected) report?.(error, request);
+    const shape = binding?.reply.shape ?? "envelope";
+    const enveloped = shape === "envelope" || shape === "envelope-null";
+    // Only an envelope can say by its code what the status doesn't.
+    const real = failure.real || !enveloped || httpStatus === "code";
+    const body = Buffer.from(shape === "bare" ? failureBody(failure) : failureEnvelope(failure));
+    const headers = {
+      "content-type": JSON_TYPE,
+      "content-length": body.length,
+      "cache-control": "no-store",
+    };
+    write(reply, real ? failure.code : 200, { ...failure.headers, ...headers }, body);
+  }
+}
+
+/** A REST request and its reply. */
+export class RestExchange implements Exchange {
   readonly call: HttpCall;
-  /** The path's segments, where the template may have variables. */
-  readonly parts: PathParts | undefined;
-}
+  readonly #dialect: RestDialect;
+  readonly #choice: Choice & { readonly parts: PathParts | undefined };
+  readonly #request: FastifyRequest;
+  readonly #reply: FastifyReply;
 
-/** Carries a request to its rpc and the reply back. Never rejects. */
-export function createServing(gateway: Gateway) {
-  const send = createSending(gateway);
-  const encode = createEncoding(gateway);
-  const { bounds, bodyLimit, prefix, sendStream, turnedAway } = gateway;
-  const encoders = createKeep<Binding, ReturnType<typeof createEventEncoder>>();
-  const messageOf = (exchange: Exchange): Message | Promise<Message> => {
-    const { call, binding, query, parts, problem } = exchange;
+  /** @param choice with the path's segments, where the template may have variables. */
+  constructor(
+    dialect: RestDialect,
+    choice: Choice & { readonly parts: PathParts | undefined },
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) {
+    this.#dialect = dialect;
+    this.#choice = choice;
+    this.#request = request;
+    this.#reply = reply;
+    const { peerOf } = dialect.gateway;
+    const parts = { request: request.raw, response: reply.raw, id: request.id, peerOf };
+    this.call = new HttpCall(choice.binding.method.desc, "rest", parts);
+  }
+
+  get method(): Method {
+    return this.#choice.binding.method;
+  }
+
+  read(): Message | Promise<Message> {
+    const { call } = this;
+    const { bounds, bodyLimit } = this.#dialect.gateway;
+    const { binding, problem } = this.#choice;
     if (problem !== undefined) throw problem;
     const { request } = binding;
-    const path = parts ? captureVariables(binding.template, parts) : [];
-    const fill = (message: Message): Message =>
-      fillMessage(request, message, { path, query, call }, prefix);
-    if (!call.hasBody) return fill(create(request.desc));
+    if (!call.hasBody) return this.#fill(create(request.desc));
     return call
       .body(bounds, bodyLimit(call.method), (bytes) =>
         bodyMessage(request, bytes, () => readBodyText(bytes, binding, call)),
       )
-      .then(fill);
-  };
-  const answer = (exchange: Exchange, reply: FastifyReply, request: Message): Promise<void> => {
-    const { call, binding } = exchange;
-    const { method } = binding;
-    if (method.kind === "unary") {
-      call.encode = (message) => encode(binding, message);
-      return method
-        .invoke(request, call)
-        .then(({ message }) => send(exchange, reply, encode(binding, message)));
-    }
-    // HEAD gets the headers and starts nothing.
-    if (call.requestMethod === "HEAD") {
-      reply.headers(EVENT_HEADERS).send("");
-      return Promise.resolve();
-    }
-    const make = () => createEventEncoder(binding.reply, prefix, gateway.registry);
-    const encodeEvent = encoders(binding, make);
-    call.encode = encodeEvent;
-    return sendStream(eventReply(reply, call, encodeEvent, gateway), method.invoke(request, call));
-  };
-  const steps = { read: messageOf, answer, turnedAway };
-  return (exchange: Exchange, reply: FastifyReply): Promise<void> =>
-    carryOut(exchange, reply, steps);
+      .then((message) => this.#fill(message));
+  }
+
+  #fill(message: Message): Message {
+    const { call } = this;
+    const { binding, query, parts } = this.#choice;
+    const path = parts ? captureVariables(binding.template, parts) : [];
+    const { prefix } = this.#dialect.gateway;
+    return fillMessage(binding.request, message, { path, query, call }, prefix);
+  }
+
+  encode(message: Message): unknown {
+    const { binding } = this.#choice;
+    return binding.method.kind === "unary"
+      ? this.#dialect.encode(binding, message)
+      : this.#dialect.eventEncoder(binding)(message);
+  }
+
+  /** Sends 304 when the client has the reply already. */
+  send(message: Message): void {
+    const { call } = this;
+    const encoded = this.#dialect.encode(this.#choice.binding, message);
+    const seen = seenTag(call, encoded);
+    const codings = this.#dialect.accepted(call.header("accept-encoding"));
+    const { headers, body } =
+      seen === undefined ? encoded.variant(codings) : encoded.unchanged(seen);
+    const status = seen === undefined ? 200 : 304;
+    const bare = status === 304 || call.requestMethod === "HEAD";
+    const set = call.setHeader === undefined ? headers : { ...headers, ...entriesOf(call) };
+    if (!bare && typeof body !== "string") this.#dialect.gateway.hold(call.response, body);
+    write(this.#reply, status, set, bare ? "" : body);
+  }
+
+  stream(): StreamReply | undefined {
+    const { call } = this;
+    if (call.requestMethod !== "HEAD")
+      return eventReply(
+        this.#reply,
+        call,
+        this.#dialect.eventEncoder(this.#choice.binding),
+        this.#dialect.gateway,
+      );
+    write(this.#reply, 200, EVENT_HEADERS, "");
+    return undefined;
+  }
+
+  fail(error: unknown): void {
+    this.#dialect.fail(error, this.#choice.binding, this.#request, this.#reply);
+  }
 }
 
 /** A body as JSON, or as a form where the message has nothing but scalars. */
@@ -89,36 +184,6 @@ function readBodyText(bytes: Buffer, { request }: Binding, call: HttpCall): Json
   throw new HttpFault(415, `the body must be application/json, not ${quote(essence)}`);
 }
 
-/** Encodes response messages as their binding says, each once. */
-function createEncoding(gateway: Gateway) {
-  const kept = createKeep<Binding, ReturnType<typeof createKeep<Message, RestReply>>>();
-  return (binding: Binding, message: Message): RestReply =>
-    kept(binding, () => createKeep())(message, () => createReply(binding, message, gateway));
-}
-
-/** Sends an encoded reply, or 304 when the client has it already. */
-function createSending(gateway: Gateway) {
-  const accepted = createNegotiator();
-  return ({ call }: Exchange, reply: FastifyReply, encoded: RestReply): void => {
-    const codings = accepted(call.header("accept-encoding"));
-    const vary = reply.getHeader("vary");
-    const seen = seenTag(call, encoded);
-    const { headers, body } =
-      seen === undefined ? encoded.variant(codings) : encoded.unchanged(seen);
-    reply.headers(headers);
-    // A hook may have named a header that replies depend on.
-    if (typeof vary === "string")
-      reply.header("vary", headers["vary"] === undefined ? vary : `${headers["vary"]}, ${vary}`);
-    for (const [name, value] of call.setHeader ?? []) reply.header(name, value);
-    if (seen !== undefined) reply.code(304).send();
-    else if (call.requestMethod === "HEAD") reply.code(200).send("");
-    else {
-      if (typeof body !== "string") gateway.hold(reply.raw, body);
-      reply.code(200).send(body);
-    }
-  };
-}
-
 function seenTag(call: HttpCall, reply: RestReply): string | undefined {
   const header = call.header("if-none-match");
   if (header === undefined || reply.state === undefined) return undefined;
@@ -126,28 +191,4 @@ function seenTag(call: HttpCall, reply: RestReply): string | undefined {
   // Callers with fewer rights are shown less of the same revision: only a tag of that part is theirs.
   if (call.grant !== undefined && !call.grant.isRoot && !reply.isPart) return undefined;
   return header === reply.tag ? header : matchNoneMatch(header, reply.state);
-}
-
-/** Sends an error in the form of the binding's replies, or as envelope where no binding was found. */
-export function createFailing({ httpStatus = "envelope", report }: Gateway) {
-  return (
-    error: unknown,
-    exchange: Exchange | undefined,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): void => {
-    // What a hook of the application throws is the application's to answer.
-    if (exchange === undefined && !(error instanceof HttpFault)) throw error;
-    const failure = describeFailure(error);
-    if (failure.unexpected) report?.(error, request);
-    const shape = exchange?.binding.reply.shape ?? "envelope";
-    const enveloped = shape === "envelope" || shape === "envelope-null";
-    // Only an envelope can say by its code what the status doesn't.
-    const real = failure.real || !enveloped || httpStatus === "code";
-    reply
-      .code(real ? failure.code : 200)
-      .headers({ ...failure.headers, "cache-control": "no-store" })
-      .type("application/json; charset=utf-8")
-      .send(shape === "bare" ? failureBody(failure) : failureEnvelope(failure));
-  };
 }
