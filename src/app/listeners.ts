@@ -3,7 +3,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { type Access, publicMethods } from "../access/authenticate.ts";
 import type { Config } from "../config/config.ts";
-import { type Call, createRequestIds } from "../gateway/call.ts";
+import type { Call } from "../gateway/call.ts";
 import { restGateway } from "../gateway/gateway.ts";
 import { createLane } from "../gateway/grpc.ts";
 import type { Method } from "../gateway/method.ts";
@@ -15,6 +15,7 @@ import { createGrpcServer } from "../transport/grpc-server.ts";
 import { createHttpServer, type HttpServer, registerReflection } from "../transport/http-server.ts";
 import type { GrpcDoor } from "../transport/http2.ts";
 import { createPeerOf } from "../transport/peer.ts";
+import { createRequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 import { consolePlugin } from "./console.ts";
 import {

@@ -1,8 +1,8 @@
-import type { Address } from "../config/address.ts";
 import type { Config } from "../config/config.ts";
 import { watchFiles } from "../files/file-watch.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Front, type OpenFront, openFront } from "../transport/front.ts";
+import type { Address } from "../transport/listen.ts";
 import { endOf, readCredentials } from "./certificate.ts";
 
 /** A certificate that ends sooner than this is warned of when it is read: 14 days in milliseconds. */

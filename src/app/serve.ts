@@ -3,12 +3,12 @@ import { flushCompileCache } from "node:module";
 import { availableParallelism } from "node:os";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { cliVariables } from "../cli/world.ts";
-import { formatAddress } from "../config/address.ts";
 import { type Config, parseConfig } from "../config/config.ts";
 import { databaseName, inMemory } from "../config/database.ts";
 import { configurationHelp } from "../config/help.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { openFront } from "../transport/front.ts";
+import { formatAddress } from "../transport/listen.ts";
 import { releaseWhenIdle } from "./idle-memory.ts";
 import {
   isWorker,

@@ -4,7 +4,6 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import { readToken } from "../access/authenticate.ts";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { Config } from "../config/config.ts";
-import type { RequestIds } from "../gateway/call.ts";
 import type { Method } from "../gateway/method.ts";
 import { listRoutes } from "../gateway/rest/rest.ts";
 import { chooseLanguage, type Language, type Translate } from "../messages/language.ts";
@@ -21,6 +20,7 @@ import { createUnavailablePage } from "../sites/unavailable-page.ts";
 import { startUpstream, type Upstream } from "../sites/upstream.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { createOriginOf } from "../transport/peer.ts";
+import type { RequestIds } from "../transport/request-id.ts";
 import type { SettingServices } from "./settings.ts";
 
 /** What sites stand on. */

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
-import type { Address } from "../config/address.ts";
+import type { Address } from "../transport/listen.ts";
 import { umaskFor } from "../transport/listen.ts";
 
 /** A worker that ends sooner than this after its start is not replaced at once, in milliseconds. */

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
-import { formatAddress, address as parseAddress } from "../config/address.ts";
+import { address as parseAddress } from "../config/address.ts";
 import { quote } from "../config/complaint.ts";
+import { formatAddress } from "../transport/listen.ts";
 import { usage } from "./failure.ts";
 import type { World } from "./world.ts";
 

@@ -1,13 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from "node:net";
+import type { Address } from "../transport/listen.ts";
 import { quote } from "./complaint.ts";
 import { type Parsed, type Parser, path as parsePath } from "./value.ts";
-
-/**
- * Where to listen. Either form can be handed to `net.Server.listen` as it is. An empty host is all
- * interfaces, IPv6 and IPv4, as `listen` itself reads it; an IPv6 host has no brackets; port 0 lets
- * the system choose.
- */
-export type Address = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /** `HOST:PORT`, `[IPV6]:PORT`, `:PORT` (all interfaces) or `unix:PATH`. */
 export const address: Parser<Address> = (text, context) => {
@@ -44,15 +38,6 @@ export const serverUrl: Parser<string> = (text) => {
 /** What may be shown of such an address: somebody may have put a password into it. */
 export function showServerUrl(text: string): string {
   return text.replace(/\/\/.*@/s, "//…@");
-}
-
-/** The text that `address` reads back as the same address. */
-export function formatAddress(value: Address): string {
-  if ("path" in value) {
-    return `unix:${value.path}`;
-  }
-  const host = isIPv6(value.host) ? `[${value.host}]` : value.host;
-  return `${host}:${value.port}`;
 }
 
 function withHost(host: string, port: number): Parsed<Address> {

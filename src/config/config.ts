@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { join } from "node:path";
-import type { Address } from "./address.ts";
+import type { Address } from "../transport/listen.ts";
 import { quote } from "./complaint.ts";
 import type { Database } from "./database.ts";
 import {

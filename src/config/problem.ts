@@ -1,4 +1,4 @@
-import { formatAddress } from "./address.ts";
+import { formatAddress } from "../transport/listen.ts";
 import { nearestName, quote } from "./complaint.ts";
 import { inMemory } from "./database.ts";
 import { definitionList, definitions, type Values } from "./definition.ts";

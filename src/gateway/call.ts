@@ -183,33 +183,3 @@ export function headerOf(context: HandlerContext, name: string): string | undefi
 
 /** Longest time that a timer of Node can wait, in milliseconds. */
 const MAX_TIME = 2 ** 31 - 1;
-
-/**
- * A client's address as calls name it, from a socket's: empty when unknown, and an IPv4 client on a
- * socket that listens on IPv6 (RFC 4291, section 2.5.5.2) as IPv4.
- */
-export function plainAddress(address: string | undefined): string {
-  if (address === undefined) return "";
-  return address.startsWith("::ffff:") ? address.slice(7) : address;
-}
-
-/** Longest request id that is taken over from a client, in characters. */
-const MAX_ID = 128;
-
-/** Makes the id of a request from the one that the client sent, if any. */
-export type RequestIds = (sent: string | undefined) => string;
-
-/**
- * Makes ids of calls: the client's own where it sent a sane `x-request-id`, otherwise one that is
- * unique among all processes of a site.
- *
- * @param prefix random, of this process.
- */
-export function createRequestIds(prefix: string): RequestIds {
-  let count = 0;
-  return (sent) => {
-    if (sent !== undefined && sent.length <= MAX_ID && /^[\w.:/+=-]+$/.test(sent)) return sent;
-    count += 1;
-    return `${prefix}-${count.toString(36)}`;
-  };
-}

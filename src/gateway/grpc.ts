@@ -11,8 +11,9 @@ import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grp
 import { type BodyBounds, discardRest, RequestAborted, readBody } from "../transport/body.ts";
 import { decodeBinary } from "../transport/decode.ts";
 import type { PeerOf } from "../transport/peer.ts";
+import type { RequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
-import { Call, type RequestIds } from "./call.ts";
+import { Call } from "./call.ts";
 import { encodeOnce } from "./encoded.ts";
 import { decompressionFor, PREFIX_LENGTH, unwrap, wrap } from "./length-prefix.ts";
 import type { Method } from "./method.ts";

@@ -1,8 +1,7 @@
 import { createServer } from "node:http";
 import { Registry } from "prom-client";
-import { type Address, formatAddress } from "../config/address.ts";
 import { type ConnectionBounds, limitConnections } from "../transport/front.ts";
-import { listen } from "../transport/listen.ts";
+import { type Address, formatAddress, listen } from "../transport/listen.ts";
 
 /** A listening endpoint of metrics. */
 export interface MetricsServer {

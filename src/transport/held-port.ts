@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import net from "node:net";
-import type { Address } from "../config/address.ts";
+import type { Address } from "./listen.ts";
 
 /**
  * Lets the system choose the port of an address with port 0, and keeps it as long as this process

@@ -15,13 +15,13 @@ import Fastify, {
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { type CorsOptions, registerCors } from "../app/cors.ts";
 import type { AnswerReflection } from "../app/reflection.ts";
-import type { RequestIds } from "../gateway/call.ts";
 import { JSON_TYPE } from "../gateway/envelope.ts";
 import { describeFailure, failureEnvelope, HttpFault } from "../gateway/failure.ts";
 import { pathAndQuery } from "../gateway/rest/rest.ts";
 import { answerClientError, type ClientError } from "./client-error.ts";
 import { fewAtATime } from "./pipelining.ts";
 import { leaveOnceAnswered, refuseWith } from "./request.ts";
+import type { RequestIds } from "./request-id.ts";
 import { settleTarget } from "./target.ts";
 
 /** For the next request on a kept connection, in milliseconds; above the usual 60 s of proxies. */

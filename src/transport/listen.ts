@@ -1,7 +1,13 @@
 import { once } from "node:events";
 import { chmod, lstat, unlink } from "node:fs/promises";
-import { connect, type Server } from "node:net";
-import { type Address, formatAddress } from "../config/address.ts";
+import { connect, isIPv6, type Server } from "node:net";
+
+/**
+ * Where to listen. Either form can be handed to `net.Server.listen` as it is. An empty host is all
+ * interfaces, IPv6 and IPv4, as `listen` itself reads it; an IPv6 host has no brackets; port 0 lets
+ * the system choose.
+ */
+export type Address = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /** Where the address was configured, and who may connect to a Unix socket. */
 export interface ListenOptions {
@@ -86,4 +92,13 @@ function reasonOf(error: unknown): string {
   if (code === "EACCES") return "this process may not; ports below 1024 need a privilege";
   if (code === "EADDRNOTAVAIL") return "this machine has no such address";
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The text that `address` reads back as the same address. */
+export function formatAddress(value: Address): string {
+  if ("path" in value) {
+    return `unix:${value.path}`;
+  }
+  const host = isIPv6(value.host) ? `[${value.host}]` : value.host;
+  return `${host}:${value.port}`;
 }

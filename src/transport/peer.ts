@@ -1,6 +1,14 @@
 import { BlockList, isIP } from "node:net";
-import { plainAddress } from "../gateway/call.ts";
 import { type ForwardedElement, forwardedElements, xForwardedFor } from "./forwarded.ts";
+
+/**
+ * The IP address of a socket's peer: empty when unknown; an IPv4 peer of a socket that listens on
+ * IPv6 (RFC 4291, section 2.5.5.2) as IPv4.
+ */
+export function plainAddress(address: string | undefined): string {
+  if (address === undefined) return "";
+  return address.startsWith("::ffff:") ? address.slice(7) : address;
+}
 
 /** Headers by which proxies say who has asked them. */
 export type ForwardingHeader =

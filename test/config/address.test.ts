@@ -3,7 +3,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Address, address, formatAddress } from "../../src/config/address.ts";
+import { address } from "../../src/config/address.ts";
+import { type Address, formatAddress } from "../../src/transport/listen.ts";
 
 const context = { cwd: "/srv", parallelism: 1 };
 

@@ -1,7 +1,7 @@
 import type { Registry } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { type AnswerReflection, createReflection } from "../../src/app/reflection.ts";
-import { type Call, createRequestIds } from "../../src/gateway/call.ts";
+import type { Call } from "../../src/gateway/call.ts";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import { createLane } from "../../src/gateway/grpc.ts";
 import { createMethods, type Routes } from "../../src/gateway/method.ts";
@@ -13,6 +13,7 @@ import { createGrpcServer } from "../../src/transport/grpc-server.ts";
 import { createHttpServer } from "../../src/transport/http-server.ts";
 import { openDoors } from "../../src/transport/listeners.ts";
 import { connectedPeer } from "../../src/transport/peer.ts";
+import { createRequestIds } from "../../src/transport/request-id.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
 
 export interface ServeRoutesOptions {
