@@ -1,4 +1,4 @@
-import type { SettingStore } from "../settings/store.ts";
+import type { JobSlots } from "../database/job.ts";
 import type { Book } from "./book.ts";
 import type { StoredToken } from "./store.ts";
 
@@ -45,7 +45,7 @@ export function endingTokens(
 }
 
 export interface EndingNoticeDeps {
-  readonly store: Pick<SettingStore, "claimTurn">;
+  readonly store: JobSlots;
   readonly ending: () => readonly EndingToken[];
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;

@@ -1,5 +1,5 @@
 import { actorOf, doneEntry } from "../audit/entry.ts";
-import type { SettingStore } from "../settings/store.ts";
+import type { JobSlots } from "../database/job.ts";
 import type { Book } from "./book.ts";
 import type { AccessStore, AccessTransaction, StoredToken } from "./store.ts";
 
@@ -17,7 +17,7 @@ const ORIGIN = { actor: "mooring", door: "", method: "forget", peer: "", request
 export interface ForgettingDeps {
   readonly store: Pick<AccessStore, "countEnded" | "transact">;
   readonly book: Pick<Book, "reread">;
-  readonly claimTurn: SettingStore["claimTurn"];
+  readonly claimTurn: JobSlots["claimTurn"];
   /** How long a token is kept that has ended, in milliseconds in which the service ran. */
   readonly age: number;
   /** How often it is looked for such tokens, in milliseconds. */

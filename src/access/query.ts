@@ -2,7 +2,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import type { AppendAudit } from "../audit/query.ts";
 import { readMeta, setMeta } from "../database/meta-query.ts";
 import type { Database } from "../database/schema.ts";
-import { principalFromRow, tokenReader } from "../settings/row.ts";
+import { principalFromRow, tokenReader } from "./row.ts";
 import type { AccessRows, AccessStore, StoredToken, TokenUse } from "./store.ts";
 import { readForgotten, transactionOn } from "./transaction.ts";
 

@@ -1,7 +1,7 @@
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { access } from "../../gen/mooring/access/v1/access_pb.js";
-import { denied } from "../settings/rights.ts";
+import { denied } from "../messages/error.ts";
 import { type Grant, SCOPES } from "./grant.ts";
 
 /** What a caller of a method has to hold, as the contract says it. */

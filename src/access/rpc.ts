@@ -19,10 +19,10 @@ import {
   RotateTokenResponseSchema,
   WhoAmIResponseSchema,
 } from "../../gen/mooring/v1/access_service_pb.js";
+import { originOf } from "../audit/origin.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
-import { grantOf } from "../settings/call-rights.ts";
-import { originOf } from "../settings/message.ts";
 import type { AccessService } from "./access.ts";
+import { grantOf } from "./call-grant.ts";
 import type { AccessCaller } from "./change.ts";
 import type { TokenView } from "./token.ts";
 

@@ -1,6 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import { invalid, ServiceError } from "../messages/error.ts";
-import { denied } from "../settings/rights.ts";
+import { denied, invalid, ServiceError } from "../messages/error.ts";
 import { covers, createGrant, type Grant, grantProblems } from "./grant.ts";
 import type { AccessTransaction } from "./store.ts";
 

@@ -2,7 +2,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import type { AppendAudit } from "../audit/query.ts";
 import { readMeta, setMeta } from "../database/meta-query.ts";
 import type { Database } from "../database/schema.ts";
-import { principalFromRow, principalToRow, tokenFromRow, tokenToRow } from "../settings/row.ts";
+import { principalFromRow, principalToRow, tokenFromRow, tokenToRow } from "./row.ts";
 import type { AccessTransaction } from "./store.ts";
 
 /**

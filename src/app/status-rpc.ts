@@ -5,8 +5,9 @@ import {
   GetStatusResponseSchema,
   type StatusService as StatusServiceDesc,
 } from "../../gen/mooring/v1/status_service_pb.js";
+import { grantOf } from "../access/call-grant.ts";
 import type { EndingToken } from "../access/ending.ts";
-import { grantOf, rightsOf } from "../settings/call-rights.ts";
+import { rightsOf } from "../settings/call-rights.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { StatusService } from "./status.ts";
 

@@ -3,9 +3,6 @@ import type { StoredAuditRow } from "../database/schema.ts";
 import { forgottenIn } from "./forgotten.ts";
 import type { AuditEntry, AuditPosition, AuditRow } from "./store.ts";
 
-/** What stands for the row before the first one. */
-export const START: AuditPosition = { seq: 0, hash: "0".repeat(64) };
-
 /** Characters of the names of what a row is about, and of each other text, at most. */
 const MAX_SUBJECT = 4_096;
 const MAX_TEXT = 512;

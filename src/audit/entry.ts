@@ -1,4 +1,3 @@
-import type { RevisionCommit, RevisionOrigin } from "../settings/store.ts";
 import type { AuditEntry } from "./store.ts";
 
 /** How history, streams and log name whoever has a token: `PRINCIPAL/TOKEN-ID`. */
@@ -14,8 +13,16 @@ export function tokenIdOf(actor: string): string {
   return FORM.exec(actor)?.[2] ?? "";
 }
 
-/** Who does something, and by which call. */
-export type AuditOrigin = Omit<RevisionOrigin, "reason">;
+/** The caller of an operation, and its call. */
+export interface AuditOrigin {
+  /** The token's name, or the part of the program that acts. */
+  readonly actor: string;
+  readonly door: string;
+  /** The rpc, such as `SaveSettings`. */
+  readonly method: string;
+  readonly requestId: string;
+  readonly peer: string;
+}
 
 /** What the audit says of something that was done. */
 const OK = "OK";
@@ -36,12 +43,4 @@ export function doneEntry(
   const { actor, door, method, peer, requestId } = origin;
   const tokenId = tokenIdOf(actor);
   return { time, actor, tokenId, door, method, peer, requestId, outcome: OK, subjects, detail };
-}
-
-/** The row of a change of settings. */
-export function revisionEntry(commit: RevisionCommit): AuditEntry {
-  const { time, revision, reason, changes } = commit;
-  const keys = changes.map(({ key }) => key);
-  const why = reason === "" ? {} : { reason };
-  return doneEntry(commit, time, keys, { revision, keys: keys.length, ...why });
 }

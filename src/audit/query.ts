@@ -1,7 +1,8 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import { readMeta, replaceMeta, setMeta } from "../database/meta-query.ts";
 import type { Database } from "../database/schema.ts";
-import { auditFromRow, START } from "./chain.ts";
+import { START } from "../database/tables.ts";
+import { auditFromRow } from "./chain.ts";
 import { countForgotten, FORGOTTEN, forgottenEntry, readForgotten } from "./forgotten.ts";
 import type {
   AuditEntry,

@@ -13,9 +13,9 @@ import {
   WatchAuditResponseSchema,
 } from "../../gen/mooring/v1/audit_service_pb.js";
 import { invalid } from "../messages/error.ts";
-import { optionalNumber } from "../settings/message.ts";
 import type { AuditPage, AuditSelection, AuditService } from "./audit.ts";
 import { checkpointText, isTime } from "./checkpoint.ts";
+import { optionalNumber } from "./origin.ts";
 
 /** Of AuditService. */
 export function auditImpl(audit: () => AuditService): ServiceImpl<typeof AuditServiceDesc> {

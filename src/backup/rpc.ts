@@ -8,12 +8,13 @@ import {
   SecretsMode as SecretsModeProto,
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
+import { auditOriginOf, dryRunOf } from "../audit/origin.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { rightsOf } from "../settings/call-rights.ts";
-import { auditOriginOf, dryRunOf, originOf } from "../settings/message.ts";
+import { changeOriginOf } from "../settings/message.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { BackupService } from "./backup.ts";
 import type { Outcome } from "./plan.ts";
@@ -58,7 +59,7 @@ export function backupImpl(
       const rights = rightsOf(context, snapshot);
       const { revision, result } = await backup().import(
         { value: document },
-        originOf(context, reason, rights),
+        changeOriginOf(context, reason, rights),
         { passphrase, dryRun, skipInvalid },
       );
       const subjects = result

@@ -20,3 +20,6 @@ export class StoreError extends Error {
     this.failure = failure;
   }
 }
+
+/** Reports an event of the database to the operator. */
+export type Notify = (level: "info" | "warn" | "error", message: string) => void;

@@ -1,6 +1,5 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError, unavailable } from "../messages/error.ts";
-import type { SettingStore } from "../settings/store.ts";
 import { StoreError } from "./error.ts";
 
 /** A failed write, as a client may learn of it: RESOURCE_EXHAUSTED for a full disk, or UNAVAILABLE. */
@@ -47,22 +46,4 @@ export async function told<T>(reading: Promise<T>, what?: Kept): Promise<T> {
   } catch (error) {
     throw readFailure(error, what);
   }
-}
-
-/** What the history is read by. */
-export type HistoryStore = Pick<
-  SettingStore,
-  "oldestRevision" | "listRevisions" | "commits" | "changesBetween" | "knownKeys" | "firstChanges"
->;
-
-/** A store's history whose failures are told likewise. */
-export function explained(store: HistoryStore): HistoryStore {
-  return {
-    oldestRevision: () => told(store.oldestRevision()),
-    listRevisions: (filter) => told(store.listRevisions(filter)),
-    commits: (...range) => told(store.commits(...range)),
-    changesBetween: (...range) => told(store.changesBetween(...range)),
-    knownKeys: (keys) => told(store.knownKeys(keys)),
-    firstChanges: (...range) => told(store.firstChanges(...range)),
-  };
 }

@@ -187,3 +187,9 @@ export async function createAudit(
     .addColumn("hash", "text", (c) => c.notNull())
     .execute();
 }
+
+/** Position before the first row of the audit chain. */
+export const START: { readonly seq: number; readonly hash: string } = {
+  seq: 0,
+  hash: "0".repeat(64),
+};

@@ -50,3 +50,8 @@ export function failedPrecondition(message: string): ServiceError {
 export function unavailable(message: string, cause?: unknown): ServiceError {
   return new ServiceError(Code.Unavailable, message, { cause });
 }
+
+/** PERMISSION_DENIED. */
+export function denied(message: string): ServiceError {
+  return new ServiceError(Code.PermissionDenied, message);
+}

@@ -1,15 +1,8 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import { type Grant, NOTHING, ROOT } from "../access/grant.ts";
-import { Call, callKey } from "../gateway/call.ts";
+import { grantOf } from "../access/call-grant.ts";
+import type { Grant } from "../access/grant.ts";
 import { type Rights, rightsOf as rightsOfGrant } from "./rights.ts";
 import type { Snapshot } from "./snapshot.ts";
-
-/** What the caller may do: nothing, unless somebody has let it in. A command on a database is root. */
-export function grantOf(context: Pick<HandlerContext, "values">): Grant {
-  if (context instanceof Call) return context.grant ?? NOTHING;
-  const info = context.values.get(callKey);
-  return info === undefined || info.door === "cli" ? ROOT : (info.grant ?? NOTHING);
-}
 
 const made = new WeakMap<Grant, WeakMap<() => Snapshot, Rights>>();
 

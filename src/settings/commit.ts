@@ -1,4 +1,5 @@
-import { revisionEntry } from "../audit/entry.ts";
+import { doneEntry } from "../audit/entry.ts";
+import type { AuditEntry } from "../audit/store.ts";
 import { isDescribedAs, type SettingItem } from "./item.ts";
 import type {
   RevisionCommit,
@@ -101,4 +102,12 @@ export function toWrite(
     else upserts.push(codec.toStored(item));
   const revisions = commits.map(({ commit }) => commit);
   return { revisions, upserts, deletes, audit: revisions.map(revisionEntry) };
+}
+
+/** The row of a change of settings. */
+export function revisionEntry(commit: RevisionCommit): AuditEntry {
+  const { time, revision, reason, changes } = commit;
+  const keys = changes.map(({ key }) => key);
+  const why = reason === "" ? {} : { reason };
+  return doneEntry(commit, time, keys, { revision, keys: keys.length, ...why });
 }

@@ -1,8 +1,8 @@
 import { Code } from "@connectrpc/connect";
-import { explained, type HistoryStore } from "../database/store-failure.ts";
 import { invalid, notFound, ServiceError } from "../messages/error.ts";
 import { isVoid } from "./change.ts";
 import type { Engine } from "./engine.ts";
+import { explained, type HistoryStore } from "./history-store.ts";
 import type { RevisionCommit, RevisionFilter, RevisionSummary, StoredChange } from "./store.ts";
 
 const DEFAULT_PAGE = 50;

@@ -10,9 +10,8 @@ import {
   SettingChangeSchema,
   SettingSchema,
 } from "../../gen/mooring/v1/setting_pb.js";
-import { type AuditOrigin, tokenIdOf } from "../audit/entry.ts";
-import type { Noted } from "../audit/tally.ts";
-import { Call, type CallInfo, callKey, headerOf } from "../gateway/call.ts";
+import { tokenIdOf } from "../audit/entry.ts";
+import { originOf } from "../audit/origin.ts";
 import type { Translate } from "../messages/language.ts";
 import type { Change } from "./change.ts";
 import type { SettingItem } from "./item.ts";
@@ -138,36 +137,15 @@ export function createSettingView(
   };
 }
 
-/** A revision of a message as the services take it; revisions stay far below 2^53. */
-export function optionalNumber(value: bigint | undefined): number | undefined {
-  return value === undefined ? undefined : Number(value);
-}
-
 /**
- * Who makes a change, for the history.
+ * The origin of a change of settings.
  *
- * @param reason what the request says; a request that has no place for it may use the header (or
- * metadata) `x-change-reason`.
- * @param rights what the caller may change; undefined: the rpc has its own rule.
+ * @param rights what the caller may change.
  */
-export function originOf(context: HandlerContext, reason = "", rights?: Rights): ChangeOrigin {
-  return {
-    ...auditOriginOf(context),
-    reason: reason || (headerOf(context, "x-change-reason") ?? ""),
-    ...(rights === undefined ? {} : { rights }),
-  };
+export function changeOriginOf(
+  context: HandlerContext,
+  reason: string,
+  rights: Rights,
+): ChangeOrigin {
+  return { ...originOf(context, reason), rights };
 }
-
-/** Who calls, for the audit; cheap, because it is asked at reads as well. */
-export function auditOriginOf(context: HandlerContext): AuditOrigin {
-  const info = context instanceof Call ? context : (context.values.get(callKey) ?? NOBODY);
-  const { actor = "", door, requestId, peer } = info;
-  return { actor, door, method: context.method.name, requestId, peer };
-}
-
-/** What the audit counts of a dry run with values for secrets that its caller may not read. */
-export function dryRunOf(context: HandlerContext, subjects: readonly string[]): Noted {
-  return { origin: auditOriginOf(context), outcome: "OK", reason: "dry run", subjects };
-}
-
-const NOBODY: CallInfo = { door: "cli", requestId: "", peer: "" };

@@ -1,6 +1,5 @@
-import { Code } from "@connectrpc/connect";
 import type { Grant } from "../access/grant.ts";
-import { ServiceError } from "../messages/error.ts";
+import { denied, type ServiceError } from "../messages/error.ts";
 import { parseDefinition } from "./commit.ts";
 import type { SettingItem } from "./item.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -86,8 +85,4 @@ function outside({ limits }: Grant): ServiceError {
   return denied(
     `this token is limited to ${limits.slice(0, 5).join(", ")}${limits.length > 5 ? ", …" : ""}: nothing was read or changed`,
   );
-}
-
-export function denied(message: string): ServiceError {
-  return new ServiceError(Code.PermissionDenied, message);
 }

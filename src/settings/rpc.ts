@@ -16,6 +16,7 @@ import {
   SetQbittorrentResponseSchema,
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
+import { auditOriginOf, dryRunOf, optionalNumber } from "../audit/origin.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { asPart } from "../gateway/part.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
@@ -23,14 +24,7 @@ import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { rightsOf } from "./call-rights.ts";
 import { describeChange } from "./change.ts";
 import type { SettingItem, Skipped } from "./item.ts";
-import {
-  auditOriginOf,
-  changeToProto,
-  createSettingView,
-  dryRunOf,
-  optionalNumber,
-  originOf,
-} from "./message.ts";
+import { changeOriginOf, changeToProto, createSettingView } from "./message.ts";
 import { clearsWithSnapshot, createReplyCache, onePerSnapshot, ReplyBudget } from "./reply.ts";
 import type { Rights } from "./rights.ts";
 import { isHidden } from "./save.ts";
@@ -75,7 +69,7 @@ export function settingImpl(
   const groupsOf = createGroupsOf();
   const rights = (context: HandlerContext): Rights => rightsOf(context, snapshot);
   const origin = (context: HandlerContext, reason = "") =>
-    originOf(context, reason, rights(context));
+    changeOriginOf(context, reason, rights(context));
   const skipped = (settings: readonly Skipped[], context: HandlerContext) => {
     const say = sayIn(context);
     return settings.map(({ key, reason }) => ({ key, reason: say(reason) }));

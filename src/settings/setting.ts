@@ -1,5 +1,4 @@
 import { Code } from "@connectrpc/connect";
-import { explained, type HistoryStore } from "../database/store-failure.ts";
 import { failedPrecondition, notFound, ServiceError } from "../messages/error.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import {
@@ -13,6 +12,7 @@ import { createDownloaderService, type DownloaderService, type Downloaders } fro
 import type { Draft } from "./draft.ts";
 import type { Engine } from "./engine.ts";
 import type { History } from "./history.ts";
+import { explained, type HistoryStore } from "./history-store.ts";
 import { FLAG, type SettingItem, type Skipped } from "./item.ts";
 import type { Rights } from "./rights.ts";
 import { changesAfter, decideRollback } from "./rollback.ts";

@@ -1,4 +1,6 @@
+import type { AuditOrigin } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
+import type { JobSlots } from "../database/job.ts";
 
 /** A setting as the store keeps it. */
 export interface StoredSetting {
@@ -31,16 +33,9 @@ export interface StoredChange {
   readonly newDefinition: string | null;
 }
 
-/** Who changed settings, and how. */
-export interface RevisionOrigin {
-  /** The token's name, or the part of the program that made the change. */
-  readonly actor: string;
-  readonly door: string;
-  /** The rpc, such as `SaveSettings`. */
-  readonly method: string;
-  readonly requestId: string;
-  readonly peer: string;
-  /** What the client gave as its reason; may be empty. */
+/** The caller that changed settings, its call, and its reason. */
+export interface RevisionOrigin extends AuditOrigin {
+  /** The client's reason; may be empty. */
   readonly reason: string;
 }
 
@@ -150,7 +145,7 @@ export interface Rehash {
  * Keeps settings and their history. Every method rejects with a StoreError and nothing else.
  * Each implementation passes the contract suite in test/store.
  */
-export interface SettingStore {
+export interface SettingStore extends JobSlots {
   /**
    * A random id of this database: revisions of two databases are told apart by it. Another one after
    * a standby was promoted, which may use numbers again.
@@ -234,14 +229,6 @@ export interface SettingStore {
    */
   eraseReplaced(): Promise<string | undefined>;
   /**
-   * Lets one process at a time do what is to be done now and then.
-   *
-   * @param interval milliseconds, of any process's clock, before the task's turn comes again.
-   * @param now milliseconds since 1970 UTC.
-   * @returns whether it is this caller's turn.
-   */
-  claimTurn(task: string, interval: number, now: number): Promise<boolean>;
-  /**
    * Forgets the oldest revisions beyond the retention, at most `step` of them; the newest always
    * stays, and what stays has no gap.
    *
@@ -250,6 +237,3 @@ export interface SettingStore {
   compact(retention: Retention, step: number): Promise<number>;
   close(): Promise<void>;
 }
-
-/** Tells the person who runs the site of something about the database. */
-export type Notify = (level: "info" | "warn" | "error", message: string) => void;

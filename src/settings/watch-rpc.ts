@@ -13,6 +13,7 @@ import {
   WatchSettingsResponseSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { tokenIdOf } from "../audit/entry.ts";
+import { optionalNumber } from "../audit/origin.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf } from "../messages/localize.ts";
@@ -20,7 +21,7 @@ import { rightsOf } from "./call-rights.ts";
 import { describeChange, publicChange } from "./change.ts";
 import type { SettingDefinition } from "./definition.ts";
 import type { Feed } from "./feed.ts";
-import { changeToProto, createSettingView, optionalNumber } from "./message.ts";
+import { changeToProto, createSettingView } from "./message.ts";
 import type { PublicService } from "./public.ts";
 import { createReplyCache, onePerSnapshot, ReplyBudget } from "./reply.ts";
 import type { SettingService } from "./setting.ts";

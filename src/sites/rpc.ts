@@ -26,10 +26,10 @@ import {
   UpdateSiteResponseSchema,
   WatchSitesResponseSchema,
 } from "../../gen/mooring/v1/site_service_pb.js";
+import { originOf } from "../audit/origin.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
-import { originOf } from "../settings/message.ts";
 import { MASK } from "../settings/value.ts";
 import type { Comparison, Standing } from "./compare.ts";
 import type { SiteInput } from "./input.ts";

@@ -1,4 +1,4 @@
-import type { Notify } from "../../settings/store.ts";
+import type { Notify } from "../error.ts";
 import { StoreError } from "../error.ts";
 import { postgresFailure } from "./failure.ts";
 

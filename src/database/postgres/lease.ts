@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Kysely, sql } from "kysely";
-import { FIRST_TIMELINE, TIMELINE } from "../../store/postgres/write.ts";
 import { StoreError } from "../error.ts";
 import type { Database } from "../schema.ts";
+import { FIRST_TIMELINE, TIMELINE } from "./server.ts";
 
 /** How long a lease holds, in milliseconds. */
 export const LEASE = 1_000;

@@ -1,9 +1,15 @@
 import { type Kysely, sql } from "kysely";
-import { START } from "../../audit/chain.ts";
 import { nameFloor } from "../../audit/query.ts";
 import { appendAudit } from "../../store/postgres/audit.ts";
 import type { Migrations } from "../migrate.ts";
-import { addEnded, createAccess, createAudit, createSettings, createSites } from "../tables.ts";
+import {
+  addEnded,
+  createAccess,
+  createAudit,
+  createSettings,
+  createSites,
+  START,
+} from "../tables.ts";
 
 /** A step that has been released is never edited: a change of the schema is a new step at the end. */
 export const migrations: Migrations = {

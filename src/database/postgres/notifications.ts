@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Kysely, sql } from "kysely";
-import type { Notify } from "../../settings/store.ts";
+import type { Notify } from "../error.ts";
 import type { Database } from "../schema.ts";
 import type { Listening, PostgresServer } from "./server.ts";
 

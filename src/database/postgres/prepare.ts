@@ -1,5 +1,5 @@
 import { Kysely, sql, type Transaction } from "kysely";
-import type { Notify } from "../../settings/store.ts";
+import type { Notify } from "../error.ts";
 import { StoreError } from "../error.ts";
 import { migrate } from "../migrate.ts";
 import type { Database } from "../schema.ts";

@@ -10,7 +10,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import type { Notify } from "../../settings/store.ts";
+import type { Notify } from "../error.ts";
 import { StoreError } from "../error.ts";
 import { sqliteFailure } from "./failure.ts";
 

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import type SQLite from "better-sqlite3";
-import type { Notify } from "../../settings/store.ts";
+import type { Notify } from "../error.ts";
 import { StoreError } from "../error.ts";
 
 /** When a start looks at all pages: after a stop that was not clean, always, or never. */

@@ -1,5 +1,5 @@
 import SQLite from "better-sqlite3";
-import type { Notify } from "../../settings/store.ts";
+import type { Notify } from "../error.ts";
 import { StoreError } from "../error.ts";
 import { sqliteFailure } from "./failure.ts";
 import { checkFile, createFile, noDatabase, tightenFiles } from "./file.ts";

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import type { Reading } from "../../access/query.ts";
+import type { Notify } from "../../database/error.ts";
 import { Contact } from "../../database/postgres/contact.ts";
 import { LEASE, Lease } from "../../database/postgres/lease.ts";
 import { Notifications } from "../../database/postgres/notifications.ts";
 import { Progress } from "../../database/postgres/progress.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
-import type { Notify } from "../../settings/store.ts";
 
 /** How often the lease is renewed, and what is the newest asked for with it, in milliseconds. */
 const RENEWAL = 300;

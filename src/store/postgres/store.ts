@@ -4,11 +4,13 @@ import { createAccessStore } from "../../access/query.ts";
 import type { AccessStore } from "../../access/store.ts";
 import { createAuditStore } from "../../audit/query.ts";
 import type { AuditStore } from "../../audit/store.ts";
+import type { Notify } from "../../database/error.ts";
 import { StoreError } from "../../database/error.ts";
 import { claimTurn, lastRewrite, readFacts, unmarkRewrite } from "../../database/meta-query.ts";
 import { isConnectionLost, postgresFailure } from "../../database/postgres/failure.ts";
 import { isOfDatabase, prepare } from "../../database/postgres/prepare.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";
+import { FIRST_TIMELINE } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
 import {
   forgetRevisions,
@@ -22,14 +24,13 @@ import {
 import { readFirstChanges, readKnownKeys } from "../../settings/key-history.ts";
 import { readState, rewriteValues } from "../../settings/query.ts";
 import { hasOtherHashes, rehashRows } from "../../settings/rehash-query.ts";
-import type { Notify, SettingStore } from "../../settings/store.ts";
+import type { SettingStore } from "../../settings/store.ts";
 import { createSiteStore } from "../../sites/query.ts";
 import type { SiteStore } from "../../sites/store.ts";
 import { appendAudit } from "./audit.ts";
 import { readDeltaAtOnce } from "./delta.ts";
 import { Follower } from "./follow.ts";
 import { createTransact, oneAfterTheOther } from "./transaction.ts";
-import { FIRST_TIMELINE } from "./write.ts";
 
 export interface PostgresOptions {
   /** Default: nobody is told. */

@@ -1,11 +1,12 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import { StoreError } from "../../database/error.ts";
+import { TIMELINE } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
 import { readState } from "../../settings/query.ts";
 import type { SettingTransaction, StoredWrite } from "../../settings/store.ts";
 import { readDeltaAtOnce } from "./delta.ts";
 import type { Follower } from "./follow.ts";
-import { TIMELINE, type WriteBase, writeStatement } from "./write.ts";
+import { type WriteBase, writeStatement } from "./write.ts";
 
 /** Work that has to be done again, with the lock. */
 class NeedsLock extends Error {}

@@ -1,4 +1,5 @@
 import { CompiledQuery } from "kysely";
+import { TIMELINE } from "../../database/postgres/server.ts";
 import type { ChangeRow, RevisionRow, SettingRow } from "../../database/schema.ts";
 import { changeToRow, revisionToRow, settingToRow } from "../../settings/row.ts";
 import type { StoredWrite } from "../../settings/store.ts";
@@ -38,12 +39,6 @@ const CHANGE = {
   old_definition: "text",
   new_definition: "text",
 } as const satisfies Record<keyof ChangeRow, string>;
-
-/** The timeline of the server's log: another one after each promotion of a standby. */
-export const TIMELINE = "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
-
-/** Of a server where no standby was ever promoted. */
-export const FIRST_TIMELINE = "00000001";
 
 /** What a write goes by. */
 export interface WriteBase {

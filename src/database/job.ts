@@ -1,0 +1,12 @@
+/** One process at a time does a periodic job. */
+export interface JobSlots {
+  /**
+   * Takes the slot of a job that any process on this database may do.
+   *
+   * @param job its name.
+   * @param interval milliseconds, of any process's clock, until the slot is free again.
+   * @param now milliseconds since 1970 UTC.
+   * @returns whether this caller has the slot.
+   */
+  claimTurn(job: string, interval: number, now: number): Promise<boolean>;
+}
