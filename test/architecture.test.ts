@@ -1,111 +1,184 @@
-import { globSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, relative, sep } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
 
 /**
- * What each part of src may import besides itself, and besides packages and gen/. A request travels
- * http or grpc → rpc → service → store, and imports run the same way.
+ * The folders of src and what each may import besides itself, packages and gen/: the ones above it.
+ * An entry is a folder or one file of it.
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  http: ["rpc", "config/address.ts"],
-  grpc: ["rpc"],
-  rpc: ["service", "store/setting-store.ts"],
-  service: ["store", "downloader"],
-  store: [],
-  downloader: ["service/error.ts"],
-  config: [],
-  server: ["http", "rpc", "config"],
+  // General parts: nothing of this product.
+  transport: [],
+  proxy: ["transport"],
+  gateway: ["transport"],
+  // What nouns stand on.
+  config: ["transport/listen.ts"],
+  files: [],
+  messages: ["gateway/call.ts"],
+  secrets: ["messages"],
+  database: ["messages"],
+  downloaders: ["messages"],
+  // Nouns, each below the next ones.
+  audit: ["database", "messages", "gateway"],
+  drivers: ["config/family.ts", "files", "messages"],
+  access: ["audit", "database", "messages", "gateway"],
+  settings: [
+    ...["access", "audit", "database", "downloaders", "files", "messages", "secrets"],
+    ...["config/family.ts", "gateway"],
+  ],
+  backup: ["audit", "files", "messages", "settings"],
+  sites: [
+    ...["access", "audit", "database", "messages", "secrets", "settings"],
+    ...["gateway", "proxy", "transport"],
+  ],
+  // Above the nouns: their stores on one connection, and the process.
+  store: ["access", "audit", "database", "settings", "sites"],
+  telemetry: ["gateway", "transport"],
   console: [],
-  cli: ["config", "service"],
+  // Files that a command reads or checks by itself.
+  cli: [
+    "config",
+    "files",
+    "backup",
+    "audit/checkpoint.ts",
+    "messages/error.ts",
+    "transport/listen.ts",
+  ],
 };
 
-/** The files of src itself: the wiring, which may import everything. */
-const wiring = [
-  "main.ts",
-  "serve.ts",
-  "mooring.ts",
-  "services.ts",
-  "access.ts",
-  "audit.ts",
-  "doors.ts",
-  "ports.ts",
-  "settings.ts",
-  "sites.ts",
-  "offline.ts",
-  "database.ts",
-  "version.ts",
-];
+/** The folders that import anything: the wiring. */
+const wiring = ["app", "main.ts"];
+
+/** What the general parts may take from generated code: none of it is of this product. */
+const GENERAL = ["transport", "proxy", "gateway"];
+const GENERAL_GEN = /^(?:google|grpc|health|mooring\/rest)\//;
 
 interface Import {
   readonly from: string;
   readonly to: string;
 }
 
-const imports: readonly Import[] = globSync("src/**/*.{ts,tsx}", { cwd: root }).flatMap(importsOf);
+const files = globSync("src/**/*.{ts,tsx}", { cwd: root }).map((file) =>
+  relative("src", file).split(sep).join("/"),
+);
+const imports: readonly Import[] = files.flatMap(importsOf);
 
-test("imports run one way: http and grpc, rpc, service, store", () => {
-  const wrong = imports.filter(({ from, to }) => !isAllowed(from, to));
+test("a folder imports what the table allows", () => {
+  const wrong = imports.filter(({ from, to }) => !to.startsWith("../") && !isAllowed(from, to));
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
-test("imports go in no circle", () => {
+test("the table has every folder and nothing else", () => {
+  const folders = new Set(files.map(partOf));
+  expect([...folders].sort()).toEqual([...Object.keys(allowed), ...wiring].sort());
+});
+
+test("the table lets no two folders import each other", () => {
+  const graph = Object.entries(allowed).map(
+    ([part, of]) => [part, of.filter((entry) => !entry.endsWith(".ts"))] as const,
+  );
+  expect(circlesOf(new Map(graph))).toEqual([]);
+});
+
+test("files import each other in no circle", () => {
   const graph = new Map<string, readonly string[]>();
   for (const [from, of] of Map.groupBy(imports, (one) => one.from))
     graph.set(from, of?.map(({ to }) => to) ?? []);
-  const done = new Set<string>();
-  const circles: string[] = [];
-  const follow = (file: string, way: readonly string[]): void => {
-    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(" → "));
-    if (done.has(file) || way.includes(file)) return;
-    for (const to of graph.get(file) ?? []) follow(to, [...way, file]);
-    done.add(file);
-  };
-  for (const file of graph.keys()) follow(file, []);
-  expect(circles).toEqual([]);
+  expect(circlesOf(graph)).toEqual([]);
 });
 
-test("every folder of src is in the table of what it may import", () => {
-  const folders = new Set(imports.map(({ from }) => partOf(from)).filter((part) => part !== ""));
-  expect([...folders].sort()).toEqual(Object.keys(allowed).sort());
+test("the general parts know no message and no service of this product", () => {
+  const wrong = imports
+    .filter(({ from }) => GENERAL.includes(partOf(from)))
+    .filter(({ to }) => to.startsWith("../") && !isGeneral(to));
+  expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  for (const file of files.filter((each) => GENERAL.includes(partOf(each))))
+    expect(textOf(file), file).not.toMatch(/mooring[./]v1/);
 });
 
-test("the files of src itself are the wiring and nothing else", () => {
-  const files = globSync("src/*.ts", { cwd: root }).map((file) => relative("src", file));
-  expect(files.filter((file) => !wiring.includes(file))).toEqual([]);
+/** Built without the rest: what a part needs is in it, in the parts below it, and in packages. */
+test.each([
+  ["transport", ["transport"]],
+  ["proxy", ["proxy", "transport"]],
+  ["gateway", ["gateway", "transport"]],
+])("%s compiles by itself", (_part, of) => {
+  const folder = mkdtempSync(join(tmpdir(), "mooring-part-"));
+  try {
+    for (const name of ["package.json", "node_modules", "gen"])
+      symlinkSync(join(root, name), join(folder, name));
+    symlinkSync(join(root, "tsconfig.json"), join(folder, "base.json"));
+    const link = spawnSync("mkdir", [join(folder, "src")]);
+    expect(link.status).toBe(0);
+    for (const name of of) {
+      const copied = spawnSync("cp", ["-r", join(root, "src", name), join(folder, "src", name)]);
+      expect(copied.status).toBe(0);
+    }
+    writeFileSync(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({ extends: "./base.json", include: ["src"] }),
+    );
+    const { status, stdout } = spawnSync("npx", ["tsc", "-p", folder], {
+      cwd: root,
+      encoding: "utf8",
+    });
+    expect(stdout).toBe("");
+    expect(status).toBe(0);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
-test("the ways in name no service of the contract", () => {
-  for (const file of globSync("src/{http,grpc}/**/*.ts", { cwd: root }))
-    expect(readFileSync(join(root, file), "utf8"), file).not.toMatch(/mooring\/v1|mooring\.v1/);
-});
-
-test("only the store knows the database", () => {
-  const database = /from "(?:kysely|better-sqlite3)/;
-  const others = globSync("src/**/*.ts", { cwd: root })
+test("only database, the queries of nouns and their stores know SQL", () => {
+  const database = /from "(?:kysely|better-sqlite3|pg)"/;
+  const others = files
+    .filter((file) => !/^(?:database|store)\//.test(file))
     // Another server's database is read as a foreign file.
-    .filter((file) => !file.startsWith(join("src", "store")) && !file.includes("backup"))
-    .filter((file) => database.test(readFileSync(join(root, file), "utf8")));
+    .filter((file) => !/(?:query|transaction)\.ts$|^backup\//.test(file))
+    .filter((file) => database.test(textOf(file)));
   expect(others).toEqual([]);
 });
 
 function isAllowed(from: string, to: string): boolean {
   const part = partOf(from);
-  if (part === "" || part === partOf(to)) return true;
-  if (to === "version.ts") return true;
+  if (wiring.includes(part) || part === partOf(to)) return true;
   return (allowed[part] ?? []).some((entry) => to === entry || to.startsWith(`${entry}/`));
 }
 
-function partOf(file: string): string {
-  return file.includes("/") ? (file.split("/")[0] ?? "") : "";
+function isGeneral(to: string): boolean {
+  return to.startsWith("../gen/") && GENERAL_GEN.test(to.slice("../gen/".length));
 }
 
-function importsOf(file: string): Import[] {
-  const text = readFileSync(join(root, file), "utf8");
-  const from = relative("src", file).split(sep).join("/");
-  return [...text.matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)]
-    .map(([, path = ""]) => relative(join(root, "src"), join(root, dirname(file), path)))
-    .filter((path) => !path.startsWith(".."))
-    .map((path) => ({ from, to: path.split(sep).join("/") }));
+/** The top folder of a file; a file of src itself is its own. */
+function partOf(file: string): string {
+  return file.split("/")[0] ?? "";
+}
+
+function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const follow = (node: string, way: readonly string[]): void => {
+    if (way.includes(node)) circles.push([...way.slice(way.indexOf(node)), node].join(" → "));
+    if (done.has(node) || way.includes(node)) return;
+    for (const to of graph.get(node) ?? []) follow(to, [...way, node]);
+    done.add(node);
+  };
+  for (const node of graph.keys()) follow(node, []);
+  return circles;
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(root, "src", file), "utf8");
+}
+
+/** Relative imports, as paths from src; those of gen/ begin with `../`. */
+function importsOf(from: string): Import[] {
+  const text = textOf(from);
+  return [...text.matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map(([, path = ""]) => {
+    const to = relative(join(root, "src"), join(root, "src", dirname(from), path));
+    return { from, to: to.split(sep).join("/") };
+  });
 }

@@ -6,7 +6,7 @@ import { onceATurn } from "../database/once-per-tick.ts";
 import { type Call, callKey } from "../gateway/call.ts";
 import { toConnectError } from "../gateway/report.ts";
 import type { Localize } from "../messages/localize.ts";
-import type { Grant } from "./grant.ts";
+import { Admission, admissionOf, type Caller } from "./admission.ts";
 import { checkNeed } from "./requirement.ts";
 import type { Throttle } from "./throttle.ts";
 import { TOKEN_PREFIX } from "./token-text.ts";
@@ -21,17 +21,6 @@ export const publicMethods: ReadonlySet<DescMethod> = new Set<DescMethod>([
 
 /** Methods that answer as soon as the process accepts connections. */
 const early: ReadonlySet<DescMethod> = new Set([PublicService.method.ping, ...Health.methods]);
-
-/** Who somebody is by a token. */
-export interface Caller {
-  /** As the history names it. */
-  readonly name: string;
-  /** The token's id, where it has one. */
-  readonly tokenId: string;
-  readonly grant: Grant;
-  /** When the right ends by itself, in milliseconds since 1970 UTC; undefined: never. */
-  readonly until?: number | undefined;
-}
 
 /** Finds whom tokens belong to. */
 export interface Identity {
@@ -106,7 +95,7 @@ export function createAccess(
   throttle: Throttle,
   localize: Localize = (error) => error,
 ): Access {
-  const streams = new Set<Call>();
+  const streams = new Set<Admitted>();
   /** Calls that need no token go on with those of their turn, as calls with one do after their look. */
   const turn = onceATurn(() => undefined);
   const wrong = (peer: string, error: ConnectError): ConnectError => {
@@ -116,11 +105,7 @@ export function createAccess(
   const letIn = (call: Call, token: string, caller: Caller | undefined): void => {
     if (caller === undefined) throw wrong(call.peer, refused(wrongOf(token)));
     call.actor = caller.name;
-    call.tokenId = caller.tokenId;
-    call.grant = caller.grant;
-    call.until = caller.until;
-    call.token = token;
-    call.admittedAt = performance.now();
+    call.principal = new Admission(caller, token, performance.now());
     checkNeed(call.method, caller.grant);
   };
   const whose = async (token: string, call?: Call): Promise<Caller | undefined> => {
@@ -165,57 +150,67 @@ export function createAccess(
       const pass: typeof next = (request) => {
         const { call } = request as { readonly call?: Call };
         const passed = next(request);
-        if (!request.stream || call?.token === undefined) return passed;
+        const admission = admissionOf(call);
+        if (!request.stream || call === undefined || admission === undefined) return passed;
         return passed.then((response) =>
-          response.stream ? { ...response, message: held(response.message, call) } : response,
+          response.stream
+            ? { ...response, message: held(response.message, { call, admission }) }
+            : response,
         );
       };
       return (request) => {
         const { call } = request as { readonly call?: Call };
-        const { grant } = call ?? request.contextValues.get(callKey) ?? {};
+        const admission = admissionOf(call ?? request.contextValues.get(callKey));
         if (!publicMethods.has(request.method)) {
-          if (grant === undefined) throw refused(MISSING);
-          checkNeed(request.method, grant);
+          if (admission === undefined) throw refused(MISSING);
+          checkNeed(request.method, admission.grant);
         }
-        const isLate = call?.token !== undefined && performance.now() - call.admittedAt > LATE;
-        return isLate ? checkAgain(call).then(() => pass(request)) : pass(request);
+        if (call === undefined || admission === undefined) return pass(request);
+        const isLate = performance.now() - admission.at > LATE;
+        return isLate ? checkAgain({ call, admission }).then(() => pass(request)) : pass(request);
       };
     },
     expire: (now) => {
-      for (const call of streams)
-        if (call.until !== undefined && call.until <= now)
+      for (const { call, admission } of streams)
+        if (admission.until !== undefined && admission.until <= now)
           call.abort(refused("the token has ended"));
     },
     recheck: async () => {
       if (identity() === undefined) return;
-      const byToken = Map.groupBy(streams, ({ token }) => token ?? "");
+      const byToken = Map.groupBy(streams, ({ admission }) => admission.token);
       for (const [token, calls] of byToken) {
-        const now = await whose(token, calls[0]).catch(() => undefined);
-        for (const call of calls)
-          if (now === undefined || now.grant !== call.grant) call.abort(refused(ENDED));
+        const now = await whose(token, calls[0]?.call).catch(() => undefined);
+        for (const { call, admission } of calls)
+          if (now === undefined || now.grant !== admission.grant) call.abort(refused(ENDED));
           // A successor may have brought its end nearer.
-          else call.until = now.until;
+          else admission.until = now.until;
       }
     },
   };
 
   /** @throws UNAUTHENTICATED when the right that a call was let in by has ended since. */
-  async function checkAgain(call: Call): Promise<void> {
-    const caller = await whose(call.token ?? "", call);
-    if (caller === undefined || caller.grant !== call.grant) throw refused(ENDED);
-    call.until = caller.until;
+  async function checkAgain({ call, admission }: Admitted): Promise<void> {
+    const caller = await whose(admission.token, call);
+    if (caller === undefined || caller.grant !== admission.grant) throw refused(ENDED);
+    admission.until = caller.until;
   }
 
-  async function* held<T>(messages: AsyncIterable<T>, call: Call): AsyncIterable<T> {
-    streams.add(call);
+  async function* held<T>(messages: AsyncIterable<T>, admitted: Admitted): AsyncIterable<T> {
+    streams.add(admitted);
     try {
-      // What has ended before it stood among the streams was nobody's to end.
-      await checkAgain(call);
+      // A right that ended before the stream was in the set.
+      await checkAgain(admitted);
       yield* messages;
     } finally {
-      streams.delete(call);
+      streams.delete(admitted);
     }
   }
+}
+
+/** A call and the right by which it was admitted. */
+interface Admitted {
+  readonly call: Call;
+  readonly admission: Admission;
 }
 
 function refused(message: string): ConnectError {

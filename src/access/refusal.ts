@@ -4,6 +4,7 @@ import { codeToString } from "@connectrpc/connect/protocol-connect";
 import type { Recorder } from "../audit/recorder.ts";
 import type { CallInfo } from "../gateway/call.ts";
 import type { CallObserver } from "../gateway/report.ts";
+import { admissionOf } from "./admission.ts";
 import { publicMethods } from "./authenticate.ts";
 
 /** What the audit says of refused calls: those without a token of anybody, and those that lack a scope. */
@@ -27,7 +28,7 @@ export function auditRefusals(audit: () => Pick<Recorder, "note"> | undefined): 
 function reasonOf(code: Code, call: CallInfo, desc: DescMethod): string | undefined {
   if (code === Code.PermissionDenied) return "the token has no right to it";
   // Who was let in may still be told that a right has ended, or wait for something else.
-  if (call.grant !== undefined || publicMethods.has(desc)) return undefined;
+  if (admissionOf(call) !== undefined || publicMethods.has(desc)) return undefined;
   if (code === Code.ResourceExhausted) return "too many wrong tokens";
   if (code !== Code.Unauthenticated) return undefined;
   return call.header?.("authorization") === undefined ? "no token" : "a wrong token";

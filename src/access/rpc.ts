@@ -22,6 +22,7 @@ import {
 import { originOf } from "../audit/origin.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
 import type { AccessService } from "./access.ts";
+import { admissionOf } from "./admission.ts";
 import { grantOf } from "./call-grant.ts";
 import type { AccessCaller } from "./change.ts";
 import type { TokenView } from "./token.ts";
@@ -78,7 +79,9 @@ export function accessImpl(access: () => AccessManager): ServiceImpl<typeof Acce
         token: tokenOf(await access().revokeToken(id, callerOf(context))),
       }),
     whoAmI: (_request, context) => {
-      const { actor = "", tokenId = "", peer = "" } = infoOf(context);
+      const info = infoOf(context);
+      const { actor = "", peer = "" } = info;
+      const tokenId = admissionOf(info)?.tokenId ?? "";
       const { isRoot, scopes, limits } = grantOf(context);
       const end = access().endOf(tokenId);
       return create(WhoAmIResponseSchema, {

@@ -1,4 +1,5 @@
-import type { Caller, Identity } from "../access/authenticate.ts";
+import type { Caller } from "../access/admission.ts";
+import type { Identity } from "../access/authenticate.ts";
 import type { Book } from "../access/book.ts";
 import { ROOT } from "../access/grant.ts";
 import { isWellFormed, TOKEN_PREFIX } from "../access/token-text.ts";

@@ -7,7 +7,6 @@ import {
   createContextValues,
   type HandlerContext,
 } from "@connectrpc/connect";
-import type { Grant } from "../access/grant.ts";
 
 /** The protocol that a call came in by; `cli`: none, a command works on the database itself. */
 export type Door = "grpc" | "grpc-web" | "connect" | "rest" | "cli";
@@ -19,12 +18,10 @@ export interface CallInfo {
   readonly requestId: string;
   /** The client's address without port, such as `127.0.0.1` or `::1`; empty when unknown. */
   readonly peer: string;
-  /** The name of the token that the call was let in with; undefined: none was needed or given. */
+  /** The caller's name, for logs; undefined: none was needed or given. */
   readonly actor?: string | undefined;
-  /** The id of that token, where it has one. */
-  readonly tokenId?: string | undefined;
-  /** What the caller may do; undefined: nothing. */
-  readonly grant?: Grant | undefined;
+  /** The caller, as the application's `admit` has found it. Opaque to the gateway. */
+  readonly principal?: unknown;
   /** A request header (or metadata) by lower-case name, where the call came by a door. */
   header?(name: string): string | undefined;
 }
@@ -44,16 +41,9 @@ export abstract class Call implements HandlerContext, CallInfo {
   abstract readonly url: string;
   readonly method: DescMethod;
   readonly requestId: string;
-  /** Set when the call was let in. */
+  /** Set by the application's `admit`. */
   actor: string | undefined;
-  tokenId: string | undefined;
-  grant: Grant | undefined;
-  /** When the right to the call ends by itself, in milliseconds since 1970 UTC; undefined: never. */
-  until: number | undefined;
-  /** The token that it was let in with, kept while it runs: a stream ends with it. */
-  token: string | undefined;
-  /** When it was let in, of `performance.now()`. */
-  admittedAt = 0;
+  principal: unknown;
   /**
    * Encodes a reply as its transport sends it, once for each message; set by the transport. It
    * throws UnencodableReply for a reply that has no valid encoding, which then is the call's failure.

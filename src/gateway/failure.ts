@@ -8,8 +8,7 @@ import {
   LocalizedMessageSchema,
 } from "../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
-import { BadGateway, UpstreamRefusal } from "../sites/front-interceptor.ts";
-import { BodyError, Fault } from "../transport/body.ts";
+import { Fault } from "../transport/body.ts";
 import { errorEnvelope, jsonText, type Violation } from "./envelope.ts";
 
 /**
@@ -17,7 +16,7 @@ import { errorEnvelope, jsonText, type Violation } from "./envelope.ts";
  * documented paths says, and the envelope is its body.
  */
 export class HttpFault extends Fault {
-  readonly status: number;
+  override readonly status: number;
 
   /** @param headers of the reply, such as `{ allow: "GET, HEAD" }`. */
   constructor(status: number, message: string, headers?: Readonly<Record<string, string>>) {
@@ -82,9 +81,10 @@ const MASKED = "internal error";
  * status, an error of Fastify itself with its status, anything else masked as 500. Never throws.
  */
 export function describeFailure(error: unknown): Failure {
-  if (error instanceof HttpFault || error instanceof BodyError || error instanceof BadGateway)
+  if (error instanceof Fault && error.status !== undefined)
     return { ...known(error, error.status, error.metadata), real: true };
-  if (error instanceof UpstreamRefusal) return known(error, error.envelopeCode, error.metadata);
+  if (error instanceof Fault && error.envelopeCode !== undefined)
+    return known(error, error.envelopeCode, error.metadata);
   if (error instanceof ConnectError) {
     const code = ENVELOPE_CODE[error.code] ?? INTERNAL;
     return code === INTERNAL ? { ...masked(error), unexpected: false } : known(error, code);

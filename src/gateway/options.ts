@@ -53,6 +53,11 @@ export interface GatewayOptions {
   readonly refused?: (error: ConnectError, call: Call) => void;
   /** Told of requests that never ended, and so were not carried out. */
   readonly dropped?: (error: ConnectError, call: Call) => void;
+  /**
+   * Whether a caller is shown all of a state: only such a caller is answered 304 by the tag of a whole
+   * reply. Default: every caller is.
+   */
+  readonly seesWhole?: (call: Call) => boolean;
   /** Finds a client's address. Default: it is whoever has connected. */
   readonly peerOf?: PeerOf;
   /** Told of errors whose words are masked because no client may read them. */
@@ -68,6 +73,7 @@ export interface Gateway extends GatewayOptions {
   readonly bodyLimit: (method: DescMethod) => number;
   readonly prefix: TagPrefix;
   readonly peerOf: PeerOf;
+  readonly seesWhole: (call: Call) => boolean;
   readonly sendStream: SendStream;
   /** Counts a whole reply that is about to be sent until it has left. */
   readonly hold: (response: ServerResponse, body: Buffer) => void;
@@ -90,6 +96,7 @@ export function complete(options: GatewayOptions): Gateway {
     bodyLimit: options.bodyLimit ?? (() => bounds.maxBytes),
     peerOf: options.peerOf ?? connectedPeer,
     prefix: typeof etagPrefix === "string" ? () => etagPrefix : etagPrefix,
+    seesWhole: options.seesWhole ?? (() => true),
     sendStream: createSendStream(slow, options.streams),
     hold: (response, body) => slow.hold(sinkOf(response), body),
     turnedAway,

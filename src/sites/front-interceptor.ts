@@ -9,7 +9,7 @@ import {
   type SetQbittorrentRequest,
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import type { Caller } from "../access/authenticate.ts";
+import type { Caller } from "../access/admission.ts";
 import { createGrant, SCOPES } from "../access/grant.ts";
 import type { Call } from "../gateway/call.ts";
 import type { Violation } from "../messages/error.ts";
@@ -43,13 +43,13 @@ const CHANGES: ReadonlySet<DescMethod> = new Set<DescMethod>([
 
 /** The upstream can't be asked who somebody is: HTTP 502. */
 export class BadGateway extends Fault {
-  readonly status = 502;
+  override readonly status = 502;
 }
 
 /** The upstream refused a value: nothing of it stays in Mooring either. */
 export class UpstreamRefusal extends Fault {
   /** The code of the upstream's own envelope: 400 to 599. */
-  readonly envelopeCode: number;
+  override readonly envelopeCode: number;
 
   constructor(message: string, envelopeCode: number, violations: readonly Violation[]) {
     const value = { fieldViolations: [...violations] };

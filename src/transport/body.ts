@@ -50,6 +50,11 @@ export interface BodyBounds {
  * and its subclasses would inherit that.
  */
 export class Fault extends ConnectError {
+  /** The HTTP status that says the same; undefined: that of the code. */
+  readonly status?: number;
+  /** The code of a JSON envelope; undefined: that of the code. */
+  readonly envelopeCode?: number;
+
   static override [Symbol.hasInstance](value: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: the class that is asked, which may be a subclass.
     return Function.prototype[Symbol.hasInstance].call(this, value);
@@ -66,7 +71,7 @@ export class RequestAborted extends Fault {
 /** A body that was not taken. */
 export class BodyError extends Fault {
   /** The HTTP status that says the same (RFC 9110, section 15.5; RFC 6585). */
-  readonly status: 408 | 413 | 429;
+  override readonly status: 408 | 413 | 429;
 
   constructor(
     status: BodyError["status"],

@@ -140,7 +140,7 @@ export class RestExchange implements Exchange {
   send(message: Message): void {
     const { call } = this;
     const encoded = this.#dialect.encode(this.#choice.binding, message);
-    const seen = seenTag(call, encoded);
+    const seen = seenTag(call, encoded, this.#dialect.gateway.seesWhole);
     const codings = this.#dialect.accepted(call.header("accept-encoding"));
     const { headers, body } =
       seen === undefined ? encoded.variant(codings) : encoded.unchanged(seen);
@@ -184,11 +184,15 @@ function readBodyText(bytes: Buffer, { request }: Binding, call: HttpCall): Json
   throw new HttpFault(415, `the body must be application/json, not ${quote(essence)}`);
 }
 
-function seenTag(call: HttpCall, reply: RestReply): string | undefined {
+function seenTag(
+  call: HttpCall,
+  reply: RestReply,
+  seesWhole: (call: HttpCall) => boolean,
+): string | undefined {
   const header = call.header("if-none-match");
   if (header === undefined || reply.state === undefined) return undefined;
   if (call.requestMethod !== "GET" && call.requestMethod !== "HEAD") return undefined;
-  // Callers with fewer rights are shown less of the same revision: only a tag of that part is theirs.
-  if (call.grant !== undefined && !call.grant.isRoot && !reply.isPart) return undefined;
+  // A caller that sees a part of the state may hold another part's tag.
+  if (!reply.isPart && !seesWhole(call)) return undefined;
   return header === reply.tag ? header : matchNoneMatch(header, reply.state);
 }
