@@ -12,8 +12,6 @@ import type { CallObserver } from "../gateway/report.ts";
 import { createSendStream } from "../gateway/stream.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Buffered } from "../transport/body.ts";
-import { createGrpcServer } from "../transport/grpc-server.ts";
-import { createHttpServer, type HttpServer, registerReflection } from "../transport/http-server.ts";
 import type { GrpcDoor } from "../transport/http2.ts";
 import { createPeerOf } from "../transport/peer.ts";
 import { createRequestIds } from "../transport/request-id.ts";
@@ -26,7 +24,9 @@ import {
   replyHeaders,
   requestHeaders,
 } from "./documentation.ts";
+import { createGrpcServer } from "./grpc-server.ts";
 import { type HealthOptions, healthPlugin } from "./health-http.ts";
+import { createHttpServer, type HttpServer, registerReflection } from "./http-server.ts";
 import { openApiPlugin } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
 import { passToUpstream, type UpstreamParts } from "./sites.ts";

@@ -149,8 +149,8 @@ function tellToken(token: string, { database }: Config): void {
 async function loadProgram({ database }: Config): Promise<void> {
   const parts = [
     () => import("../telemetry/log.ts"),
-    () => import("../transport/grpc-server.ts"),
-    () => import("../transport/http-server.ts"),
+    () => import("./grpc-server.ts"),
+    () => import("./http-server.ts"),
     () =>
       database.dialect === "sqlite"
         ? import("../store/sqlite/store.ts")

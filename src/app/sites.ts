@@ -12,6 +12,7 @@ import { createPipe } from "../proxy/pipe.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { passingReason } from "../sites/failure.ts";
 import { createUpstreamHandler } from "../sites/front-handler.ts";
+import { refuse } from "../sites/front-refuse.ts";
 import type { SiteService } from "../sites/service.ts";
 import { healthOf, type Site } from "../sites/site.ts";
 import { type Sites, type SitesDeps, startSites } from "../sites/start.ts";
@@ -21,6 +22,7 @@ import { startUpstream, type Upstream } from "../sites/upstream.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { createOriginOf } from "../transport/peer.ts";
 import type { RequestIds } from "../transport/request-id.ts";
+import { sendWhole } from "../transport/whole-reply.ts";
 import type { SettingServices } from "./settings.ts";
 
 /** What sites stand on. */
@@ -126,6 +128,10 @@ export function passToUpstream(
   const url = new URL(address);
   const base = url.pathname.replace(/\/+$/, "");
   const originOf = readOrigin(trustedProxies);
+  const pageFor = createUnavailablePage((accepted) => {
+    const language = chooseLanguage("", accepted);
+    return { language, translate: translations(language) };
+  });
   const pipe = createPipe({
     url,
     via: `mooring-${randomBytes(6).toString("base64url")}`,
@@ -138,10 +144,11 @@ export function passToUpstream(
       return isApi ? readToken(authorization) : authorization;
     },
     reasonOf: passingReason,
-    pageFor: createUnavailablePage((accepted) => {
-      const language = chooseLanguage("", accepted);
-      return { language, translate: translations(language) };
-    }),
+    refuse: (request, response, status, message) => {
+      const page = status === 502 ? pageFor(request) : undefined;
+      if (page === undefined) refuse(request, response, status, message);
+      else sendWhole(request, response, status, page);
+    },
     onFailure: (reason) => {
       log.debug({ reason }, "the upstream does not answer");
       void upstream()?.look();

@@ -1,7 +1,5 @@
-import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
-import { ServiceError } from "../messages/error.ts";
 import { type Call, type CallInfo, callKey } from "./call.ts";
 
 /** What is known of a call when it has ended. */
@@ -94,7 +92,7 @@ function callOf(request: AnyRequest): CallInfo {
 }
 
 function reasonOf(thrown: unknown, request: { readonly signal: AbortSignal }): unknown {
-  if (thrown instanceof ConnectError || thrown instanceof ServiceError) return thrown;
+  if (thrown instanceof ConnectError || isApplicationError(thrown)) return thrown;
   return request.signal.aborted ? request.signal.reason : thrown;
 }
 
@@ -155,25 +153,24 @@ function observed<T>(
   };
 }
 
-/** What a client learns of a failure that no rule of ours foresaw. */
+/** Message of an error that no client may read. */
 const MASKED = "internal error";
 
+/** An error of the application that defines what clients see of it. */
+export interface ApplicationError extends Error {
+  toConnectError(): ConnectError;
+}
+
+function isApplicationError(error: unknown): error is ApplicationError {
+  return error instanceof Error && "toConnectError" in error;
+}
+
 /**
- * Turns anything thrown into what a client may see. A ServiceError keeps code, message and
- * violations (as `google.rpc.BadRequest`); anything unknown is masked, with its cause kept for the
- * log.
+ * Converts anything thrown into what a client may see. An ApplicationError converts itself; anything
+ * unknown is masked, with its cause kept for the log.
  */
 export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
-  if (!(error instanceof ServiceError))
-    return new ConnectError(MASKED, Code.Internal, undefined, undefined, error);
-  const fieldViolations = error.violations.map(({ field, description }) => ({
-    field,
-    description,
-  }));
-  const details =
-    fieldViolations.length === 0
-      ? undefined
-      : [{ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) }];
-  return new ConnectError(error.message, error.code, undefined, details, error.cause);
+  if (isApplicationError(error)) return error.toConnectError();
+  return new ConnectError(MASKED, Code.Internal, undefined, undefined, error);
 }

@@ -1,4 +1,6 @@
-import { Code } from "@connectrpc/connect";
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 
 /** One wrong value of a request, as `google.rpc.BadRequest.FieldViolation` carries it. */
 export interface Violation {
@@ -25,6 +27,19 @@ export class ServiceError extends Error {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.code = code;
     this.violations = options.violations ?? [];
+  }
+
+  /** The same for clients: code, message, and violations as `google.rpc.BadRequest`. */
+  toConnectError(): ConnectError {
+    const fieldViolations = this.violations.map(({ field, description }) => ({
+      field,
+      description,
+    }));
+    const details =
+      fieldViolations.length === 0
+        ? undefined
+        : [{ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) }];
+    return new ConnectError(this.message, this.code, undefined, details, this.cause);
   }
 }
 

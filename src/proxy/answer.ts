@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { cutOff } from "../sites/front-refuse.ts";
 import { leaveRest } from "../transport/request.ts";
+import { cutOff } from "../transport/whole-reply.ts";
 import { replyHeaders } from "./header.ts";
 import { pump } from "./pump.ts";
 

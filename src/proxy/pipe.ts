@@ -7,10 +7,9 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
-import { cutOff, refuse, sendWhole } from "../sites/front-refuse.ts";
-import type { UnavailablePage } from "../sites/unavailable-page.ts";
 import { type ConnectionBounds, PeerCounts } from "../transport/front.ts";
 import { announcesBody, hasEnded, isGone } from "../transport/request.ts";
+import { cutOff } from "../transport/whole-reply.ts";
 import { answer } from "./answer.ts";
 import { type Origin, requestHeaders } from "./header.ts";
 import { pump, release } from "./pump.ts";
@@ -32,8 +31,13 @@ export interface PipeOptions {
   readonly authorizationOf: (request: IncomingMessage) => string | undefined;
   /** Says in a few words why the server behind could not be asked, without its address. */
   readonly reasonOf: (error: Error) => string;
-  /** The page for a browser while the upstream does not answer; undefined: the envelope. */
-  readonly pageFor?: (request: IncomingMessage) => UnavailablePage | undefined;
+  /** Sends a whole reply in place of the upstream's; its status is 400, 502, 503 or 508. */
+  readonly refuse: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    status: number,
+    message: string,
+  ) => void;
   /** Told why a server behind could not be asked. */
   readonly onFailure: (reason: string) => void;
 }
@@ -59,7 +63,7 @@ export interface Pipe {
 const REPEATABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PROPFIND"]);
 
 export function createPipe(options: PipeOptions): Pipe {
-  const { url, via, originOf, authorizationOf, bounds, onFailure } = options;
+  const { url, via, originOf, authorizationOf, bounds, onFailure, refuse } = options;
   const isTls = url.protocol === "https:";
   const send = isTls ? requestHttps : requestHttp;
   const agent = new (isTls ? HttpsAgent : Agent)({ keepAlive: true, maxFreeSockets: KEPT });
@@ -113,9 +117,7 @@ export function createPipe(options: PipeOptions): Pipe {
       if (response.headersSent || response.destroyed) return void cutOff(response);
       onFailure(reason);
       stop();
-      const page = options.pageFor?.(request);
-      if (page !== undefined) sendWhole(request, response, 502, page);
-      else refuse(request, response, 502, `the server behind does not answer: ${reason}`);
+      refuse(request, response, 502, `the server behind does not answer: ${reason}`);
     };
     const begin = (isRepeat: boolean): void => {
       const call = openCall();

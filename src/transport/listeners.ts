@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { Server as NetServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { HttpServer } from "../app/http-server.ts";
 import { type ConnectionBounds, type Front, limitConnections, toHttp1 } from "./front.ts";
-import type { HttpServer } from "./http-server.ts";
 import { createHttp2Door, type GrpcDoor } from "./http2.ts";
 
 /** How often idle connections are looked for while the server drains, in milliseconds. */

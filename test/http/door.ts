@@ -9,12 +9,12 @@ import {
   type Message,
   toJson,
 } from "@bufbuild/protobuf";
+import { createHttpServer, type HttpServer } from "../../src/app/http-server.ts";
 import type { Call } from "../../src/gateway/call.ts";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import type { Method } from "../../src/gateway/method.ts";
 import type { GatewayOptions } from "../../src/gateway/options.ts";
 import { Buffered } from "../../src/transport/body.ts";
-import { createHttpServer, type HttpServer } from "../../src/transport/http-server.ts";
 
 /** A reply as it came over the wire. */
 export interface Reply {

@@ -4,6 +4,7 @@ import { createServer as createHttp2 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createPipe } from "../../src/proxy/pipe.ts";
+import { refuse } from "../../src/sites/front-refuse.ts";
 import { RawHttp2 } from "../wire/raw/http2.ts";
 import { dial } from "../wire/raw/line.ts";
 
@@ -51,6 +52,7 @@ beforeAll(async () => {
     originOf: () => ({ peer: "127.0.0.1", scheme: "http" }),
     authorizationOf: ({ headers }) => headers.authorization,
     reasonOf: ({ message }) => message,
+    refuse,
     onFailure: (reason) => failures.push(reason),
   });
   const handler = async (request: unknown, response: unknown): Promise<void> => {

@@ -1,5 +1,7 @@
 import type { Registry } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
+import { createGrpcServer } from "../../src/app/grpc-server.ts";
+import { createHttpServer } from "../../src/app/http-server.ts";
 import { type AnswerReflection, createReflection } from "../../src/app/reflection.ts";
 import type { Call } from "../../src/gateway/call.ts";
 import { restGateway } from "../../src/gateway/gateway.ts";
@@ -9,8 +11,6 @@ import { type CallObserver, reportInterceptor } from "../../src/gateway/report.t
 import { createSendStream } from "../../src/gateway/stream.ts";
 import { Buffered } from "../../src/transport/body.ts";
 import { openFront } from "../../src/transport/front.ts";
-import { createGrpcServer } from "../../src/transport/grpc-server.ts";
-import { createHttpServer } from "../../src/transport/http-server.ts";
 import { openDoors } from "../../src/transport/listeners.ts";
 import { connectedPeer } from "../../src/transport/peer.ts";
 import { createRequestIds } from "../../src/transport/request-id.ts";

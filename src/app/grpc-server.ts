@@ -14,10 +14,10 @@ import {
   type ServerReflectionResponse,
   ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
-import type { AnswerReflection } from "../app/reflection.ts";
 import { encodeOnce } from "../gateway/encoded.ts";
 import { toConnectError } from "../gateway/report.ts";
-import { SlowReaders } from "./slow-reader.ts";
+import { SlowReaders } from "../transport/slow-reader.ts";
+import type { AnswerReflection } from "./reflection.ts";
 
 export interface GrpcServerOptions {
   /** Streams of one connection at the same time. */

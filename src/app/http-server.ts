@@ -13,16 +13,16 @@ import Fastify, {
   type FastifyRequest,
 } from "fastify";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
-import { type CorsOptions, registerCors } from "../app/cors.ts";
-import type { AnswerReflection } from "../app/reflection.ts";
 import { JSON_TYPE } from "../gateway/envelope.ts";
 import { describeFailure, failureEnvelope, HttpFault } from "../gateway/failure.ts";
 import { pathAndQuery } from "../gateway/rest/rest.ts";
+import { fewAtATime } from "../transport/pipelining.ts";
+import { leaveOnceAnswered, refuseWith } from "../transport/request.ts";
+import type { RequestIds } from "../transport/request-id.ts";
+import { settleTarget } from "../transport/target.ts";
 import { answerClientError, type ClientError } from "./client-error.ts";
-import { fewAtATime } from "./pipelining.ts";
-import { leaveOnceAnswered, refuseWith } from "./request.ts";
-import type { RequestIds } from "./request-id.ts";
-import { settleTarget } from "./target.ts";
+import { type CorsOptions, registerCors } from "./cors.ts";
+import type { AnswerReflection } from "./reflection.ts";
 
 /** For the next request on a kept connection, in milliseconds; above the usual 60 s of proxies. */
 const KEEP_ALIVE = 72_000;
