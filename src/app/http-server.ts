@@ -16,6 +16,8 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import { JSON_TYPE } from "../gateway/envelope.ts";
 import { describeFailure, failureEnvelope, HttpFault } from "../gateway/failure.ts";
 import { pathAndQuery } from "../gateway/rest/rest.ts";
+import { refuse } from "../sites/front-refuse.ts";
+import type { HttpParts } from "../transport/listeners.ts";
 import { fewAtATime } from "../transport/pipelining.ts";
 import { leaveOnceAnswered, refuseWith } from "../transport/request.ts";
 import type { RequestIds } from "../transport/request-id.ts";
@@ -46,15 +48,9 @@ export interface HttpServerOptions {
 }
 
 /** Fastify, on servers that get their connections from elsewhere. */
-export interface HttpServer {
+export interface HttpServer extends HttpParts {
   /** Everything that is served over HTTP is registered here. */
   readonly fastify: FastifyInstance;
-  /** The HTTP/1.1 server. */
-  readonly server: Server;
-  /** What serves a request, for HTTP/2 streams as well. */
-  readonly handler: RequestListener;
-  /** From now on every reply over HTTP/1.1 says that its connection ends. */
-  announceEnd(): void;
 }
 
 /** Makes the HTTP server with its limits: Fastify's own defaults are no time-outs at all. */
@@ -88,7 +84,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     forceCloseConnections: "idle",
     serverFactory: (routing): Server => {
       const handler: RequestListener = (request, response) => {
-        if (settleTarget(request, response, requestId)) return;
+        if (settleTarget(request, response, requestId, refuse)) return;
         if (options.elsewhere?.(request, response) === true) return;
         leaveOnceAnswered(request, response);
         routing(request, response);

@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { createDocument, type DocumentOptions } from "../gateway/openapi/document.ts";
-import { createReference, escapeHtml, page, STYLE } from "./reference.ts";
+import { escapeHtml } from "../messages/html.ts";
+import { createReference, page, STYLE } from "./reference.ts";
 
 /** A place that the first page leads to. */
 export interface Link {

@@ -1,8 +1,4 @@
-/** HTML from text. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (unit) => `&#${unit.charCodeAt(0)};`);
-}
-
+import { escapeHtml } from "../messages/html.ts";
 /** Of all pages that are made here. It is named by its hash, so that no other style is allowed. */
 export const STYLE = `
 :root{color-scheme:light dark;--line:light-dark(#d5dbe1,#39424c);--soft:light-dark(#f3f6f8,#1c2228);--link:light-dark(#0b5cad,#7db7f0)}

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { escapeHtml } from "../app/reference.ts";
+import { escapeHtml } from "../messages/html.ts";
 
 /** English texts of the page. */
 export const UNAVAILABLE_TEXTS = {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
+import type { Server as HttpServer, RequestListener } from "node:http";
 import type { Server as NetServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { HttpServer } from "../app/http-server.ts";
 import { type ConnectionBounds, type Front, limitConnections, toHttp1 } from "./front.ts";
 import { createHttp2Door, type GrpcDoor } from "./http2.ts";
 
@@ -13,8 +13,20 @@ const DRAIN_CHECK = 20;
  */
 const ANNOUNCEMENT = 1_000;
 
+/** What serves HTTP; it gets its connections from the listening sockets. */
+export interface HttpParts {
+  /** The HTTP/1.1 server. */
+  readonly server: HttpServer;
+  /** Serves a request, for HTTP/2 streams as well. */
+  readonly handler: RequestListener;
+  /** From now on every reply over HTTP/1.1 says that its connection ends. */
+  announceEnd(): void;
+  /** The application on these servers. */
+  readonly fastify: { ready(): PromiseLike<unknown>; close(): PromiseLike<unknown> };
+}
+
 export interface OpenDoorsOptions {
-  readonly http: HttpServer;
+  readonly http: HttpParts;
   readonly grpc: GrpcDoor;
   /** The shared port, which listens already. */
   readonly front: Front;

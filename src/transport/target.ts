@@ -1,6 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { refuse } from "../sites/front-refuse.ts";
 import { leaveOnceAnswered } from "./request.ts";
+
+/** Sends a whole reply with these headers besides its own. */
+type Refuse = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>>,
+) => void;
 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
 
@@ -11,12 +19,14 @@ const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
  * resource of an upstream, with 204.
  *
  * @param requestId of the reply, called for a request that is answered here.
+ * @param refuse sends the reply to a target that is not allowed.
  * @returns true when the request was answered.
  */
 export function settleTarget(
   request: IncomingMessage,
   response: ServerResponse,
   requestId: (sent: string | undefined) => string,
+  refuse: Refuse,
 ): boolean {
   const { url = "", method, headers, httpVersionMajor } = request;
   const isOptions = method === "OPTIONS" && url === "*";

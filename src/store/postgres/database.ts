@@ -2,10 +2,10 @@ import { Kysely, sql } from "kysely";
 import { readAuditHead } from "../../audit/query.ts";
 import { StoreError } from "../../database/error.ts";
 import { postgresFailure } from "../../database/postgres/failure.ts";
-import { isOfDatabase, prepare } from "../../database/postgres/prepare.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
 import type { OpenDatabase } from "../copy.ts";
+import { isOfDatabase, prepare } from "./prepare.ts";
 
 /** Opens a database of a PostgreSQL server to copy or check it. @throws StoreError. */
 export async function openPostgresDatabase(server: PostgresServer): Promise<OpenDatabase> {

@@ -8,7 +8,6 @@ import type { Notify } from "../../database/error.ts";
 import { StoreError } from "../../database/error.ts";
 import { claimTurn, lastRewrite, readFacts, unmarkRewrite } from "../../database/meta-query.ts";
 import { isConnectionLost, postgresFailure } from "../../database/postgres/failure.ts";
-import { isOfDatabase, prepare } from "../../database/postgres/prepare.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import { FIRST_TIMELINE } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
@@ -21,7 +20,7 @@ import {
   readOldestRevision,
   readRevisions,
 } from "../../settings/history-query.ts";
-import { readFirstChanges, readKnownKeys } from "../../settings/key-history.ts";
+import { readFirstChanges, readKnownKeys } from "../../settings/key-history-query.ts";
 import { readState, rewriteValues } from "../../settings/query.ts";
 import { hasOtherHashes, rehashRows } from "../../settings/rehash-query.ts";
 import type { SettingStore } from "../../settings/store.ts";
@@ -30,6 +29,7 @@ import type { SiteStore } from "../../sites/store.ts";
 import { appendAudit } from "./audit.ts";
 import { readDeltaAtOnce } from "./delta.ts";
 import { Follower } from "./follow.ts";
+import { isOfDatabase, prepare } from "./prepare.ts";
 import { createTransact, oneAfterTheOther } from "./transaction.ts";
 
 export interface PostgresOptions {

@@ -5,9 +5,9 @@ import type { Database } from "../../database/schema.ts";
 import { createSqliteDialect } from "../../database/sqlite/dialect.ts";
 import { sqliteFailure } from "../../database/sqlite/failure.ts";
 import { checkIntegrity } from "../../database/sqlite/integrity.ts";
-import { migrations } from "../../database/sqlite/migration.ts";
 import { openSqlite } from "../../database/sqlite/open.ts";
 import type { OpenDatabase } from "../copy.ts";
+import { migrations } from "./migration.ts";
 
 /** Opens an SQLite file to copy or check it. @throws StoreError. */
 export async function openSqliteDatabase(path: string): Promise<OpenDatabase> {

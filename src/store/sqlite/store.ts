@@ -12,7 +12,6 @@ import { createSqliteDialect } from "../../database/sqlite/dialect.ts";
 import { sqliteFailure } from "../../database/sqlite/failure.ts";
 import { watchPlace } from "../../database/sqlite/file.ts";
 import { untilUnlocked } from "../../database/sqlite/lock-wait.ts";
-import { migrations } from "../../database/sqlite/migration.ts";
 import { openSqlite, type SqliteOptions } from "../../database/sqlite/open.ts";
 import { keysOf, revisionsOf } from "../../database/sqlite/segment.ts";
 import {
@@ -22,12 +21,13 @@ import {
   readOldestRevision,
   readRevisions,
 } from "../../settings/history-query.ts";
-import { readFirstChanges, readKnownKeys } from "../../settings/key-history.ts";
+import { readFirstChanges, readKnownKeys } from "../../settings/key-history-query.ts";
 import { readDelta, readState, rewriteValues } from "../../settings/query.ts";
 import { hasOtherHashes, rehashRows } from "../../settings/rehash-query.ts";
 import type { SettingStore } from "../../settings/store.ts";
 import { createSiteStore } from "../../sites/query.ts";
 import type { SiteStore } from "../../sites/store.ts";
+import { migrations } from "./migration.ts";
 import { appendAudit, createTransact } from "./transaction.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;

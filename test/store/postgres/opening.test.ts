@@ -11,9 +11,9 @@ import {
   vi,
 } from "vitest";
 import { migrate } from "../../../src/database/migrate.ts";
-import { migrations } from "../../../src/database/postgres/migration.ts";
 import { postgresServer } from "../../../src/database/postgres/server.ts";
 import type { Database } from "../../../src/database/schema.ts";
+import { migrations } from "../../../src/store/postgres/migration.ts";
 import { freePort, needs } from "../../downloader/program.ts";
 import { failureOf, nameOf, opened, SOON } from "./opened.ts";
 import { hasPostgres, postgresProgram, startPostgres, type TestServer } from "./server.ts";

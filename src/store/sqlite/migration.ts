@@ -1,9 +1,15 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 import { nameFloor } from "../../audit/query.ts";
-import { appendAudit } from "../../store/sqlite/transaction.ts";
-import { addEnded, createAccess, createAudit, createSettings, createSites } from "../tables.ts";
-import { SEGMENT } from "./segment.ts";
+import { SEGMENT } from "../../database/sqlite/segment.ts";
+import {
+  addEnded,
+  createAccess,
+  createAudit,
+  createSettings,
+  createSites,
+} from "../../database/tables.ts";
+import { appendAudit } from "./transaction.ts";
 
 /**
  * The schema's steps, in the order of their names. A step that has been released is never edited:

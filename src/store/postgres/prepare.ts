@@ -1,11 +1,11 @@
 import { Kysely, sql, type Transaction } from "kysely";
-import type { Notify } from "../error.ts";
-import { StoreError } from "../error.ts";
-import { migrate } from "../migrate.ts";
-import type { Database } from "../schema.ts";
-import { codeOf, postgresFailure } from "./failure.ts";
+import type { Notify } from "../../database/error.ts";
+import { StoreError } from "../../database/error.ts";
+import { migrate } from "../../database/migrate.ts";
+import { codeOf, postgresFailure } from "../../database/postgres/failure.ts";
+import type { PostgresServer } from "../../database/postgres/server.ts";
+import type { Database } from "../../database/schema.ts";
 import { migrations } from "./migration.ts";
-import type { PostgresServer } from "./server.ts";
 
 /**
  * Brings a primary's schema up to date: a step may take minutes, and so may another instance's.

@@ -1,7 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import { nameFloor } from "../../audit/query.ts";
-import { appendAudit } from "../../store/postgres/audit.ts";
-import type { Migrations } from "../migrate.ts";
+import type { Migrations } from "../../database/migrate.ts";
 import {
   addEnded,
   createAccess,
@@ -9,7 +8,8 @@ import {
   createSettings,
   createSites,
   START,
-} from "../tables.ts";
+} from "../../database/tables.ts";
+import { appendAudit } from "./audit.ts";
 
 /** A step that has been released is never edited: a change of the schema is a new step at the end. */
 export const migrations: Migrations = {
