@@ -1,6 +1,7 @@
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { access } from "../../gen/mooring/access/v1/access_pb.js";
+import { memoize } from "../memoize.ts";
 import { denied } from "../messages/error.ts";
 import { type Grant, SCOPES } from "./grant.ts";
 
@@ -15,20 +16,12 @@ export interface Need {
 /** The scope of what only the permanent admin token may do. */
 const ROOT_ONLY = "root";
 
-const needs = new Map<DescMethod, Need>();
-
 /**
  * Reads the option `mooring.access.v1.access` of a method.
  *
  * @throws Error for a method without one, or with one that is none: it must not be served.
  */
-export function needOf(method: DescMethod): Need {
-  const known = needs.get(method) ?? readNeed(method);
-  needs.set(method, known);
-  return known;
-}
-
-function readNeed(method: DescMethod): Need {
+export const needOf = memoize((method: DescMethod): Need => {
   // The standard health service is for probes, which have no token.
   if (method.parent === Health) return { isPublic: true, scopes: [], limited: true };
   if (!hasOption(method, access))
@@ -43,7 +36,7 @@ function readNeed(method: DescMethod): Need {
   if ([isPublic, anyToken, scopes.length > 0].filter(Boolean).length !== 1)
     throw new Error(`${method.toString()} is to be public, for any token, or for scopes`);
   return { isPublic, scopes, limited: limited || anyToken };
-}
+});
 
 /** @throws PERMISSION_DENIED naming the scope that is missing. */
 export function checkNeed(method: DescMethod, grant: Grant): void {

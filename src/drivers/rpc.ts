@@ -15,6 +15,7 @@ import {
   ValidateDriverConfigResponseSchema,
   WatchDriversResponseSchema,
 } from "../../gen/mooring/v1/driver_service_pb.js";
+import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
@@ -32,10 +33,10 @@ export function driverImpl(
 ): ServiceImpl<typeof DriverServiceDesc> {
   const languageOf = createLanguageOf();
   const sayIn = createSayIn(translations);
-  const spoken = oncePerKey((language: Language) =>
+  const spoken = memoize((language: Language) =>
     repliesIn(language, service, translations(language)),
   );
-  const nameList = oncePer(({ names, revision }: Catalogue) =>
+  const nameList = memoize(({ names, revision }: Catalogue) =>
     create(ListDriverNamesResponseSchema, { names: [...names], revision }),
   );
   return {
@@ -88,23 +89,23 @@ export function driverImpl(
 
 /** What is read, in one language. */
 function repliesIn(language: Language, service: () => DriverService, translate: Translate) {
-  const translated = oncePer(createDriverTranslation(translate));
+  const translated = memoize(createDriverTranslation(translate));
   const listOf = (show: (driver: DriverInfo) => DriverInfoMessage) =>
-    oncePer(({ drivers, revision }: Catalogue) =>
+    memoize(({ drivers, revision }: Catalogue) =>
       create(ListDriversResponseSchema, {
         drivers: Object.fromEntries([...drivers].map(([name, driver]) => [name, show(driver)])),
         revision,
         languageCode: language,
       }),
     );
-  const info = oncePer((driver: DriverInfo) => toProto(translated(driver)));
+  const info = memoize((driver: DriverInfo) => toProto(translated(driver)));
   return {
     full: listOf(info),
     basic: listOf((driver) => toProto(withoutTexts(translated(driver)))),
-    info: oncePerDriver(service, (driver, revision) =>
+    info: replyPerDriver(service, (driver, revision) =>
       create(GetDriverResponseSchema, { info: info(driver), revision, languageCode: language }),
     ),
-    schema: oncePerDriver(service, (driver, revision) =>
+    schema: replyPerDriver(service, (driver, revision) =>
       create(GetDriverSchemaResponseSchema, {
         // Deeply readonly there, and never changed here.
         schema: driverJsonSchema(translated(driver), translate) as JsonObject,
@@ -133,34 +134,13 @@ function withoutTexts(driver: DriverInfo): DriverInfo {
   };
 }
 
-function oncePerKey<K, V>(make: (key: K) => V): (key: K) => V {
-  const made = new Map<K, V>();
-  return (key) => {
-    const found = made.get(key) ?? make(key);
-    made.set(key, found);
-    return found;
-  };
-}
-
-/** A reply for each thing it is made from: catalogues and drivers never change. */
-function oncePer<T extends object, M>(make: (thing: T) => M): (thing: T) => M {
-  const made = new WeakMap<T, M>();
-  return (thing) => {
-    const found = made.get(thing);
-    if (found !== undefined) return found;
-    const reply = make(thing);
-    made.set(thing, reply);
-    return reply;
-  };
-}
-
-/** Likewise for one driver of a catalogue: the reply names the catalogue's revision. */
-function oncePerDriver<M>(
+/** A reply about one driver, made once for each catalogue: it names the catalogue's revision. */
+function replyPerDriver<M>(
   service: () => DriverService,
   make: (driver: DriverInfo, revision: string) => M,
 ): (name: string) => M {
-  const ofCatalogue = oncePer(({ revision }: Catalogue) =>
-    oncePer((driver: DriverInfo) => make(driver, revision)),
+  const ofCatalogue = memoize(({ revision }: Catalogue) =>
+    memoize((driver: DriverInfo) => make(driver, revision)),
   );
   return (name) => ofCatalogue(service().catalogue())(service().get(name));
 }
@@ -175,7 +155,7 @@ function toProto(driver: DriverInfo): DriverInfoMessage {
 }
 
 /** Made once for all drivers that have the item. */
-const itemToProto = oncePer(
+const itemToProto = memoize(
   (item: ConfigItem): ConfigItemMessage =>
     create(ConfigItemSchema, {
       ...item,

@@ -1,3 +1,4 @@
+import { memoize } from "../memoize.ts";
 import type { Translate } from "../messages/language.ts";
 import type { ConfigItem, DriverInfo } from "./driver-info.ts";
 
@@ -6,14 +7,9 @@ import type { ConfigItem, DriverInfo } from "./driver-info.ts";
  * common items do.
  */
 export function createDriverTranslation(translate: Translate): (driver: DriverInfo) => DriverInfo {
-  const items = new WeakMap<ConfigItem, ConfigItem>();
-  const lists = new WeakMap<readonly ConfigItem[], readonly ConfigItem[]>();
-
-  const itemOf = (item: ConfigItem): ConfigItem => {
-    const known = items.get(item);
-    if (known !== undefined) return known;
+  const itemOf = memoize((item: ConfigItem): ConfigItem => {
     const description = translate(item.description);
-    const made = Object.freeze({
+    return Object.freeze({
       ...item,
       description,
       help: item.help === "" ? "" : description,
@@ -21,14 +17,8 @@ export function createDriverTranslation(translate: Translate): (driver: DriverIn
       optionLabels: item.optionLabels.map(translate),
       unit: translate(item.unit),
     });
-    items.set(item, made);
-    return made;
-  };
-  const listOf = (list: readonly ConfigItem[]): readonly ConfigItem[] => {
-    const made = lists.get(list) ?? Object.freeze(list.map(itemOf));
-    lists.set(list, made);
-    return made;
-  };
+  });
+  const listOf = memoize((list: readonly ConfigItem[]) => Object.freeze(list.map(itemOf)));
   return (driver) => {
     const { config } = driver;
     const [, level = "", alert = ""] = /^([a-z]+\|)?(.*)$/s.exec(config.alert) ?? [];

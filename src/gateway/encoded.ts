@@ -1,8 +1,8 @@
 import { promisify } from "node:util";
 import { brotliCompress, gzip, constants as zlib } from "node:zlib";
 import type { DescMessage, Message, Registry } from "@bufbuild/protobuf";
+import { memoize } from "../memoize.ts";
 import { createJsonText } from "./json-text.ts";
-import { createKeep } from "./memoize.ts";
 import { serialize } from "./serialize.ts";
 
 /** A content coding that a reply can have. */
@@ -51,9 +51,16 @@ export class Encoded {
 /** How messages are written. */
 export type Format = "json" | "proto";
 
-const keepProto = createKeep<Message, Encoded>();
-const keepJson = createKeep<Message, Encoded>();
 const jsonText = createJsonText(JSON.stringify);
+
+const inProto = memoize((desc: DescMessage) =>
+  memoize((message: Message) => new Encoded(serialize(desc, message))),
+);
+const inJson = memoize((registry: Registry | undefined) =>
+  memoize((desc: DescMessage) =>
+    memoize((message: Message) => new Encoded(Buffer.from(jsonText(desc, message, { registry })))),
+  ),
+);
 
 /**
  * A message in bytes, made once for all who get it: services give the same message while their state
@@ -68,8 +75,7 @@ export function encodeOnce(
   format: Format,
   registry?: Registry,
 ): Encoded {
-  if (format === "proto") return keepProto(message, () => new Encoded(serialize(desc, message)));
-  return keepJson(message, () => new Encoded(Buffer.from(jsonText(desc, message, { registry }))));
+  return format === "proto" ? inProto(desc)(message) : inJson(registry)(desc)(message);
 }
 
 /** Brotli's level: near the size of the highest for a tenth of its time. */

@@ -6,7 +6,7 @@ import type {
   Message,
   Registry,
 } from "@bufbuild/protobuf";
-import { createKeep } from "./memoize.ts";
+import { memoize } from "../memoize.ts";
 import { serializeJson } from "./serialize.ts";
 
 /** The members of a contract, as REST shows them: proto names, every member present. */
@@ -35,13 +35,17 @@ export type JsonText = (
  * @param stringify how a value is written.
  */
 export function createJsonText(stringify: (value: JsonValue) => string): JsonText {
-  const keep = createKeep<Message, string>();
+  const textIn = memoize((registry: Registry | undefined) =>
+    memoize((desc: DescMessage) =>
+      memoize((message: Message) => stringify(serializeJson(desc, message, optionsOf(registry)))),
+    ),
+  );
   return (desc, message, { registry, member } = {}) => {
-    const options = registry === undefined ? JSON_OPTIONS : { ...JSON_OPTIONS, registry };
+    const options = optionsOf(registry);
     const listed = ([field, elements]: LongList): string => {
       const { message: of } = field;
       if (of === undefined) throw new Error(`${field} is no list of messages`);
-      return `[${elements.map((one) => keep(one, () => stringify(serializeJson(of, one, options)))).join(",")}]`;
+      return `[${elements.map(textIn(registry)(of)).join(",")}]`;
     };
     const fields = member === undefined ? membersOf(desc) : [member];
     const long = fields.flatMap((field) => longList(field, message));
@@ -61,6 +65,10 @@ export function createJsonText(stringify: (value: JsonValue) => string): JsonTex
     );
     return `{${members.join(",")}}`;
   };
+}
+
+function optionsOf(registry: Registry | undefined) {
+  return registry === undefined ? JSON_OPTIONS : { ...JSON_OPTIONS, registry };
 }
 
 /** Messages of protobuf itself have a JSON of their own. */

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { createKeep } from "./memoize.ts";
+import { memoize } from "../memoize.ts";
 
 /** Bytes before a message: flags and the length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 export const PREFIX_LENGTH = 5;
@@ -87,14 +87,16 @@ function broken(): ConnectError {
   return new ConnectError("the request's envelope is broken", Code.InvalidArgument);
 }
 
-const keep = createKeep<Buffer, Buffer>();
-
-/** Bytes with their envelope, made once: the same bytes always have the same flags. */
-export function wrap(bytes: Buffer, flags = 0): Buffer {
-  return keep(bytes, () => {
+const wrapped = memoize((flags: number) =>
+  memoize((bytes: Buffer) => {
     const prefix = Buffer.alloc(PREFIX_LENGTH);
     prefix.writeUInt8(flags, 0);
     prefix.writeUInt32BE(bytes.length, 1);
     return Buffer.concat([prefix, bytes]);
-  });
+  }),
+);
+
+/** Bytes after their prefix (flags and length), concatenated once for each buffer and flags. */
+export function wrap(bytes: Buffer, flags = 0): Buffer {
+  return wrapped(flags)(bytes);
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { memoize } from "../memoize.ts";
 
 /** Languages of texts for people, as BCP 47 tags; the first is that of the program itself. */
 export const LANGUAGES = ["en", "zh-CN"] as const;
@@ -79,12 +80,7 @@ const english: Translate = (text) => text;
  * read in one language.
  */
 export function createTranslations(): (language: Language) => Translate {
-  const made = new Map<Language, Translate>([["en", english]]);
-  return (language) => {
-    const translate = made.get(language) ?? createTranslate(language);
-    made.set(language, translate);
-    return translate;
-  };
+  return memoize((language) => (language === "en" ? english : createTranslate(language)));
 }
 
 function createTranslate(language: Language): Translate {

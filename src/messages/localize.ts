@@ -8,7 +8,8 @@ import {
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { type Call, headerOf } from "../gateway/call.ts";
-import { createErrorTranslation, type TranslateError } from "./error-text.ts";
+import { memoize } from "../memoize.ts";
+import { createErrorTranslation } from "./error-text.ts";
 import { chooseLanguage, type Language, type Translate } from "./language.ts";
 
 /**
@@ -65,32 +66,22 @@ export type SayIn = (context: HandlerContext) => (text: string) => string;
 /** In English where a sentence has no translation. */
 export function createSayIn(translations: (language: Language) => Translate): SayIn {
   const languageOf = createLanguageOf();
-  const translation = oncePerLanguage(translations);
+  const translation = memoize((language: Language) =>
+    createErrorTranslation(translations(language)),
+  );
   return (context) => {
     const language = languageOf(context, "");
     if (language === "en") return (text) => text;
     const translate = translation(language);
     // A list of sites says the same of many keys.
-    const said = new Map<string, string>([["", ""]]);
-    return (text) => {
-      const known = said.get(text) ?? translate(text, "");
-      if (said.size < MAX_KEPT) said.set(text, known);
-      return known;
-    };
-  };
-}
-
-function oncePerLanguage(translations: (language: Language) => Translate) {
-  const made = new Map<Language, TranslateError>();
-  return (language: Language): TranslateError => {
-    const translate = made.get(language) ?? createErrorTranslation(translations(language));
-    made.set(language, translate);
-    return translate;
+    return memoize((text) => (text === "" ? "" : translate(text, "")), { limit: MAX_KEPT });
   };
 }
 
 export function createLocalize(translations: (language: Language) => Translate): Localize {
-  const translation = oncePerLanguage(translations);
+  const translation = memoize((language: Language) =>
+    createErrorTranslation(translations(language)),
+  );
   return (error, call, asked = "") => {
     if (!(error instanceof ConnectError) || call === undefined) return error;
     const locale = chooseLanguage(asked, call.header("accept-language"));

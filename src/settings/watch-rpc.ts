@@ -14,6 +14,7 @@ import {
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { tokenIdOf } from "../audit/entry.ts";
 import { optionalNumber } from "../audit/origin.ts";
+import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf } from "../messages/localize.ts";
@@ -47,15 +48,14 @@ export function watchImpl(
   readonly watchSettings: Watch<WatchSettingsRequest, WatchSettingsResponse, HandlerContext>;
   readonly watchPublicSettings: Watch<WatchPublicSettingsRequest, WatchPublicSettingsResponse>;
 } {
-  const settingsEvent = oncePerCommit((commit) => settingsChanged(commit, undefined));
-  const publicEvent = oncePerCommit((commit) => publicChanged(commit, source().definitionOf));
+  const settingsEvent = memoize((commit: RevisionCommit) => settingsChanged(commit, undefined));
+  const publicEvent = memoize((commit: RevisionCommit) =>
+    publicChanged(commit, source().definitionOf),
+  );
   const languageOf = createLanguageOf();
-  const snapshots = new Map<Language, (snapshot: Snapshot) => WatchSettingsResponse>();
-  const snapshotIn = (language: Language) => {
-    const made = snapshots.get(language) ?? settingsSnapshot(source, translations(language));
-    snapshots.set(language, made);
-    return made;
-  };
+  const snapshotIn = memoize((language: Language) =>
+    settingsSnapshot(source, translations(language)),
+  );
   const publicSnapshot = onePerSnapshot((snapshot) =>
     create(WatchPublicSettingsResponseSchema, {
       revision: BigInt(snapshot.revision),
@@ -218,15 +218,6 @@ async function* events<E>(
       yield bookmark(seen);
     }
   }
-}
-
-function oncePerCommit<E>(make: (commit: RevisionCommit) => E): (commit: RevisionCommit) => E {
-  const made = new WeakMap<RevisionCommit, { readonly event: E }>();
-  return (commit) => {
-    const found = made.get(commit) ?? { event: make(commit) };
-    made.set(commit, found);
-    return found.event;
-  };
 }
 
 function settingsChanged(

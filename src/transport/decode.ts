@@ -11,6 +11,7 @@ import {
 } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { memoize } from "../memoize.ts";
 
 /** Most values of a request message: small ones take more time than their bytes tell. */
 export const MAX_VALUES = 100_000;
@@ -49,15 +50,9 @@ function invalid(message: string): ConnectError {
 /** The message fields of a message type by their number, each with the shape of its own type. */
 type Shape = ReadonlyMap<number, () => Shape>;
 
-const shapes = new WeakMap<DescMessage, Shape>();
-
-function shapeOf(desc: DescMessage): Shape {
-  const known = shapes.get(desc);
-  if (known !== undefined) return known;
-  const shape = new Map(desc.fields.flatMap((field) => inner(field)));
-  shapes.set(desc, shape);
-  return shape;
-}
+const shapeOf = memoize(
+  (desc: DescMessage): Shape => new Map(desc.fields.flatMap((field) => inner(field))),
+);
 
 function inner(field: DescField): [number, () => Shape][] {
   const { message } = field;

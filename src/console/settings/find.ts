@@ -1,4 +1,5 @@
 import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
+import { memoize } from "../../memoize.ts";
 import { aboutOf, isCustom, labelOf } from "./label.ts";
 
 /** Marks that settings are filtered by. */
@@ -14,9 +15,6 @@ export interface Search {
   /** Keys with edits. */
   readonly edited: { has(key: string): boolean };
 }
-
-/** What is searched in, made once for each state of a setting. */
-const haystacks = new WeakMap<Setting, string>();
 
 /** The settings with every word of the text in key, label, help or value. Values of secrets are not. */
 export function find(among: Iterable<Setting>, { text, group, marks, edited }: Search): Setting[] {
@@ -56,12 +54,9 @@ export function isPublic({ flag }: Setting): boolean {
 /** Values beyond this are searched at their beginning only, in characters. */
 const SEARCHED = 2_000;
 
-function haystackOf(setting: Setting): string {
-  const known = haystacks.get(setting);
-  if (known !== undefined) return known;
+/** The text of a setting that a search reads. Each state of a setting is another object. */
+const haystackOf = memoize((setting: Setting): string => {
   const { key, value, secret } = setting;
   const parts = [key, labelOf(setting), aboutOf(setting), secret ? "" : value.slice(0, SEARCHED)];
-  const haystack = parts.join("\n").toLowerCase();
-  haystacks.set(setting, haystack);
-  return haystack;
-}
+  return parts.join("\n").toLowerCase();
+});

@@ -1,9 +1,9 @@
 import type { Message, Registry } from "@bufbuild/protobuf";
 import type { FastifyReply } from "fastify";
+import { memoize } from "../../memoize.ts";
 import { writeStreamHead } from "../exchange.ts";
 import { describeFailure, failureEnvelope } from "../failure.ts";
 import { entriesOf, type HttpCall, isGone, sinkOf } from "../http-call.ts";
-import { createKeep } from "../memoize.ts";
 import type { Gateway } from "../options.ts";
 import type { StreamReply } from "../stream.ts";
 import { readState, type TagPrefix } from "./entity-tag.ts";
@@ -25,13 +25,11 @@ export function createEventEncoder(
   prefix: TagPrefix,
   registry?: Registry,
 ): (message: Message) => Buffer {
-  const keep = createKeep<Message, Buffer>();
-  return (message) =>
-    keep(message, () => {
-      const state = readState(rule, message, prefix);
-      const id = state === undefined ? "" : `id: ${state}\n`;
-      return Buffer.from(`${id}data: ${replyText(rule, message, registry)}\n\n`);
-    });
+  return memoize((message) => {
+    const state = readState(rule, message, prefix);
+    const id = state === undefined ? "" : `id: ${state}\n`;
+    return Buffer.from(`${id}data: ${replyText(rule, message, registry)}\n\n`);
+  });
 }
 
 /** A reply of events. Its last one tells the client why it ends. */

@@ -1,10 +1,10 @@
 import { create, type JsonValue, type Message } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { memoize } from "../../memoize.ts";
 import { JSON_TYPE } from "../envelope.ts";
 import { type Exchange, write } from "../exchange.ts";
 import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
 import { entriesOf, HttpCall } from "../http-call.ts";
-import { createKeep } from "../memoize.ts";
 import type { Method } from "../method.ts";
 import { createNegotiator } from "../negotiation.ts";
 import type { Gateway } from "../options.ts";
@@ -30,22 +30,21 @@ export interface Choice {
 export class RestDialect {
   readonly gateway: Gateway;
   readonly accepted = createNegotiator();
-  readonly #events = createKeep<Binding, ReturnType<typeof createEventEncoder>>();
-  readonly #replies = createKeep<Binding, ReturnType<typeof createKeep<Message, RestReply>>>();
+  /** The encoder of a binding's events. */
+  readonly eventEncoder = memoize((binding: Binding) =>
+    createEventEncoder(binding.reply, this.gateway.prefix, this.gateway.registry),
+  );
+  readonly #replies = memoize((binding: Binding) =>
+    memoize((message: Message) => createReply(binding, message, this.gateway)),
+  );
 
   constructor(gateway: Gateway) {
     this.gateway = gateway;
   }
 
-  eventEncoder(binding: Binding): ReturnType<typeof createEventEncoder> {
-    const { prefix, registry } = this.gateway;
-    return this.#events(binding, () => createEventEncoder(binding.reply, prefix, registry));
-  }
-
   /** The encoded reply; the same as long as its message is the same. */
   encode(binding: Binding, message: Message): RestReply {
-    const make = (): RestReply => createReply(binding, message, this.gateway);
-    return this.#replies(binding, () => createKeep())(message, make);
+    return this.#replies(binding)(message);
   }
 
   /** Answers a method that a known path does not take (RFC 9110, sections 9.3.7 and 15.5.6). */
