@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError, unavailable } from "../messages/error.ts";
+import { createWaiter } from "../waiter.ts";
 import type { AuditFilter, AuditRow, AuditStore } from "./store.ts";
 
 /** Rows of one batch at most, and rows that it looks at. */
@@ -37,7 +38,7 @@ export function createTail(deps: {
 }): Tail {
   const { store, interval, idle } = deps;
   const stopping = new AbortController();
-  const sleepers = new Set<() => void>();
+  const waiter = createWaiter();
   let readers = 0;
   let head = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -45,7 +46,7 @@ export function createTail(deps: {
     const { seq } = await store.head();
     if (seq === head) return;
     head = seq;
-    for (const wake of [...sleepers]) wake();
+    waiter.notify();
   };
   const begin = (): Promise<void> => {
     readers += 1;
@@ -59,30 +60,19 @@ export function createTail(deps: {
     clearInterval(timer);
     timer = undefined;
   };
-  const sleep = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve) => {
-      const wake = (): void => {
-        clearTimeout(limit);
-        sleepers.delete(wake);
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      const limit = setTimeout(wake, idle).unref();
-      sleepers.add(wake);
-      signal.addEventListener("abort", wake);
-      if (signal.aborted) wake();
-    });
 
   async function* read(
     { fits, ...filter }: Selected,
     start: number | undefined,
     signal: AbortSignal,
   ): AsyncIterable<Progress> {
+    const waiting = waiter.join([signal, stopping.signal]);
     try {
       await begin();
       let at = start ?? head;
       if (at > head)
         throw outOfRange(`there is no row ${at} of the audit yet; the newest is ${head}`);
+      let isIdle = true;
       let told = false;
       while (!signal.aborted) {
         if (stopping.signal.aborted)
@@ -96,11 +86,13 @@ export function createTail(deps: {
         if (isNew || !told) await checkKept(at);
         if (isNew) at = rows.length === BATCH ? (rows.at(-1)?.seq ?? at) : before - 1;
         const wanted = rows.filter(fits);
-        if (wanted.length > 0 || at === head || !told) yield { seq: at, rows: wanted };
+        if (wanted.length > 0 || (at === head && (isNew || isIdle)) || !told)
+          yield { seq: at, rows: wanted };
         told = true;
-        if (at === head && !signal.aborted && !stopping.signal.aborted) await sleep(signal);
+        if (at === head) isIdle = !(await waiting.next(idle));
       }
     } finally {
+      waiting.close();
       end();
     }
   }
@@ -113,10 +105,7 @@ export function createTail(deps: {
 
   return {
     read,
-    close: () => {
-      stopping.abort();
-      for (const wake of [...sleepers]) wake();
-    },
+    close: () => stopping.abort(),
   };
 }
 

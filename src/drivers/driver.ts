@@ -1,5 +1,6 @@
 import { notFound, unavailable } from "../messages/error.ts";
 import { didYouMean } from "../messages/nearest.ts";
+import { createWaiter } from "../waiter.ts";
 import { type Catalogue, type CatalogueDifference, diffCatalogues } from "./catalogue.ts";
 import type { DriverInfo } from "./driver-info.ts";
 import type { LiveCatalogue } from "./live-catalogue.ts";
@@ -33,6 +34,8 @@ export function createDriverService({
   readonly stopping: AbortSignal;
 }): DriverService {
   const catalogue = live.current;
+  const waiter = createWaiter();
+  live.subscribe(waiter.notify);
   return {
     catalogue,
     get: (name) => {
@@ -43,25 +46,18 @@ export function createDriverService({
     },
     async *changes(since, signal) {
       let seen = since;
-      while (!signal.aborted) {
-        const current = catalogue();
-        if (stopping.aborted) throw unavailable("the service stops; watch again in a moment");
-        if (current.revision === seen.revision) await nextChange(live, [signal, stopping]);
-        else yield { catalogue: current, difference: diffCatalogues(seen, current) };
-        seen = current;
+      const waiting = waiter.join([signal, stopping]);
+      try {
+        while (!signal.aborted) {
+          const current = catalogue();
+          if (stopping.aborted) throw unavailable("the service stops; watch again in a moment");
+          if (current.revision === seen.revision) await waiting.next();
+          else yield { catalogue: current, difference: diffCatalogues(seen, current) };
+          seen = current;
+        }
+      } finally {
+        waiting.close();
       }
     },
   };
-}
-
-function nextChange(live: LiveCatalogue, signals: readonly AbortSignal[]): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      unsubscribe();
-      for (const signal of signals) signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const unsubscribe = live.subscribe(done);
-    for (const signal of signals) signal.addEventListener("abort", done);
-  });
 }

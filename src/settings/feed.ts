@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { readFailure } from "../database/store-failure.ts";
 import { ServiceError, unavailable } from "../messages/error.ts";
+import { createWaiter } from "../waiter.ts";
 import type { RevisionCommit, SettingStore } from "./store.ts";
 
 /** How far a reader may fall behind before it is dropped, where nothing else is said, in bytes. */
@@ -10,23 +11,11 @@ const KEPT_UNREAD = 256 * 1024;
 /** Revisions that are read from the history at once. */
 const PAGE = 100;
 
-/**
- * Readers that are told of a commit in one turn of the event loop. What all of them make at the same
- * time lives until the last one is done, and nobody else is served until then.
- */
-const RESUMED_AT_ONCE = 250;
-
 /** A commit in the feed. It is the same object for every reader. */
 interface Entry {
   readonly commit: RevisionCommit;
   /** Bytes of all commits before this one, since the feed began. */
   readonly offset: number;
-}
-
-/** One who reads. */
-interface Reader {
-  /** Ends its sleep, if it sleeps. */
-  resume: () => void;
 }
 
 /** All commits of every process on this database, in order, for those who watch. */
@@ -72,14 +61,9 @@ export function createFeed(deps: {
   let beforeHead = 0;
   let epoch = 0;
   let closed = false;
-  const sleepers = new Set<() => void>();
+  const waiter = createWaiter();
   let readers = 0;
 
-  const wake = (): void => {
-    const woken = [...sleepers];
-    sleepers.clear();
-    resumeInTurns(woken);
-  };
   const trim = (): void => {
     const [most, left] = readers > 0 ? [maxKept, trimmedTo] : [KEPT_UNREAD, KEPT_UNREAD / 2];
     if (bytes - (entries[0]?.offset ?? bytes) <= most) return;
@@ -88,18 +72,6 @@ export function createFeed(deps: {
     if (keep > 0) entries = entries.slice(keep);
     else if (keep < 0) entries = [];
   };
-  const sleep = (reader: Reader): Promise<void> =>
-    new Promise((resolve) => {
-      const resume = (): void => {
-        clearTimeout(timer);
-        sleepers.delete(resume);
-        resolve();
-      };
-      const timer = setTimeout(resume, deps.idle);
-      timer.unref();
-      sleepers.add(resume);
-      reader.resume = resume;
-    });
 
   const fromMemory = (after: number): readonly RevisionCommit[] | undefined => {
     const first = entries[0]?.commit.revision;
@@ -113,20 +85,17 @@ export function createFeed(deps: {
     let after = start;
     /** Bytes up to where this reader is; unknown while it reads from the history. */
     let offset: number | undefined = start === head ? bytes : undefined;
-    const reader: Reader = { resume: () => {} };
-    const abort = (): void => reader.resume();
-    // Once for all its sleeps: listening costs more than sleeping.
-    signal.addEventListener("abort", abort);
+    const waiting = waiter.join([signal]);
     readers += 1;
     try {
       while (!signal.aborted) {
         if (closed) throw unavailable("the service stops; resume in a moment, or elsewhere");
         if (epoch !== began) throw replaced();
         if (after === head) {
-          await sleep(reader);
-          // Whoever waits is not behind, however much has come.
+          const isIdle = !(await waiting.next(deps.idle));
+          // A reader that waits is not behind, however much has come.
           offset = bytes;
-          if (!signal.aborted && !closed && after === head && epoch === began) yield [];
+          if (isIdle && !signal.aborted && !closed && after === head && epoch === began) yield [];
           continue;
         }
         if (offset !== undefined && beforeHead - offset > maxLag) throw tooSlow(after, maxLag);
@@ -140,7 +109,7 @@ export function createFeed(deps: {
       }
     } finally {
       readers -= 1;
-      signal.removeEventListener("abort", abort);
+      waiting.close();
     }
   }
 
@@ -158,33 +127,26 @@ export function createFeed(deps: {
         head = commit.revision;
       }
       trim();
-      wake();
+      waiter.notify();
     },
     skipTo: (revision) => {
       if (revision <= head) return;
       entries = [];
       head = revision;
-      wake();
+      waiter.notify();
     },
     reset: (revision) => {
       epoch += 1;
       entries = [];
       head = revision;
-      wake();
+      waiter.notify();
     },
     close: () => {
       closed = true;
-      wake();
+      waiter.notify();
     },
     read,
   };
-}
-
-/** So many at once that their messages are on the way before the next ones make theirs. */
-function resumeInTurns(woken: readonly (() => void)[]): void {
-  for (const resume of woken.slice(0, RESUMED_AT_ONCE)) resume();
-  const others = woken.slice(RESUMED_AT_ONCE);
-  if (others.length > 0) setImmediate(resumeInTurns, others);
 }
 
 function tell(error: unknown): never {

@@ -1,4 +1,5 @@
 import { unavailable } from "../messages/error.ts";
+import { createWaiter } from "../waiter.ts";
 import type { Book } from "./book.ts";
 import type { Site, SiteView } from "./site.ts";
 
@@ -9,24 +10,14 @@ export async function* watchBook(
   { signal, stopping }: { readonly signal: AbortSignal; readonly stopping: AbortSignal },
 ): AsyncIterable<{ views: readonly SiteView[]; gone: readonly string[] }> {
   let sent = new Map<string, SiteView>();
-  let wake: (() => void) | undefined;
-  let changed = true;
-  const end = book.onChange(() => {
-    changed = true;
-    wake?.();
-  });
-  const abort = (): void => wake?.();
-  signal.addEventListener("abort", abort);
-  stopping.addEventListener("abort", abort);
+  const waiter = createWaiter();
+  const waiting = waiter.join([signal, stopping]);
+  const end = book.onChange(waiter.notify);
   try {
     for (let first = true; ; first = false) {
-      if (!changed && !signal.aborted && !stopping.aborted)
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
+      if (!first) await waiting.next();
       if (signal.aborted) return;
       if (stopping.aborted) throw unavailable("the service stops; watch again in a moment");
-      changed = false;
       const now = new Map(book.sites().map((site) => [site.id, viewOf(site)]));
       const views = [...now].filter(
         ([id, view]) => sent.get(id)?.site !== view.site || sent.get(id)?.state !== view.state,
@@ -38,7 +29,6 @@ export async function* watchBook(
     }
   } finally {
     end();
-    signal.removeEventListener("abort", abort);
-    stopping.removeEventListener("abort", abort);
+    waiting.close();
   }
 }
