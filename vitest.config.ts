@@ -2,45 +2,23 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/longest-first.ts";
 
-/** What needs no process of its own shares one. */
-const plain = [
-  "test/{config,rpc,server,downloader,bench,http}/**/*.test.ts",
-  "test/service/*.test.ts",
-  "test/service/{access,backup,driver,language,provision,secret,setting}/**/*.test.ts",
-  "test/store/sqlite/*.test.ts",
-];
-
-/** Those that look at the memory of their process, set its umask, replace a module, or start a whole service. */
-const alone = [
-  "test/server/idle-memory.test.ts",
-  "test/rpc/body.test.ts",
-  "test/store/sqlite/file.test.ts",
-  "test/http/{openapi,schemathesis}.test.ts",
-  "test/bench/token.test.ts",
-  "test/wire/access-option.test.ts",
-];
-
+// `npm test` leaves out test/slow, which needs programs or minutes; `npm run test:all` runs it too.
 export default defineConfig({
   test: {
     projects: [
       {
         extends: true,
-        test: { name: "plain", include: plain, exclude: alone, pool: "threads", isolate: false },
-      },
-      {
-        extends: true,
-        test: { name: "alone", include: alone, pool: "forks" },
-      },
-      {
-        extends: true,
-        // Real servers, databases and programs: a process takes one file after the other.
+        // A process runs one file after the other: imports take longer than most tests.
         test: {
-          name: "real",
-          include: ["test/**/*.test.ts"],
-          exclude: [...plain, ...alone],
+          name: "shared",
+          include: ["test/**/!(*.alone).test.ts"],
           pool: "forks",
           isolate: false,
         },
+      },
+      {
+        extends: true,
+        test: { name: "alone", include: ["test/**/*.alone.test.ts"], pool: "forks" },
       },
     ],
     globalSetup: "./test/run.ts",

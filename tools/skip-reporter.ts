@@ -1,9 +1,6 @@
 import type { Reporter, TestCase, TestModule, TestSuite } from "vitest/node";
 
-/**
- * Says at the end of a test run what was left out and why, a line for each reason, and which tests
- * passed only when they were tried again.
- */
+/** Prints at the end of a test run what was skipped and why, a line for each reason. */
 export default class SkipReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const counts = new Map<string, number>();
@@ -14,12 +11,6 @@ export default class SkipReporter implements Reporter {
       }
     for (const [reason, count] of counts)
       process.stdout.write(`skipped: ${reason} (${count} test${count === 1 ? "" : "s"})\n`);
-    for (const module of modules)
-      for (const test of module.children.allTests("passed"))
-        if (test.diagnostic()?.flaky)
-          process.stdout.write(
-            `passed at another try: ${module.relativeModuleId} > ${test.fullName}\n`,
-          );
   }
 }
 

@@ -146,7 +146,7 @@ test("answers without an envelope with google.rpc.Status", async () => {
   expect(wrong.json).toEqual({ code: 3, message: expect.stringContaining("small") });
 });
 
-test.each([
+test.concurrent.each([
   ["Connect with an unknown codec", CONNECT, 415],
   ["REST with too long a body", "/post", 413],
 ])(

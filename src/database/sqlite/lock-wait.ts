@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../error.ts";
 
-/** How long a lock of another process is waited for, in milliseconds. */
+/** How long a lock of another process is waited for by default, in milliseconds. */
 const LOCK_WAIT = 5_000;
 
 /**
@@ -10,13 +10,15 @@ const LOCK_WAIT = 5_000;
  * write-ahead logging.
  *
  * @param failureOf what to throw for an error.
- * @throws what failureOf gives; `busy` only after a few seconds.
+ * @param lockWait in milliseconds; default 5,000.
+ * @throws what failureOf gives; `busy` only after lockWait.
  */
 export async function untilUnlocked<T>(
   work: () => T | Promise<T>,
   failureOf: (error: unknown) => unknown,
+  lockWait = LOCK_WAIT,
 ): Promise<T> {
-  const giveUp = Date.now() + LOCK_WAIT;
+  const giveUp = Date.now() + lockWait;
   for (;;) {
     try {
       return await work();

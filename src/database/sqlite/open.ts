@@ -14,6 +14,8 @@ export interface SqliteOptions {
   readonly integrityCheck?: IntegrityCheck;
   /** Default: nobody is told. */
   readonly notify?: Notify;
+  /** How long a lock of another process is waited for, in milliseconds. Default: 5,000. */
+  readonly lockWait?: number;
 }
 
 /**
@@ -26,26 +28,31 @@ export interface SqliteOptions {
  */
 export async function openSqlite(
   path: string,
-  { integrityCheck = "auto", notify = () => undefined }: SqliteOptions = {},
+  { integrityCheck = "auto", notify = () => undefined, lockWait }: SqliteOptions = {},
 ): Promise<SQLite.Database> {
   const isFile = path !== ":memory:";
   if (isFile) checkFile(path);
   const isChecked =
     integrityCheck === "always" || (integrityCheck === "auto" && isFile && isLeftOpen(path));
   const failureOf = (error: unknown) => explain(error, path);
-  return untilUnlocked(() => {
-    if (isFile) createFile(path);
-    const handle = new SQLite(path, { timeout: 0 });
-    try {
-      prepare(handle, path);
-      if (isFile) tightenFiles(path, notify);
-      if (isChecked) checkIntegrity(handle, path, { notify, isWhole: integrityCheck === "always" });
-      return handle;
-    } catch (error) {
-      handle.close();
-      throw error;
-    }
-  }, failureOf);
+  return untilUnlocked(
+    () => {
+      if (isFile) createFile(path);
+      const handle = new SQLite(path, { timeout: 0 });
+      try {
+        prepare(handle, path);
+        if (isFile) tightenFiles(path, notify);
+        if (isChecked)
+          checkIntegrity(handle, path, { notify, isWhole: integrityCheck === "always" });
+        return handle;
+      } catch (error) {
+        handle.close();
+        throw error;
+      }
+    },
+    failureOf,
+    lockWait,
+  );
 }
 
 function prepare(handle: SQLite.Database, path: string): void {

@@ -57,7 +57,8 @@ export async function openSqliteSettingStore(
         return new StoreError("failed", `the database ${path} is closed: this process is stopping`);
       return isSqliteError(error) ? sqliteFailure(error, path) : error;
     };
-    const attempt = <T>(work: () => T | Promise<T>): Promise<T> => untilUnlocked(work, failureOf);
+    const attempt = <T>(work: () => T | Promise<T>): Promise<T> =>
+      untilUnlocked(work, failureOf, options.lockWait);
     await attempt(() => migrate(db, path, migrations));
     const facts = await attempt(() => readFacts(db));
     const dataVersion = handle.prepare<[], number>("pragma data_version").pluck();

@@ -67,7 +67,7 @@ describe("when the database goes back to an older state while it is in use", () 
 
 test("while another program holds the lock, a save is UNAVAILABLE and reads go on", async () => {
   const path = newPath();
-  const parts = await testParts(path);
+  const parts = await testParts(path, { lockWait: 100 });
   await save(parts, { site_title: "kept" });
   const other = startProcess(new URL("../../store/sqlite/store-program.ts", import.meta.url));
   await other.call("lock", path, "begin immediate");

@@ -43,6 +43,8 @@ export interface PartsOptions {
   readonly onReadFailure?: (error: unknown) => void;
   /** What stands between the engine and the store. */
   readonly wrap?: (store: SettingStore) => SettingStore;
+  /** How long a lock of another process is waited for, in milliseconds. */
+  readonly lockWait?: number;
 }
 
 /** Everything about settings on one database. */
@@ -62,7 +64,8 @@ const nobodyAnswers = () => Promise.reject(new Error("this test has no download 
 
 /** Opens a database as the program does, without what a start writes. */
 export async function openParts(path: string, options: PartsOptions = {}): Promise<Parts> {
-  const opened = await openSqliteSettingStore(path);
+  const { lockWait } = options;
+  const opened = await openSqliteSettingStore(path, lockWait === undefined ? {} : { lockWait });
   const store = options.wrap?.(opened) ?? opened;
   const fingerprint = createFingerprint(store.fingerprintKey, options.keys);
   const now = options.now ?? Date.now;

@@ -74,20 +74,6 @@ serve({
       await setImmediate();
     }
   },
-  /** So many clients save without end; says what is acknowledged, at once. */
-  saveTogether: (clients: number) => {
-    for (let client = 0; client < clients; client += 1) {
-      const key = `k${client}`;
-      const go = async (): Promise<void> => {
-        for (let at = 0; ; at += 1) {
-          const { revision } = await save(parts, { [key]: `${at}` });
-          say({ key, value: `${at}`, revision });
-          await setImmediate();
-        }
-      };
-      void go();
-    }
-  },
   token: async () => (await parts.engine.fresh()).get("token")?.value,
   snapshotToken: () => parts.engine.snapshot().get("token")?.value,
   value: (key: string) => parts.engine.snapshot().get(key)?.value,

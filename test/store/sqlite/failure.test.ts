@@ -5,6 +5,7 @@ import SQLite from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { StoreError } from "../../../src/database/error.ts";
 import { makeFolder } from "../../../src/database/sqlite/file.ts";
+import type { SqliteOptions } from "../../../src/database/sqlite/open.ts";
 import type { SettingStore } from "../../../src/settings/store.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../folder.ts";
@@ -16,8 +17,8 @@ const newPath = temporaryPaths();
 const program = new URL("./store-program.ts", import.meta.url);
 const isRoot = process.getuid?.() === 0;
 
-async function open(path: string): Promise<SettingStore> {
-  const store = await openSqliteSettingStore(path);
+async function open(path: string, options?: SqliteOptions): Promise<SettingStore> {
+  const store = await openSqliteSettingStore(path, options);
   onTestFinished(() => store.close());
   return store;
 }
@@ -102,7 +103,7 @@ describe("opening a database says in one sentence", () => {
     const path = await made();
     const other = startProcess(program);
     await other.call("lock", path, "pragma locking_mode = exclusive; begin exclusive");
-    const { failure, message } = await failureOf(path);
+    const { failure, message } = await failureOf(() => open(path, { lockWait: 100 }));
     expect(failure).toBe("busy");
     expect(message).toMatch(/is locked by another program: close it there/);
   });
@@ -177,7 +178,7 @@ test("a lock that another program holds for a moment is waited for, at the start
 
 test("a lock that stays gives a failure that says so, and success once it is gone", async () => {
   const path = await made();
-  const store = await open(path);
+  const store = await open(path, { lockWait: 100 });
   const other = startProcess(program);
   await other.call("lock", path, "begin immediate");
   const write = () => store.transact((trx) => trx.write(setting(2, { a: "2" })));

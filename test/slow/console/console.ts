@@ -1,0 +1,196 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DescService } from "@bufbuild/protobuf";
+import { type Client, createClient, type Transport } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
+import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
+import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { browserFile, launchBrowser, needsBrowser } from "../../browser.ts";
+import { builtProgram } from "../../built.ts";
+import { freePort } from "../../downloader/program.ts";
+import { type RunningProgram, runProgram } from "./program.ts";
+
+export const TOKEN = "console-test-token-0123456789abcdefghijkl";
+
+/** What one test sees: a real service, and pages in a real browser. */
+export interface ConsoleTest {
+  /** Where the service is, such as `http://127.0.0.1:5244`. */
+  readonly origin: string;
+  /** Calls the service as another client would, with the admin token. */
+  readonly settings: Client<typeof SettingService>;
+  client<S extends DescService>(service: S): Client<S>;
+  /** Makes a token of these scopes. */
+  token(scopes: readonly string[], principal?: string, limits?: readonly string[]): Promise<string>;
+  readonly browser: Browser;
+  /** The database's file, for when the service is stopped. */
+  database(): string;
+  /** Opens a page of the console in a browser of its own, without signing in. */
+  open(address: string, options?: BrowserContextOptions): Promise<Page>;
+  /** Opens a page of the console and signs in. */
+  enter(address: string, options?: BrowserContextOptions & { token?: string }): Promise<Page>;
+  /** Ends the service as a signal does, and starts it again on the same port and database. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+export interface ConsoleTestOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** More of it that is known only when the tests begin. */
+  readonly prepare?: () => Promise<Readonly<Record<string, string>>>;
+  /** Where the console is below the origin; default `/console/`. */
+  readonly folder?: string;
+}
+
+/**
+ * A service with a database of its own for the tests of a file or group, and a browser. After each
+ * test its pages are closed; one report of the security policy, one request to another origin or one
+ * error in a script fails the test.
+ */
+export function consoleTest(options: ConsoleTestOptions = {}): ConsoleTest {
+  const skip = needsBrowser();
+  // A browser on a busy machine.
+  vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
+  const pages: Page[] = [];
+  const offences: string[] = [];
+  let browser: Browser | undefined;
+  let program: RunningProgram | undefined;
+  let folder = "";
+  let main = "";
+  let port = 0;
+
+  let prepared: Readonly<Record<string, string>> = {};
+  const start = async (): Promise<void> => {
+    program = await runProgram(main, {
+      MOORING_LISTEN: `127.0.0.1:${port}`,
+      MOORING_DATA_DIR: folder,
+      MOORING_ADMIN_TOKEN: TOKEN,
+      MOORING_SHUTDOWN_GRACE: "1s",
+      ...options.env,
+      ...prepared,
+    });
+  };
+  const stop = async (): Promise<void> => {
+    await program?.stop();
+    program = undefined;
+  };
+
+  beforeEach(skip);
+  beforeAll(async () => {
+    if (browserFile === undefined) return;
+    main = await builtProgram();
+    folder = await mkdtemp(join(tmpdir(), "mooring-console-"));
+    port = await freePort();
+    prepared = (await options.prepare?.()) ?? {};
+    await start();
+    browser = await launchBrowser();
+  });
+  afterEach(async () => {
+    await Promise.all(pages.splice(0).map((page) => page.context().close()));
+    expect(offences.splice(0)).toEqual([]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await stop();
+    if (folder !== "") await rm(folder, { recursive: true, force: true });
+  });
+
+  const origin = (): string => `http://127.0.0.1:${port}`;
+  const running = (): Browser => {
+    if (browser === undefined) throw new Error("no browser runs");
+    return browser;
+  };
+  const open = async (address: string, context: BrowserContextOptions = {}): Promise<Page> => {
+    const page = await (await running().newContext(context)).newPage();
+    pages.push(page);
+    await watchOver(page, origin(), offences);
+    await page.goto(`${origin()}${options.folder ?? "/console/"}${address}`);
+    return page;
+  };
+  return {
+    get origin() {
+      return origin();
+    },
+    get settings() {
+      return clientAt(origin(), SettingService);
+    },
+    client: (service) => clientAt(origin(), service),
+    token: async (scopes, principal = "somebody", limits = []) => {
+      const request = { principal, scopes: [...scopes], limits: [...limits] };
+      return (await clientAt(origin(), AccessService).createToken(request)).secret;
+    },
+    get browser() {
+      return running();
+    },
+    database: () => join(folder, "mooring.db"),
+    open,
+    enter: async (address, { token, ...context } = {}) => {
+      const page = await open(address, context);
+      await signIn(page, token);
+      return page;
+    },
+    stop,
+    start,
+  };
+}
+
+/** Types the token and waits for the settings. */
+export async function signIn(page: Page, token = TOKEN): Promise<void> {
+  await page.locator("#token").fill(token);
+  await page.keyboard.press("Enter");
+  await page.locator(".connection.live, .narrow-head").first().waitFor({ state: "attached" });
+  await page.locator(".shell h1").first().waitFor();
+}
+
+/** Goes to an address as the browser's own steps do, without loading the console anew. */
+export async function visit(page: Page, address: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState(null, "", "/console/${address}"); dispatchEvent(new PopStateEvent("popstate"));
+    // Until what was there before is gone.
+    new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`,
+  );
+  await page.locator("main:not(:has(.skeleton)) h1").waitFor();
+}
+
+/** Presses Tab until what has the focus is called so, by its text or its label. */
+export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  const isWanted = (text: string) => (typeof name === "string" ? text === name : name.test(text));
+  for (let press = 0; press < 120; press += 1) {
+    await page.keyboard.press("Tab");
+    if (isWanted(await page.evaluate<string>(FOCUSED))) return;
+  }
+  throw new Error(`Tab never came to ${name}`);
+}
+
+/** In the page: what the element with the focus is called. */
+const FOCUSED = `((one) => (one?.getAttribute("aria-label") ?? one?.labels?.[0]?.innerText
+  ?? one?.innerText ?? "").trim())(document.activeElement)`;
+
+async function watchOver(page: Page, origin: string, offences: string[]): Promise<void> {
+  await page.exposeFunction("policyReport", (text: string) => void offences.push(text));
+  await page.addInitScript(
+    'addEventListener("securitypolicyviolation", (report) =>' +
+      ' policyReport(["policy", report.violatedDirective, report.blockedURI, report.sample].join(" ")))',
+  );
+  page.on("pageerror", (error) => offences.push(`script: ${error.message}`));
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.protocol !== "blob:" && url.origin !== origin) offences.push(`foreign: ${url}`);
+  });
+}
+
+function clientAt<S extends DescService>(baseUrl: string, service: S): Client<S> {
+  const transport: Transport = createConnectTransport({
+    baseUrl,
+    httpVersion: "1.1",
+    interceptors: [
+      (next) => (request) => {
+        request.header.set("authorization", `Bearer ${TOKEN}`);
+        return next(request);
+      },
+    ],
+  });
+  return createClient(service, transport);
+}

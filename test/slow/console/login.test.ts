@@ -1,0 +1,165 @@
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, beforeEach, expect, test } from "vitest";
+import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { consoleTest, signIn, TOKEN, tabTo } from "./console.ts";
+
+let site: StandIn;
+
+const console = consoleTest({
+  folder: "/@mooring/console/",
+  prepare: async () => {
+    site = await startStandIn();
+    return { MOORING_UPSTREAM: site.url, MOORING_UPSTREAM_TOKEN: site.token() };
+  },
+});
+
+afterAll(() => site?.stop());
+
+beforeEach(() => {
+  delete site.sessions.users.get("admin")?.otp;
+});
+
+const PICTURES = join(import.meta.dirname, "screenshots");
+
+async function logIn(page: Page, name: string, password: string): Promise<void> {
+  await page.getByLabel("User name", { exact: true }).fill(name);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+}
+
+const inside = (page: Page) => page.locator(".shell h1").first().waitFor();
+const alert = (page: Page) => page.locator("#login-wrong");
+
+test("an admin of the server signs in with user name and password, by keyboard", async () => {
+  const page = await console.open("settings");
+  await page.getByLabel("User name", { exact: true }).waitFor();
+  await page.screenshot({ path: join(PICTURES, "login.png") });
+  await page.keyboard.type("admin");
+  await tabTo(page, "Password");
+  await page.keyboard.type("admin-password");
+  await page.keyboard.press("Enter");
+  await inside(page);
+  await page.getByText("upstream:admin").first().waitFor();
+  // Nothing of it is in the tab's storage, unless one says so.
+  expect(await page.evaluate("JSON.stringify({ ...sessionStorage })")).not.toMatch(
+    /token"|password/,
+  );
+});
+
+test("a reload asks again, unless it is to be kept", async () => {
+  const page = await console.open("");
+  await page.getByText("Keep it until this tab is closed").click();
+  await logIn(page, "admin", "admin-password");
+  await inside(page);
+  await page.reload();
+  await inside(page);
+});
+
+test("a wrong password, an unknown user and an empty field are named", async () => {
+  const page = await console.open("");
+  await logIn(page, "admin", "wrong");
+  await alert(page).getByText("User name or password is wrong.").waitFor();
+  await logIn(page, "nobody", "wrong");
+  await alert(page).getByText("User name or password is wrong.").waitFor();
+  await logIn(page, "admin", "");
+  await alert(page).getByText("Type a user name and a password.").waitFor();
+  await page.screenshot({ path: join(PICTURES, "login-wrong.png") });
+  await logIn(page, "admin", "admin-password");
+  await inside(page);
+});
+
+test("a one-time code is asked for where the server wants one", async () => {
+  const admin = site.sessions.users.get("admin");
+  if (admin) admin.otp = "123456";
+  const page = await console.open("");
+  await logIn(page, "admin", "admin-password");
+  await page.getByLabel("One-time code").waitFor();
+  expect(await alert(page).textContent()).toBe("");
+  await page.getByLabel("One-time code").fill("000000");
+  await page.keyboard.press("Enter");
+  await alert(page).getByText("The one-time code is wrong.").waitFor();
+  await page.screenshot({ path: join(PICTURES, "login-code.png") });
+  await page.getByLabel("One-time code").fill("123456");
+  await page.keyboard.press("Enter");
+  await inside(page);
+});
+
+test("a user who is no admin stays outside, and their session is ended", async () => {
+  const page = await console.open("");
+  const out = site.count("GET /api/auth/logout");
+  await logIn(page, "ann", "ann-password");
+  await alert(page).getByText("You are no admin of the server").waitFor();
+  expect(site.count("GET /api/auth/logout")).toBe(out + 1);
+  expect(await page.locator(".shell").count()).toBe(0);
+});
+
+test("a token opens it, too", async () => {
+  const page = await console.open("");
+  await page.getByRole("button", { name: "Sign in with a token" }).click();
+  await signIn(page, TOKEN);
+  const other = await console.open("");
+  await other.getByRole("button", { name: "Sign in with a token" }).click();
+  await other.getByRole("button", { name: "Sign in with user name and password" }).click();
+  await other.getByLabel("User name", { exact: true }).waitFor();
+});
+
+test("a logout at the server ends it here", async () => {
+  const page = await console.open("");
+  await page.getByText("Keep it until this tab is closed").click();
+  await logIn(page, "admin", "admin-password");
+  await inside(page);
+  const token = await page.evaluate<string>('sessionStorage.getItem("mooring.token")');
+  await fetch(`${console.origin}/api/auth/logout`, { headers: { authorization: token } });
+  await page.reload();
+  await page.getByText("Your token is not accepted any more").waitFor();
+  await page.getByLabel("User name", { exact: true }).waitFor();
+});
+
+test("in Chinese", async () => {
+  const page = await console.open("", { locale: "zh-CN" });
+  await page.getByLabel("用户名", { exact: true }).fill("admin");
+  await page.getByLabel("密码", { exact: true }).fill("wrong");
+  await page.keyboard.press("Enter");
+  await alert(page).getByText("用户名或密码错误。").waitFor();
+  await page.screenshot({ path: join(PICTURES, "login-zh.png") });
+});
+
+test("a value that the server refuses stays edited, with the server's words", async () => {
+  site.settings.refusals.set("privacy_regs", "not this one");
+  const page = await console.open("settings?q=privacy_regs");
+  await logIn(page, "admin", "admin-password");
+  await page.locator("#setting-privacy_regs").fill("checked");
+  await page.getByRole("button", { name: "Review changes" }).click();
+  await page.locator(".changes").waitFor();
+  await page.getByRole("button", { name: "Save 1 change" }).click();
+  const failed = page.locator(".state-box", { hasText: "not this one" });
+  await failed.waitFor();
+  // What the server has is back, and the edit goes on from it.
+  await page.locator(".changes", { hasText: "checked" }).waitFor();
+  expect(await failed.count()).toBe(1);
+  await page.screenshot({ path: join(PICTURES, "refused.png") });
+  expect(site.value("privacy_regs")).not.toBe("checked");
+  site.settings.refusals.clear();
+  await page.getByRole("button", { name: "Save 1 change" }).click();
+  await page.getByText("1 change is saved").waitFor();
+  expect(site.value("privacy_regs")).toBe("checked");
+});
+
+test("a server that does not answer is named", async () => {
+  const page = await console.open("");
+  await site.stop();
+  await logIn(page, "admin", "admin-password");
+  await alert(page).getByText("The server behind Mooring does not answer.").waitFor();
+  await site.start();
+});
+
+// The last one: nothing logs in from this address afterwards.
+test("an address that the server has locked is told so", async () => {
+  const page = await console.open("");
+  for (let tries = 0; tries < 6; tries += 1) {
+    await logIn(page, "admin", `wrong ${tries}`);
+    await page.getByRole("button", { name: "Sign in", exact: true, disabled: false }).waitFor();
+  }
+  await alert(page).getByText("Too many logins from this address have failed.").waitFor();
+});

@@ -1,0 +1,172 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PrincipalKind } from "../../../gen/mooring/v1/access_pb.js";
+import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
+import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
+import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { ageTokens } from "./age.ts";
+import { consoleTest, signIn, visit } from "./console.ts";
+import { states } from "./look-states.ts";
+
+const console = consoleTest();
+
+/** What the pages look like, kept for the eye. */
+const SCREENSHOTS = join(import.meta.dirname, "screenshots");
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Look {
+  readonly width: 360 | 1280;
+  readonly theme: "light" | "dark";
+  /** axe's rules that are asked, all where none is named. */
+  readonly rules?: readonly string[];
+  readonly isPictured?: boolean;
+}
+
+/**
+ * How each state of each page is looked at, one after the other. A width decides what is there: every
+ * rule is asked at each. Themes differ in nothing but colours, and colours in nothing between languages;
+ * a language changes words, and with them how wide a page is.
+ */
+const looks: readonly (readonly [string, readonly Look[]])[] = [
+  [
+    "en",
+    [
+      { width: 360, theme: "light" },
+      { width: 360, theme: "dark", rules: ["color-contrast"], isPictured: true },
+      { width: 1280, theme: "dark" },
+      { width: 1280, theme: "light", rules: ["color-contrast"], isPictured: true },
+    ],
+  ],
+  [
+    "zh-CN",
+    [
+      { width: 360, theme: "light", isPictured: true },
+      { width: 1280, theme: "dark", rules: [], isPictured: true },
+    ],
+  ],
+];
+
+const changeTitle = (value: string) =>
+  console.settings.saveSettings({ settings: [{ key: "site_title", value }] });
+
+let site: StandIn | undefined;
+afterAll(() => site?.stop());
+
+beforeAll(async () => {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  const long = "https://example.org/".concat("a-path-that-is-long/".repeat(12));
+  const saves = [
+    { settings: [{ key: "site_title", value: "Harbour" }], reason: "A name of our own" },
+    { settings: [{ key: "announcement", value: "Welcome.\nClosed on Monday.\nAsk at the desk." }] },
+    {
+      settings: [
+        { key: "audio_cover", value: long },
+        { key: "aria2_secret", value: "hush" },
+      ],
+    },
+    {
+      settings: [
+        { key: "custom_with_a_key_that_is_rather_long_".concat("x".repeat(60)), value: "1" },
+      ],
+    },
+  ];
+  for (const save of saves) await console.settings.saveSettings(save);
+  const tokens = console.client(AccessService);
+  await tokens.createToken({
+    principal: "nightly",
+    scopes: ["backup:export", "settings:reveal"],
+    comment: "The backup script on the machine in the cellar, which nobody has seen since. ".repeat(
+      2,
+    ),
+    expireTime: { seconds: BigInt(Math.round(Date.now() / 1_000) + 86_400) },
+  });
+  await tokens.createPrincipal({ name: "anna", kind: PrincipalKind.PERSON });
+  await tokens.createToken({
+    principal: "anna",
+    scopes: ["settings:write", "history:rollback"],
+    limits: ["key:s3_*", "group:9"],
+    neverExpires: true,
+  });
+  site = await startStandIn();
+  await console.client(SiteService).createSite({
+    site: { name: "harbour", url: site.url, token: site.token() },
+  });
+  // The first of them ends soon.
+  await ageTokens(console, 60);
+});
+
+/** Languages beside English take as long again: `MOORING_TEST_LANGUAGES=all` looks at them too. */
+const asked = process.env["MOORING_TEST_LANGUAGES"] === "all" ? looks : looks.slice(0, 1);
+
+describe.each(asked)("in %s, light and dark, narrow and wide", (locale, views) => {
+  /** @returns what is wrong with what the page shows, in every look. */
+  async function look(page: Page, name: string): Promise<string[]> {
+    const faults: string[] = [];
+    // Not as an element: the policy lets no foreign script in.
+    await page.evaluate(AXE);
+    for (const { width, theme, rules, isPictured } of views) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme: theme });
+      const found = await page.evaluate<string[]>(faultsBy(rules));
+      faults.push(...found.map((fault) => `${name}, ${theme}, ${width} px: ${fault}`));
+      if (isPictured !== true) continue;
+      const path = join(SCREENSHOTS, `${name}-${locale}-${width}-${theme}.png`);
+      await page.screenshot({ path, animations: "disabled" });
+    }
+    return faults;
+  }
+
+  test("no page has a fault that axe finds, none is wider than its screen", async () => {
+    const page = await console.open("", { locale, reducedMotion: "reduce" });
+    await page.locator("#token").waitFor();
+    const faults = await look(page, "sign-in");
+    await page.locator(".check input").check();
+    await signIn(page);
+    let touched = false;
+    for (const { name, address, ready, act } of states) {
+      // What is only there for thumbs is asked for there; the rest is the same when it becomes wide.
+      await page.setViewportSize({ width: 360, height: 800 });
+      // What was done on one page is gone on the next; where nothing was done, a step is enough.
+      if (touched) await page.goto(`${console.origin}/console/${address}`);
+      else await visit(page, address);
+      touched = act !== undefined;
+      await page.locator(ready).first().waitFor();
+      await act?.(page, changeTitle);
+      faults.push(...(await look(page, name)));
+      // Edits would ask before the next page.
+      await page.evaluate("window.onbeforeunload = null");
+    }
+    // As somebody sees it who may do little.
+    await page.goto(`${console.origin}/console/`);
+    await page
+      .locator('[aria-label="Sign out"], [aria-label="退出登录"]')
+      .locator("visible=true")
+      .click();
+    await signIn(page, await console.token(["drivers:read"], "guest"));
+    for (const [name, address] of [
+      ["own-token", ""],
+      ["no-right", "history"],
+    ] as const) {
+      await visit(page, address);
+      faults.push(...(await look(page, name)));
+    }
+    expect(faults).toEqual([]);
+  }, 600_000);
+});
+
+/** Runs in the page: what axe has against it, by all rules or by some, and whether one has to scroll sideways. */
+function faultsBy(rules: readonly string[] | undefined): string {
+  const asked =
+    rules?.length === 0
+      ? "Promise.resolve({ violations: [] })"
+      : `axe.run(${rules ? JSON.stringify({ runOnly: rules }) : ""})`;
+  return `${asked}.then(({ violations }) => [
+    ...violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => [id, html.slice(0, 200), failureSummary].join(" "))),
+    ...(document.documentElement.scrollWidth > document.documentElement.clientWidth
+      ? ["it is wider than its screen"] : []),
+  ])`;
+}

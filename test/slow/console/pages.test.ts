@@ -1,0 +1,360 @@
+import { readFile } from "node:fs/promises";
+import type { Route } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { weighConsole } from "../../../bench/probe/console-weight.ts";
+import { consoleTest, signIn, TOKEN, tabTo } from "./console.ts";
+
+const console = consoleTest();
+const saved = async (key: string) => (await console.settings.getSetting({ key })).setting?.value;
+
+async function change(key: string, value: string, reason = ""): Promise<bigint> {
+  const { revision } = await console.settings.saveSettings({ settings: [{ key, value }], reason });
+  return revision;
+}
+
+describe("history", () => {
+  test("lists changes with who, how and why, and narrows by its filters", async () => {
+    await change("site_title", "First", "because of spring");
+    await change("robots_txt", "User-agent: *");
+    const page = await console.enter("history");
+    await page.getByText("because of spring").waitFor();
+    await page.getByLabel("Key", { exact: true }).fill("robots_txt");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.getByText("because of spring").count()).toBe(0);
+    await page.locator(".revision", { hasText: "robots_txt" }).waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByText("because of spring").waitFor();
+    await page.getByLabel("Source").selectOption("start");
+    await expect.poll(() => page.locator(".revision").count()).toBe(1);
+    await page.getByLabel("Source").selectOption("");
+    await page.getByLabel("From date").fill("2100-01-01");
+    await page.getByText("Nothing was changed.").waitFor();
+  });
+
+  test("shows new revisions at the top as they come", async () => {
+    const page = await console.enter("history");
+    await page.locator(".revision").first().waitFor();
+    await change("site_title", "Live", "while one looks");
+    await expect
+      .poll(() => page.locator(".revision").first().innerText())
+      .toContain("while one looks");
+  });
+
+  test("keeps what one types into a filter, and the older ones one has asked for, as new ones come", async () => {
+    for (let count = 0; count < 60; count += 1) await change("site_title", `Title ${count}`);
+    const page = await console.enter("history");
+    await page.getByRole("button", { name: "Show older ones" }).click();
+    const rows = () => page.locator(".revision").count();
+    await expect.poll(rows).toBeGreaterThan(60);
+    const before = await rows();
+    const field = page.getByLabel("Key", { exact: true });
+    await field.fill("robots_");
+    await change("robots_txt", "User-agent: none", "while one types");
+    await page.getByText("while one types").waitFor();
+    await expect.poll(rows).toBe(before + 1);
+    expect(await field.inputValue()).toBe("robots_");
+    await field.pressSequentially("txt");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.getByText("site_title").count()).toBe(0);
+    await page.getByText("while one types").waitFor();
+  });
+
+  test("compares two revisions, with the words that differ", async () => {
+    const from = await change("announcement", "One line\nThe second line is here\nThe end");
+    const to = await change("announcement", "One line\nThe second line is there\nThe end");
+    const page = await console.enter("history");
+    for (const revision of [from, to])
+      await page.getByLabel(`Choose revision ${revision} to compare`).check();
+    await page.getByRole("button", { name: "Compare two" }).click();
+    await page.getByRole("heading", { name: `From revision ${from} to ${to}` }).waitFor();
+    await expect.poll(() => page.locator(".side.removed").innerText()).toContain("is here");
+    expect(await page.locator(".side.added").innerText()).toContain("is there");
+    expect(await page.locator(".side.same").allInnerTexts()).toHaveLength(2);
+  });
+
+  test("goes back after a preview that names the secrets it leaves, by keyboard alone", async () => {
+    const before = await change("site_title", "The good old title");
+    await change("aria2_secret", "a-secret-of-today");
+    await change("site_title", "A mistake");
+    await change("default_page_size", "99");
+    const page = await console.enter(`history?back=${before}`);
+    await page.getByText("1 setting can’t be brought back").waitFor();
+    await page.locator(".changes").waitFor();
+    await page.getByRole("button", { name: "Leave default_page_size as it is" }).focus();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.locator(".changes > li").count()).toBe(1);
+    await page.getByLabel("Reason").focus();
+    await page.keyboard.type("It was a mistake");
+    await page.keyboard.press("Enter");
+    await page.getByText("The settings are those of revision").waitFor();
+    expect(await saved("site_title")).toBe("The good old title");
+    expect(await saved("default_page_size")).toBe("99");
+    const { revisions } = await console.settings.listRevisions({ pageSize: 1 });
+    expect(revisions[0]).toMatchObject({ method: "Rollback", reason: "It was a mistake" });
+  });
+
+  test("prints a difference without what is only for hands", async () => {
+    const revision = await change("site_title", "On paper");
+    const page = await console.enter(`history?revision=${revision}`);
+    await page.getByText("On paper").waitFor();
+    await page.emulateMedia({ media: "print" });
+    expect(await page.locator(".menu").isVisible()).toBe(false);
+    expect(await page.getByText("On paper").isVisible()).toBe(true);
+  });
+});
+
+describe("drivers", () => {
+  test("are searched, and a form asks for what matters and is checked by the service", async () => {
+    const page = await console.enter("drivers");
+    await page.getByRole("searchbox").fill("sftp");
+    await page.locator('a[href$="name=SFTP"]').click();
+    await page.locator("#item-address").waitFor();
+    await page.locator("#item-mount_path").fill("/files");
+    await page.locator("#item-address").fill("files.example.org:22");
+    await page.locator("#item-username").fill("reader");
+    await expect
+      .poll(() => page.locator(".result pre").innerText())
+      .toContain("files.example.org:22");
+    await page.locator("#item-order").fill("one");
+    await expect.poll(() => page.locator("#item-order-wrong").innerText()).toContain("number");
+    await page.locator(".result a", { hasText: "order" }).click();
+    expect(await page.evaluate("document.activeElement.id")).toBe("item-order");
+    await page.locator("#item-order").fill("1");
+    await page.getByText("The service accepts this configuration.").waitFor();
+  });
+
+  test("show an item only when another has the value it hangs on", async () => {
+    const page = await console.enter("drivers?name=Onedrive");
+    const shown = (name: string) => page.locator(`#item-${name}`).count();
+    await expect.poll(() => shown("api_url_address")).toBe(1);
+    expect(await shown("client_id")).toBe(0);
+    await page.locator("#item-use_online_api").click();
+    await expect.poll(() => shown("client_id")).toBe(1);
+    expect(await shown("api_url_address")).toBe(0);
+  });
+
+  test("start from a configuration that is pasted in, and are copied as JSON and schema", async () => {
+    const page = await console.enter("drivers?name=Local");
+    await page.getByRole("button", { name: "Paste a configuration" }).click();
+    const area = page.getByLabel(/^JSON/);
+    await area.fill('{ "mount_path": "/here", }');
+    await page.getByRole("button", { name: "Take it" }).click();
+    await page.getByText("This is not JSON at line 1, column 26").waitFor();
+    await area.fill(JSON.stringify({ driver: "S3", mount_path: "/here" }));
+    await page.getByRole("button", { name: "Take it" }).click();
+    await page.getByText("This is a configuration of S3.").waitFor();
+    const storage = {
+      id: 7,
+      driver: "Local",
+      mount_path: "/here",
+      status: "work",
+      addition: JSON.stringify({ root_folder_path: "/srv/files", no_such_item: "x" }),
+    };
+    await area.fill(JSON.stringify(storage));
+    await page.getByRole("button", { name: "Take it" }).click();
+    await page.getByText("no items called no_such_item").waitFor();
+    expect(await page.locator("#item-root_folder_path").inputValue()).toBe("/srv/files");
+    await expect.poll(() => page.locator(".result pre").innerText()).toContain('"/srv/files"');
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "JSON Schema" }).click();
+    const schema = JSON.parse(await readFile(await (await download).path(), "utf8"));
+    expect(schema.properties).toHaveProperty("root_folder_path");
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy JSON" }).click();
+    await page.getByText("Copied").waitFor();
+    expect(JSON.parse(await page.evaluate("navigator.clipboard.readText()"))).toMatchObject({
+      mount_path: "/here",
+    });
+  });
+});
+
+describe("drivers, by keyboard alone", () => {
+  test("are found, filled in, corrected, pasted and copied", async () => {
+    const page = await console.enter("drivers");
+    const type = (text: string) => page.keyboard.type(text);
+    const press = (key: string) => page.keyboard.press(key);
+    await page.locator(".drivers a").first().waitFor();
+    await press("/");
+    await type("sftp");
+    await expect.poll(() => page.locator(".drivers a").count()).toBe(1);
+    await tabTo(page, /^SFTP/);
+    await press("Enter");
+    await page.locator("#item-address").waitFor();
+    await tabTo(page, "Paste a configuration");
+    await press("Enter");
+    await tabTo(page, /^JSON/);
+    await type('{"mount_path":"/files","username":"reader","order":"one"}');
+    await tabTo(page, "Take it");
+    await press("Enter");
+    await page.locator(".result a", { hasText: "order" }).waitFor();
+    await tabTo(page, "order");
+    await press("Enter");
+    expect(await page.evaluate("document.activeElement.id")).toBe("item-order");
+    await press("Control+a");
+    await type("1");
+    await page.locator(".result a", { hasText: "address" }).waitFor();
+    await tabTo(page, "address");
+    await press("Enter");
+    await type("files.example.org:22");
+    await page.getByText("The service accepts this configuration.").waitFor();
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await tabTo(page, "Copy JSON");
+    await press("Enter");
+    await page.getByText("Copied").waitFor();
+    const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+    expect(JSON.parse(copied)).toMatchObject({ address: "files.example.org:22", order: 1 });
+  });
+});
+
+describe("the console", () => {
+  test("speaks the browser's language, changes it without a reload, and keeps what was chosen", async () => {
+    const page = await console.enter("settings", { locale: "zh-CN" });
+    await page.getByRole("heading", { name: "设置" }).waitFor();
+    expect(await page.evaluate("document.documentElement.lang")).toBe("zh-CN");
+    // The service's own texts too, and again when the language changes.
+    await page.getByLabel("站点名称").fill("一个标题");
+    await page.locator(".menu select").selectOption("en");
+    await page.getByRole("heading", { name: "Settings" }).waitFor();
+    await expect.poll(() => page.getByLabel("Site title").inputValue()).toBe("一个标题");
+    await page.getByRole("button", { name: "Discard all" }).click();
+    await page.reload();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+  });
+
+  test("has the service's texts in its language when it is loaded anew, too", async () => {
+    const page = await console.open("settings", { locale: "zh-CN" });
+    await page.locator(".check input").check();
+    await signIn(page);
+    await page.reload();
+    await page.getByLabel("站点名称").waitFor();
+  });
+
+  test("looks as chosen, or as the system does", async () => {
+    const page = await console.enter("settings", { colorScheme: "dark" });
+    const ground = () =>
+      page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor");
+    const dark = await ground();
+    await page
+      .locator(".menu")
+      .getByRole("button", { name: /^Theme/ })
+      .click();
+    await expect.poll(ground).not.toBe(dark);
+    await page.reload();
+    await page.locator("#token").waitFor();
+    expect(await ground()).not.toBe(dark);
+  });
+
+  test("moves for a moment at most, and not at all where the system asks for that", async () => {
+    const page = await console.enter("settings");
+    await page.locator("#setting-site_title").waitFor();
+    const longest = () =>
+      page.evaluate<number>(`Math.max(...[...document.querySelectorAll("*")].flatMap((one) => {
+        const { transitionDuration, animationDuration } = getComputedStyle(one);
+        return [transitionDuration, animationDuration].join().split(",").map(parseFloat);
+      }))`);
+    expect(await longest()).toBeGreaterThan(0);
+    expect(await longest()).toBeLessThanOrEqual(0.15);
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    expect(await longest()).toBe(0);
+  });
+
+  test("is light: the first page, its scripts, and what each other page adds", async () => {
+    const { first, scripts, pages } = await weighConsole(console.browser, {
+      origin: console.origin,
+      token: TOKEN,
+    });
+    // So that one that weighs nothing is noticed.
+    expect(scripts).toBeGreaterThan(30_000);
+    expect(scripts).toBeLessThanOrEqual(75_000);
+    expect(first).toBeLessThanOrEqual(90_000);
+    for (const [name, added] of Object.entries(pages)) {
+      expect(added, name).toBeGreaterThan(500);
+      expect(added, name).toBeLessThanOrEqual(25_000);
+    }
+  });
+
+  test.each([
+    ["", "Overview"],
+    ["settings", "Settings"],
+    ["review", "Review changes"],
+    ["history", "History"],
+    ["drivers", "Drivers"],
+    ["sites", "Sites"],
+    ["backup", "Backup"],
+    ["tokens", "Tokens"],
+    ["audit", "Audit"],
+  ])("has the page %s with a title of its own", async (address, title) => {
+    const page = await console.enter(address);
+    await expect.poll(() => page.title()).toBe(`${title} · Mooring`);
+  });
+
+  test("goes to pages and drivers by a few letters, and leads to the reference of the interface", async () => {
+    const page = await console.enter("");
+    const type = async (text: string) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Go to" }).fill(text);
+    };
+    await type("nothing-like-it");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
+    await type("hist");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "History" }).waitFor();
+    await type("webdav");
+    await page.getByRole("option", { name: /^WebDAV driver/i }).click();
+    await page.locator("#item-address").waitFor();
+    await page.getByRole("link", { name: "Overview" }).first().click();
+    const opened = page.context().waitForEvent("page");
+    await page.getByRole("link", { name: "API reference" }).click();
+    const reference = await opened;
+    await reference.getByText("/api/admin/setting/list").first().waitFor();
+    expect(new URL(reference.url()).pathname).toBe("/docs");
+    // One is still signed in.
+    await page.getByRole("heading", { name: "Recent changes" }).waitFor();
+  });
+
+  test("opens its list again at once after Escape", async () => {
+    const page = await console.enter("");
+    const field = page.getByRole("combobox", { name: "Go to" });
+    await page.keyboard.press("Control+k");
+    for (let turn = 0; turn < 10; turn += 1) {
+      await field.fill("hist");
+      await Promise.all([page.keyboard.press("Escape"), page.keyboard.press("Control+k")]);
+      await expect.poll(() => field.inputValue({ timeout: 5_000 })).toBe("");
+    }
+    // An input method has keys of its own while it puts characters together.
+    await field.fill("hist");
+    for (const key of ["Escape", "Enter"])
+      await field.dispatchEvent("keydown", { key, isComposing: true });
+    expect(await field.inputValue()).toBe("hist");
+    expect(new URL(page.url()).pathname).toBe("/console/");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => field.count()).toBe(0);
+  });
+
+  test("asks for what every page needs while its scripts are on their way, and once", async () => {
+    const page = await console.open("settings");
+    await page.locator(".check input").check();
+    await signIn(page);
+    const held: Route[] = [];
+    await page.route("**/assets/shared-*.js", (route) => void held.push(route));
+    const answered: string[] = [];
+    page.on("response", (reply) => answered.push(new URL(reply.url()).pathname));
+    const times = (rpc: string) => answered.filter((path) => path.endsWith(`/${rpc}`)).length;
+    await page.reload({ waitUntil: "commit" });
+    await expect
+      .poll(() => [times("WhoAmI"), times("ListSettings"), held.length])
+      .toEqual([1, 1, 1]);
+    expect(await page.locator("main").count()).toBe(0);
+    await held[0]?.continue();
+    await page.locator("#setting-site_title").waitFor();
+    await expect.poll(() => times("WatchSettings")).toBe(1);
+    expect([times("WhoAmI"), times("ListSettings")]).toEqual([1, 1]);
+  });
+
+  test("has no page for an address that is none", async () => {
+    const page = await console.enter("nowhere");
+    await page.getByText("There is no such page.").waitFor();
+  });
+});

@@ -1,0 +1,173 @@
+import type { Page, Request } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
+import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { consoleTest, signIn, visit } from "./console.ts";
+
+const console = consoleTest();
+let site: StandIn;
+
+beforeAll(async () => {
+  site = await startStandIn();
+  await console.client(SiteService).createSite({
+    site: { name: "harbour", url: site.url, token: site.token() },
+  });
+  // Something to differ, to bring back, to show and to delete.
+  await console.settings.saveSettings({
+    settings: [
+      { key: "site_title", value: "Pier" },
+      { key: "aria2_secret", value: "hush" },
+      { key: "of_ones_own", value: "1" },
+    ],
+  });
+});
+afterAll(() => site?.stop());
+
+/** Pages by their address, each with the scopes of which one opens it. */
+const pages = {
+  settings: ["settings:read"],
+  review: ["settings:write"],
+  history: ["history:read"],
+  drivers: ["drivers:read"],
+  sites: ["sites:read"],
+  backup: ["backup:export", "backup:import"],
+  tokens: ["tokens:manage"],
+  audit: ["audit:read"],
+} as const;
+
+/** Tokens that may do little, with the pages that open to them. */
+const tokens = [
+  { scopes: ["settings:read"], open: ["settings"] },
+  { scopes: ["settings:read", "history:read"], open: ["settings", "history"] },
+  { scopes: ["settings:write"], open: ["settings", "review"] },
+  { scopes: ["settings:delete"], open: ["settings"] },
+  { scopes: ["settings:reveal"], open: ["settings"] },
+  { scopes: ["history:read"], open: ["history"] },
+  { scopes: ["history:rollback"], open: ["history"] },
+  { scopes: ["drivers:read"], open: ["drivers"] },
+  { scopes: ["sites:read"], open: ["sites"] },
+  { scopes: ["sites:read", "settings:read"], open: ["settings", "sites"] },
+  { scopes: ["sites:manage", "settings:read"], open: ["settings", "sites"] },
+  { scopes: ["backup:export"], open: ["backup"] },
+  { scopes: ["backup:import"], open: ["backup"] },
+  { scopes: ["tokens:manage"], open: ["tokens"] },
+  { scopes: ["audit:read"], open: ["audit"] },
+  { scopes: ["settings:write"], limits: ["key:s3_*"], open: ["settings", "review"] },
+] as const;
+
+/** Below the pages that open, what has more to press. */
+const deeper: Readonly<Record<string, readonly string[]>> = {
+  settings: ["?q=s3_", "?key=aria2_secret", "?key=token", "?key=of_ones_own", "?group=5"],
+  history: ["?revision=2", "?from=1&to=2", "?back=1"],
+  drivers: ["?name=Local"],
+  sites: ["?name=harbour"],
+  tokens: ["?new=1"],
+};
+
+/** Buttons by which a token would end itself, and one whose key decides whether it may. */
+const LEFT = ["Disable it now", "Revoke it now", "Make it"];
+
+describe("a token", () => {
+  test.each(tokens)(
+    "for $scopes, $limits, is offered what it may do, and nothing that is refused",
+    async ({ scopes, open, ...rest }) => {
+      const limits = "limits" in rest ? rest.limits : [];
+      const page = await console.open("");
+      const refused = refusedCalls(page);
+      await page.locator(".check input").check();
+      await signIn(page, await console.token(scopes, "somebody", limits));
+      const menu = await page
+        .locator(".menu nav a")
+        .evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+      const entries = open.filter((name) => name !== "review").map((name) => `/console/${name}`);
+      expect(menu).toEqual(["/console/overview", ...entries]);
+      await pressEverything(page);
+      for (const [name, needs] of Object.entries(pages)) {
+        if ((open as readonly string[]).includes(name)) {
+          for (const query of ["", ...(deeper[name] ?? [])]) {
+            await visit(page, `${name}${query}`);
+            await pressEverything(page);
+          }
+        } else {
+          await visit(page, name);
+          await page.getByText("Your token does not allow this.").waitFor();
+          for (const need of needs) await page.locator("main code", { hasText: need }).waitFor();
+        }
+      }
+      expect(refused).toEqual([]);
+    },
+  );
+
+  test("that reads no settings asks for none when the page is loaded anew, either", async () => {
+    const page = await console.open("drivers");
+    const refused = refusedCalls(page);
+    await page.locator(".check input").check();
+    await signIn(page, await console.token(["drivers:read"]));
+    await page.reload();
+    await page.locator(".drivers a").first().waitFor();
+    await page.locator(".whose", { hasText: "somebody" }).waitFor();
+    expect(refused).toEqual([]);
+    // The next one to sign in here is seen as who they are.
+    await page.getByRole("button", { name: "Sign out" }).first().click();
+    await page.locator(".check input").check();
+    await signIn(page);
+    await page.locator(".connection.live").waitFor();
+    await page.reload();
+    await page.locator(".connection.live").waitFor();
+    expect(refused).toEqual([]);
+  });
+
+  test("that may only read settings edits, reveals, makes and deletes none", async () => {
+    const page = await console.enter("settings?key=aria2_secret", {
+      token: await console.token(["settings:read"]),
+    });
+    const field = page.locator("#setting-aria2_secret");
+    await field.waitFor();
+    expect(await field.getAttribute("readonly")).not.toBeNull();
+    expect(await page.getByRole("button", { name: "Show the value" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "New" }).count()).toBe(0);
+    // The same page for who may do everything has all of it.
+    const other = await console.enter("settings?key=aria2_secret");
+    await other.getByRole("button", { name: "Show the value" }).waitFor();
+    expect(await other.locator("#setting-aria2_secret").getAttribute("readonly")).toBeNull();
+    expect(await other.getByRole("button", { name: "New" }).count()).toBe(1);
+  });
+
+  test("that calls what it may not is refused, and the page under test would be caught", async () => {
+    const token = await console.token(["drivers:read"]);
+    const page = await console.enter("", { token });
+    const refused = refusedCalls(page);
+    await page.evaluate(
+      `fetch("../mooring.v1.SettingService/ResetToken", { method: "POST", body: "{}", headers:
+        { authorization: "Bearer ${token}", "content-type": "application/json" } })`,
+    );
+    expect(refused).toEqual(["/mooring.v1.SettingService/ResetToken"]);
+  });
+});
+
+/** Calls of a page that are refused for what the token may not do, from now on. */
+function refusedCalls(page: Page): string[] {
+  const refused: string[] = [];
+  page.on("response", (response) => {
+    if (response.status() === 403) refused.push(new URL(response.url()).pathname);
+  });
+  return refused;
+}
+
+/** Clicks on everything that is offered, then on everything that this has brought up. */
+async function pressEverything(page: Page): Promise<void> {
+  const waiting = new Set<Request>();
+  const begin = (request: Request): void => {
+    if (!request.url().includes("/Watch")) waiting.add(request);
+  };
+  const end = (request: Request): void => void waiting.delete(request);
+  page.on("request", begin).on("requestfinished", end).on("requestfailed", end);
+  for (const among of ["main button", "main dialog button, main form button"]) {
+    await page.evaluate(
+      `for (const button of document.querySelectorAll(${JSON.stringify(among)}))
+        if (!${JSON.stringify(LEFT)}.includes(button.innerText)) button.click()`,
+    );
+    await expect.poll(() => waiting.size).toBe(0);
+  }
+  page.off("request", begin).off("requestfinished", end).off("requestfailed", end);
+}

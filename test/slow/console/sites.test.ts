@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import { startStandIn } from "../../site/stand-in.ts";
+import { consoleTest, tabTo, visit } from "./console.ts";
+
+const console = consoleTest();
+
+describe("sites", () => {
+  test("are added, compared, brought into line and forgotten", async () => {
+    const site = await startStandIn();
+    try {
+      const page = await console.enter("sites");
+      await page.getByText("No site gets its settings from here.").waitFor();
+      await page.getByRole("button", { name: "Add a site" }).click();
+      await page.getByLabel("Name").fill("harbour");
+      await page.getByLabel("Address").fill(site.url);
+      await page.getByLabel("Its admin token").fill("a-wrong-token");
+      await page.locator("dialog").getByRole("button", { name: "Add a site" }).click();
+      await page.locator("dialog .wrong").waitFor();
+      await page.getByLabel("Its admin token").fill(site.token());
+      await page.locator("dialog").getByRole("button", { name: "Add a site" }).click();
+      await page.getByRole("heading", { name: "harbour" }).waitFor();
+
+      await page.getByRole("button", { name: /^Take its/ }).waitFor();
+      // It is one of the things to look at.
+      await visit(page, "");
+      await page.locator(".lines li", { hasText: "harbour" }).getByRole("link").click();
+      await page.getByRole("button", { name: /^Take its/ }).click();
+      await page.getByText("Nothing: the site has what it should have.").waitFor();
+      await console.settings.saveSettings({
+        settings: [{ key: "site_title", value: "From the console" }],
+      });
+      await page.getByRole("button", { name: "Check now" }).click();
+      await page.locator(".side.added", { hasText: "From the console" }).waitFor();
+      expect(site.value("site_title")).not.toBe("From the console");
+      await page.getByRole("button", { name: "Bring 1 value there" }).click();
+      await page.getByText("Nothing: the site has what it should have.").waitFor();
+      expect(site.value("site_title")).toBe("From the console");
+
+      await page.getByRole("button", { name: "Let it follow" }).click();
+      await page.getByRole("button", { name: "Only compare" }).waitFor();
+      await page.getByRole("button", { name: "Forget it" }).click();
+      await page.getByRole("button", { name: "Forget it now" }).click();
+      await page.getByText("No site gets its settings from here.").waitFor();
+    } finally {
+      await site.stop();
+    }
+  });
+
+  test("that are down are shown with the reason, here and on the first page", async () => {
+    const site = await startStandIn();
+    try {
+      const page = await console.enter("sites");
+      await page.getByRole("button", { name: "Add a site" }).click();
+      await page.getByLabel("Name").fill("harbour");
+      await page.getByLabel("Address").fill(site.url);
+      await page.getByLabel("Its admin token").fill(site.token());
+      await page.locator("dialog").getByRole("button", { name: "Add a site" }).click();
+      await page.getByRole("heading", { name: "harbour" }).waitFor();
+      await site.stop();
+      await page.getByRole("button", { name: "Check now" }).click();
+      await page.getByText("nothing listens there").first().waitFor();
+      await visit(page, "");
+      await page.locator(".lines li", { hasText: "harbour" }).getByRole("link").click();
+      await page.getByText("nothing listens there").first().waitFor();
+      await page.getByRole("button", { name: "Forget it" }).click();
+      await page.getByRole("button", { name: "Forget it now" }).click();
+      await page.getByText("No site gets its settings from here.").waitFor();
+    } finally {
+      await site.stop();
+    }
+  });
+
+  test("are added, adopted, followed and forgotten by keyboard alone", async () => {
+    const site = await startStandIn();
+    try {
+      const page = await console.enter("sites");
+      const type = (text: string) => page.keyboard.type(text);
+      const enter = async (name: string): Promise<void> => {
+        await page.getByRole("button", { name }).last().waitFor();
+        await tabTo(page, name);
+        await page.keyboard.press("Enter");
+      };
+      await enter("Add a site");
+      await tabTo(page, "Name");
+      await type("quay");
+      await tabTo(page, "Address");
+      await type(site.url);
+      await tabTo(page, "Its admin token");
+      await type(site.token());
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "quay" }).waitFor();
+      const take = page.getByRole("button", { name: /^Take its/ });
+      await take.waitFor();
+      await tabTo(page, /^Take its/);
+      await page.keyboard.press("Enter");
+      await page.getByText("Nothing: the site has what it should have.").waitFor();
+      await enter("Let it follow");
+      await enter("Pause");
+      await enter("Resume");
+      await enter("Forget it");
+      await enter("Forget it now");
+      await page.getByText("No site gets its settings from here.").waitFor();
+    } finally {
+      await site.stop();
+    }
+  });
+});

@@ -1,0 +1,239 @@
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
+import { ageTokens } from "./age.ts";
+import { consoleTest, signIn, tabTo } from "./console.ts";
+
+const console = consoleTest();
+const item = (page: Page, id: string) => page.locator(`[data-token="${id}"]`);
+const tokens = async (principal: string) =>
+  (await console.client(AccessService).listTokens({ principal })).tokens;
+
+describe("a token", () => {
+  test("is made with scopes, limits and an end, is shown once, and opens what was said", async () => {
+    const page = await console.enter("tokens");
+    await page.getByText("There are no tokens besides the admin token.").waitFor();
+    await page.getByRole("link", { name: "New token" }).click();
+    await page.getByRole("button", { name: "Make the token" }).click();
+    // Each mistake stands at its field.
+    await page.locator(".wrong", { hasText: "principal's name" }).waitFor();
+    await page.getByLabel("Whose it is").fill("files");
+    await page.getByLabel("What it is for").fill("a file server");
+    await page.getByLabel(/^settings:write/).check();
+    await page.getByLabel(/^sites:read/).check();
+    await page.getByLabel("Only for these settings").fill("key:s3_*\nno limit");
+    // Sites know no limit: that is said before the service has to.
+    expect(await page.getByLabel(/^sites:read/).isDisabled()).toBe(true);
+    await page.getByRole("button", { name: "Make the token" }).click();
+    await page.locator(".wrong", { hasText: '"no limit" is no limit' }).waitFor();
+    await page.getByLabel("Only for these settings").fill("key:s3_*");
+    await page.getByLabel("It ends").selectOption("30");
+    await page.getByRole("button", { name: "Make the token" }).click();
+    const secret = await page.locator("[data-secret]").innerText();
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy" }).click();
+    await page.getByText("Copied").waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
+    await page.getByRole("link", { name: "I have kept it" }).click();
+    const [made] = await tokens("files");
+    expect(made).toMatchObject({ scopes: ["settings:write"], limits: ["key:s3_*"] });
+    const days = (Number(made?.expireTime?.seconds) - Date.now() / 1_000) / 86_400;
+    expect(Math.round(days)).toBe(30);
+    await item(page, made?.id ?? "")
+      .getByText("active")
+      .waitFor();
+    expect(await page.content()).not.toContain(secret);
+    // It opens the settings that it is limited to, and no others.
+    const other = await console.enter("settings?q=s", { token: secret });
+    await other.locator("#setting-s3_access_key_id").waitFor();
+    expect(await other.locator("#setting-site_title").count()).toBe(0);
+  });
+
+  test("never ends only where that is said", async () => {
+    const page = await console.enter("tokens?new=1&for=endless");
+    await page.getByLabel("It is a person").check();
+    await page.getByLabel(/^drivers:read/).check();
+    await page.getByLabel("It ends").selectOption("date");
+    await page.getByLabel("Last day").fill("2001-01-01");
+    await page.getByRole("button", { name: "Make the token" }).click();
+    await page.locator(".wrong", { hasText: "in the past" }).waitFor();
+    await page.getByLabel("It ends").selectOption("never");
+    await page.getByText("A token that never ends").waitFor();
+    await page.getByRole("button", { name: "Make the token" }).click();
+    await page.locator("[data-secret]").waitFor();
+    const [made] = await tokens("endless");
+    expect(made?.expireTime).toBeUndefined();
+    await page.getByRole("link", { name: "I have kept it" }).click();
+    await item(page, made?.id ?? "")
+      .getByText("never ends")
+      .waitFor();
+    await page.locator(".principal .badge", { hasText: "person" }).waitFor();
+  });
+
+  test("that ends soon is named in the list and on the overview", async () => {
+    await console.client(AccessService).createToken({
+      principal: "soon",
+      scopes: ["drivers:read"],
+      comment: "to be replaced",
+      expireTime: { seconds: BigInt(Math.round(Date.now() / 1_000) + 3 * 86_400) },
+    });
+    await console.token(["drivers:read"], "late");
+    await ageTokens(console, 60);
+    const page = await console.enter("");
+    await page.locator(".lines li", { hasText: "to be replaced" }).getByText("in 2 days").waitFor();
+    expect(await page.locator(".lines li", { hasText: "late" }).count()).toBe(0);
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await page.getByRole("button", { name: /^Ends soon/ }).click();
+    await expect.poll(() => page.locator("[data-token]").count()).toBe(1);
+    await page.getByText("to be replaced").waitFor();
+    await page.getByRole("searchbox").fill("nothing-like-it");
+    await page.getByText("No token fits.").waitFor();
+    // Who may not see tokens learns how many.
+    const token = await console.token(["settings:read"], "looks");
+    const other = await console.enter("", { token });
+    await other.getByText("1 token ends before long.").waitFor();
+  });
+
+  test("is rotated, and revoked after a question; what used it is signed out", async () => {
+    const secret = await console.token(["settings:read"], "rotated");
+    const user = await console.enter("settings", { token: secret });
+    const page = await console.enter("tokens?q=rotated");
+    await page.getByRole("link", { name: "Rotate" }).click();
+    await page.getByLabel("How long the old one goes on").selectOption("1");
+    await page.getByRole("button", { name: "Make the successor" }).click();
+    const next = await page.locator("[data-secret]").innerText();
+    expect(next).not.toBe(secret);
+    await page.getByRole("link", { name: "Tokens" }).last().click();
+    await page.getByText("replaced by").waitFor();
+    const [, old] = await tokens("rotated");
+    await item(page, old?.id ?? "")
+      .getByRole("button", { name: "Revoke" })
+      .click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    expect((await tokens("rotated"))[1]?.active).toBe(true);
+    await item(page, old?.id ?? "")
+      .getByRole("button", { name: "Revoke" })
+      .click();
+    await page.getByRole("button", { name: "Revoke it now" }).click();
+    await item(page, old?.id ?? "")
+      .getByText("revoked")
+      .waitFor();
+    await user.getByText("Your token is not accepted any more").waitFor();
+    await signIn(user, next);
+  });
+
+  test("is made, rotated and revoked, and its principal disabled, by keyboard alone", async () => {
+    const page = await console.enter("");
+    const press = (key: string) => page.keyboard.press(key);
+    await press("Control+k");
+    await page.getByRole("combobox", { name: "Go to" }).waitFor();
+    await page.keyboard.type("tokens");
+    await press("Enter");
+    await page.getByRole("heading", { name: "Tokens" }).waitFor();
+    await tabTo(page, "New token");
+    await press("Enter");
+    await page.getByRole("heading", { name: "New token" }).waitFor();
+    await tabTo(page, "Whose it is");
+    await page.keyboard.type("typed");
+    await tabTo(page, /^history:read/);
+    await press("Space");
+    await tabTo(page, "Make the token");
+    await press("Enter");
+    await page.locator("[data-secret]").waitFor();
+    await tabTo(page, "I have kept it");
+    await press("Enter");
+    await page.locator("[data-token]").waitFor();
+    await tabTo(page, "Rotate");
+    await press("Enter");
+    await tabTo(page, "Make the successor");
+    await press("Enter");
+    await page.locator("[data-secret]").waitFor();
+    await tabTo(page, "I have kept it");
+    await press("Enter");
+    await tabTo(page, "Revoke");
+    await press("Enter");
+    // The question begins with the way out.
+    await page.getByRole("dialog").waitFor();
+    await tabTo(page, "Revoke it now");
+    await press("Enter");
+    await page.getByText("revoked", { exact: true }).waitFor();
+    await tabTo(page, "Disable");
+    await press("Enter");
+    await tabTo(page, "Disable it now");
+    await press("Enter");
+    await page.getByText("disabled", { exact: true }).waitFor();
+    expect((await tokens("typed")).map(({ active }) => active)).toEqual([false, false]);
+  });
+
+  test("that one uses oneself says so before it is revoked, and signs out", async () => {
+    const secret = await console.token(["tokens:manage"], "own");
+    const page = await console.enter("tokens?q=own", { token: secret });
+    // Nobody gives what they do not hold.
+    await page.getByRole("link", { name: "New token" }).first().click();
+    expect(await page.locator(".scope-list input").count()).toBe(1);
+    await page.goBack();
+    const own = page.locator("[data-token]", { hasText: "yours" });
+    await own.getByRole("button", { name: "Revoke" }).click();
+    await page.getByText("You use it yourself").waitFor();
+    await page.getByRole("button", { name: "Revoke it now" }).click();
+    await page.getByText("Your token is not accepted any more").waitFor();
+  });
+});
+
+test("the list stays while the service is away, and is read anew when it comes back", async () => {
+  await console.token(["drivers:read"], "stays");
+  const page = await console.enter("tokens?q=stays");
+  await page.locator("[data-token]").waitFor();
+  await console.stop();
+  await page.getByText("The connection to Mooring is lost.").waitFor();
+  expect(await page.locator("[data-token]").count()).toBe(1);
+  await console.start();
+  await console.token(["drivers:read"], "stays");
+  await expect.poll(() => page.locator("[data-token]").count()).toBe(2);
+});
+
+test("very many tokens are counted, and as many shown as anybody looks at", async () => {
+  const service = console.client(AccessService);
+  for (let count = 0; count < 310; count += 1)
+    await service.createToken({ principal: "crowd", scopes: ["drivers:read"] });
+  const page = await console.enter("tokens");
+  await page.getByText(/^\d+ more fit; the search finds them/).waitFor();
+  expect(await page.locator("[data-token]").count()).toBe(300);
+  const [, ...older] = (await tokens("crowd")).reverse();
+  await page.getByRole("searchbox").fill(older[0]?.id ?? "");
+  await expect.poll(() => page.locator("[data-token]").count()).toBe(1);
+});
+
+describe("the list", () => {
+  test("shows what others make, rotate and revoke, as it happens", async () => {
+    const access = console.client(AccessService);
+    const page = await console.enter("tokens");
+    await page.locator(".token").first().waitFor();
+    const request = { principal: "elsewhere", scopes: ["drivers:read"], neverExpires: true };
+    const { token } = await access.createToken(request);
+    const id = token?.id ?? "";
+    await item(page, id).getByText("active").waitFor();
+    const { token: next } = await access.rotateToken({ id, overlap: { seconds: 600n } });
+    await item(page, next?.id ?? "").waitFor();
+    await item(page, id).getByText("replaced by").waitFor();
+    await access.revokeToken({ id });
+    await item(page, id).getByText("revoked", { exact: true }).waitFor();
+    await access.disablePrincipal({ name: "elsewhere" });
+    await item(page, next?.id ?? "")
+      .getByText("its principal is disabled")
+      .waitFor();
+  });
+
+  test("is read again when one comes back to it, where the audit is not to be read", async () => {
+    const page = await console.enter("tokens", {
+      token: await console.token(["tokens:manage"], "keeper"),
+    });
+    await page.locator(".token").first().waitFor();
+    const id = (await tokens("keeper"))[0]?.id ?? "";
+    await console.token(["tokens:manage"], "late");
+    const [late] = await tokens("late");
+    await page.evaluate('dispatchEvent(new Event("focus"))');
+    await item(page, late?.id ?? "").waitFor();
+    await item(page, id).waitFor();
+  });
+});

@@ -1,0 +1,115 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { builtProgram } from "../../built.ts";
+import { needs } from "../../downloader/program.ts";
+import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { startService, type TestService, TOKEN } from "../../wire/service.ts";
+import { type FrontedSite, startFront } from "../../wire/upstream.ts";
+
+const page = readFileSync(new URL("../../../docs/beside-your-server.md", import.meta.url), "utf8");
+const PROGRAM = await builtProgram();
+
+/** A command of the page with the output that it shows. */
+interface Step {
+  readonly command: string;
+  readonly output: string;
+}
+
+let folder: string;
+let home: StandIn;
+let second: StandIn;
+let beside: TestService;
+let front: FrontedSite;
+
+beforeEach(needs("curl", "bash"));
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mooring-beside-"));
+  [home, second, beside, front] = await Promise.all([
+    startStandIn(),
+    startStandIn(),
+    startService(),
+    startFront(),
+  ]);
+  // The second one lives with the texts of the first.
+  for (const key of ["announcement", "privacy_regs", "share_summary_content"])
+    second.put(key, home.value(key) ?? "");
+  await writeFile(join(folder, "site-token"), home.token());
+  await writeFile(join(folder, "second-token"), second.token());
+  await writeFile(join(folder, "new-token"), second.token());
+  // OpenList v4.2.5 does not have this setting, which Mooring knows.
+  home.settings.rows.delete("move_task_threads_num");
+}, 60_000);
+
+afterAll(async () => {
+  await Promise.all([beside.stop(), front.stop(), home.stop(), second.stop()]);
+  await rm(folder, { recursive: true, force: true });
+});
+
+const sections = [
+  ["## Beside", () => ({ mooring: beside.port, site: home.port, other: 0 })],
+  ["## In front", () => ({ mooring: front.service.port, site: front.site.port, other: 0 })],
+  ["## Many", () => ({ mooring: beside.port, site: home.port, other: second.port })],
+  ["## Back", () => ({ mooring: beside.port, site: home.port, other: second.port })],
+] as const;
+
+describe.each(sections)("%s", (title, ports) => {
+  test.each(stepsOf(title))("$command", async ({ command, output }) => {
+    const { mooring, site, other } = ports();
+    const here = (text: string): string =>
+      text
+        .replaceAll("127.0.0.1:5244", `127.0.0.1:${mooring}`)
+        .replaceAll("127.0.0.1:5245", `127.0.0.1:${site}`)
+        .replaceAll("127.0.0.1:5246", `127.0.0.1:${other}`);
+    const printed = await shell(here(command), mooring);
+    expect(printed).toMatch(patternOf(here(output)));
+  });
+});
+
+/** Runs a command in bash, with `mooring` as a program. @returns all that it prints. */
+async function shell(command: string, port: number): Promise<string> {
+  const program = `mooring() { "${process.execPath}" "${PROGRAM}" "$@"; }`;
+  const child = spawn("bash", ["-c", `exec 2>&1; ${program}; ${command}`], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"], MOORING_TOKEN: TOKEN, MOORING_ADDRESS: `127.0.0.1:${port}` },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  await once(child, "close");
+  return text.trim();
+}
+
+function stepsOf(title: string): Step[] {
+  const start = page.indexOf(`\n${title}\n`);
+  const end = page.indexOf("\n## ", start + 1);
+  const section = page.slice(start, end < 0 ? undefined : end);
+  return [...section.matchAll(/```console\n([\s\S]*?)```/g)]
+    .flatMap(([, block = ""]) => block.split(/^\$ /m).slice(1))
+    .map((text) => {
+      const [command = "", ...lines] = text.split("\n");
+      return { command, output: lines.join("\n").trim() };
+    });
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+}
+
+/** `…` stands for anything in a line; how far columns are apart says nothing. */
+function patternOf(output: string): RegExp {
+  const lines = output.split("\n").map((line) =>
+    line
+      .split("…")
+      .map((part) => part.trim().split(/\s+/).map(escaped).join("\\s+"))
+      .join(".*"),
+  );
+  return new RegExp(`^${lines.join("\\s*\\n\\s*")}\\s*$`, "m");
+}

@@ -1,0 +1,59 @@
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished, test } from "vitest";
+import { isRunning, killTree, processTree } from "../../../bench/proc.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const SOURCES = [
+  "package.json",
+  "tsconfig.json",
+  "package-lock.json",
+  ".npmrc",
+  "src",
+  "gen",
+  "tools",
+];
+
+test("npm ci --omit=dev and npm start serve, on whatever Node the machine has", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "mooring-production-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const path of SOURCES) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
+  // Without what the scripts of this repository add: its own Node and tools.
+  const path = (process.env["PATH"] ?? "").split(":").filter((one) => !one.includes(ROOT));
+  const env = { PATH: path.join(":"), HOME: process.env["HOME"] ?? folder };
+  const quick = ["--prefer-offline", "--no-audit", "--no-fund"];
+  execFileSync("npm", ["ci", "--omit=dev", ...quick], {
+    cwd: folder,
+    env,
+    stdio: "pipe",
+    timeout: 240_000,
+  });
+  const service = spawn("npm", ["start", "--", "--listen=127.0.0.1:0", "--log-format=json"], {
+    cwd: folder,
+    env,
+    detached: true,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let members: readonly number[] = [];
+  onTestFinished(() => {
+    killTree(service.pid ?? 0);
+    // Without npm in between nobody else ends them.
+    for (const member of members) if (isRunning(member)) process.kill(member, "SIGKILL");
+  });
+  let address = "";
+  for await (const line of createInterface(service.stdout)) {
+    const { msg, listen } = line.startsWith("{") ? JSON.parse(line) : {};
+    if (msg !== "serving") continue;
+    address = listen;
+    break;
+  }
+  const settings = await fetch(`http://${address}/api/public/settings`);
+  expect(await settings.json()).toMatchObject({ code: 200 });
+  members = processTree(service.pid ?? 0);
+  // npm and what it has started are one group.
+  process.kill(-(service.pid ?? 0), "SIGTERM");
+  await expect.poll(() => members.filter(isRunning), { timeout: 30_000 }).toEqual([]);
+}, 300_000);

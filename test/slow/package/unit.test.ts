@@ -1,0 +1,65 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { definitionList } from "../../../src/config/definition.ts";
+import { needs } from "../../downloader/program.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const unit = readFileSync(join(ROOT, "packaging/systemd/mooring.service"), "utf8");
+const containerfile = readFileSync(join(ROOT, "packaging/container/Containerfile"), "utf8");
+const variables = definitionList.map(({ variable }) => variable as string);
+
+describe("the systemd unit", () => {
+  beforeEach(needs("systemd-analyze"));
+
+  /** The unit as it is, but for the program, which systemd looks for. */
+  function unitFile(): string {
+    const folder = mkdtempSync(join(tmpdir(), "mooring-unit-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, "mooring.service");
+    const program = join(ROOT, "packaging/linux/mooring");
+    writeFileSync(file, unit.replace("ExecStart=/opt/mooring/mooring", `ExecStart=${program}`));
+    return file;
+  }
+
+  test("has nothing that systemd complains of", () => {
+    const { status, stderr } = spawnSync("systemd-analyze", ["verify", unitFile()], {
+      encoding: "utf8",
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+
+  test("is as closed as systemd-analyze asks for: an exposure below 2 of 10", () => {
+    const args = ["security", "--offline=true", "--threshold=20", "--no-pager", unitFile()];
+    const { status, stdout, stderr } = spawnSync("systemd-analyze", args, { encoding: "utf8" });
+    expect(status, stdout + stderr).toBe(0);
+  });
+});
+
+test.each([
+  ["unit", unit],
+  ["Containerfile", containerfile],
+])("the %s names only variables that there are", (_name, text) => {
+  const named = [...text.matchAll(/MOORING_[A-Z_]+/g)].map(([name]) => name);
+  expect(named.length).toBeGreaterThan(0);
+  expect(variables).toEqual(expect.arrayContaining(named));
+});
+
+test("every way to start it lets memory go back after a flood of requests", () => {
+  const script = readFileSync(join(ROOT, "packaging/linux/mooring"), "utf8");
+  expect(unit).toMatch(/^Environment=MALLOC_TRIM_THRESHOLD_=131072 MALLOC_MMAP_THRESHOLD_=32768$/m);
+  expect(containerfile).toMatch(
+    /^ENV MALLOC_TRIM_THRESHOLD_=131072 MALLOC_MMAP_THRESHOLD_=32768$/m,
+  );
+  expect(script).toMatch(/^export MALLOC_TRIM_THRESHOLD_=.*131072/m);
+});
+
+test("the container runs as a user without rights, and asks itself how it is", () => {
+  const line = (word: string): string =>
+    new RegExp(`^${word} (.+)$`, "m").exec(containerfile)?.[1] ?? "";
+  expect(line("USER")).toMatch(/^[1-9]\d{3,}:[1-9]\d{3,}$/);
+  expect(line("HEALTHCHECK")).toContain('CMD ["mooring", "health"]');
+  expect(line("ENTRYPOINT")).toBe('["mooring"]');
+});

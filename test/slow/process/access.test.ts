@@ -1,0 +1,157 @@
+import { join } from "node:path";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Code } from "@connectrpc/connect";
+import { expect, onTestFinished, test } from "vitest";
+import { establishedSockets } from "../../../bench/proc.ts";
+import { needs } from "../../downloader/program.ts";
+import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
+import { postgresProgram, startPostgres } from "../../store/postgres/server.ts";
+import { type As, as, give } from "../../wire/access-client.ts";
+
+const LONG = { timeout: 120_000 };
+const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_WRONG_TOKENS: "0" };
+const REFUSED = { code: Code.Unauthenticated };
+
+/** Where it runs: its ports, and the processes that have to refuse. */
+interface Running {
+  readonly ports: readonly number[];
+  /** Processes behind a port. */
+  readonly workers: readonly number[];
+}
+
+async function twoWorkers(): Promise<Running> {
+  const folder = await testFolder();
+  const mooring = await startedMooring({ folder, env: { ...env, MOORING_WORKERS: "2" } });
+  const serving = () => mooring.log().filter(({ msg }) => msg === "serving");
+  await mooring.logged(() => serving().length === 2);
+  return { ports: [mooring.port()], workers: serving().map(({ worker }) => Number(worker)) };
+}
+
+/** Two services on one SQLite file, one of them with workers. */
+async function workersAndAnother(): Promise<Running> {
+  const folder = await testFolder();
+  const first = await startedMooring({ folder, env: { ...env, MOORING_WORKERS: "2" } });
+  const second = await startedMooring({ folder, env });
+  return { ports: [first.port(), second.port()], workers: [] };
+}
+
+async function twoInstances(): Promise<Running> {
+  const server = await startPostgres();
+  onTestFinished(() => server.remove());
+  const url = await server.newDatabase();
+  const folder = await testFolder();
+  const start = (at: string) =>
+    startedMooring({
+      folder,
+      env: { ...env, MOORING_DATABASE_URL: url, MOORING_DATA_DIR: join(folder, at) },
+    });
+  const instances = [await start("a"), await start("b")];
+  return { ports: instances.map((instance) => instance.port()), workers: [] };
+}
+
+/** Clients with a connection each, so many that every process has some. */
+async function clientsOf({ ports, workers }: Running, token: string): Promise<As[]> {
+  const clients: As[] = [];
+  const [port = 0] = ports;
+  const areAllReached = (): boolean =>
+    workers.every((worker) => establishedSockets(worker, port) > 0);
+  while (clients.length < 8 || !areAllReached()) {
+    const client = as(ports[clients.length % ports.length] ?? 0, token);
+    await read(client);
+    clients.push(client);
+  }
+  return clients;
+}
+
+const read = ({ settings }: As) => settings.getSetting({ key: "site_title" });
+
+async function drained(stream: AsyncIterator<unknown>): Promise<void> {
+  while (!(await stream.next()).done);
+}
+
+interface Made {
+  readonly id: string;
+  readonly principal: string;
+  readonly end: number;
+}
+
+type End = (root: As, made: Made) => Promise<unknown>;
+
+const ends: Readonly<Record<string, End>> = {
+  revoked: ({ access }, { id }) => access.revokeToken({ id }),
+  disabled: ({ access }, { principal }) => access.disablePrincipal({ name: principal }),
+  rotated: ({ access }, { id }) => access.rotateToken({ id, overlap: {} }),
+  expired: async (_root, { end }) => {
+    await expect.poll(() => Date.now(), { timeout: 10_000 }).toBeGreaterThanOrEqual(end);
+  },
+};
+
+const places: readonly (readonly [string, () => Promise<Running>, readonly string[]])[] = [
+  ["two workers", twoWorkers, []],
+  ["two workers and another process on their database", workersAndAnother, []],
+  ["two instances on PostgreSQL", twoInstances, [postgresProgram("postgres")]],
+];
+
+test.for(places)(
+  "a right that ends has ended in %s once that is answered, with its streams",
+  LONG,
+  async ([, start, programs], context) => {
+    needs(...programs)(context);
+    const running = await start();
+    // Whichever process is asked to end it.
+    for (const [how, end] of Object.entries(ends))
+      for (const port of how === "expired" ? running.ports.slice(0, 1) : running.ports) {
+        const root = as(port, TOKEN);
+        const principal = `${how}-${port}`;
+        const until = Date.now() + (how === "expired" ? 5_000 : 3_600_000);
+        const { secret, token } = await root.access.createToken({
+          principal,
+          scopes: ["settings:read"],
+          expireTime: timestampFromMs(until),
+        });
+        const clients = await clientsOf(running, secret);
+        const streams = clients.map((client) =>
+          client.settings.watchSettings({})[Symbol.asyncIterator](),
+        );
+        for (const stream of streams) await stream.next();
+        await end(root, { id: token?.id ?? "", principal, end: until });
+        const calls = await Promise.allSettled(clients.map(read));
+        expect(calls, how).toEqual(
+          clients.map(() => ({ status: "rejected", reason: expect.objectContaining(REFUSED) })),
+        );
+        for (const stream of streams)
+          await expect(drained(stream), how).rejects.toMatchObject(REFUSED);
+      }
+  },
+);
+
+test(
+  "an instance that was halted while a token was revoked refuses it when it goes on",
+  LONG,
+  async (context) => {
+    needs(postgresProgram("postgres"))(context);
+    const server = await startPostgres();
+    onTestFinished(() => server.remove());
+    const url = await server.newDatabase();
+    const folder = await testFolder();
+    const [by, halted] = await Promise.all(
+      ["a", "b"].map((at) =>
+        startedMooring({
+          folder,
+          env: { ...env, MOORING_DATABASE_URL: url, MOORING_DATA_DIR: join(folder, at) },
+        }),
+      ),
+    );
+    if (by === undefined || halted === undefined) throw new Error("no instance");
+    const root = as(by.port(), TOKEN);
+    const { text, id } = await give(root, ["settings:read"]);
+    const own = as(halted.port(), text);
+    await read(own);
+    process.kill(halted.pid, "SIGSTOP");
+    const asked = read(own);
+    await root.access.revokeToken({ id });
+    process.kill(halted.pid, "SIGCONT");
+    await expect(asked).rejects.toMatchObject(REFUSED);
+    await expect(read(own)).rejects.toMatchObject(REFUSED);
+  },
+);

@@ -1,0 +1,156 @@
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { needs } from "../../downloader/program.ts";
+import {
+  checkLoad,
+  checkReset,
+  type Instance,
+  startInstances,
+  startLoad,
+} from "../../process/instance-group.ts";
+import { TOKEN } from "../../process/mooring.ts";
+import { startStandIn } from "../../site/stand-in.ts";
+import { startPgbouncer } from "../../store/postgres/pgbouncer.ts";
+import { postgresProgram, startPostgres, type TestServer } from "../../store/postgres/server.ts";
+import { openSwitch } from "../../store/postgres/switch.ts";
+import { http1Sender } from "../../wire/door/http.ts";
+
+const isThere = needs(postgresProgram("postgres"));
+beforeEach((context) => isThere(context));
+
+const LONG = { timeout: 180_000 };
+
+async function ownServer(settings: readonly string[] = []): Promise<TestServer> {
+  const own = await startPostgres({ settings });
+  onTestFinished(() => own.remove());
+  return own;
+}
+
+test(
+  "three instances under load lose nothing when a standby that saves wait for takes the primary's place",
+  LONG,
+  async () => {
+    const primary = await ownServer();
+    const standby = await primary.standby();
+    onTestFinished(() => standby.remove());
+    await primary.query("alter system set synchronous_standby_names = '*'");
+    await primary.query("select pg_reload_conf()");
+    const waited = () => primary.query("select from pg_stat_replication where sync_state = 'sync'");
+    await expect.poll(waited).toHaveLength(1);
+    const address = await openSwitch(primary.port);
+    const load = await startLoad(`postgres://mooring@127.0.0.1:${address.port}/postgres`);
+    await primary.kill("SIGKILL");
+    await standby.promote();
+    address.to(standby.port);
+    await load.savers.more(300);
+    await checkLoad({ ...load, url: standby.url() });
+    for (const instance of load.instances)
+      expect(instance.log().map(({ msg }) => msg)).toContainEqual(
+        expect.stringMatching(/^a standby has taken the place of/),
+      );
+  },
+);
+
+describe("behind a pooler in transaction mode", () => {
+  const hasPooler = needs("pgbouncer");
+  beforeEach((context) => hasPooler(context));
+
+  test(
+    "three instances under load lose nothing, also when the pooler is started anew",
+    LONG,
+    async () => {
+      const server = await ownServer();
+      const pooler = await startPgbouncer(server, "postgres");
+      const address = await openSwitch(Number(new URL(pooler.url).port));
+      const url = `postgres://mooring@127.0.0.1:${address.port}/postgres`;
+      const load = await startLoad(url);
+      await load.savers.more(300);
+      await pooler.stop();
+      const next = await startPgbouncer(server, "postgres");
+      onTestFinished(next.stop);
+      address.to(Number(new URL(next.url).port));
+      await load.savers.more(300);
+      await checkLoad({ ...load, url: server.url() });
+    },
+  );
+
+  test(
+    "a token that was reset is accepted by no instance once the reset has been answered",
+    LONG,
+    async () => {
+      const server = await ownServer();
+      const pooler = await startPgbouncer(server, "postgres");
+      onTestFinished(pooler.stop);
+      await checkReset(await startInstances(pooler.url, 3), 6);
+    },
+  );
+});
+
+test("sites are guided by one instance, and by another one when that is killed", LONG, async () => {
+  const server = await ownServer();
+  const site = await startStandIn();
+  onTestFinished(() => site.stop());
+  const instances = await startInstances(await server.newDatabase(), 2);
+  const call = async (instance: Instance, path: string, body: unknown): Promise<void> => {
+    const headers = { authorization: TOKEN };
+    const send = http1Sender(instance.port());
+    const { json } = await send(`/api/admin/${path}`, { method: "POST", headers, body });
+    expect(json).toMatchObject({ code: 200 });
+  };
+  const [one, other] = instances;
+  if (one === undefined || other === undefined) throw new Error("no instance");
+  await call(one, "site/create", { name: "one", url: site.url, token: site.token() });
+  await call(other, "site/adopt", { name: "one" });
+  // Each knows at once what the other has written, and keeps it.
+  await call(one, "site/update?name=one", { paused: true });
+  await call(other, "site/update?name=one", { mode: "SITE_MODE_FOLLOW" });
+  const { json } = await http1Sender(other.port())("/api/admin/site/get?name=one", {
+    headers: { authorization: TOKEN },
+  });
+  expect(json).toMatchObject({
+    data: { paused: true, mode: "SITE_MODE_FOLLOW" },
+  });
+  await call(one, "site/update?name=one", { paused: false });
+  const save = (by: Instance, value: string) =>
+    call(by, "setting/save", [{ key: "site_title", value }]);
+  const pushed = (value: string) =>
+    expect.poll(() => site.value("site_title"), { timeout: 60_000 }).toBe(value);
+  await save(one, "by either");
+  await pushed("by either");
+  // One after the other: whichever guides is among them.
+  for (const [at, killed] of instances.entries()) {
+    killed.kill("SIGKILL");
+    await save(at === 0 ? other : one, `after ${at}`);
+    await pushed(`after ${at}`);
+    await killed.again();
+  }
+});
+
+test("reads with a token ask the database nothing, whatever their number", LONG, async () => {
+  const server = await ownServer();
+  const [instance] = await startInstances(await server.newDatabase(), 1);
+  const send = http1Sender(instance?.port() ?? 0);
+  const headers = { authorization: TOKEN };
+  const transactions = async (): Promise<number> => {
+    const [row] = await server.query(
+      "select xact_commit + xact_rollback as made from pg_stat_database where datname = 'test1'",
+    );
+    return Number(row?.["made"]);
+  };
+  const before = await transactions();
+  const began = performance.now();
+  const READS = 3_000;
+  for (let read = 0; read < READS; read += 50)
+    await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const { json } = await send("/api/admin/setting/get?key=site_title", { headers });
+        expect(json).toMatchObject({ code: 200 });
+      }),
+    );
+  // What is asked, whatever is called: about three times a second, ten times without notifications.
+  const asked = ((performance.now() - began) / 1_000) * 10;
+  // The server counts a second late.
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const made = (await transactions()) - before;
+  expect(made).toBeGreaterThan(0);
+  expect(made).toBeLessThan(asked + 100);
+});

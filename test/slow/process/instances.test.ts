@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { needs } from "../../downloader/program.ts";
+import {
+  checkLoad,
+  checkReset,
+  codeAt,
+  resetAt,
+  startInstances,
+  startLoad,
+} from "../../process/instance-group.ts";
+import { TOKEN } from "../../process/mooring.ts";
+import {
+  hasPostgres,
+  postgresProgram,
+  startPostgres,
+  type TestServer,
+} from "../../store/postgres/server.ts";
+import { http1Sender } from "../../wire/door/http.ts";
+
+const isThere = needs(postgresProgram("postgres"));
+beforeEach((context) => isThere(context));
+
+let server: TestServer;
+beforeAll(async () => {
+  if (hasPostgres) server = await startPostgres();
+});
+afterAll(() => server?.remove());
+
+const LONG = { timeout: 120_000 };
+
+describe("three instances, 64 saving clients and a watcher at each", () => {
+  test("agree on one history while nothing happens to them", LONG, async () => {
+    const load = await startLoad(await server.newDatabase());
+    await load.savers.more(1_000);
+    await checkLoad(load);
+  });
+
+  test("lose nothing when instances are killed", LONG, async () => {
+    const load = await startLoad(await server.newDatabase());
+    for (const instance of load.instances.slice(0, 2)) {
+      instance.kill("SIGKILL");
+      await load.savers.more(200);
+      await instance.again();
+      await load.savers.more(200);
+    }
+    await checkLoad(load);
+  });
+
+  test(
+    "lose nothing when the database's server is killed, nor when it closes all connections",
+    LONG,
+    async () => {
+      const own = await startPostgres();
+      onTestFinished(() => own.remove());
+      const load = await startLoad(await own.newDatabase());
+      for (const signal of ["SIGKILL", "SIGINT"] as const) {
+        await own.kill(signal);
+        const send = http1Sender(load.instances[0]?.port() ?? 0);
+        expect((await send("/api/public/settings")).json).toMatchObject({ code: 200 });
+        await own.start();
+        await load.savers.more(300);
+      }
+      await checkLoad(load);
+    },
+  );
+
+  test(
+    "lose nothing when connections for notifications are cut again and again",
+    LONG,
+    async () => {
+      const load = await startLoad(await server.newDatabase());
+      const database = load.url.split("/").at(-1);
+      const listeners = async () => {
+        const rows = await server.query(
+          "select pid from pg_stat_activity where query like 'listen%' and datname = current_database()",
+          database,
+        );
+        return rows.map(({ pid }) => pid);
+      };
+      const cut = new Set<unknown>();
+      for (let round = 0; round < 3; round += 1) {
+        // An instance listens again a second after a cut: one that comes sooner would cut nothing.
+        const fresh = async () => (await listeners()).filter((pid) => !cut.has(pid));
+        await expect.poll(fresh).toHaveLength(load.instances.length);
+        for (const pid of await fresh()) {
+          await server.query(`select pg_terminate_backend(${pid})`);
+          cut.add(pid);
+        }
+        await load.savers.more(200);
+      }
+      await checkLoad(load);
+    },
+  );
+
+  test("lose nothing when one is halted for longer than its lease", LONG, async () => {
+    // For seconds: they need not keep the machine busy meanwhile.
+    const load = await startLoad(await server.newDatabase(), 200);
+    const [halted] = load.instances;
+    process.kill(halted?.pid ?? 0, "SIGSTOP");
+    await load.savers.more(500);
+    const over = () =>
+      server.query(
+        "select from instance where lease_until < clock_timestamp()",
+        load.url.split("/").at(-1),
+      );
+    await expect.poll(over, { timeout: 20_000 }).toHaveLength(1);
+    process.kill(halted?.pid ?? 0, "SIGCONT");
+    await load.savers.more(200);
+    await checkLoad(load);
+  });
+});
+
+describe("a token that was reset", () => {
+  test("is accepted by no instance once the reset has been answered", LONG, async () => {
+    await checkReset(await startInstances(await server.newDatabase(), 3), 12);
+  });
+
+  test("is refused by one that was halted meanwhile as soon as it goes on", LONG, async () => {
+    const instances = await startInstances(await server.newDatabase(), 2);
+    const [by, halted] = instances;
+    if (by === undefined || halted === undefined) throw new Error("no instance");
+    expect(await codeAt(halted, TOKEN)).toBe(200);
+    process.kill(halted.pid, "SIGSTOP");
+    const asked = codeAt(halted, TOKEN);
+    const token = await resetAt(by, TOKEN);
+    process.kill(halted.pid, "SIGCONT");
+    expect(await asked).toBe(401);
+    expect(await codeAt(halted, token)).toBe(200);
+  });
+});
+
+test(
+  "a read that asks for a revision shows what another instance has saved, or says that it can't",
+  LONG,
+  async () => {
+    const instances = await startInstances(await server.newDatabase(), 2);
+    const [one, other] = instances.map((instance) => http1Sender(instance.port()));
+    if (one === undefined || other === undefined) throw new Error("no instance");
+    const headers = { authorization: TOKEN };
+    const read = async (revision: string) => {
+      const asking = { headers: { ...headers, "mooring-at-least-revision": revision } };
+      return (await other("/api/admin/setting/get?key=site_title", asking)).json;
+    };
+    for (let round = 0; round < 20; round += 1) {
+      const body = [{ key: "site_title", value: `title ${round}` }];
+      await one("/api/admin/setting/save", { method: "POST", headers, body });
+      const { json } = await one("/api/admin/setting/get?key=site_title", { headers });
+      const { data } = json as { readonly data: { readonly revision: string } };
+      expect(await read(data.revision)).toMatchObject({ data: { value: `title ${round}` } });
+    }
+    expect(await read("1000000")).toMatchObject({
+      code: 503,
+      message: expect.stringMatching(/^this instance shows revision \d+ and not yet 1000000/),
+    });
+    expect(await read("soon")).toMatchObject({ code: 400 });
+  },
+);
+
+describe("while the server does not run", () => {
+  test(
+    "reads go on with a token and without, saves are UNAVAILABLE, and all comes back",
+    LONG,
+    async () => {
+      const own = await startPostgres();
+      onTestFinished(() => own.remove());
+      const [instance] = await startInstances(await own.newDatabase(), 1);
+      if (instance === undefined) throw new Error("no instance");
+      const send = http1Sender(instance.port());
+      const headers = { authorization: TOKEN };
+      const save = () =>
+        send("/api/admin/setting/save", {
+          method: "POST",
+          headers,
+          body: [{ key: "site_title", value: "x" }],
+        });
+      expect((await save()).json).toMatchObject({ code: 200 });
+      await own.kill("SIGKILL");
+      await instance.logged(({ msg }) => String(msg).includes("reads go on from memory"));
+      for (let round = 0; round < 5; round += 1) {
+        expect((await send("/api/admin/setting/list", { headers })).json).toMatchObject({
+          code: 200,
+        });
+        expect((await send("/api/public/settings")).json).toMatchObject({ code: 200 });
+        expect((await save()).json).toMatchObject({
+          code: 503,
+          message: expect.stringMatching(/^nothing was saved: the database .* does not answer/),
+        });
+      }
+      expect(instance.stdout()).not.toContain("postgres://mooring:");
+      await own.start();
+      await instance.logged(({ msg }) => String(msg).includes("is back"));
+      expect((await save()).json).toMatchObject({ code: 200 });
+    },
+  );
+
+  test("and one that does not answer lets nobody in whose token may have ended", LONG, async () => {
+    const own = await startPostgres();
+    onTestFinished(() => own.remove());
+    const [instance] = await startInstances(await own.newDatabase(), 1);
+    if (instance === undefined) throw new Error("no instance");
+    const send = http1Sender(instance.port());
+    own.pause();
+    await instance.logged(({ msg }) => String(msg).includes("reads go on from memory"));
+    expect((await send("/api/public/settings")).json).toMatchObject({ code: 200 });
+    expect(await codeOf(send)).toBe(503);
+    own.resume();
+    await instance.logged(({ msg }) => String(msg).includes("is back"));
+    expect(await codeOf(send)).toBe(200);
+  });
+
+  const codeOf = async (send: ReturnType<typeof http1Sender>): Promise<number> => {
+    const headers = { authorization: TOKEN };
+    const { json } = await send("/api/admin/setting/list", { headers });
+    return (json as { readonly code: number }).code;
+  };
+});

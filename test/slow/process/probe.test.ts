@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { run } from "../../cli/world.ts";
+import { needs } from "../../downloader/program.ts";
+import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
+import { type Authority, makeAuthority } from "../../wire/certificate.ts";
+
+/** A port that is free now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+/** Starts a service with variables, and asks it by a command with the same ones. */
+async function asked(env: Record<string, string>, command: string[], more = {}) {
+  const folder = await testFolder();
+  const own = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_DATA_DIR: folder, ...env };
+  const mooring = await startedMooring({ folder, env: own });
+  const { code, out, err } = await run(command, { cwd: folder, env: { ...own, ...more } });
+  mooring.kill("SIGTERM");
+  await mooring.ended;
+  return { code, out, err };
+}
+
+const serves = { code: 0, out: "serving\n", err: "" };
+
+describe("with the variables of the service, its probe finds it", () => {
+  test("on another port", async () => {
+    const env = { MOORING_LISTEN: `:${await freePort()}` };
+    expect(await asked(env, ["health"])).toEqual(serves);
+  });
+
+  test("on a Unix socket that is its user's alone, at a relative path", async () => {
+    const env = { MOORING_LISTEN: "unix:mooring.sock", MOORING_SOCKET_MODE: "0600" };
+    expect(await asked(env, ["health"])).toEqual(serves);
+    expect((await asked(env, ["status"], { MOORING_TOKEN: TOKEN })).out).toMatch(/^ready +yes$/m);
+  });
+
+  test("on the port of gRPC, where that is another", async () => {
+    const folder = await testFolder();
+    const env = {
+      MOORING_LISTEN: `127.0.0.1:${await freePort()}`,
+      MOORING_GRPC_LISTEN: `unix:${join(folder, "grpc.sock")}`,
+    };
+    expect(await asked(env, ["health"])).toEqual(serves);
+  });
+});
+
+describe("over TLS", () => {
+  let authority: Authority | undefined;
+  beforeEach(needs("openssl"));
+  beforeAll(async () => {
+    authority = await makeAuthority().catch(() => undefined);
+  });
+  afterAll(() => authority?.remove());
+
+  const variables = async (name: string): Promise<Record<string, string>> => {
+    const pair = await authority?.issue(name);
+    return {
+      MOORING_LISTEN: `127.0.0.1:${await freePort()}`,
+      MOORING_TLS_CERT_FILE: pair?.certificate ?? "",
+      MOORING_TLS_KEY_FILE: pair?.key ?? "",
+    };
+  };
+
+  test("the probe needs no name of the certificate, whoever has signed it", async () => {
+    expect(await asked(await variables("own"), ["health"])).toEqual(serves);
+  });
+
+  test("a command that sends a token wants the name, and sends none without it", async () => {
+    const env = await variables("named");
+    expect(await asked(env, ["status"], { MOORING_TOKEN: TOKEN })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("say in MOORING_ADDRESS which name its certificate is for"),
+    });
+  });
+
+  test("where clients need a certificate, so does the probe", async () => {
+    const client = await authority?.issue("probe");
+    const env = {
+      ...(await variables("strict")),
+      MOORING_TLS_CLIENT_CA_FILE: authority?.certificate ?? "",
+    };
+    const more = {
+      MOORING_CLIENT_CERT_FILE: client?.certificate ?? "",
+      MOORING_CLIENT_KEY_FILE: client?.key ?? "",
+    };
+    expect(await asked(env, ["health"], more)).toEqual(serves);
+    expect(await asked(env, ["health"])).toMatchObject({ code: 6, out: "" });
+  });
+});

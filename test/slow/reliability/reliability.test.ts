@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { builtProgram } from "../../built.ts";
+import { cutImages } from "../../reliability/cut.ts";
+import { killCycles } from "../../reliability/kill.ts";
+
+const SEED = 1;
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "mooring-reliability-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test("500 logs that were cut or damaged open with the last whole commit", {
+  timeout: 180_000,
+}, async () => {
+  const { wrong, images } = await cutImages({ images: 500, seed: SEED, folder: newFolder() });
+  expect(wrong).toEqual([]);
+  expect(images).toBe(500);
+});
+
+test("20 kills under load lose no acknowledged save", { timeout: 180_000 }, async () => {
+  const result = await killCycles({
+    cycles: 20,
+    seed: SEED,
+    folder: newFolder(),
+    program: await builtProgram(),
+  });
+  expect(result.wrong).toEqual([]);
+  expect(result.acknowledged).toBeGreaterThan(100);
+  expect(result.revisions).toBeGreaterThanOrEqual(result.acknowledged);
+});

@@ -1,0 +1,113 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { openBook } from "../../../../src/access/book.ts";
+import type {
+  AccessRows,
+  AccessStore,
+  StoredPrincipal,
+  StoredToken,
+} from "../../../../src/access/store.ts";
+import { makeToken } from "../../../../src/access/token-text.ts";
+import { postgresServer } from "../../../../src/database/postgres/server.ts";
+import { openPostgresSettingStore } from "../../../../src/store/postgres/store.ts";
+import { needs } from "../../../downloader/program.ts";
+import { postgresProgram, startPostgres } from "../../../store/postgres/server.ts";
+import { openSwitch } from "../../../store/postgres/switch.ts";
+
+const isThere = needs(postgresProgram("postgres"));
+beforeEach((context) => isThere(context));
+
+const HALTED = { timeout: 15_000, interval: 20 };
+
+async function opened(url: string) {
+  const store = await openPostgresSettingStore(postgresServer(url, "the-place"));
+  onTestFinished(() => store.close());
+  await store.load();
+  return store;
+}
+
+test("a standby that lacks the last changes of rights and uses their versions again: rights are those that it has", {
+  timeout: 90_000,
+}, async () => {
+  const primary = await startPostgres();
+  onTestFinished(() => primary.remove());
+  const standby = await primary.standby();
+  onTestFinished(() => standby.remove());
+  const address = await openSwitch(primary.port);
+  const store = await opened(`postgres://mooring@127.0.0.1:${address.port}/postgres`);
+  const book = await openBook({ store: store.access, now: Date.now });
+  const [before, lost, kept] = [newToken(), newToken(), newToken()];
+  const write = (to: AccessStore, rows: Partial<AccessRows>) =>
+    to.transact((trx) => trx.write({ ...rows, audit: [] }));
+  const opens = async ({ text }: { readonly text: string }): Promise<boolean> => {
+    await book.fresh();
+    return book.find(text, () => "") !== undefined;
+  };
+  await write(store.access, { principals: [PRINCIPAL], tokens: [before.token] });
+  await vi.waitFor(async () => {
+    expect(await standby.query("select version from access_head")).toEqual([{ version: "1" }]);
+  }, HALTED);
+  await standby.kill("SIGINT");
+  await write(store.access, { tokens: [lost.token] });
+  await write(store.access, { tokens: [newToken().token] });
+  expect([await opens(before), await opens(lost)]).toEqual([true, true]);
+  await primary.kill("SIGKILL");
+  await standby.start();
+  await standby.promote();
+  const other = await opened(standby.url());
+  const ended = { ...before.token, revokedAt: 1, revokedBy: "x" };
+  await write(other.access, { tokens: [ended] });
+  await write(other.access, { tokens: [kept.token] });
+  address.to(standby.port);
+  await vi.waitFor(async () => {
+    expect([await opens(before), await opens(lost), await opens(kept)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  }, HALTED);
+  // And what follows is noticed as ever.
+  await write(other.access, { tokens: [{ ...kept.token, revokedAt: 1, revokedBy: "x" }] });
+  await other.access.seenEverywhere(4);
+  expect(await opens(kept)).toBe(false);
+});
+
+test("whoever takes rights away at a promoted standby waits for leases that only the old server knew", {
+  timeout: 90_000,
+}, async () => {
+  const primary = await startPostgres();
+  onTestFinished(() => primary.remove());
+  const standby = await primary.standby();
+  onTestFinished(() => standby.remove());
+  const before = await opened(primary.url());
+  await before.access.news(0);
+  await vi.waitFor(() => expect(before.access.changedElsewhere()).toBe(false), HALTED);
+  // The clock of leases stands still while the standby takes over, however long that takes.
+  const time = performance.now();
+  const clock = vi.spyOn(performance, "now").mockReturnValue(time);
+  onTestFinished(() => clock.mockRestore());
+  await primary.kill("SIGKILL");
+  await standby.promote();
+  const after = await opened(standby.url());
+  await after.access.transact((trx) => trx.write({ tokens: [newToken().token], audit: [] }));
+  const isAsking = after.access.seenEverywhere(1).then(() => before.access.changedElsewhere());
+  await Promise.race([isAsking, sleep(500)]);
+  clock.mockReturnValue(time + 1_001);
+  expect(await isAsking).toBe(true);
+});
+
+const PRINCIPAL: StoredPrincipal = {
+  ...{ id: "p", name: "program", kind: "program" },
+  ...{ createdAt: 0, createdBy: "admin", disabledAt: null },
+};
+
+function newToken(): { readonly token: StoredToken; readonly text: string } {
+  const { id, hash, text } = makeToken(randomBytes);
+  const token = {
+    ...{ id, hash, principalId: "p", scopes: ["settings:read"], limits: [], comment: "" },
+    ...{ createdAt: 0, createdBy: "admin", expiresAt: null, notAfter: null },
+    ...{ replacedBy: null, revokedAt: null, revokedBy: null },
+  };
+  return { token, text };
+}

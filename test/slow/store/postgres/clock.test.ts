@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { needs } from "../../../downloader/program.ts";
+import { opened } from "../../../store/postgres/opened.ts";
+import {
+  hasPostgres,
+  postgresProgram,
+  startPostgres,
+  type TestServer,
+} from "../../../store/postgres/server.ts";
+
+const isThere = needs(postgresProgram("postgres"));
+beforeEach((context) => isThere(context));
+
+let server: TestServer;
+beforeAll(async () => {
+  if (hasPostgres) server = await startPostgres();
+});
+afterAll(() => server?.remove());
+
+const DAY = 86_400_000;
+
+test("instances whose clocks differ by days take turns and leases as those whose clocks agree", async () => {
+  const url = await server.newDatabase();
+  const clocks = [() => Date.now(), () => Date.now() + 2 * DAY, () => Date.now() - 2 * DAY];
+  const instances = await Promise.all(
+    clocks.map(async (now) => ({ now, ...(await opened(url, now)) })),
+  );
+  const [first, ...others] = instances;
+  const turn = (one = first) => one?.store.claimTurn("upkeep", DAY, one.now());
+  expect(await turn()).toBe(true);
+  for (const one of others) expect(await turn(one)).toBe(false);
+  expect(await turn()).toBe(false);
+  const lease = (one = first, ttl = DAY) => {
+    const at = instances.indexOf(one as (typeof instances)[number]);
+    return one?.store.sites.lease("sites", String(at), one.now(), ttl);
+  };
+  expect(await lease()).toBe(true);
+  for (const one of others) expect(await lease(one)).toBe(false);
+  expect(await lease(first, 1)).toBe(true);
+  const [next] = others;
+  await vi.waitFor(async () => expect(await lease(next)).toBe(true));
+  expect(await lease()).toBe(false);
+});

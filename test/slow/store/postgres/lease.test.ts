@@ -1,0 +1,93 @@
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { needs } from "../../../downloader/program.ts";
+import { failureOf, nameOf, opened, SOON, save } from "../../../store/postgres/opened.ts";
+import {
+  hasPostgres,
+  postgresProgram,
+  startPostgres,
+  type TestServer,
+} from "../../../store/postgres/server.ts";
+import { openSwitch } from "../../../store/postgres/switch.ts";
+
+const isThere = needs(postgresProgram("postgres"));
+beforeEach((context) => isThere(context));
+
+let server: TestServer;
+beforeAll(async () => {
+  if (hasPostgres) server = await startPostgres();
+});
+afterAll(() => server?.remove());
+
+test("a renewal that the server was long about does not hide what was changed meanwhile", async () => {
+  const url = await server.newDatabase();
+  const address = await openSwitch(server.port);
+  const through = url.replace(`:${server.port}/`, `:${address.port}/`);
+  // It hears of nothing: it goes by what it asks.
+  address.silence("listen ");
+  const slow = await opened(through);
+  const [row] = await server.query("select id from instance", nameOf(url));
+  const other = await opened(url);
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  onTestFinished(() => holder.end());
+  await holder.query("begin");
+  await holder.query("select from instance where id = $1 for update", [row?.["id"]]);
+  const renewing = () =>
+    server.query(
+      `select from pg_stat_activity where datname = '${nameOf(url)}'
+        and wait_event_type = 'Lock' and query like 'with renewed%'`,
+    );
+  await vi.waitFor(async () => expect(await renewing()).toHaveLength(1), SOON);
+  await save(other.store, 1);
+  await other.store.seenEverywhere(1);
+  // From here on nobody may be told by the slow one that nothing has changed.
+  const told: boolean[] = [];
+  const looking = setInterval(() => told.push(slow.store.changedElsewhere()), 1);
+  await holder.query("rollback");
+  await vi.waitFor(async () => expect(await renewing()).toHaveLength(0), SOON);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  clearInterval(looking);
+  expect(new Set(told)).toEqual(new Set([true]));
+});
+
+test("an instance whose address leads to a standby does not go by what that shows", async () => {
+  const primary = await startPostgres();
+  onTestFinished(() => primary.remove());
+  const standby = await primary.standby();
+  onTestFinished(() => standby.remove());
+  const address = await openSwitch(primary.port);
+  const { store } = await opened(`postgres://mooring@127.0.0.1:${address.port}/postgres`);
+  const other = await opened(primary.url());
+  address.to(standby.port);
+  await save(other.store, 1);
+  await other.store.seenEverywhere(1);
+  expect(store.changedElsewhere()).toBe(true);
+  for (const read of [() => store.delta(0), () => store.load(), () => store.access.news(0)])
+    expect(await failureOf(read)).toMatchObject({
+      failure: "unsure",
+      message: expect.stringMatching(/is a read-only standby|did not answer/),
+    });
+  address.to(primary.port);
+  await vi.waitFor(async () => expect(await store.delta(0)).toMatchObject({ revision: 1 }), SOON);
+});
+
+test("an instance that gets no connection while others do does not go by its memory", async () => {
+  const url = await server.newDatabase();
+  await server.query("create role few login");
+  await server.query("grant create on schema public to few", nameOf(url));
+  const { store } = await opened(url.replace("mooring@", "few@"));
+  await server.query("alter role few connection limit 0");
+  await server.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'few'",
+  );
+  await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true), SOON);
+  await vi.waitFor(async () => {
+    expect(await failureOf(() => store.delta(0))).toMatchObject({
+      failure: "unsure",
+      message: expect.stringMatching(/has no connection left/),
+    });
+  }, SOON);
+  await server.query("alter role few connection limit -1");
+  await vi.waitFor(() => store.delta(0), SOON);
+});

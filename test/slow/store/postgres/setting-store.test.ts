@@ -1,0 +1,63 @@
+import type { PGlite } from "@electric-sql/pglite";
+import { Client } from "pg";
+import { afterAll, beforeAll } from "vitest";
+import { postgresServer } from "../../../../src/database/postgres/server.ts";
+import { openPostgresSettingStore } from "../../../../src/store/postgres/store.ts";
+import { needs } from "../../../downloader/program.ts";
+import { describeAudit } from "../../../store/audit-contract.ts";
+import { describeSettingStore } from "../../../store/contract.ts";
+import { serverOf } from "../../../store/postgres/pglite.ts";
+import {
+  hasPostgres,
+  postgresProgram,
+  startPostgres,
+  type TestServer,
+} from "../../../store/postgres/server.ts";
+import { describeSiteStore } from "../../../store/site-contract.ts";
+
+// On a server, or in this process where none is installed and none is required.
+needs(postgresProgram("postgres"));
+
+let server: TestServer | undefined;
+beforeAll(async () => {
+  if (hasPostgres) server = await startPostgres();
+});
+afterAll(() => server?.remove());
+
+const onServer = async () => {
+  const url = (await server?.newDatabase()) ?? "";
+  return {
+    open: () => openPostgresSettingStore(postgresServer(url, "test")),
+    run: async (statements: string) => {
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      await client.query(statements);
+      await client.end();
+    },
+    remove: async () => undefined,
+  };
+};
+
+/** Databases that no test uses at the moment: one takes a second to make. */
+const free: PGlite[] = [];
+afterAll(() => Promise.all(free.map((database) => database.close())));
+
+const inProcess = async () => {
+  const { PGlite } = await import("@electric-sql/pglite");
+  const database = free.pop() ?? (await PGlite.create());
+  return {
+    open: () => openPostgresSettingStore(serverOf(database)),
+    run: async (statements: string) => {
+      await database.exec(statements);
+    },
+    remove: async () => {
+      await database.exec("drop schema public cascade; create schema public");
+      free.push(database);
+    },
+  };
+};
+
+const newPlace = hasPostgres ? onServer : inProcess;
+describeSettingStore("the setting store on PostgreSQL", newPlace);
+describeAudit("the audit on PostgreSQL", newPlace);
+describeSiteStore("the store of sites on PostgreSQL", newPlace);

@@ -1,0 +1,140 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { connect, type IncomingHttpHeaders } from "node:http2";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeCertificate } from "../../downloader/certificate.ts";
+import { needs } from "../../downloader/program.ts";
+import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { startService, type TestService } from "../../wire/service.ts";
+import { raw } from "../../wire/upstream.ts";
+
+let service: TestService | undefined;
+let behind: Server | undefined;
+let site: StandIn | undefined;
+const sockets = new Set<Socket>();
+
+afterEach(async () => {
+  await service?.stop();
+  for (const socket of sockets) socket.destroy();
+  behind?.close();
+  await site?.stop();
+  [service, behind, site] = [undefined, undefined, undefined];
+});
+
+const GET = "GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+
+/** A service in front of a server that answers everything with some bytes. */
+async function inFrontOf(bytes: string): Promise<TestService> {
+  behind = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+    socket.once("data", () => socket.end(bytes, "latin1"));
+  });
+  await once(behind.listen(0, "127.0.0.1"), "listening");
+  const { port } = behind.address() as AddressInfo;
+  service = await startService({ env: { MOORING_UPSTREAM: `http://127.0.0.1:${port}` } });
+  return service;
+}
+
+describe("a server behind that answers oddly takes nothing down", () => {
+  test.each([
+    ["a status that is none", "HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n"],
+    [
+      "an upgrade that nobody asked for",
+      "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    ],
+    ["no HTTP", "SSH-2.0-OpenSSH\r\n"],
+    ["nothing", ""],
+    ["a head that never ends", `HTTP/1.1 200 OK\r\nX: ${"x".repeat(100_000)}`],
+  ])("%s: 502", async (_, bytes) => {
+    const { port } = await inFrontOf(bytes);
+    expect(await raw(port, [GET])).toMatch(/^HTTP\/1\.1 502 /);
+    expect(
+      await raw(port, ["GET /@mooring/ping HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"]),
+    ).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test("a word of the status that is not ASCII passes", async () => {
+    const { port } = await inFrontOf(
+      "HTTP/1.1 200 \xfcber\r\nX-Name: \xe9\r\nContent-Length: 2\r\n\r\nok",
+    );
+    const text = await raw(port, [GET]);
+    expect(text).toMatch(/^HTTP\/1\.1 200 \xfcber\r\n/);
+    expect(text).toContain("X-Name: \xe9\r\n");
+  });
+
+  test("a reply that is cut off is cut off here", async () => {
+    const { port } = await inFrontOf("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
+    const text = await raw(port, [GET]);
+    expect(text).toContain("half");
+    const reply = fetch(`http://127.0.0.1:${port}/x`).then((each) => each.text());
+    await expect(reply).rejects.toThrow();
+  });
+});
+
+describe("a request that has no form of HTTP/1.1", () => {
+  beforeEach(async () => {
+    site = await startStandIn();
+    service = await startService({ env: { MOORING_UPSTREAM: site.url } });
+  });
+
+  async function ask(headers: Record<string, string>): Promise<IncomingHttpHeaders | Error> {
+    const session = connect(`http://127.0.0.1:${service?.port}`);
+    try {
+      const stream = session.request(headers);
+      const head = await Promise.race([
+        once(stream, "response").then(([reply]) => reply as IncomingHttpHeaders),
+        once(stream, "close").then(() => new Error("closed")),
+      ]).catch((error: unknown) => error as Error);
+      stream.close();
+      return head;
+    } finally {
+      session.destroy();
+    }
+  }
+
+  test.each([
+    [{ ":path": "/a b" }],
+    [{ ":path": "/a\tb" }],
+    [{ ":path": "/x", ":method": "GET X" }],
+    [{ ":path": "x" }],
+    [{ ":path": "/x", ":authority": "a b" }],
+    [{ ":path": "/x", "x-a": "\u007f" }],
+  ])("%j over HTTP/2 is refused or passes, and takes nothing down", async (headers) => {
+    const head = await ask(headers as Record<string, string>);
+    if (!(head instanceof Error)) expect([200, 400, 405]).toContain(head[":status"]);
+    expect(await ask({ ":path": "/d/hello.txt" })).toMatchObject({ ":status": 200 });
+  });
+});
+
+describe("a server behind that can't be asked: people are told why, and no address", () => {
+  async function said(upstream: string): Promise<string> {
+    service = await startService({ env: { MOORING_UPSTREAM: upstream } });
+    const reply = await fetch(`http://127.0.0.1:${service.port}/x`);
+    expect(reply.status).toBe(502);
+    return ((await reply.json()) as { message: string }).message;
+  }
+
+  test("nothing listens there", async () => {
+    expect(await said("http://127.0.0.1:1")).toBe(
+      "the server behind does not answer: nothing listens there",
+    );
+  });
+
+  test("https for http", async () => {
+    site = await startStandIn();
+    expect(await said(site.url.replace("http", "https"))).toContain(
+      "it speaks no TLS: write its address with http://",
+    );
+  });
+
+  test("a certificate that nobody knows", async (context) => {
+    needs("openssl")(context);
+    const certificate = await makeCertificate();
+    const key = await readFile(certificate.privateKey, "utf8");
+    site = await startStandIn({ tls: { cert: certificate.pem, key } });
+    await certificate.remove();
+    expect(await said(site.url)).toMatch(/certificate is not trusted .* NODE_EXTRA_CA_CERTS/);
+  });
+});

@@ -1,0 +1,242 @@
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Aria2c, startAria2c } from "../../downloader/aria2c.ts";
+import { needs } from "../../downloader/program.ts";
+import { type QbittorrentNox, startQbittorrentNox } from "../../downloader/qbittorrent-nox.ts";
+import { TOKEN } from "../../wire/service.ts";
+import { type FrontedSite, lastPassed, raw, startFront } from "../../wire/upstream.ts";
+
+const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+
+let front: FrontedSite;
+let trusting: FrontedSite;
+
+beforeAll(async () => {
+  [front, trusting] = await Promise.all([
+    startFront(),
+    startFront({ env: { MOORING_TRUSTED_PROXIES: "127.0.0.1" } }),
+  ]);
+});
+
+afterAll(async () => {
+  await Promise.all([front.stop(), trusting.stop()]);
+});
+
+const BASIC = `Basic ${Buffer.from("admin:admin-password").toString("base64")}`;
+
+describe("where a request came from", () => {
+  test("a proxy that is trusted says it, and links point to where people are", async () => {
+    const headers = {
+      "x-forwarded-for": "1.1.1.1, 9.9.9.9",
+      "x-forwarded-proto": "https",
+      "x-forwarded-host": "files.example",
+    };
+    const token = await trusting.login();
+    const body = { path: "/hello.txt" };
+    const reply = await trusting.call("POST", "/api/fs/get", { token, body, headers });
+    expect(lastPassed(trusting)?.headers).toMatchObject({
+      ...headers,
+      "x-forwarded-for": "9.9.9.9",
+    });
+    expect(reply.data.raw_url).toBe("https://files.example/d/hello.txt?sign=s");
+  });
+
+  test("the same in Forwarded, which does not go on; a stranger is not believed", async () => {
+    const forwarded = "for=9.9.9.9;proto=https;host=files.example";
+    const linkOf = async (one: FrontedSite): Promise<string> => {
+      const [token, body] = [await one.login(), { path: "/hello.txt" }];
+      const headers = { forwarded };
+      const reply = await one.call("POST", "/api/fs/get", { token, body, headers });
+      expect(lastPassed(one)?.headers.forwarded).toBeUndefined();
+      return reply.data.raw_url;
+    };
+    expect(await linkOf(trusting)).toBe("https://files.example/d/hello.txt?sign=s");
+    expect(await linkOf(front)).toBe(`${front.url}/d/hello.txt?sign=s`);
+  });
+
+  test("over HTTP/2 in the clear the scheme is http, and the authority is the host", async () => {
+    const session = connectHttp2(front.url);
+    const stream = session.request({ ":path": "/seen-h2", ":authority": "files.example" });
+    await once(stream.resume(), "end");
+    session.close();
+    const seen = front.site.seen.find(({ url }) => url === "/seen-h2");
+    expect(seen?.headers).toMatchObject({
+      host: "files.example",
+      "x-forwarded-host": "files.example",
+      "x-forwarded-proto": "http",
+      "x-forwarded-for": "127.0.0.1",
+    });
+  });
+
+  test("two hosts are refused, and the site hears of none", async () => {
+    const text = await raw(front.service.port, [
+      "GET /two HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\nConnection: close\r\n\r\n",
+    ]);
+    expect(text).toMatch(/^HTTP\/1\.1 400 /);
+    expect(front.site.seen.some(({ url }) => url === "/two")).toBe(false);
+  });
+});
+
+describe("WebDAV", () => {
+  const dav = (method: string, path: string, headers = "") =>
+    raw(front.service.port, [
+      `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${front.service.port}\r\n`,
+      `Authorization: ${BASIC}\r\n${headers}Connection: close\r\n\r\n`,
+    ]);
+
+  test("MOVE, DELETE and UNLOCK", async () => {
+    front.site.files.set("/from.txt", Buffer.from("moved"));
+    const there = `Destination: http://127.0.0.1:${front.service.port}/dav/to.txt\r\n`;
+    expect(await dav("MOVE", "/dav/from.txt", there)).toMatch(/^HTTP\/1\.1 201 /);
+    expect(front.site.files.get("/to.txt")?.toString()).toBe("moved");
+    expect(await dav("DELETE", "/dav/to.txt")).toMatch(/^HTTP\/1\.1 204 /);
+    expect(await dav("UNLOCK", "/dav/to.txt")).toMatch(/^HTTP\/1\.1 204 /);
+  });
+
+  test("who has no password is asked for it by the site", async () => {
+    const reply = await front.call("PROPFIND", "/dav/");
+    expect([reply.status, reply.headers.get("www-authenticate")]).toEqual([
+      401,
+      'Basic realm="site"',
+    ]);
+  });
+});
+
+describe("one side that goes", () => {
+  test("a reader of a download: the site stops sending", async () => {
+    const gone = new AbortController();
+    const reply = await fetch(`${front.url}/d/big/1000000000`, { signal: gone.signal });
+    await reply.body?.getReader().read();
+    expect(front.site.active()).toBe(1);
+    gone.abort();
+    await soon(() => front.site.active()).toBe(0);
+  });
+
+  test("over HTTP/2 as well", async () => {
+    const session = connectHttp2(front.url);
+    const stream = session.request({ ":path": "/d/big/1000000000" });
+    await once(stream, "data");
+    expect(front.site.active()).toBe(1);
+    stream.close();
+    await soon(() => front.site.active()).toBe(0);
+    session.close();
+  });
+
+  test.each([
+    ["with a length", "Content-Length: 1000\r\n\r\nhalf of it"],
+    ["in chunks", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"],
+  ])("a sender of an upload %s: nothing is stored", async (_, rest) => {
+    const token = await front.login();
+    const socket = connect(front.service.port, "127.0.0.1");
+    socket.write(
+      `PUT /api/fs/put HTTP/1.1\r\nHost: h\r\nAuthorization: ${token}\r\nFile-Path: /half\r\n${rest}`,
+    );
+    await soon(() => front.site.active()).toBe(1);
+    socket.destroy();
+    await soon(() => front.site.active()).toBe(0);
+    expect(front.site.files.has("/half")).toBe(false);
+  });
+
+  test("a sender over HTTP/2: nothing is stored", async () => {
+    const session = connectHttp2(front.url);
+    const stream = session.request({
+      ...{ ":method": "PUT", ":path": "/api/fs/put", "file-path": "/half" },
+      authorization: await front.login(),
+    });
+    stream.on("error", () => undefined).write("half");
+    await soon(() => front.site.active()).toBe(1);
+    session.destroy();
+    await soon(() => front.site.active()).toBe(0);
+    expect(front.site.files.has("/half")).toBe(false);
+  });
+});
+
+describe("rights", () => {
+  const list = async (token: string) =>
+    (await front.call("GET", "/api/admin/setting/list?group=1", { token })).code;
+
+  test("who is made an ordinary user is none's admin at once", async () => {
+    front.site.sessions.users.set("bob", {
+      ...{ name: "bob", password: "bob-password", role: 2, disabled: false },
+    });
+    const bob = await front.login("bob", "bob-password");
+    expect(await list(bob)).toBe(200);
+    const body = { username: "bob", role: 0 };
+    const token = await front.login();
+    expect((await front.call("POST", "/api/admin/user/update", { token, body })).code).toBe(200);
+    expect(await list(bob)).toBe(403);
+  });
+
+  test("who leaves and comes back within a second has the same token, and is known again", async () => {
+    // Two logins of one second have one token: until two are.
+    for (;;) {
+      const first = await front.login();
+      expect(await list(first)).toBe(200);
+      await front.call("GET", "/api/auth/logout", { token: first });
+      expect(await list(first)).toBe(401);
+      if ((await front.login()) !== first) continue;
+      expect(await list(first)).toBe(200);
+      return;
+    }
+  });
+});
+
+describe("a download manager", () => {
+  let aria2: Aria2c | undefined;
+
+  beforeEach(needs("aria2c"));
+  afterAll(() => aria2?.stop());
+
+  test("is connected by Mooring and by the site; what fails at the site is told", async () => {
+    aria2 = await startAria2c();
+    const token = await front.login();
+    const body = { uri: aria2.uri("http"), secret: "" };
+    const connect = () => front.call("POST", "/api/admin/setting/set_aria2", { token, body });
+    expect((await connect()).code).toBe(200);
+    expect(front.site.count("POST /api/admin/setting/set_aria2")).toBe(1);
+    expect(front.site.value("aria2_uri")).toBe(body.uri);
+    front.site.managersAnswer = false;
+    const failed = await connect();
+    front.site.managersAnswer = true;
+    expect(failed.code).toBe(400);
+    expect(failed.message).toMatch(/the upstream could not connect it: dial tcp .* refused$/);
+  });
+});
+
+describe("qBittorrent", () => {
+  let qbittorrent: QbittorrentNox | undefined;
+
+  beforeEach(needs("qbittorrent-nox"));
+  afterAll(() => qbittorrent?.stop());
+
+  test("is connected by Mooring and by the site, too", async () => {
+    qbittorrent = await startQbittorrentNox();
+    const token = await front.login();
+    const login = { user: "admin", password: "adminadmin" };
+    const body = { url: qbittorrent.url(login), seedtime: "7" };
+    const reply = await front.call("POST", "/api/admin/setting/set_qbit", { token, body });
+    expect(reply.code, reply.message).toBe(200);
+    expect(front.site.count("POST /api/admin/setting/set_qbit")).toBe(1);
+    expect([front.site.value("qbittorrent_url"), front.site.value("qbittorrent_seedtime")]).toEqual(
+      [body.url, "7"],
+    );
+  });
+});
+
+test("the way back: of the site nothing is changed but values that were saved", async () => {
+  const leaving = await startFront();
+  const before = new Map([...leaving.site.settings.rows].map(([key, row]) => [key, { ...row }]));
+  const body = [{ key: "site_title", value: "kept" }];
+  await leaving.call("POST", "/api/admin/setting/save", { token: TOKEN, body });
+  await soon(() => leaving.site.value("site_title")).toBe("kept");
+  await leaving.service.stop();
+  const after = [...leaving.site.settings.rows].filter(
+    ([key, row]) => JSON.stringify(row) !== JSON.stringify(before.get(key)),
+  );
+  expect(after).toEqual([["site_title", { ...before.get("site_title"), value: "kept" }]]);
+  const own = await fetch(`${leaving.site.url}/api/public/settings`);
+  expect(await own.json()).toMatchObject({ code: 200, data: { site_title: "kept" } });
+  await leaving.site.stop();
+});

@@ -1,0 +1,139 @@
+import { parseAst } from "rolldown/parseAst";
+
+/** One change of a source text. */
+export interface Mutant {
+  readonly line: number;
+  /** The change for people: `a < b → a <= b`. */
+  readonly change: string;
+  /** The whole text with the change. */
+  readonly text: string;
+}
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [key: string]: unknown;
+}
+
+/** Others for an operator: its boundary, its negation, its counterpart. */
+const OPERATORS: Readonly<Record<string, readonly string[]>> = {
+  "<": ["<=", ">="],
+  "<=": ["<", ">"],
+  ">": [">=", "<="],
+  ">=": [">", "<"],
+  "===": ["!=="],
+  "!==": ["==="],
+  "+": ["-"],
+  "-": ["+"],
+  "*": ["/"],
+  "/": ["*"],
+  "%": ["*"],
+  "&&": ["||"],
+  "||": ["&&"],
+  "??": ["&&"],
+};
+
+/** Nodes of the type system that hold an expression. */
+const AROUND = /^TS(?:As|Satisfies|NonNull)|^TSInstantiationExpression/;
+
+/**
+ * Makes all mutants of a file: negated conditions and operands of `&&` and `||` that are left out,
+ * boundaries of comparisons, other operators, booleans, list elements that are left out, removed
+ * statements and returned values.
+ */
+export function mutantsOf(path: string, source: string): Mutant[] {
+  const found: Mutant[] = [];
+  const add = ({ start, end }: Pick<Node, "start" | "end">, other: string): void => {
+    const text = source.slice(0, start) + other + source.slice(end);
+    const line = source.slice(0, start).split("\n").length;
+    const change = `${short(source.slice(start, end))} → ${short(other) || "(nothing)"}`;
+    found.push({ line, change, text });
+  };
+  const code = (node: Node): string => source.slice(node.start, node.end);
+  const visit = (node: Node): void => {
+    if (node.type.startsWith("TS") && !AROUND.test(node.type)) return;
+    if (isDeclaration(node)) return;
+    mutate(node, { add, code });
+    for (const value of Object.values(node))
+      for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child);
+  };
+  visit(parseAst(source, { lang: "ts" }, path) as unknown as Node);
+  return found;
+}
+
+interface Making {
+  readonly add: (at: Pick<Node, "start" | "end">, other: string) => void;
+  readonly code: (node: Node) => string;
+}
+
+function mutate(node: Node, { add, code }: Making): void {
+  const child = (name: string): Node => node[name] as Node;
+  switch (node.type) {
+    case "BinaryExpression":
+    case "LogicalExpression": {
+      const { left, right, operator } = node as unknown as Record<"left" | "right", Node> & {
+        readonly operator: string;
+      };
+      // Texts are joined, not added.
+      if (operator === "+" && [left, right].some(isText)) return;
+      for (const other of OPERATORS[operator] ?? []) {
+        add(node, `(${code(left)}) ${other} (${code(right)})`);
+      }
+      if (operator === "&&" || operator === "||")
+        for (const one of [left, right]) add(node, code(one));
+      return;
+    }
+    case "IfStatement":
+    case "ConditionalExpression":
+      add(child("test"), `!(${code(child("test"))})`);
+      return;
+    case "UnaryExpression":
+      if (node["operator"] === "!") add(node, `(${code(child("argument"))})`);
+      return;
+    case "Literal":
+      if (typeof node["value"] === "boolean") add(node, String(!node["value"]));
+      return;
+    case "ArrayExpression": {
+      const elements = node["elements"] as readonly (Node | null)[];
+      if (elements.length < 2 || elements.includes(null)) return;
+      const texts = elements.map((element) => code(element as Node));
+      for (const at of texts.keys()) add(node, `[${texts.toSpliced(at, 1).join(", ")}]`);
+      return;
+    }
+    case "ExpressionStatement":
+    case "ThrowStatement":
+    case "BreakStatement":
+    case "ContinueStatement":
+      add(node, ";");
+      return;
+    case "ReturnStatement": {
+      const value = node["argument"] as Node | null;
+      if (value !== null && !isBoolean(value) && code(value) !== "undefined")
+        add(value, "undefined");
+      return;
+    }
+    case "ArrowFunctionExpression": {
+      const body = child("body");
+      const returns = body.type !== "BlockStatement" && !isBoolean(body);
+      if (returns && code(body) !== "undefined") add(body, "undefined");
+      return;
+    }
+  }
+}
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && typeof (value as Node).type === "string";
+
+const isDeclaration = ({ type, importKind }: Node): boolean =>
+  type === "ImportDeclaration" || importKind === "type";
+
+const isText = ({ type, value }: Node): boolean =>
+  type === "TemplateLiteral" || typeof value === "string";
+
+const isBoolean = ({ value }: Node): boolean => typeof value === "boolean";
+
+function short(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").replace(/^;$/, "");
+  return line.length > 90 ? `${line.slice(0, 89)}…` : line;
+}

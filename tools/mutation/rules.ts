@@ -1,0 +1,62 @@
+/** A rule that must never break: the files that hold it, and the tests that have to notice a change of them. */
+export interface Rule {
+  /** Globs of source files. */
+  readonly files: readonly string[];
+  /** Globs of test files, in stages: a mutant that survives one goes to the next. The quick ones first. */
+  readonly tests: readonly (readonly string[])[];
+}
+
+const access = "test/service/access/*.test.ts";
+const setting = "test/service/setting/*.test.ts";
+const store = "test/store/sqlite/*.test.ts";
+const rest = "test/http/{path,query,reply,rules,body,caching}.test.ts";
+
+export const rules: Readonly<Record<string, Rule>> = {
+  access: {
+    files: ["src/access/*.ts"],
+    tests: [[access], ["test/wire/access-{time,late,page,input}.test.ts"]],
+  },
+  admission: {
+    files: ["src/rpc/{access,need,rights}.ts", "src/database/once-per-tick.ts"],
+    tests: [
+      [access, "test/service/once-a-turn.test.ts", "test/rpc/*.test.ts"],
+      ["test/wire/{access,access-late,auth,token-first,throttle}.test.ts"],
+    ],
+  },
+  save: {
+    files: ["src/settings/{save,change,draft,value}.ts"],
+    tests: [["test/service/setting/{save,draft,value,value-*}.test.ts"], [setting]],
+  },
+  commit: { files: ["src/settings/{commit,writer,engine}.ts"], tests: [[setting], [store]] },
+  conflict: {
+    files: ["src/settings/{conflict,stale}.ts"],
+    tests: [["test/service/setting/{conflict,stale}.test.ts"], [setting]],
+  },
+  rollback: {
+    files: ["src/settings/rollback.ts"],
+    tests: [["test/service/setting/rollback.test.ts"], [setting]],
+  },
+  history: {
+    files: ["src/settings/history.ts", "src/settings/compaction.ts"],
+    tests: [["test/service/compaction.test.ts", "test/service/setting/history.test.ts"], [store]],
+  },
+  sealing: {
+    files: ["src/secrets/*.ts"],
+    tests: [
+      ["test/service/secret/*.test.ts"],
+      ["test/service/setting/engine-secret.test.ts", "test/store/sqlite/erase.test.ts"],
+    ],
+  },
+  site: {
+    files: ["src/sites/{round,lease,push,compare,adopt}.ts"],
+    tests: [["test/service/site/*.test.ts"], ["test/site/*.test.ts", "test/wire/site-*.test.ts"]],
+  },
+  audit: {
+    files: ["src/audit/chain.ts", "src/audit/{checkpoint,recorder}.ts"],
+    tests: [["test/service/audit/*.test.ts"], [store, "test/cli/audit.test.ts"]],
+  },
+  binding: {
+    files: ["src/gateway/rest/{binding,field,path,query,value}.ts"],
+    tests: [[rest], ["test/wire/{doors,rest-error}.test.ts"]],
+  },
+};
