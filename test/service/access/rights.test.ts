@@ -1,8 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant, type Grant, ROOT } from "../../../src/access/grant.ts";
+import { denied } from "../../../src/messages/error.ts";
 import type { SettingItem } from "../../../src/settings/item.ts";
-import { denied, type Rights, rightsOf } from "../../../src/settings/rights.ts";
+import { type Rights, rightsOf } from "../../../src/settings/rights.ts";
 import { createSnapshot } from "../../../src/settings/snapshot.ts";
 import { TOKEN_KEY } from "../../../src/settings/token.ts";
 
