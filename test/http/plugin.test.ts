@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { Code, ConnectError } from "@connectrpc/connect";
+import helmet from "@fastify/helmet";
 import rateLimit from "@fastify/rate-limit";
 import { fastify } from "fastify";
 import { afterEach, expect, test } from "vitest";
@@ -167,3 +169,82 @@ test.concurrent.each([
     await app.close();
   },
 );
+
+test("hooks of an application run in their order around every call", async () => {
+  const app = application();
+  const order: string[] = [];
+  for (const name of ["onRequest", "preParsing", "preValidation", "preHandler"] as const)
+    app.addHook(name, async () => void order.push(name));
+  app.addHook("onSend", async () => void order.push("onSend"));
+  app.addHook("onResponse", async (_request, reply) => {
+    order.push(`onResponse after ${reply.elapsedTime > 0 ? "some" : "no"} time`);
+  });
+  await app.register(restGateway, { methods });
+  const port = await listen(app);
+  for (const [path, headers] of [
+    ["/post", json],
+    [CONNECT, json],
+    [CONNECT, grpcWeb],
+  ] as const) {
+    const body = headers === json ? "{}" : EMPTY;
+    expect((await send(port, path, { method: "POST", headers, body })).status).toBe(200);
+    await expect.poll(() => order).toHaveLength(5);
+    // Replies of the gateway are written by itself: onSend is for those of the application.
+    expect(order.splice(0)).toEqual([
+      ...["onRequest", "preParsing", "preValidation", "preHandler"],
+      "onResponse after some time",
+    ]);
+  }
+});
+
+test("a foreign plugin that sets headers, helmet, has them on every kind of reply", async () => {
+  const app = application();
+  await app.register(helmet);
+  await app.register(restGateway, { methods });
+  const port = await listen(app);
+  for (const [name, method, path, headers, body, status] of KINDS) {
+    const reply = await send(port, path, { method, headers, body });
+    expect([name, reply.status, reply.headers["x-content-type-options"]]).toEqual([
+      ...[name, status, "nosniff"],
+    ]);
+    expect(reply.headers["content-security-policy"], name).toContain("default-src");
+  }
+});
+
+test("the log of an application has every request with its status", async () => {
+  const lines: {
+    readonly req?: { readonly url: string };
+    readonly res?: { statusCode: number };
+  }[] = [];
+  const app = fastify({
+    logger: { stream: { write: (line: string) => void lines.push(JSON.parse(line)) } },
+  });
+  apps.push(app);
+  await app.register(restGateway, { methods });
+  const port = await listen(app);
+  await send(port, "/get?text=a", {});
+  await send(port, "/get", { method: "PUT" });
+  await expect
+    .poll(() => lines.flatMap(({ res }) => (res === undefined ? [] : [res.statusCode])))
+    .toEqual([200, 405]);
+});
+
+test("a malformed Content-Type is refused after the admission", async () => {
+  const app = application();
+  const admitted: string[] = [];
+  await app.register(restGateway, {
+    methods,
+    admit: (call) => {
+      admitted.push(call.method.name);
+      if (call.header("authorization") === undefined)
+        throw new ConnectError("no token", Code.Unauthenticated);
+    },
+  });
+  const port = await listen(app);
+  const headers = { "content-type": "not a type" };
+  const refused = await send(port, "/post", { method: "POST", headers, body: "{}" });
+  expect(refused.json).toMatchObject({ code: 401 });
+  const known = { ...headers, authorization: "x" };
+  const malformed = await send(port, "/post", { method: "POST", headers: known, body: "{}" });
+  expect([malformed.status, admitted]).toEqual([415, ["Post", "Post"]]);
+});

@@ -17,7 +17,10 @@ export const rules: Readonly<Record<string, Rule>> = {
     tests: [[access], ["test/wire/access-{time,late,page,input}.test.ts"]],
   },
   admission: {
-    files: ["src/rpc/{access,need,rights}.ts", "src/database/once-per-tick.ts"],
+    files: [
+      "src/access/{authenticate,admission,requirement,call-grant}.ts",
+      "src/{settings/call-rights,database/once-per-tick}.ts",
+    ],
     tests: [
       [access, "test/service/once-a-turn.test.ts", "test/rpc/*.test.ts"],
       ["test/wire/{access,access-late,auth,token-first,throttle}.test.ts"],
