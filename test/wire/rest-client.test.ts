@@ -100,9 +100,9 @@ const cases: readonly RestCase[] = [
   succeeds("one key in keys is an array", `${SETTING}/get?keys=logo`, {}, list({ key: "logo" })),
   succeeds(
     "the comma of keys may be escaped",
-    `${SETTING}/get?keys=logo%2Clogo`,
+    `${SETTING}/get?keys=logo%2Cfavicon`,
     {},
-    list({ key: "logo" }, { key: "logo" }),
+    list({ key: "logo" }, { key: "favicon" }),
   ),
   succeeds(
     "key wins over keys",

@@ -136,7 +136,7 @@ describe("a value that the server refuses", () => {
     front.site.settings.refusals.set("aria2_secret", words);
     const reply = await save(token, [{ key: "aria2_secret", value: secret }, CHECKED]);
     expect(reply.code).toBe(500);
-    expect(reply.message).toContain('can\'t use "********" ("********")  [31m, it is wrong');
+    expect(reply.message).toContain('can\'t use "********" ("********") [31m, it is wrong');
     expect(reply.text).not.toMatch(/line|stack/);
     expect(JSON.stringify(await history())).not.toMatch(/second line|first \\/);
     expect(front.site.value("aria2_secret")).toBe("");

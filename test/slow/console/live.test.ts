@@ -10,7 +10,7 @@ const field = (page: Page, key: string) => page.locator(`#setting-${key}`);
 const connection = (page: Page) => page.locator(".connection");
 
 describe("two browsers", () => {
-  const console = consoleTest();
+  const console = consoleTest({ env: { MOORING_MAX_CUSTOM_SETTINGS: "20000" } });
   const saved = async (key: string) => (await console.settings.getSetting({ key })).setting?.value;
 
   test("see each other's changes without a reload", async () => {
@@ -95,7 +95,7 @@ describe("two browsers", () => {
 });
 
 describe("a service", () => {
-  const console = consoleTest();
+  const console = consoleTest({ env: { MOORING_MAX_CUSTOM_SETTINGS: "20000" } });
 
   test("that stops is said to be gone; when it comes back nothing was missed, and edits are there", async () => {
     const page = await console.enter("settings");
@@ -169,7 +169,7 @@ describe("a service", () => {
 });
 
 describe("many settings", () => {
-  const console = consoleTest();
+  const console = consoleTest({ env: { MOORING_MAX_CUSTOM_SETTINGS: "20000" } });
 
   test("a thousand, and ten thousand, are found, edited and counted", async () => {
     for (const upTo of [1_000, 10_000]) {
