@@ -38,9 +38,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // Above the nouns: their stores on one connection, and the process.
   store: ["access", "audit", "database", "settings", "sites"],
   telemetry: ["gateway", "transport"],
-  console: [],
+  // The contract's clients and its users.
+  client: [],
+  console: ["client"],
   // Files that a command reads or checks by itself.
   cli: [
+    "client",
     "config",
     "files",
     "backup",

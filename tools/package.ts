@@ -65,19 +65,22 @@ if (only === undefined || only === "linux") makeLinuxFolder();
 function makeClientPackage(): void {
   const folder = join(target, "client-package");
   rmSync(folder, { recursive: true, force: true });
-  const client = join(root, "client");
+  const client = join(root, "src/client");
   run("tsc", ["-p", join(client, "tsconfig.json"), "--outDir", folder], root);
   for (const file of globSync("*.ts", { cwd: client })) {
     const code = stripTypeScriptTypes(readFileSync(join(client, file), "utf8"));
     const imports = code.replace(/(from "\.[^"]*)\.ts"/g, '$1.js"');
-    writeFileSync(join(folder, "client", file.replace(/\.ts$/, ".js")), imports);
+    writeFileSync(join(folder, "src/client", file.replace(/\.ts$/, ".js")), imports);
   }
   for (const part of ["google", "mooring"])
     cpSync(join(root, "gen", part), join(folder, "gen", part), { recursive: true });
-  for (const paper of ["client/README.md", "LICENSE"])
+  for (const paper of ["src/client/README.md", "LICENSE"])
     copyFileSync(join(root, paper), join(folder, basename(paper)));
   const { version, license, type } = readManifest(root) as Manifest & Record<string, unknown>;
-  const at = (file: string) => ({ types: `./client/${file}.d.ts`, default: `./client/${file}.js` });
+  const at = (file: string) => ({
+    types: `./src/client/${file}.d.ts`,
+    default: `./src/client/${file}.js`,
+  });
   const versionOf = (one: string): string => readManifest(join(modules, one)).version;
   const own = {
     ...{ name: `${manifest.name}-client`, version, license, type },

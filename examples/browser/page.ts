@@ -1,6 +1,6 @@
 // What save and watch do elsewhere, on a page. In one of your own the imports are "mooring-client" and "mooring-client/web".
-import { createMooring, violationsOf, watchSettings } from "../../client/mooring.ts";
-import { createWebTransport } from "../../client/web.ts";
+import { createMooring, violationsOf, watchSettings } from "../../src/client/mooring.ts";
+import { createWebTransport } from "../../src/client/web.ts";
 
 const parameters = new URLSearchParams(location.hash.slice(1));
 const mooring = createMooring(

@@ -1,7 +1,7 @@
 // Reads the public settings, saves one if nobody else has, and shows what is wrong with another.
 // In a program of your own the imports are "mooring-client" and "mooring-client/node".
-import { createMooring, violationsOf } from "../../client/mooring.ts";
-import { createNodeTransport } from "../../client/node.ts";
+import { createMooring, violationsOf } from "../../src/client/mooring.ts";
+import { createNodeTransport } from "../../src/client/node.ts";
 
 const { MOORING_URL = "", MOORING_TOKEN } = process.env;
 const mooring = createMooring(createNodeTransport(MOORING_URL, MOORING_TOKEN));

@@ -1,7 +1,7 @@
 // Watches the settings; after a broken stream it goes on where that ended, and misses nothing.
 // In a program of your own the imports are "mooring-client" and "mooring-client/node".
-import { createMooring, watchSettings } from "../../client/mooring.ts";
-import { createNodeTransport } from "../../client/node.ts";
+import { createMooring, watchSettings } from "../../src/client/mooring.ts";
+import { createNodeTransport } from "../../src/client/node.ts";
 
 const { MOORING_URL = "", MOORING_TOKEN } = process.env;
 const mooring = createMooring(createNodeTransport(MOORING_URL, MOORING_TOKEN));

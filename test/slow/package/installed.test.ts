@@ -208,8 +208,8 @@ describe("the client's package", () => {
     writeFileSync(
       join(folder, "example.ts"),
       example
-        .replace("../../client/mooring.ts", "mooring-client")
-        .replace("../../client/node.ts", "mooring-client/node"),
+        .replace("../../src/client/mooring.ts", "mooring-client")
+        .replace("../../src/client/node.ts", "mooring-client/node"),
     );
     const types = join(ROOT, "node_modules/@types");
     const options = ["--noEmit", "--module", "nodenext", "--target", "es2024", "--skipLibCheck"];

@@ -1,30 +1,30 @@
 // The contract's messages and services, and clients for them over any transport of Connect.
 
 import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.js";
-import { AccessService } from "../gen/mooring/v1/access_service_pb.js";
-import { AuditService } from "../gen/mooring/v1/audit_service_pb.js";
-import { DriverService } from "../gen/mooring/v1/driver_service_pb.js";
-import { PublicService } from "../gen/mooring/v1/public_service_pb.js";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
+import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
+import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import {
   SettingService,
   type WatchSettingsResponse,
-} from "../gen/mooring/v1/setting_service_pb.js";
-import { SiteService } from "../gen/mooring/v1/site_service_pb.js";
-import { StatusService } from "../gen/mooring/v1/status_service_pb.js";
+} from "../../gen/mooring/v1/setting_service_pb.js";
+import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
+import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
 
-export * from "../gen/mooring/v1/access_pb.js";
-export * from "../gen/mooring/v1/access_service_pb.js";
-export * from "../gen/mooring/v1/audit_pb.js";
-export * from "../gen/mooring/v1/audit_service_pb.js";
-export * from "../gen/mooring/v1/driver_pb.js";
-export * from "../gen/mooring/v1/driver_service_pb.js";
-export * from "../gen/mooring/v1/public_service_pb.js";
-export * from "../gen/mooring/v1/setting_pb.js";
-export * from "../gen/mooring/v1/setting_service_pb.js";
-export * from "../gen/mooring/v1/site_pb.js";
-export * from "../gen/mooring/v1/site_service_pb.js";
-export * from "../gen/mooring/v1/status_service_pb.js";
+export * from "../../gen/mooring/v1/access_pb.js";
+export * from "../../gen/mooring/v1/access_service_pb.js";
+export * from "../../gen/mooring/v1/audit_pb.js";
+export * from "../../gen/mooring/v1/audit_service_pb.js";
+export * from "../../gen/mooring/v1/driver_pb.js";
+export * from "../../gen/mooring/v1/driver_service_pb.js";
+export * from "../../gen/mooring/v1/public_service_pb.js";
+export * from "../../gen/mooring/v1/setting_pb.js";
+export * from "../../gen/mooring/v1/setting_service_pb.js";
+export * from "../../gen/mooring/v1/site_pb.js";
+export * from "../../gen/mooring/v1/site_service_pb.js";
+export * from "../../gen/mooring/v1/status_service_pb.js";
 
 /** A client of each service. */
 export interface Mooring {
