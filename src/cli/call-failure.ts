@@ -60,7 +60,7 @@ function isAnswer({ metadata }: ConnectError): boolean {
 }
 
 /** Whether there was no connection, or it broke. */
-export function isBroken(error: ConnectError): boolean {
+function isBroken(error: ConnectError): boolean {
   const { code } = error;
   if (isAnswer(error)) return false;
   return code === Code.Unavailable || code === Code.Aborted || systemError(error) !== undefined;

@@ -1,6 +1,6 @@
 // The contract's messages and services, and clients for them over any transport of Connect.
 
-import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { type Client, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
@@ -12,6 +12,7 @@ import {
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
+import { type FollowState, follow } from "./follow.ts";
 
 export * from "../../gen/mooring/v1/access_pb.js";
 export * from "../../gen/mooring/v1/access_service_pb.js";
@@ -25,6 +26,7 @@ export * from "../../gen/mooring/v1/setting_service_pb.js";
 export * from "../../gen/mooring/v1/site_pb.js";
 export * from "../../gen/mooring/v1/site_service_pb.js";
 export * from "../../gen/mooring/v1/status_service_pb.js";
+export { type FollowOptions, type FollowState, follow, type StreamOptions } from "./follow.ts";
 
 /** A client of each service. */
 export interface Mooring {
@@ -64,57 +66,33 @@ export function violationsOf(error: unknown): readonly Violation[] {
     );
 }
 
-/** Failures after which the next stream goes on where this one ended. */
-const PASSING: ReadonlySet<Code> = new Set([
-  Code.Aborted,
-  // What HTTP/2 says of a connection that broke: a caller who ends it is asked for before.
-  Code.Canceled,
-  Code.DeadlineExceeded,
-  Code.Internal,
-  Code.ResourceExhausted,
-  Code.Unavailable,
-  Code.Unknown,
-]);
-
-/** Between two streams, in milliseconds, doubled each time. */
-const FIRST_PAUSE = 250;
-const LONGEST_PAUSE = 10_000;
-
 /**
- * Watches the settings over as many streams as it takes: after a broken one it goes on behind the last
- * revision that was read, so that nothing is missed and nothing comes twice.
+ * Watches the settings over as many streams as it takes: after a break the next stream resumes after
+ * the last revision that was read, so that no change is missed and none arrives twice.
  *
- * @param options.afterRevision begin behind it; without it the first event is a snapshot.
- * @param options.signal ends it.
- * @throws ConnectError that no further stream would mend: a wrong token, or OUT_OF_RANGE where the
- * history does not reach back so far; then begin anew without `afterRevision`.
+ * @param options.afterRevision begin after it; without it the first event is a snapshot.
+ * @param options.signal ends the watch, without an error.
+ * @param options.onState called when the watch is connected, waits for a new attempt, or has failed.
+ * @throws ConnectError that is not retried: a wrong token, or OUT_OF_RANGE where the history does not
+ * reach back so far; then begin anew without `afterRevision`.
  */
-export async function* watchSettings(
+export function watchSettings(
   { settings }: Pick<Mooring, "settings">,
   options: {
     readonly afterRevision?: bigint;
     readonly keys?: readonly string[];
     readonly signal?: AbortSignal;
+    readonly onState?: (state: FollowState) => void;
   } = {},
 ): AsyncIterable<WatchSettingsResponse> {
-  const { keys = [], signal } = options;
-  let after = options.afterRevision;
-  const call = signal === undefined ? {} : { signal };
-  const ended = (): boolean => signal?.aborted === true;
-  let pause = FIRST_PAUSE;
-  while (!ended()) {
-    const from = after === undefined ? {} : { afterRevision: after };
-    try {
-      for await (const event of settings.watchSettings({ keys: [...keys], ...from }, call)) {
-        after = event.revision;
-        pause = FIRST_PAUSE;
-        yield event;
-      }
-    } catch (error) {
-      if (ended()) return;
-      if (!PASSING.has(ConnectError.from(error).code)) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, pause));
-    pause = Math.min(pause * 2, LONGEST_PAUSE);
-  }
+  const { afterRevision, keys = [], ...rest } = options;
+  return follow<WatchSettingsResponse, bigint>({
+    ...rest,
+    from: afterRevision,
+    positionOf: ({ revision }) => revision,
+    open: (after, call) => {
+      const from = after === undefined ? {} : { afterRevision: after };
+      return settings.watchSettings({ keys: [...keys], ...from }, call);
+    },
+  });
 }

@@ -119,6 +119,22 @@ describe("against a fake, for what a service does rarely", () => {
     expect(watching.pauses).toEqual([187.5, 375, 750, 1500]);
   });
 
+  test("resumes after ABORTED too", async () => {
+    const asked: (bigint | undefined)[] = [];
+    const fake = await startFake({
+      watchSettings: (call) => {
+        asked.push(askedAfter(call));
+        call.write(event(BigInt(asked.length)));
+        if (asked.length === 1) call.emit("error", failure(status.ABORTED, "moved"));
+      },
+    });
+    const watching = watch(["--json"], fake.env);
+    await watching.until('"2"');
+    expect((await watching.interrupt()).code).toBe(0);
+    fake.stop();
+    expect(asked).toEqual([undefined, 1n]);
+  });
+
   test("begins again with everything when its revision is not kept any more", async () => {
     const asked: (bigint | undefined)[] = [];
     const fake = await startFake({

@@ -15,7 +15,7 @@ import type { FlagName } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { usage } from "../failure.ts";
 import { writeNewFile } from "../file.ts";
-import { follow } from "../follow.ts";
+import { printEvents } from "../follow.ts";
 import { printableLine } from "../printable.ts";
 import { count, localTime, pointInTime } from "../quantity.ts";
 import { exportAudit, rowNumber, verifyAudit } from "./audit-chain.ts";
@@ -106,21 +106,21 @@ async function followAudit(run: CommandRun): Promise<void> {
   const client = await connectTo(AuditService);
   const filter = filterOf(run);
   const text = args.text("after");
-  await follow(run, {
+  await printEvents(run, {
     from: text === undefined ? undefined : rowNumber(text),
     open: (afterSequence, options) =>
       client.watchAudit(
         afterSequence === undefined ? filter : { ...filter, afterSequence },
         options,
       ),
-    placeOf: ({ sequence }) => sequence,
+    positionOf: ({ sequence }) => sequence,
     write: async (message) => {
       if (args.is("json")) return output.jsonLine(WatchAuditResponseSchema, message);
       const lines = message.events.map((event) => printableLine(rowOf(event).join("  ")));
       if (lines.length > 0) await output.write(`${lines.join("\n")}\n`);
     },
-    restart: async () => {
-      const { oldestSequence } = await client.getCheckpoint({});
+    restart: async (options) => {
+      const { oldestSequence } = await client.getCheckpoint({}, options);
       const from = oldestSequence > 0n ? oldestSequence - 1n : 0n;
       return { from, notice: `going on with row ${from + 1n}` };
     },

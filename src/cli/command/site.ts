@@ -15,6 +15,7 @@ import {
 import { nearestName, quote } from "../../config/complaint.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
+import { printEvents } from "../follow.ts";
 import { printableLine } from "../printable.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import { count, counted } from "../quantity.ts";
@@ -223,26 +224,18 @@ async function log(run: CommandRun, [name = ""]: readonly string[]): Promise<voi
   await writeLog(output, reply.entries);
 }
 
-async function watch({ args, output, connectTo, world }: CommandRun): Promise<void> {
-  const ended = new AbortController();
-  const forget = world.onInterrupt(() => ended.abort());
-  try {
-    const client = await connectTo(SiteService);
-    const options = { signal: ended.signal, timeoutMs: 0 };
-    for await (const event of client.watchSites({}, options)) {
-      if (args.is("json")) {
-        await output.jsonLine(WatchSitesResponseSchema, event);
-        continue;
-      }
+async function watch(run: CommandRun): Promise<void> {
+  const { args, output, connectTo } = run;
+  const client = await connectTo(SiteService);
+  await printEvents(run, {
+    // Sites have no history: each stream begins with all of them.
+    open: (_after, options) => client.watchSites({}, options),
+    write: async (event) => {
+      if (args.is("json")) return output.jsonLine(WatchSitesResponseSchema, event);
       if (event.sites.length > 0) await writeSites(output, event.sites, event.revision);
       for (const name of event.removed) await output.write(`${name}: removed\n`);
-    }
-  } catch (error) {
-    if (!ended.signal.aborted) throw error;
-  } finally {
-    forget();
-    ended.abort();
-  }
+    },
+  });
 }
 
 async function remove(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {

@@ -4,7 +4,7 @@ import {
   WatchSettingsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
 import type { Command, CommandRun } from "../command.ts";
-import { follow } from "../follow.ts";
+import { printEvents } from "../follow.ts";
 import { printableLine } from "../printable.ts";
 import { counted, localTime, revisionNumber } from "../quantity.ts";
 import { changeLine } from "../setting-table.ts";
@@ -26,14 +26,14 @@ export const watchCommand: Command = {
     const after = text === undefined ? undefined : revisionNumber(text, "--after");
     const client = await run.connect();
     const keys = [...run.args.positionals];
-    await follow(run, {
+    await printEvents(run, {
       from: after,
       open: (afterRevision, options) =>
         client.watchSettings(
           afterRevision === undefined ? { keys } : { keys, afterRevision },
           options,
         ),
-      placeOf: ({ revision }) => revision,
+      positionOf: ({ revision }) => revision,
       write: (event) => writeEvent(run, event),
       restart: async () => ({ from: undefined, notice: "beginning again with all settings" }),
     });

@@ -7,9 +7,10 @@ import {
   AuditService,
   type ListAuditEventsRequestSchema,
 } from "../../../gen/mooring/v1/audit_service_pb.js";
+import type { StreamOptions } from "../../client/follow.ts";
 import { transport } from "./client.ts";
-import { type Failure, failureOf } from "./failure.ts";
-import { pause } from "./wait.ts";
+import type { Failure } from "./failure.ts";
+import { followCalls } from "./follow.ts";
 
 export const auditService = createClient(AuditService, transport);
 
@@ -33,8 +34,6 @@ export interface AuditRows {
 
 /** Rows that are kept in the page; older ones are read again when asked for. */
 const MOST = 5_000;
-/** Between two tries to reach the service, in milliseconds. */
-const RETRY = 2_000;
 
 /**
  * Reads the newest rows, and then each one as it is written.
@@ -48,23 +47,20 @@ export async function followAudit(
   failure: Signal<Failure | undefined>,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      into.value ??= await readNewest(filter, signal);
-      failure.value = undefined;
-      // Nothing new comes before a time that has passed.
-      if (filter.until !== undefined) return;
-      await watch(filter, into, signal);
-    } catch (thrown) {
-      if (signal.aborted) return;
-      failure.value = failureOf(thrown);
-      const { kind } = failure.value;
-      if (kind === "denied" || kind === "invalid") return;
-      // What came after the last row is not kept any more: begin anew.
-      if (kind === "gone") into.value = undefined;
-    }
-    await pause(RETRY, signal);
-  }
+  // Before a time that has passed nothing new appears.
+  const isPast = filter.until !== undefined;
+  if (isPast && into.peek() !== undefined) return;
+  const reads = followCalls<undefined>({
+    open: (_, options) => readRows(filter, into, options),
+    // Rows after the last one are not kept any more: begin anew.
+    restart: () => {
+      into.value = undefined;
+      return undefined;
+    },
+    failure,
+    signal,
+  });
+  for await (const _ of reads) if (isPast) return;
 }
 
 /** Reads the rows after the oldest that is known, and adds them. @throws ConnectError */
@@ -95,21 +91,29 @@ async function readNewest(filter: AuditFilter, signal: AbortSignal): Promise<Aud
   };
 }
 
-async function watch(
-  { since, until: _, ...filter }: AuditFilter,
+/** Reads the newest rows where none are known, then each new one; yields after each change. */
+async function* readRows(
+  filter: AuditFilter,
   into: Signal<AuditRows | undefined>,
-  signal: AbortSignal,
-): Promise<void> {
-  const request = { ...filter, afterSequence: into.peek()?.seen ?? 0n };
-  for await (const { sequence, events } of auditService.watchAudit(request, { signal })) {
+  options: StreamOptions,
+): AsyncGenerator<undefined> {
+  const { signal } = options;
+  if (into.peek() === undefined) {
+    into.value = await readNewest(filter, signal);
+    yield;
+  }
+  const { since, until: _, ...wanted } = filter;
+  const request = { ...wanted, afterSequence: into.peek()?.seen ?? 0n };
+  for await (const { sequence, events } of auditService.watchAudit(request, options)) {
     if (events.length === 0) continue;
     const from = since === undefined ? 0 : Number(since.seconds) * 1_000;
-    const wanted = events.filter(({ time }) => time !== undefined && timestampMs(time) >= from);
+    const rows = events.filter(({ time }) => time !== undefined && timestampMs(time) >= from);
     const checkpoint = await readCheckpoint(signal);
     const now = into.peek();
     if (now === undefined) continue;
-    const all = [...wanted.toReversed(), ...now.events];
+    const all = [...rows.toReversed(), ...now.events];
     into.value = { ...now, seen: sequence, checkpoint, events: all.slice(0, MOST) };
+    yield;
   }
 }
 

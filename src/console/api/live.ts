@@ -5,14 +5,16 @@ import type {
   SettingsChange,
   WatchSettingsResponse,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
+import type { StreamOptions } from "../../client/follow.ts";
 import { language } from "../i18n/language.ts";
 import { refused, settingService } from "./client.ts";
 import { isBlind } from "./early.ts";
-import { type Failure, failureOf } from "./failure.ts";
+import type { Failure } from "./failure.ts";
+import { followCalls } from "./follow.ts";
 import { rememberRevision } from "./revision.ts";
 import { may, rights } from "./rights.ts";
 import { session } from "./session.ts";
-import { pause, until, untilSeen, whenHidden } from "./wait.ts";
+import { until, whileSeen } from "./wait.ts";
 
 /** All settings at one revision. Never changed; each revision has one of its own. */
 export interface Settings {
@@ -39,9 +41,8 @@ export const arrival = signal<Arrival | undefined>(undefined);
 
 /** The service sends a bookmark every 15 s; two missed and the connection is dead. In milliseconds. */
 const SILENCE = 40_000;
-/** A tab that nobody looks at gives its connection back after so long: browsers have six. */
-const HIDDEN = 30_000;
-const RETRY = { first: 250, most: 8_000 } as const;
+/** Longest pause between two attempts, in milliseconds. */
+const LONGEST_PAUSE = 8_000;
 /** Changed keys that are read one by one; beyond it, everything is read. */
 const FEW = 500;
 
@@ -90,7 +91,7 @@ export function followSettings(): void {
       return;
     }
     const leaving = new AbortController();
-    void follow(token, leaving.signal);
+    void whileSeen((seen) => watch(token, seen), leaving.signal);
     return () => leaving.abort();
   });
   language.subscribe(() => void translate());
@@ -105,61 +106,41 @@ async function translate(): Promise<void> {
     settings.value = { revision: known.revision, byKey: read.byKey };
 }
 
-async function follow(token: string, left: AbortSignal): Promise<void> {
-  let wait: number = RETRY.first;
-  while (!left.aborted) {
-    await untilSeen(left);
-    try {
-      await watch(left, () => {
-        wait = RETRY.first;
-      });
-    } catch (error) {
-      refused(error, token);
-      if (left.aborted) return;
-      const { code } = ConnectError.from(error);
-      // Older than what is kept, or of another database: begin anew.
-      if (code === Code.OutOfRange) settings.value = undefined;
-      trouble.value = failureOf(error);
-      connection.value = code === Code.PermissionDenied ? "refused" : "lost";
-      if (code === Code.PermissionDenied) return;
-    }
-    await pause(wait, left);
-    wait = Math.min(wait * 2, RETRY.most);
-  }
+async function watch(token: string, signal: AbortSignal): Promise<void> {
+  const events = followCalls({
+    open: readChanges,
+    // Older than what is kept, or of another database: begin anew.
+    restart: () => {
+      settings.value = undefined;
+      return undefined;
+    },
+    maxSilence: SILENCE,
+    longestPause: LONGEST_PAUSE,
+    failure: trouble,
+    signal,
+    onState: (state) => {
+      if (state.kind === "connected") connection.value = "live";
+      else if ("error" in state) {
+        refused(state.error, token);
+        if (!signal.aborted) connection.value = state.kind === "failed" ? "refused" : "lost";
+      }
+    },
+  });
+  for await (const _ of events);
 }
 
-/** Reads one stream to its end: the page is hidden, the connection lost, or the right to it. */
-async function watch(left: AbortSignal, onOpen: () => void): Promise<void> {
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  const signal = AbortSignal.any([left, ending.signal]);
-  const unwatch = whenHidden(HIDDEN, end);
-  let silence = setTimeout(end, SILENCE);
-  const open = (): void => {
-    clearTimeout(silence);
-    silence = setTimeout(end, SILENCE);
-    connection.value = "live";
-    trouble.value = undefined;
-    onOpen();
-  };
-  try {
-    if (settings.peek() === undefined) {
-      // As a reply of its own it comes compressed, which a stream's snapshot does not.
-      settings.value = await all(signal);
-      open();
-    }
-    const request = { afterRevision: settings.peek()?.revision ?? 0n };
-    // Where nothing has changed, nothing comes for a while: the headers say that it is open.
-    const stream = settingService.watchSettings(request, { signal, onHeader: open });
-    for await (const event of stream) {
-      await take(event, signal);
-      open();
-    }
-  } catch (error) {
-    if (!document.hidden) throw error;
-  } finally {
-    clearTimeout(silence);
-    unwatch();
+/** Reads all settings where none are known, then each change; yields after each. */
+async function* readChanges(_: undefined, options: StreamOptions): AsyncGenerator<undefined> {
+  const { signal } = options;
+  if (settings.peek() === undefined) {
+    // As a reply of its own it comes compressed, which a stream's snapshot does not.
+    settings.value = await all(signal);
+    options.onHeader();
+  }
+  const request = { afterRevision: settings.peek()?.revision ?? 0n };
+  for await (const event of settingService.watchSettings(request, options)) {
+    await take(event, signal);
+    yield;
   }
 }
 

@@ -4,9 +4,9 @@ import { effect, signal } from "@preact/signals";
 import { AccessService, type WhoAmIResponse } from "../../../gen/mooring/v1/access_service_pb.js";
 import { transport } from "./client.ts";
 import { KEPT_BLIND } from "./early.ts";
-import { type Failure, failureOf } from "./failure.ts";
+import type { Failure } from "./failure.ts";
+import { followCalls } from "./follow.ts";
 import { session, signIn } from "./session.ts";
-import { pause } from "./wait.ts";
 
 /** What a call may need: a scope, or the permanent admin token itself. */
 export type Need =
@@ -40,8 +40,8 @@ export const rights = signal<Rights | undefined>(undefined);
 /** Why it has not. */
 export const rightsFailure = signal<Failure | undefined>(undefined);
 
-/** Between two tries to reach the service, in milliseconds. */
-const RETRY = 1_000;
+/** Between two attempts to reach the service, in milliseconds. */
+const LONGEST_PAUSE = 1_000;
 
 /** Whether the token may do what needs all of these. Nothing, while nobody knows. */
 export function may(...needs: readonly Need[]): boolean {
@@ -70,16 +70,16 @@ export function followRights(): void {
 }
 
 async function learn(signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && rights.peek() === undefined) {
-    try {
-      take(await accessService.whoAmI({}, { signal }));
-      rightsFailure.value = undefined;
-    } catch (thrown) {
-      if (signal.aborted) return;
-      rightsFailure.value = failureOf(thrown);
-      await pause(RETRY, signal);
-    }
-  }
+  const answers = followCalls({
+    open: async function* (_, options) {
+      yield await accessService.whoAmI({}, options);
+    },
+    isRetried: () => true,
+    longestPause: LONGEST_PAUSE,
+    failure: rightsFailure,
+    signal,
+  });
+  for await (const answer of answers) return take(answer);
 }
 
 function take(answer: WhoAmIResponse): void {

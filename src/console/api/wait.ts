@@ -1,5 +1,8 @@
 import { effect } from "@preact/signals";
 
+/** A hidden tab closes its connections after so many milliseconds: a browser has six per host. */
+const HIDDEN = 30_000;
+
 /** Resolves when a condition over signals holds. */
 export function until(condition: () => boolean): Promise<void> {
   return new Promise((resolve) => {
@@ -21,13 +24,14 @@ export function pause(time: number, signal: AbortSignal): Promise<void> {
       resolve();
     };
     const timer = setTimeout(done, time);
+    if (signal.aborted) return done();
     signal.addEventListener("abort", done);
     addEventListener("online", done);
   });
 }
 
-/** Resolves when somebody can see the page. */
-export function untilSeen(signal: AbortSignal): Promise<void> {
+/** Resolves when the page is visible. */
+function untilSeen(signal: AbortSignal): Promise<void> {
   if (!document.hidden) return Promise.resolve();
   return new Promise((resolve) => {
     const look = (): void => {
@@ -46,7 +50,7 @@ export function untilSeen(signal: AbortSignal): Promise<void> {
  *
  * @returns ends the watch.
  */
-export function whenHidden(time: number, tell: () => void): () => void {
+function whenHidden(time: number, tell: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const look = (): void => {
     clearTimeout(timer);
@@ -57,4 +61,25 @@ export function whenHidden(time: number, tell: () => void): () => void {
     clearTimeout(timer);
     document.removeEventListener("visibilitychange", look);
   };
+}
+
+/**
+ * Follows something while the page is visible, until the signal, or until it ends by itself.
+ *
+ * @param follow ends when its signal is aborted; called again when the page is visible again.
+ */
+export async function whileSeen(
+  follow: (signal: AbortSignal) => Promise<void>,
+  left: AbortSignal,
+): Promise<void> {
+  while (!left.aborted) {
+    await untilSeen(left);
+    if (left.aborted) return;
+    const hidden = new AbortController();
+    const unwatch = whenHidden(HIDDEN, () => hidden.abort());
+    await follow(AbortSignal.any([left, hidden.signal]));
+    unwatch();
+    // It has ended by itself.
+    if (!hidden.signal.aborted) return;
+  }
 }
