@@ -27,6 +27,7 @@ import {
 import { createGrpcServer } from "./grpc-server.ts";
 import { type HealthOptions, healthPlugin } from "./health-http.ts";
 import { createHttpServer, type HttpServer, registerReflection } from "./http-server.ts";
+import { restContract } from "./legacy.ts";
 import { openApiPlugin } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
 import { passToUpstream, type UpstreamParts } from "./sites.ts";
@@ -92,6 +93,7 @@ export async function createDoors(
   const { fastify } = http;
   await fastify.register(healthPlugin, { checks: deps.checks });
   await fastify.register(restGateway, {
+    ...restContract,
     ...common,
     slowReaders,
     seesWhole: (call) => admissionOf(call)?.grant.isRoot ?? true,

@@ -21,6 +21,7 @@ import { isRead, type Method } from "./method.ts";
 import { createNegotiator } from "./negotiation.ts";
 import type { Gateway } from "./options.ts";
 import { readJson } from "./rest/json.ts";
+import type { JsonRules } from "./rest/json-fit.ts";
 import { messageFromJson } from "./rest/json-message.ts";
 import type { StreamReply } from "./stream.ts";
 
@@ -135,7 +136,8 @@ class ConnectExchange implements Exchange {
     const { bounds, bodyLimit } = this.#gateway;
     const limit = bodyLimit(this.method.desc);
     limitTime(call);
-    const decode = (bytes: Uint8Array) => decodeMessage(this.method.desc.input, format, bytes);
+    const decode = (bytes: Uint8Array) =>
+      decodeMessage(this.method.desc.input, format, bytes, this.#gateway);
     if (inUrl) return decode(await bytesInUrl(parametersOf(call.request), limit));
     const names = namesOf(this.#form);
     const decompress = decompressionFor(call.header(names.encoding), CODINGS, names.accept);
@@ -176,7 +178,8 @@ class ConnectExchange implements Exchange {
   }
 
   encode(message: Message): Encoded {
-    return encodeOnce(this.method.desc.output, message, this.#form.format, this.#gateway.registry);
+    const { registry, memberNames } = this.#gateway;
+    return encodeOnce(this.method.desc.output, message, this.#form.format, registry, memberNames);
   }
 
   fail(error: unknown): void {
@@ -189,9 +192,10 @@ function decodeMessage(
   desc: DescMessage,
   format: Format,
   bytes: Uint8Array,
+  rules: JsonRules,
 ): Message | Promise<Message> {
   if (format === "proto") return decodeBinary(desc, bytes);
-  return messageFromJson(desc, readJson(bytes));
+  return messageFromJson(desc, readJson(bytes, rules.reading.largeIntegers === "take"), rules);
 }
 
 async function bytesInUrl(parameters: URLSearchParams, limit: number): Promise<Uint8Array> {

@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { brotliCompress, gzip, constants as zlib } from "node:zlib";
 import type { DescMessage, Message, Registry } from "@bufbuild/protobuf";
 import { memoize } from "../memoize.ts";
-import { createJsonText } from "./json-text.ts";
+import { createJsonText, type MemberNames } from "./json-text.ts";
 import { serialize } from "./serialize.ts";
 
 /** A content coding that a reply can have. */
@@ -51,14 +51,19 @@ export class Encoded {
 /** How messages are written. */
 export type Format = "json" | "proto";
 
-const jsonText = createJsonText(JSON.stringify);
+const jsonText = memoize((names: MemberNames) => createJsonText(JSON.stringify, names));
 
 const inProto = memoize((desc: DescMessage) =>
   memoize((message: Message) => new Encoded(serialize(desc, message))),
 );
-const inJson = memoize((registry: Registry | undefined) =>
-  memoize((desc: DescMessage) =>
-    memoize((message: Message) => new Encoded(Buffer.from(jsonText(desc, message, { registry })))),
+const inJson = memoize((names: MemberNames) =>
+  memoize((registry: Registry | undefined) =>
+    memoize((desc: DescMessage) =>
+      memoize(
+        (message: Message) =>
+          new Encoded(Buffer.from(jsonText(names)(desc, message, { registry }))),
+      ),
+    ),
   ),
 );
 
@@ -67,6 +72,7 @@ const inJson = memoize((registry: Registry | undefined) =>
  * stands, and a new state is a new message.
  *
  * @param registry for google.protobuf.Any in JSON.
+ * @param names of JSON members. Default: proto names.
  * @throws UnencodableReply
  */
 export function encodeOnce(
@@ -74,8 +80,9 @@ export function encodeOnce(
   message: Message,
   format: Format,
   registry?: Registry,
+  names: MemberNames = "proto",
 ): Encoded {
-  return format === "proto" ? inProto(desc)(message) : inJson(registry)(desc)(message);
+  return format === "proto" ? inProto(desc)(message) : inJson(names)(registry)(desc)(message);
 }
 
 /** Brotli's level: near the size of the highest for a tenth of its time. */

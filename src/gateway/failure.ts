@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
-import { create, createRegistry, toJson } from "@bufbuild/protobuf";
-import { anyPack } from "@bufbuild/protobuf/wkt";
+import { create, createRegistry, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
+import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
   BadRequestSchema,
@@ -20,10 +20,15 @@ export class HttpFault extends Fault {
 
   /** @param headers of the reply, such as `{ allow: "GET, HEAD" }`. */
   constructor(status: number, message: string, headers?: Readonly<Record<string, string>>) {
-    super(message, Code.InvalidArgument, { ...headers });
+    super(message, CODE_OF_STATUS.get(status) ?? Code.InvalidArgument, { ...headers });
     this.status = status;
   }
 }
+
+const CODE_OF_STATUS: ReadonlyMap<number, Code> = new Map([
+  [404, Code.NotFound],
+  [405, Code.Unimplemented],
+]);
 
 /** A request that its client has to correct: code 400 in the envelope. */
 export function badRequest(message: string): ConnectError {
@@ -71,9 +76,13 @@ export interface Failure {
   readonly unexpected: boolean;
   /** The same as a ConnectError. */
   readonly error: ConnectError;
+  /** The HTTP status without an envelope: that of the code (google/rpc/code.proto). */
+  readonly httpStatus: number;
 }
 
 const INTERNAL = 500;
+/** The status of CANCELLED (google/rpc/code.proto). */
+const CLIENT_CLOSED = 499;
 const MASKED = "internal error";
 
 /**
@@ -87,7 +96,9 @@ export function describeFailure(error: unknown): Failure {
     return known(error, error.envelopeCode, error.metadata);
   if (error instanceof ConnectError) {
     const code = ENVELOPE_CODE[error.code] ?? INTERNAL;
-    return code === INTERNAL ? { ...masked(error), unexpected: false } : known(error, code);
+    if (code !== INTERNAL) return known(error, code);
+    const httpStatus = error.code === Code.Canceled ? CLIENT_CLOSED : INTERNAL;
+    return { ...masked(error), unexpected: false, error, httpStatus };
   }
   const { statusCode = INTERNAL } = (error ?? {}) as { readonly statusCode?: number };
   if (statusCode < 400 || statusCode >= INTERNAL) return masked(error);
@@ -115,6 +126,7 @@ function masked(cause: unknown): Failure {
     headers: {},
     unexpected: true,
     error: new ConnectError(MASKED, Code.Internal, undefined, undefined, cause),
+    httpStatus: INTERNAL,
   };
 }
 
@@ -137,6 +149,7 @@ function known(error: ConnectError, code: number, own?: Headers): Failure {
     },
     unexpected: false,
     error,
+    httpStatus: code,
   };
 }
 
@@ -146,16 +159,31 @@ export function failureEnvelope(failure: Failure): string {
   return errorEnvelope(failure.code, failure.message, failure.violations, localized);
 }
 
-const details = createRegistry(file_google_rpc_error_details);
+const knownDetails = createRegistry(file_google_rpc_error_details);
 
-/** The failure as google.rpc.Status in JSON, for replies that have no envelope. */
-export function failureBody({ message, error }: Failure): string {
-  const status = create(StatusSchema, {
-    code: error.code,
-    message,
-    details: error.details.flatMap((detail) =>
-      "desc" in detail ? [anyPack(detail.desc, create(detail.desc, detail.value))] : [],
-    ),
+/**
+ * The failure as google.rpc.Status in JSON, for replies that have no envelope. Details of a type that
+ * is not known are left out.
+ *
+ * @param registry of types besides those of google/rpc/error_details.proto.
+ */
+export function failureBody({ error }: Failure, registry?: Registry): string {
+  return jsonText(failureStatus(error, registry));
+}
+
+/** The same as a value. */
+export function failureStatus(error: ConnectError, registry?: Registry): JsonValue {
+  const types = registry ? createRegistry(knownDetails, registry) : knownDetails;
+  const details = error.details.flatMap((detail) => {
+    if ("desc" in detail) return [anyPack(detail.desc, create(detail.desc, detail.value))];
+    if (types.getMessage(detail.type) === undefined) return [];
+    const typeUrl = `type.googleapis.com/${detail.type}`;
+    return [create(AnySchema, { typeUrl, value: detail.value })];
   });
-  return jsonText(toJson(StatusSchema, status, { registry: details }));
+  const inTypes = createRegistry(
+    types,
+    ...error.details.flatMap((detail) => ("desc" in detail ? [detail.desc] : [])),
+  );
+  const status = create(StatusSchema, { code: error.code, message: error.rawMessage, details });
+  return toJson(StatusSchema, status, { registry: inTypes });
 }

@@ -12,6 +12,9 @@ export class HttpCall extends Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly #peerOf: PeerOf;
+  readonly #passesIn: ((name: string) => boolean) | undefined;
+  /** Which headers of the rpc go out; undefined: all. */
+  readonly passesOut: ((name: string) => boolean) | undefined;
 
   constructor(
     method: DescMethod,
@@ -21,9 +24,13 @@ export class HttpCall extends Call {
       readonly response: ServerResponse;
       readonly id: string;
       readonly peerOf: PeerOf;
+      readonly requestHeader?: ((name: string) => boolean) | undefined;
+      readonly responseHeader?: ((name: string) => boolean) | undefined;
     },
   ) {
     super(method, parts.id);
+    this.#passesIn = parts.requestHeader;
+    this.passesOut = parts.responseHeader;
     this.door = door;
     this.request = parts.request;
     this.response = parts.response;
@@ -52,6 +59,7 @@ export class HttpCall extends Call {
     const headers = new Headers();
     for (const [name, value] of Object.entries(this.request.headers)) {
       if (name.startsWith(":") || value === undefined) continue;
+      if (this.#passesIn?.(name) === false) continue;
       for (const one of Array.isArray(value) ? value : [value]) headers.append(name, one);
     }
     return headers;
@@ -105,9 +113,15 @@ export function sinkOf(response: ServerResponse): Writable {
 }
 
 /** Headers that a handler or interceptor has set, for a reply. */
-export function entriesOf({ setHeader }: Pick<Call, "setHeader">): Record<string, HeaderValue> {
+export function entriesOf({
+  setHeader,
+  passesOut,
+}: Pick<HttpCall, "setHeader" | "passesOut">): Record<string, HeaderValue> {
   if (setHeader === undefined) return {};
-  const entries: Record<string, HeaderValue> = Object.fromEntries(setHeader);
+  const all = [...setHeader];
+  const entries: Record<string, HeaderValue> = Object.fromEntries(
+    passesOut === undefined ? all : all.filter(([name]) => passesOut(name)),
+  );
   if ("set-cookie" in entries) entries["set-cookie"] = setHeader.getSetCookie();
   return entries;
 }

@@ -9,7 +9,10 @@ import type {
 import { memoize } from "../memoize.ts";
 import { serializeJson } from "./serialize.ts";
 
-/** The members of a contract, as REST shows them: proto names, every member present. */
+/** How JSON members are named: by their JSON names, or as the proto files have them. */
+export type MemberNames = "json" | "proto";
+
+/** Messages with proto names, every member without presence there. */
 export const JSON_OPTIONS = { useProtoFieldName: true, alwaysEmitImplicit: true } as const;
 
 /** From so many elements on, the text of each is kept. */
@@ -25,7 +28,10 @@ type LongList = readonly [field: DescField, elements: readonly Message[]];
 export type JsonText = (
   desc: DescMessage,
   message: Message,
-  options?: { readonly registry?: Registry | undefined; readonly member?: DescField | undefined },
+  options?: {
+    readonly registry?: Registry | undefined;
+    readonly member?: DescField | undefined;
+  },
 ) => string;
 
 /**
@@ -33,8 +39,17 @@ export type JsonText = (
  * of one setting out of 10,000, one is encoded and not all, which would take 100 ms of the event loop.
  *
  * @param stringify how a value is written.
+ * @param names of members. Default: proto names.
  */
-export function createJsonText(stringify: (value: JsonValue) => string): JsonText {
+export function createJsonText(
+  stringify: (value: JsonValue) => string,
+  names: MemberNames = "proto",
+): JsonText {
+  const base = { ...JSON_OPTIONS, useProtoFieldName: names === "proto" };
+  const nameOf = (field: DescField): string => (names === "proto" ? field.name : field.jsonName);
+  const optionsOf = memoize((registry: Registry | undefined) =>
+    registry === undefined ? base : { ...base, registry },
+  );
   const textIn = memoize((registry: Registry | undefined) =>
     memoize((desc: DescMessage) =>
       memoize((message: Message) => stringify(serializeJson(desc, message, optionsOf(registry)))),
@@ -57,18 +72,14 @@ export function createJsonText(stringify: (value: JsonValue) => string): JsonTex
       long.length === 0 ? message : { ...message, ...rest },
       options,
     );
-    if (member !== undefined) return stringify((json as JsonObject)[member.name] ?? null);
+    if (member !== undefined) return stringify((json as JsonObject)[nameOf(member)] ?? null);
     if (long.length === 0) return stringify(json);
-    const texts = new Map(long.map((list) => [list[0].name, listed(list)]));
+    const texts = new Map(long.map((list) => [nameOf(list[0]), listed(list)]));
     const members = Object.entries(json as JsonObject).map(
       ([name, value]) => `${stringify(name)}:${texts.get(name) ?? stringify(value)}`,
     );
     return `{${members.join(",")}}`;
   };
-}
-
-function optionsOf(registry: Registry | undefined) {
-  return registry === undefined ? JSON_OPTIONS : { ...JSON_OPTIONS, registry };
 }
 
 /** Messages of protobuf itself have a JSON of their own. */

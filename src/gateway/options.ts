@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { DescMethod, Registry } from "@bufbuild/protobuf";
+import { createRegistry, type DescFile, type DescMethod, type Registry } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { FastifyRequest } from "fastify";
 import { type BodyBounds, Buffered, RequestAborted } from "../transport/body.ts";
@@ -7,17 +7,33 @@ import { connectedPeer, type PeerOf } from "../transport/peer.ts";
 import { SlowReaders } from "../transport/slow-reader.ts";
 import type { Call } from "./call.ts";
 import { type HttpCall, sinkOf } from "./http-call.ts";
+import type { MemberNames } from "./json-text.ts";
 import type { Method } from "./method.ts";
 import type { TagPrefix } from "./rest/entity-tag.ts";
 import type { BesideRule } from "./rest/rule.ts";
+import { completeReading, type Reading, type ReadingOptions } from "./rest/tolerance.ts";
 import { createSendStream, type SendStream, type StreamTimes } from "./stream.ts";
 
 /** What a gateway serves, and how. Everything but `methods` has a default. */
-export interface GatewayOptions {
+export interface GatewayOptions extends ReadingOptions {
   /** Methods with their implementation: see createMethods. */
   readonly methods: readonly Method[];
   /** REST rules beside the contract; one for an rpc goes before the options that the rpc has. */
   readonly rules?: readonly BesideRule[];
+  /** Names of JSON members in replies: JSON names (the default), or those of the proto files. */
+  readonly memberNames?: MemberNames;
+  /**
+   * Errors of requests that no rule is found for (405, 404 below the path of a rule) and of rpcs whose
+   * rules say nothing of an envelope: google.rpc.Status (the default), or for the former the envelope,
+   * and 404 is left to the application.
+   */
+  readonly errors?: "status" | "envelope";
+  /** Takes a sentence about a rule that another shadows. Default: such a rule ends the start. */
+  readonly warn?: (message: string) => void;
+  /** Which request headers rpcs see, by lower-case name; `admit` sees all. Default: all. */
+  readonly requestHeader?: (name: string) => boolean;
+  /** Which headers that rpcs set go out, by lower-case name. Default: all. */
+  readonly responseHeader?: (name: string) => boolean;
   /**
    * HTTP status of replies that carry the envelope: always 200 (`envelope`, the default), or the
    * envelope's code (`code`). Replies without an envelope have their real status in both cases.
@@ -63,12 +79,15 @@ export interface GatewayOptions {
   /** Told of errors whose words are masked because no client may read them. */
   readonly report?: (error: unknown, request: FastifyRequest) => void;
   readonly streams?: StreamTimes;
-  /** Types for google.protobuf.Any in JSON. Default: those of error details. */
+  /** Types for google.protobuf.Any in JSON. Default: those of the files of the methods. */
   readonly registry?: Registry;
 }
 
 /** The options with their defaults: what the dialects share. */
 export interface Gateway extends GatewayOptions {
+  readonly reading: Reading;
+  readonly registry: Registry;
+  readonly memberNames: MemberNames;
   readonly bounds: BodyBounds;
   readonly bodyLimit: (method: DescMethod) => number;
   readonly prefix: TagPrefix;
@@ -92,6 +111,9 @@ export function complete(options: GatewayOptions): Gateway {
   };
   return {
     ...options,
+    reading: completeReading(options),
+    registry: options.registry ?? registryOf(options.methods),
+    memberNames: options.memberNames ?? "json",
     bounds,
     bodyLimit: options.bodyLimit ?? (() => bounds.maxBytes),
     peerOf: options.peerOf ?? connectedPeer,
@@ -101,6 +123,17 @@ export function complete(options: GatewayOptions): Gateway {
     hold: (response, body) => slow.hold(sinkOf(response), body),
     turnedAway,
   };
+}
+
+function registryOf(methods: readonly Method[]): Registry {
+  const files = new Set<DescFile>();
+  const add = (file: DescFile): void => {
+    if (files.has(file)) return;
+    files.add(file);
+    file.dependencies.forEach(add);
+  };
+  for (const { desc } of methods) add(desc.parent.file);
+  return createRegistry(...files);
 }
 
 function defaultBounds(): BodyBounds {

@@ -19,8 +19,8 @@ export interface StreamReply {
   readonly sink: Writable;
   /** Whether something was sent, or nobody is left to send it to. */
   isOpen(): boolean;
-  /** Sends the headers. */
-  open(): void;
+  /** Sends the headers, before the first message or without one. */
+  open(first?: Message): void;
   /** The same message gives the same bytes to all its readers. */
   encode(message: Message): Buffer | Promise<Buffer>;
   /** Ends the stream; `error` is why, undefined: there is no more. */
@@ -49,9 +49,9 @@ export function createSendStream(slow: SlowReaders, times: StreamTimes = {}): Se
   return async (reply, messages) => {
     const { sink, beat } = reply;
     const heart: Beating | undefined = beat && { sink, beat, active: true };
-    const open = (): void => {
+    const open = (first?: Message): void => {
       if (reply.isOpen()) return;
-      reply.open();
+      reply.open(first);
       if (heart) hearts.add(heart);
     };
     const timer = setTimeout(open, patience);
@@ -60,7 +60,7 @@ export function createSendStream(slow: SlowReaders, times: StreamTimes = {}): Se
       for await (const message of messages) {
         // A first message without a valid encoding fails with an ordinary reply.
         const bytes = reply.encode(message);
-        open();
+        open(message);
         if (heart) heart.active = true;
         const written = slow.write(sink, bytes instanceof Promise ? await bytes : bytes);
         if (written === false || !(await written)) return;

@@ -10,6 +10,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { createHttpServer, type HttpServer } from "../../src/app/http-server.ts";
+import { restContract } from "../../src/app/legacy.ts";
 import type { Call } from "../../src/gateway/call.ts";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import type { Method } from "../../src/gateway/method.ts";
@@ -46,7 +47,7 @@ interface DoorOptions extends Partial<GatewayOptions> {
   readonly origins?: "*" | readonly string[];
 }
 
-/** Starts a server with nothing but a gateway; request ids are `id-1`, `id-2`, … */
+/** Starts a server with nothing but a gateway with the options of Mooring's REST contract; request ids are `id-1`, `id-2`, … */
 export async function openDoor({ origins = [], ...options }: DoorOptions): Promise<Door> {
   const http = await createHttp(options, origins);
   const { server } = http;
@@ -76,7 +77,7 @@ export async function createHttp(
     requestTimeoutMs: 30_000,
     report: (error, request) => options.report?.(error, request),
   });
-  await http.fastify.register(restGateway, { methods: [], ...options });
+  await http.fastify.register(restGateway, { methods: [], ...restContract, ...options });
   await http.fastify.ready();
   return http;
 }

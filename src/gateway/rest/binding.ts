@@ -3,6 +3,7 @@ import { type PathTemplate, PathTemplateError, parsePathTemplate } from "./path.
 import { createReplyRule, type ReplyRule } from "./reply-rule.ts";
 import { createRequestRule, type RequestRule } from "./request.ts";
 import { type BesideRule, type Rule, readRules, refuseRule, rpcName } from "./rule.ts";
+import { completeReading, type Reading } from "./tolerance.ts";
 
 /** One REST route to one rpc, everything in it checked against the rpc's descriptor. */
 export interface Binding {
@@ -20,9 +21,14 @@ export interface Binding {
  * The bindings of an rpc, from its `google.api.http` and `mooring.rest.v1.rest` options. Empty for
  * an rpc without REST. Rules beside the contract go before them.
  *
+ * @param reading how requests are read. Default: as google.api.http says.
  * @throws RuleError that names the rpc and the reason when an option can't be served.
  */
-export function createBindings(method: Method, beside?: readonly BesideRule[]): Binding[] {
+export function createBindings(
+  method: Method,
+  beside?: readonly BesideRule[],
+  reading: Reading = completeReading(),
+): Binding[] {
   const { rules, rest } = readRules(method.desc, beside);
   return rules.map((rule) => {
     const template = parseTemplate(method, rule);
@@ -31,7 +37,7 @@ export function createBindings(method: Method, beside?: readonly BesideRule[]): 
       method,
       httpMethod: rule.httpMethod,
       template,
-      request: createRequestRule(method.desc, rule, rest, template),
+      request: createRequestRule(method.desc, rule, rest, { template, reading }),
       reply: createReplyRule(method.desc, rule, rest),
     };
   });

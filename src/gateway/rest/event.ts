@@ -1,8 +1,8 @@
-import type { Message, Registry } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import type { FastifyReply } from "fastify";
 import { memoize } from "../../memoize.ts";
 import { writeStreamHead } from "../exchange.ts";
-import { describeFailure, failureEnvelope } from "../failure.ts";
+import { describeFailure, failureBody, failureEnvelope } from "../failure.ts";
 import { entriesOf, type HttpCall, isGone, sinkOf } from "../http-call.ts";
 import type { Gateway } from "../options.ts";
 import type { StreamReply } from "../stream.ts";
@@ -23,21 +23,21 @@ const BEAT = Buffer.from(":\n\n");
 export function createEventEncoder(
   rule: ReplyRule,
   prefix: TagPrefix,
-  registry?: Registry,
+  gateway: Pick<Gateway, "registry" | "memberNames">,
 ): (message: Message) => Buffer {
   return memoize((message) => {
     const state = readState(rule, message, prefix);
     const id = state === undefined ? "" : `id: ${state}\n`;
-    return Buffer.from(`${id}data: ${replyText(rule, message, registry)}\n\n`);
+    return Buffer.from(`${id}data: ${replyText(rule, message, gateway)}\n\n`);
   });
 }
 
 /** A reply of events. Its last one tells the client why it ends. */
 export function eventReply(
   reply: FastifyReply,
-  call: Pick<HttpCall, "setHeader">,
+  call: Pick<HttpCall, "setHeader" | "passesOut">,
   encode: (message: Message) => Buffer,
-  { report }: Pick<Gateway, "report">,
+  { report, registry, errors = "status" }: Pick<Gateway, "report" | "registry" | "errors">,
 ): StreamReply {
   const response = reply.raw;
   return {
@@ -50,7 +50,9 @@ export function eventReply(
       if (error === undefined) return void response.end();
       const failure = describeFailure(error);
       if (failure.unexpected) report?.(error, reply.request);
-      response.end(`event: error\ndata: ${failureEnvelope(failure)}\n\n`);
+      const text =
+        errors === "envelope" ? failureEnvelope(failure) : failureBody(failure, registry);
+      response.end(`event: error\ndata: ${text}\n\n`);
     },
   };
 }

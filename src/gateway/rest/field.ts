@@ -7,6 +7,7 @@ import {
 } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { memoize } from "../../memoize.ts";
 import { refuseRule } from "./rule.ts";
 import { integerRange } from "./value.ts";
 
@@ -15,8 +16,17 @@ export type FieldPath = readonly [DescField, ...DescField[]];
 
 /** The field of a message by its proto name or its JSON name. */
 export function findField(desc: DescMessage, name: string): DescField | undefined {
-  return desc.fields.find((field) => field.name === name || field.jsonName === name);
+  return fieldsByName(desc).get(name);
 }
+
+// A proto name goes before another field's JSON name.
+const fieldsByName = memoize(
+  ({ fields }: DescMessage): ReadonlyMap<string, DescField> =>
+    new Map([
+      ...fields.map((field) => [field.jsonName, field] as const),
+      ...fields.map((field) => [field.name, field] as const),
+    ]),
+);
 
 /** Most names in a field path. */
 const MAX_PATH_NAMES = 16;
@@ -45,7 +55,7 @@ export function fieldPathText(path: FieldPath): string {
   return path.map((field) => field.name).join(".");
 }
 
-/** Sets a singular field, or appends to a repeated one. */
+/** Sets a singular field, appends to a repeated one, or adds `[key, value]` to a map. */
 export type FieldSetter = (message: Message, value: unknown) => void;
 
 /**
@@ -57,13 +67,26 @@ export function createFieldSetter(path: FieldPath): FieldSetter {
   const [next, ...others] = rest;
   if (next === undefined) return createLeafSetter(field);
   const setInner = createFieldSetter([next, ...others]);
-  return (message, value) => setInner(childMessage(message, field), value);
+  return (message, value) => {
+    const parent = reflect(field.parent, message);
+    const child = parent.get(field as DescField & { fieldKind: "message" });
+    setInner(child.message, value);
+    // Last, because a wrapper such as StringValue is kept unwrapped.
+    parent.set(field, child);
+  };
 }
 
 function createLeafSetter(field: DescField): FieldSetter {
   const name = field.localName;
   if (field.fieldKind === "list") {
     return (message, value) => void (properties(message)[name] as unknown[]).push(value);
+  }
+  if (field.fieldKind === "map") {
+    return (message, value) => {
+      const [key, one] = value as readonly [string, unknown];
+      const entries = properties(message)[name] as Record<string, unknown>;
+      Object.defineProperty(entries, key, ownMember(one));
+    };
   }
   if (field.fieldKind === "message") {
     // A wrapper such as StringValue is kept unwrapped: reflection knows where.
@@ -82,11 +105,9 @@ function createLeafSetter(field: DescField): FieldSetter {
   };
 }
 
-function childMessage(message: Message, field: DescField): Message {
-  const parent = reflect(field.parent, message);
-  const child = parent.get(field as DescField & { fieldKind: "message" });
-  parent.set(field, child);
-  return child.message;
+/** A map's own member, whatever its name: a plain assignment would not make one of `__proto__`. */
+function ownMember(value: unknown): PropertyDescriptor {
+  return { value, writable: true, enumerable: true, configurable: true };
 }
 
 function properties(message: Message): Record<string, unknown> {

@@ -14,20 +14,35 @@ import { FeatureSet_FieldPresence, hasCustomJsonRepresentation } from "@bufbuild
 import { assignStruct, isStruct, PER_TURN } from "../../transport/decode.ts";
 import { badRequest } from "../failure.ts";
 import { findField } from "./field.ts";
-import { findFieldProblem, findListProblem, findMessageProblem, isObject } from "./json-problem.ts";
+import {
+  fitField,
+  fitList,
+  fitMembers,
+  fitMessage,
+  holdsNull,
+  isObject,
+  type JsonRules,
+} from "./json-fit.ts";
+import type { Tolerance } from "./tolerance.ts";
 
 /**
- * A message from JSON. A long list in it takes several turns of the event loop. What stands in a
- * google.protobuf.Struct is taken as it is: such a field keeps plain JSON.
+ * A message from JSON, as readJson gives it; the JSON is changed. A long list in it takes several turns
+ * of the event loop. What stands in a google.protobuf.Struct is taken as it is: such a field keeps plain
+ * JSON.
  *
  * @throws INVALID_ARGUMENT that says which value does not fit and what was expected.
  */
-export function messageFromJson(desc: DescMessage, json: JsonValue): Message | Promise<Message> {
+export function messageFromJson(
+  desc: DescMessage,
+  json: JsonValue,
+  rules: JsonRules,
+): Message | Promise<Message> {
   if (hasCustomJsonRepresentation(desc) || !isObject(json)) {
-    check(findMessageProblem(desc, json, ""));
-    return read(() => fromJson(desc, json, OPTIONS));
+    const root = { json };
+    check(fitMessage(desc, root, "json", "", rules));
+    return read(() => fromJson(desc, root.json, optionsOf(rules)));
   }
-  nameMembers(desc, json);
+  nameMembers(desc, json, rules.reading.tolerance);
   const members = Object.entries(json).map(([name, value]) => ({
     name,
     value,
@@ -38,17 +53,17 @@ export function messageFromJson(desc: DescMessage, json: JsonValue): Message | P
     ({ field, value }) =>
       field?.fieldKind === "list" && Array.isArray(value) && value.length > LONG_LIST,
   );
-  const apart = new Set([...structs, ...lists].map(({ name }) => name));
-  const others = Object.fromEntries(Object.entries(json).filter(([name]) => !apart.has(name)));
+  const apart = new Set(lists.map(({ name }) => name));
   // A field given twice is seen only while both are there; the lists' elements are looked at below.
-  const emptied = Object.fromEntries(
-    members.map(({ name, value }) => [name, apart.has(name) ? emptyLike(value) : value]),
+  const fitted: JsonObject = Object.fromEntries(
+    members.map(({ name, value }) => [name, apart.has(name) ? [] : value]),
   );
-  check(findMessageProblem(desc, emptied, ""));
-  const message = read(() => fromJson(desc, others, OPTIONS));
+  check(fitMembers(desc, fitted, "", rules));
+  for (const { name } of [...structs, ...lists]) delete fitted[name];
+  const message = read(() => fromJson(desc, fitted, optionsOf(rules)));
   for (const { field, value } of structs)
     if (field) assignStruct(message, field, value as JsonObject);
-  return lists.length === 0 ? message : addLists(desc, message, lists);
+  return lists.length === 0 ? message : addLists(desc, message, lists, rules);
 }
 
 /**
@@ -60,13 +75,16 @@ export function fieldFromJson(
   desc: DescMessage,
   field: DescField,
   json: JsonValue,
+  rules: JsonRules,
 ): Message | Promise<Message> {
-  nameInside(field, json);
+  if (json === null && !holdsNull(field)) return create(desc);
+  nameInside(field, json, rules.reading.tolerance);
   if (field.fieldKind === "list" && Array.isArray(json) && json.length > LONG_LIST)
-    return addLists(desc, create(desc), [{ name: "", value: json, field }]);
-  check(findFieldProblem(field, json, ""));
+    return addLists(desc, create(desc), [{ name: "", value: json, field }], rules);
+  const body = { [field.jsonName]: json };
+  check(fitField(field, body, field.jsonName, "", rules));
   if (!isStruct(field) || !isObject(json))
-    return read(() => fromJson(desc, { [field.jsonName]: json }, OPTIONS));
+    return read(() => fromJson(desc, body, optionsOf(rules)));
   const message = create(desc);
   assignStruct(message, field, json);
   return message;
@@ -75,7 +93,7 @@ export function fieldFromJson(
 /** Elements of a list that are read in one turn: an element is a message of a few values. */
 const LONG_LIST = PER_TURN / 8;
 
-const OPTIONS = { ignoreUnknownFields: true } as const;
+const optionsOf = ({ registry }: JsonRules) => ({ ignoreUnknownFields: true, registry }) as const;
 
 interface LongList {
   /** For the words of an error; empty where the list is all of the body. */
@@ -84,22 +102,23 @@ interface LongList {
   readonly field: DescField | undefined;
 }
 
-async function addLists(desc: DescMessage, message: Message, lists: readonly LongList[]) {
+async function addLists(
+  desc: DescMessage,
+  message: Message,
+  lists: readonly LongList[],
+  rules: JsonRules,
+): Promise<Message> {
   for (const { name, value, field } of lists) {
     const elements = value as JsonValue[];
     for (let start = 0; start < elements.length; start += LONG_LIST) {
       const part = elements.slice(start, start + LONG_LIST);
       if (field === undefined) continue;
-      check(findListProblem(field, part, name, start));
-      read(() => mergeFromJson(desc, message, { [field.jsonName]: part }, OPTIONS));
+      check(fitList(field, part, name, rules, start));
+      read(() => mergeFromJson(desc, message, { [field.jsonName]: part }, optionsOf(rules)));
       await nextTurn();
     }
   }
   return message;
-}
-
-function emptyLike(value: JsonValue): JsonValue {
-  return Array.isArray(value) ? [] : {};
 }
 
 /** Everything known was checked; whatever is left must not show the library's words. */
@@ -117,20 +136,24 @@ function check(problem: string | undefined): void {
 
 /**
  * Gives members the name of a field that is written the same but for upper and lower case, where none
- * has the exact one: servers of this kind have always read `Key` as `key`.
+ * has the exact one, and takes empty text away from numbers that may be absent: both as far as they are
+ * tolerated.
  */
-function nameMembers(desc: DescMessage, json: JsonObject): void {
+function nameMembers(desc: DescMessage, json: JsonObject, tolerance: Tolerance): void {
+  const { memberCase = false, emptyNumbers = false } = tolerance;
+  if (!memberCase && !emptyNumbers) return;
   for (const name of Object.keys(json)) {
-    const field = findField(desc, name) ?? fieldInAnyCase(desc, name);
+    const exact = findField(desc, name);
+    const field = exact ?? (memberCase ? fieldInAnyCase(desc, name) : undefined);
     if (field === undefined) continue;
-    const value = isLeftOut(field, json[name]) ? null : (json[name] as JsonValue);
-    const isExact = field.name === name || field.jsonName === name;
-    if (!isExact) {
+    const empty = emptyNumbers && isLeftOut(field, json[name]);
+    const value = empty ? null : (json[name] as JsonValue);
+    if (exact === undefined) {
       if (Object.hasOwn(json, field.name) || Object.hasOwn(json, field.jsonName)) continue;
       delete json[name];
     }
-    json[isExact ? name : field.name] = value;
-    nameInside(field, value);
+    json[exact === undefined ? field.name : name] = value;
+    nameInside(field, value, tolerance);
   }
 }
 
@@ -151,8 +174,8 @@ function fieldInAnyCase(desc: DescMessage, name: string): DescField | undefined 
   );
 }
 
-function nameInside({ message }: DescField, value: JsonValue): void {
+function nameInside({ message }: DescField, value: JsonValue, tolerance: Tolerance): void {
   if (message === undefined || hasCustomJsonRepresentation(message)) return;
   for (const one of Array.isArray(value) ? value : [value])
-    if (isObject(one)) nameMembers(message, one);
+    if (isObject(one)) nameMembers(message, one, tolerance);
 }

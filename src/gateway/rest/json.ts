@@ -1,21 +1,37 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { MAX_DEPTH, MAX_VALUES } from "../../transport/decode.ts";
 import { badRequest, quote } from "../failure.ts";
+import { readJsonInteger } from "./value.ts";
 
 /**
- * Reads a JSON document from the bytes of a body.
+ * Reads a JSON document from the bytes of a body. An integer beyond 2^53 keeps its digits, as a bigint.
  *
+ * @param digits false: such an integer becomes the nearest number.
  * @throws INVALID_ARGUMENT that says where the text is not UTF-8 or not JSON, or that it has
  * more than MAX_DEPTH levels or MAX_VALUES values.
  */
-export function readJson(bytes: Uint8Array): JsonValue {
+export function readJson(bytes: Uint8Array, digits = true): JsonValue {
   const text = decodeUtf8(bytes);
   checkShape(text);
   try {
-    return JSON.parse(text) as JsonValue;
+    if (!digits || !LARGE.test(text)) return JSON.parse(text) as JsonValue;
+    // TypeScript's types do not know the third argument of a reviver yet.
+    return JSON.parse(text, keepDigits as Parameters<typeof JSON.parse>[1]) as JsonValue;
   } catch {
     throw badRequest(`the body is not JSON: ${findJsonError(text)}`);
   }
+}
+
+/** Where a number may be beyond 2^53: a reviver takes several times as long as the parser alone. */
+const LARGE = /\d{16}|\d[eE]/;
+const LARGEST = 2n ** 64n;
+
+function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source;
+  if (typeof value !== "number" || Number.isSafeInteger(value) || source === undefined)
+    return value;
+  const whole = readJsonInteger(source);
+  return whole === undefined || whole > LARGEST || whole < -LARGEST ? value : whole;
 }
 
 function decodeUtf8(bytes: Uint8Array): string {

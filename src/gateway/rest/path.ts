@@ -1,6 +1,6 @@
 import { badRequest } from "../failure.ts";
 
-/** One segment of a path template: a text, `*` (any one segment) or `**` (all that follow). */
+/** One segment of a path template: a text, `*` (any one segment) or `**` (any number of them). */
 export type Segment =
   | { readonly kind: "literal"; readonly text: string }
   | { readonly kind: "one" }
@@ -10,10 +10,10 @@ export type Segment =
 export interface PathVariable {
   /** The field path between the braces, such as `name` or `item.id`. */
   readonly field: string;
-  /** Index of the first captured segment. */
+  /** Index of the first segment of the template that is captured. */
   readonly start: number;
-  /** Number of captured segments; undefined: all from `start`, none included. */
-  readonly count: number | undefined;
+  /** Index of the segment behind the last one. */
+  readonly end: number;
   /** Captured text may hold slashes; then `%2F` in the path stays as it is. */
   readonly multiple: boolean;
 }
@@ -102,13 +102,8 @@ function readVariable(reader: Reader): void {
   if (reader.source[reader.position] !== "}") refuse(reader, "a variable must end with }");
   reader.position++;
   const captured = reader.segments.slice(start);
-  const endless = captured.at(-1)?.kind === "rest";
-  reader.variables.push({
-    field,
-    start,
-    count: endless ? undefined : captured.length,
-    multiple: endless || captured.length > 1,
-  });
+  const multiple = captured.length > 1 || captured.some(({ kind }) => kind === "rest");
+  reader.variables.push({ field, start, end: reader.segments.length, multiple });
 }
 
 function readLiteral(reader: Reader): string {
@@ -135,17 +130,15 @@ function readMatch(reader: Reader, pattern: RegExp, wanted: string): string {
   return text;
 }
 
-function checkRest(reader: Reader): void {
-  const first = reader.segments.findIndex((segment) => segment.kind === "rest");
-  if (first >= 0 && first < reader.segments.length - 1) {
-    throw new PathTemplateError(`"${reader.source}": ** must be the last segment`);
-  }
+function checkRest({ source, segments }: Reader): void {
+  const count = segments.filter((segment) => segment.kind === "rest").length;
+  if (count > 1) throw new PathTemplateError(`"${source}": ** may stand once in a template`);
 }
 
 function refuse(reader: Reader, reason: string): never {
   throw new PathTemplateError(
     `"${reader.source}": ${reason} at character ${reader.position + 1}; ` +
-      "supported are /text, {field}, {field=*}, {field=text/*}, ** at the end and :verb",
+      "supported are /text, {field}, {field=*}, {field=text/*}, one ** and :verb",
   );
 }
 
@@ -182,10 +175,18 @@ export function withoutVerb(parts: PathParts, verb: string): PathParts | undefin
 
 /** Whether a path without its verb fits the segments of a template. */
 export function matchesPath(segments: readonly Segment[], parts: PathParts): boolean {
-  const endless = segments.at(-1)?.kind === "rest";
-  const fixed = endless ? segments.length - 1 : segments.length;
-  if (endless ? parts.raw.length < fixed : parts.raw.length !== fixed) return false;
-  return segments.every((segment, index) => matchesSegment(segment, index, parts));
+  const rest = restOf(segments);
+  const more = parts.raw.length - segments.length;
+  if (rest < 0 ? more !== 0 : more < -1) return false;
+  return segments.every(
+    (segment, index) =>
+      segment.kind === "rest" ||
+      matchesSegment(segment, rest >= 0 && index > rest ? index + more : index, parts),
+  );
+}
+
+function restOf(segments: readonly Segment[]): number {
+  return segments.findIndex((segment) => segment.kind === "rest");
 }
 
 /**
@@ -195,18 +196,21 @@ export function matchesPath(segments: readonly Segment[], parts: PathParts): boo
  * @throws INVALID_ARGUMENT when an escape is broken.
  */
 export function captureVariables(template: PathTemplate, parts: PathParts): string[] {
-  return template.variables.map((variable) => capture(variable, parts));
+  const rest = restOf(template.segments);
+  const more = parts.raw.length - template.segments.length;
+  // Where an index of the template stands in the path: ** takes as many segments as are left.
+  const placeOf = (index: number): number => (rest >= 0 && index > rest ? index + more : index);
+  return template.variables.map((variable) =>
+    capture(variable, parts.raw.slice(placeOf(variable.start), placeOf(variable.end))),
+  );
 }
 
 function matchesSegment(segment: Segment, index: number, parts: PathParts): boolean {
-  if (segment.kind === "rest") return true;
-  if (segment.kind === "one") return parts.raw[index] !== "";
-  return parts.text[index] === segment.text;
+  if (segment.kind === "literal") return parts.text[index] === segment.text;
+  return parts.raw[index] !== "";
 }
 
-function capture(variable: PathVariable, parts: PathParts): string {
-  const end = variable.count === undefined ? undefined : variable.start + variable.count;
-  const raw = parts.raw.slice(variable.start, end);
+function capture(variable: PathVariable, raw: readonly string[]): string {
   const texts = raw.map((part) =>
     variable.multiple ? unescapeAllButSlash(part) : unescapeText(part),
   );

@@ -1,13 +1,15 @@
-import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { badRequest, quote } from "../failure.ts";
 import {
   createFieldSetter,
   type FieldPath,
   type FieldSetter,
   fieldPathText,
+  findField,
   findFieldPath,
 } from "./field.ts";
-import { createTextReader, type TextReader } from "./value.ts";
+import type { Reading } from "./tolerance.ts";
+import { createTextReader, readValue, type TextReader } from "./value.ts";
 
 /** One parameter of a query: its name unescaped, its value as it came. */
 export interface QueryPair {
@@ -115,6 +117,7 @@ export interface ParameterRules {
   readonly named: readonly NamedTarget[];
   /** Field paths that the path template or the body fills: the query doesn't. */
   readonly taken: ReadonlySet<string>;
+  readonly reading: Reading;
 }
 
 /** Fills a request from a query. */
@@ -127,18 +130,19 @@ export interface ParameterReader {
 
 /**
  * Makes the reader of a request's query parameters (google/api/http.proto, "HttpRule"): a parameter
- * goes by its field's path in proto or JSON names. For a singular field the first value counts, a
- * repeated field takes all. An empty value counts as absent, an unknown parameter is passed over.
+ * goes by its field's path in proto or JSON names, and a repeated field takes all of that name. What
+ * path or body fill, the query does not.
  */
 export function createParameterReader(rules: ParameterRules): ParameterReader {
   const find = createLookup(rules);
   const names = new Set(rules.named.flatMap((one) => one.parameters.map(({ name }) => name)));
   return {
-    knows: (name) => names.has(name) || find(name) !== undefined,
+    knows: (name) => names.has(name) || typeof find(name) === "object",
     fill: (message, query) => {
       if (query.length === 0) return;
       for (const named of rules.named) fillNamed(message, query, named);
-      fillDirect(message, query, find);
+      const own = names.size === 0 ? query : query.filter(({ name }) => !names.has(name));
+      fillDirect(message, own, find, rules.reading);
     },
   };
 }
@@ -159,23 +163,60 @@ export function readText(target: Target, text: string, { place, name }: Place): 
 
 function createTarget(path: FieldPath): Target | undefined {
   const leaf = path.at(-1);
-  const reader = leaf && createTextReader(leaf);
+  const reader = leaf?.fieldKind === "map" ? undefined : leaf && createTextReader(leaf);
   if (leaf === undefined || reader === undefined) return undefined;
   const repeated = leaf.fieldKind === "list";
   return { field: fieldPathText(path), repeated, reader, set: createFieldSetter(path) };
 }
 
-function createLookup(rules: ParameterRules): (name: string) => Target | undefined {
+/** Why a parameter fills no field: it names none, one that is filled otherwise, one that no text fills. */
+type Reason = "unknown" | "taken" | "unusable";
+
+function createLookup(rules: ParameterRules): (name: string) => Target | Reason {
   const named = new Set(rules.named.map((one) => one.target.field));
-  const find = (name: string): Target | undefined => {
-    const target = findTarget(rules.desc, name);
-    if (target === undefined || named.has(target.field)) return undefined;
-    return isTaken(rules.taken, target.field) ? undefined : target;
+  const find = (name: string): Target | Reason => {
+    const target = findTarget(rules.desc, name) ?? findEntry(rules, name);
+    if (target === undefined) return reasonFor(rules, name);
+    return named.has(target.field) || isTaken(rules.taken, target.field) ? "taken" : target;
   };
   const topLevel = rules.desc.fields.flatMap(({ name, jsonName }) => [name, jsonName]);
   const direct = new Map(topLevel.map((name) => [name, find(name)]));
   // Nested names are looked up as they come: a message that holds itself has endlessly many.
-  return (name) => (name.includes(".") ? find(name) : direct.get(name));
+  return (name) => direct.get(name) ?? (/[.[]/.test(name) ? find(name) : "unknown");
+}
+
+/** The target of a map's entry, such as `labels[size]`. */
+function findEntry({ desc, reading }: ParameterRules, name: string): Target | undefined {
+  const [, path = "", key = ""] = (reading.mapParameters && /^([^[]+)\[(.*)\]$/.exec(name)) || [];
+  const fields = path === "" ? undefined : findFieldPath(desc, path);
+  const leaf = fields?.at(-1);
+  const reader = leaf && createTextReader(leaf);
+  if (fields === undefined || leaf?.fieldKind !== "map" || reader === undefined) return undefined;
+  const keyType = { scalar: leaf.mapKey, enum: undefined, longAsString: false };
+  const read = readValue(keyType, key);
+  if (read === undefined) return undefined;
+  const set = createFieldSetter(fields);
+  return {
+    ...{ field: fieldPathText(fields), repeated: true, reader },
+    set: (message, value) => set(message, [String(read), value]),
+  };
+}
+
+/** Follows a name as far as it names fields. */
+function reasonFor({ desc, taken }: ParameterRules, name: string): Reason {
+  let parent: DescMessage | undefined = desc;
+  const path: string[] = [];
+  for (const part of name.split(".")) {
+    const [plain = ""] = part.split("[", 1);
+    const field: DescField | undefined = parent && findField(parent, plain);
+    if (parent === undefined) return "unusable";
+    if (field === undefined) return "unknown";
+    path.push(field.name);
+    if (isTaken(taken, path.join("."))) return "taken";
+    if (plain !== part) return "unusable";
+    parent = field.fieldKind === "message" ? field.message : undefined;
+  }
+  return "unusable";
 }
 
 function isTaken(taken: ReadonlySet<string>, field: string): boolean {
@@ -200,13 +241,24 @@ function fillNamed(message: Message, query: Query, named: NamedTarget): void {
 function fillDirect(
   message: Message,
   query: Query,
-  find: (name: string) => Target | undefined,
+  find: (name: string) => Target | Reason,
+  { tolerance, unknownParameters }: Reading,
 ): void {
   const filled = new Set<string>();
   for (const pair of query) {
-    if (pair.raw === "") continue;
+    if (pair.raw === "" && tolerance.emptyParameters) continue;
     const target = find(pair.name);
-    if (target === undefined || (!target.repeated && filled.has(target.field))) continue;
+    if (typeof target === "string") {
+      if (target === "unusable" && !tolerance.unusableParameters)
+        throw badRequest(`query parameter ${quote(pair.name)}: no text fills this field`);
+      if (target === "unknown" && unknownParameters === "refuse")
+        throw badRequest(`query parameter ${quote(pair.name)}: no such field`);
+      continue;
+    }
+    if (!target.repeated && filled.has(target.field)) {
+      if (tolerance.repeatedParameters) continue;
+      throw badRequest(`query parameter ${quote(pair.name)}: given more than once`);
+    }
     filled.add(target.field);
     target.set(message, readText(target, queryValue(pair), inQuery(pair.name)));
   }

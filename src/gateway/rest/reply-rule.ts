@@ -2,6 +2,7 @@ import { type DescField, type DescMethod, ScalarType } from "@bufbuild/protobuf"
 import { type Rest, Rest_Reply } from "../../../gen/mooring/rest/v1/rest_pb.js";
 import { isRead } from "../method.ts";
 import { findField } from "./field.ts";
+import { isHttpBody } from "./http-body.ts";
 import { type Rule, refuseRule } from "./rule.ts";
 import { integerRange } from "./value.ts";
 
@@ -14,6 +15,8 @@ export interface ReplyRule {
   readonly shape: ReplyShape;
   /** The response field that is the reply; undefined: the whole response. */
   readonly field: DescField | undefined;
+  /** The reply is a google.api.HttpBody, whose bytes are sent as they are. */
+  readonly raw: boolean;
   /** The response field that names the state the reply shows. */
   readonly state: DescField | undefined;
   /** The response field that names the language of the reply's texts. */
@@ -36,7 +39,8 @@ export function createReplyRule(method: DescMethod, rule: Rule, rest: Rest): Rep
   }
   const state = rest.etag === "" ? undefined : findState(method, rest.etag);
   const language = rest.language === "" ? undefined : findLanguage(method, rest.language);
-  return { method, shape, field, state, language, kept: isRead(method) };
+  const raw = isHttpBody(field === undefined ? method.output : field.message);
+  return { method, shape, field, raw, state, language, kept: isRead(method) };
 }
 
 const SHAPES: ReadonlyMap<Rest_Reply, ReplyShape> = new Map([
@@ -52,8 +56,8 @@ function checkStreaming(method: DescMethod, shape: ReplyShape): void {
   if (methodKind !== "unary" && methodKind !== "server_streaming") {
     refuseRule(method, "an rpc that streams its request can't have a REST binding");
   }
-  if (methodKind === "server_streaming" && shape !== "events") {
-    refuseRule(method, "a server stream needs REPLY_EVENTS");
+  if (methodKind === "server_streaming" && shape !== "events" && shape !== "bare") {
+    refuseRule(method, "a server stream needs REPLY_EVENTS or no form at all");
   }
   if (methodKind === "unary" && shape === "events") {
     refuseRule(method, "REPLY_EVENTS needs a server stream");

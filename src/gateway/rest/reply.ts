@@ -1,4 +1,4 @@
-import type { Message, Registry } from "@bufbuild/protobuf";
+import { create, isFieldSet, type Message } from "@bufbuild/protobuf";
 import { type Coding, Encoded } from "../encoded.ts";
 import { JSON_TYPE, jsonText, successEnvelope } from "../envelope.ts";
 import { createJsonText } from "../json-text.ts";
@@ -7,13 +7,27 @@ import { partOf } from "../part.ts";
 import { serialize } from "../serialize.ts";
 import type { Binding } from "./binding.ts";
 import { entityTag, readLanguage, readState, withPart } from "./entity-tag.ts";
+import { httpBodyOf, typeOf } from "./http-body.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 
-const messageText = createJsonText(jsonText);
+const messageText = {
+  json: createJsonText(jsonText, "json"),
+  proto: createJsonText(jsonText, "proto"),
+};
 
 /** The JSON text of a response, or of its response_body field. */
-export function replyText(rule: ReplyRule, message: Message, registry?: Registry): string {
-  return messageText(rule.method.output, message, { registry, member: rule.field });
+export function replyText(
+  rule: ReplyRule,
+  message: Message,
+  { registry, memberNames }: Pick<Gateway, "registry" | "memberNames">,
+): string {
+  const { field, method } = rule;
+  const text = messageText[memberNames];
+  // A message that is not there is an empty one, where no envelope can say null.
+  const unset = field?.fieldKind === "message" && !isFieldSet(message, field);
+  if (rule.shape === "bare" && unset && field.message.typeName !== "google.protobuf.Value")
+    return text(field.message, create(field.message), { registry });
+  return text(method.output, message, { registry, member: field });
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -49,7 +63,7 @@ const SHORT = 2_048;
 export function createReply(binding: Binding, message: Message, gateway: Gateway): RestReply {
   const rule = binding.reply;
   const shown = readState(rule, message, gateway.prefix);
-  const encoded = new Encoded(encodeBody(rule, message, gateway.registry));
+  const encoded = new Encoded(encodeBody(rule, message, gateway));
   const part = partOf(message);
   const state = shown && part ? withPart(shown, part) : shown;
   const compressible = rule.kept && encoded.compressible;
@@ -57,9 +71,9 @@ export function createReply(binding: Binding, message: Message, gateway: Gateway
     "cache-control": cacheControl(rule, gateway),
     ...languageHeaders(rule, message, compressible),
   };
-  const type = rule.shape === "text" ? "text/plain; charset=utf-8" : JSON_TYPE;
+  const type = rule.raw ? typeOf(httpBodyOf(message, rule.field)) : TYPES[rule.shape];
   const variantOf = (body: Buffer, coding?: Coding): Variant => ({
-    body: coding === undefined && body.length <= SHORT ? body.toString() : body,
+    body: coding === undefined && body.length <= SHORT && !rule.raw ? body.toString() : body,
     headers: {
       "content-type": type,
       "content-length": String(body.length),
@@ -104,10 +118,19 @@ function languageHeaders(rule: ReplyRule, message: Message, compressible: boolea
   };
 }
 
-function encodeBody(rule: ReplyRule, message: Message, registry?: Registry): Buffer {
+const TYPES: Readonly<Record<ReplyRule["shape"], string>> = {
+  bare: JSON_TYPE,
+  envelope: JSON_TYPE,
+  "envelope-null": JSON_TYPE,
+  events: JSON_TYPE,
+  text: "text/plain; charset=utf-8",
+};
+
+function encodeBody(rule: ReplyRule, message: Message, gateway: Gateway): Buffer {
+  if (rule.raw) return Buffer.from(httpBodyOf(message, rule.field)?.data ?? []);
   if (rule.shape === "envelope-null") return Buffer.from(successEnvelope("null"));
   if (rule.shape === "text") return Buffer.from(plainText(rule, message));
-  const text = replyText(rule, message, registry);
+  const text = replyText(rule, message, gateway);
   return Buffer.from(rule.shape === "envelope" ? successEnvelope(text) : text);
 }
 

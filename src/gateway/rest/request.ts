@@ -8,6 +8,7 @@ import {
   type Message,
   ScalarType,
 } from "@bufbuild/protobuf";
+import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import {
   type QueryParameter,
   type Rest,
@@ -15,7 +16,8 @@ import {
 } from "../../../gen/mooring/rest/v1/rest_pb.js";
 import type { Call } from "../call.ts";
 import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
-import { findField, findStateField, type StateField } from "./field.ts";
+import { createFieldSetter, findField, findStateField, type StateField } from "./field.ts";
+import type { JsonRules } from "./json-fit.ts";
 import { fieldFromJson, messageFromJson } from "./json-message.ts";
 import type { PathTemplate } from "./path.ts";
 import {
@@ -29,13 +31,9 @@ import {
   readText,
   type Target,
 } from "./query.ts";
-import { type Rule, refuseRule } from "./rule.ts";
-
-/** What a request's body fills. */
-export type BodyRule =
-  | { readonly kind: "none" }
-  | { readonly kind: "message" }
-  | { readonly kind: "field"; readonly field: DescField };
+import { type BodyRule, type Rule, refuseRule } from "./rule.ts";
+import type { Reading } from "./tolerance.ts";
+import { findMask, maskPaths } from "./update-mask.ts";
 
 /** How a binding makes the request message; everything is resolved to fields of it. */
 export interface RequestRule {
@@ -46,6 +44,8 @@ export interface RequestRule {
   readonly query: ParameterReader | undefined;
   readonly requireQuery: readonly string[];
   readonly body: BodyRule;
+  /** The update mask that the members of the body fill; undefined: none. */
+  readonly mask: DescField | undefined;
   readonly ifMatch: StateField | undefined;
   readonly lastEventId: StateField | undefined;
 }
@@ -55,17 +55,19 @@ export function createRequestRule(
   method: DescMethod,
   rule: Rule,
   rest: Rest,
-  template: PathTemplate,
+  { template, reading }: { readonly template: PathTemplate; readonly reading: Reading },
 ): RequestRule {
   const desc = method.input;
   const path = template.variables.map(({ field }) => findPathTarget(method, field));
   const body = findBody(method, rule);
-  const query = createQuery(method, rest, path, body);
+  const query = createQuery(method, rest, { path, body, reading });
   checkRequired(method, rest, query, body);
   const ifMatch =
     rest.ifMatch === "" ? undefined : findStateField(method, "if_match", rest.ifMatch);
   const lastEventId = findResume(method, rest);
-  return { desc, path, query, requireQuery: rest.requireQuery, body, ifMatch, lastEventId };
+  const mask = reading.fillUpdateMask ? findMask(desc, rule, body) : undefined;
+  const { requireQuery } = rest;
+  return { desc, path, query, requireQuery, body, mask, ifMatch, lastEventId };
 }
 
 function findPathTarget(method: DescMethod, field: string): Target {
@@ -93,8 +95,7 @@ function findBody(method: DescMethod, rule: Rule): BodyRule {
 function createQuery(
   method: DescMethod,
   rest: Rest,
-  path: readonly Target[],
-  body: BodyRule,
+  { path, body, reading }: Pick<RequestRule, "path" | "body"> & { readonly reading: Reading },
 ): ParameterReader | undefined {
   if (body.kind === "message") {
     if (rest.query.length === 0) return undefined;
@@ -104,7 +105,7 @@ function createQuery(
   if (body.kind === "field") taken.add(body.field.name);
   const named = findNamed(method, rest.query, taken);
   if (method.input.fields.length === 0) return undefined;
-  return createParameterReader({ desc: method.input, named, taken });
+  return createParameterReader({ desc: method.input, named, taken, reading });
 }
 
 function findNamed(
@@ -174,7 +175,18 @@ export interface RequestParts {
 export type ReadBody = (bytes: Buffer) => JsonValue;
 
 /**
- * The message that a request's body makes: empty without a body, or where the binding takes none.
+ * The message that a request without a body makes. A message that is the body's field is there, and
+ * empty.
+ */
+export function emptyMessage({ desc, body }: RequestRule): Message {
+  const message = create(desc);
+  if (body.kind === "field" && body.field.fieldKind === "message")
+    createFieldSetter([body.field])(message, create(body.field.message));
+  return message;
+}
+
+/**
+ * The message that a request's body makes.
  *
  * @throws INVALID_ARGUMENT that says what is wrong and where.
  */
@@ -182,12 +194,19 @@ export function bodyMessage(
   rule: RequestRule,
   body: Buffer,
   read: ReadBody,
+  rules: JsonRules,
 ): Message | Promise<Message> {
-  if (body.length === 0 || rule.body.kind === "none") return create(rule.desc);
+  if (body.length === 0 || rule.body.kind === "none") return emptyMessage(rule);
   const json = read(body);
-  if (json === null) return create(rule.desc);
-  if (rule.body.kind === "message") return messageFromJson(rule.desc, json);
-  return fieldFromJson(rule.desc, rule.body.field, json);
+  if (json === null && rules.reading.tolerance.nullBody) return create(rule.desc);
+  if (rule.body.kind === "message") return messageFromJson(rule.desc, json, rules);
+  const { field } = rule.body;
+  const paths = rule.mask && field.message ? maskPaths(field.message, json) : [];
+  const made = fieldFromJson(rule.desc, field, json, rules);
+  const { mask } = rule;
+  if (mask === undefined || paths.length === 0 || made instanceof Promise) return made;
+  createFieldSetter([mask])(made, create(FieldMaskSchema, { paths }));
+  return made;
 }
 
 /**

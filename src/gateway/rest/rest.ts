@@ -34,8 +34,12 @@ export function listRoutes({ methods, rules }: Pick<Gateway, "methods" | "rules"
  * @throws RuleError
  */
 export function registerRest(fastify: FastifyInstance, gateway: Gateway): void {
-  const bindings = gateway.methods.flatMap((method) => createBindings(method, gateway.rules));
-  const router = createRouter(bindings);
+  const { reading, warn } = gateway;
+  const { trailingSlash } = reading.tolerance;
+  const bindings = gateway.methods.flatMap((method) =>
+    createBindings(method, gateway.rules, reading),
+  );
+  const router = createRouter(bindings, { warn, trailingSlash });
   const dialect = new RestDialect(gateway);
   // Rules know nothing of a prefix that the application puts before them.
   const pathOf = (request: FastifyRequest): string =>
@@ -50,7 +54,7 @@ export function registerRest(fastify: FastifyInstance, gateway: Gateway): void {
     mount(fastify, gateway, { method, url }, (request, reply, problem) => {
       const match = find(request);
       if (match?.bindings === undefined) {
-        if (match === undefined) reply.callNotFound();
+        if (match === undefined) dialect.refusePath(request, reply);
         else dialect.refuseMethod(request, reply, match.allow);
         return undefined;
       }
@@ -74,12 +78,7 @@ export function pathAndQuery({ raw }: FastifyRequest): { path: string; query: st
   const url = withoutOrigin(raw.url ?? "");
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
-  return { path: withoutEndSlash(path), query: mark < 0 ? "" : url.slice(mark + 1) };
-}
-
-/** A slash at the end says nothing: servers of this kind have always answered it. */
-function withoutEndSlash(path: string): string {
-  return path.length > 1 && path.endsWith("/") && !path.endsWith("//") ? path.slice(0, -1) : path;
+  return { path, query: mark < 0 ? "" : url.slice(mark + 1) };
 }
 
 function choose(bindings: readonly Binding[], text: string): Choice {

@@ -41,16 +41,32 @@ export interface Router {
   search(path: string, httpMethod: string): Match | undefined;
 }
 
+/** How a router is made. */
+export interface RouterOptions {
+  /**
+   * Takes the sentence about a binding that can never be reached, which is then left out. Undefined:
+   * such a binding is an error.
+   */
+  readonly warn?: ((message: string) => void) | undefined;
+  /** A slash at the end of a path that fits no template with it is left out. */
+  readonly trailingSlash?: boolean | undefined;
+}
+
 /**
- * Makes the table of routes. Fastify finds the way to a path; where a path may fit several templates
- * (a verb after a variable, `**`), or lacks the asked method, all templates are looked at: texts go
- * before `*` and `*` before `**`.
+ * Makes the table of routes. Fastify finds a path without variables, or the text that a template
+ * begins with; all templates are looked at then: texts go before `*` and `*` before `**`.
  *
- * @throws RuleError when a binding can never be reached because an earlier one always matches.
+ * @throws RuleError when a binding can never be reached because an earlier one always matches, unless
+ * `warn` takes the message.
  */
-export function createRouter(bindings: readonly Binding[]): Router {
+export function createRouter(
+  bindings: readonly Binding[],
+  { warn, trailingSlash = false }: RouterOptions = {},
+): Router {
   const groups = Map.groupBy(bindings, (binding) => templateShape(binding.template));
-  const routes = [...groups.values()].flatMap(createRoute).sort(bySpecificity);
+  const routes = [...groups.values()]
+    .flatMap((group) => createRoute(group, warn))
+    .sort(bySpecificity);
   const byUrl = Map.groupBy(
     routes.flatMap((route) => urlsOf(route.template).map((url) => ({ url, route }))),
     ({ url }) => url,
@@ -62,26 +78,37 @@ export function createRouter(bindings: readonly Binding[]): Router {
       const exact = sharing.length === 1 && only && isExact(only) ? only.methods : undefined;
       return { url, exact };
     }),
-    search: (path, httpMethod) => search(routes, path, httpMethod),
+    search: (path, httpMethod) => {
+      const found = search(routes, path, httpMethod);
+      if (found !== undefined || !trailingSlash || !/[^/]\/$/.test(path)) return found;
+      return search(routes, path.slice(0, -1), httpMethod);
+    },
   };
 }
 
-function createRoute(group: readonly Binding[]): Route[] {
+function createRoute(group: readonly Binding[], warn: RouterOptions["warn"]): Route[] {
   const [first] = group;
   if (first === undefined) return [];
-  const methods = Map.groupBy(group, (binding) => binding.httpMethod);
-  for (const sharing of methods.values()) checkReachable(sharing);
-  return [{ template: first.template, methods }];
+  const reachable: Binding[] = [];
+  for (const binding of group) {
+    const rival = reachable.find(
+      (earlier) => earlier.httpMethod === binding.httpMethod && alwaysBefore(earlier, binding),
+    );
+    if (rival === undefined) reachable.push(binding);
+    else refuseShadowed(binding, rival, warn);
+  }
+  return [{ template: first.template, methods: Map.groupBy(reachable, (one) => one.httpMethod) }];
 }
 
-function checkReachable(sharing: readonly Binding[]): void {
-  sharing.forEach((binding, index) => {
-    const rival = sharing.slice(0, index).find((earlier) => alwaysBefore(earlier, binding));
-    if (rival === undefined) return;
-    const { httpMethod, template, method } = binding;
-    const where = `${httpMethod} ${template.source}`;
-    refuseRule(method.desc, `${where} is never reached: ${rival.rpc} always matches before it`);
-  });
+function refuseShadowed(
+  { httpMethod, template, method, rpc }: Binding,
+  rival: Binding,
+  warn: RouterOptions["warn"],
+): void {
+  const where = `${httpMethod} ${template.source}`;
+  const reason = `${where} is never reached: ${rival.rpc} always matches before it`;
+  if (warn === undefined) refuseRule(method.desc, reason);
+  warn(`${rpc}: ${reason}`);
 }
 
 function alwaysBefore(earlier: Binding, later: Binding): boolean {
@@ -92,26 +119,25 @@ function alwaysBefore(earlier: Binding, later: Binding): boolean {
 }
 
 /**
- * The paths that a template covers, as Fastify's router (find-my-way) writes them: `:0` for one
- * segment, `*` for all that follow, `::` for a colon. `**` may also stand for nothing at all.
+ * The paths that a template covers, as Fastify's router (find-my-way) writes them: `*` for all that
+ * follows, `::` for a colon. A template with variables goes by the text before its first one: `:name`
+ * of that router takes no more than maxParamLength characters. `**` may also stand for nothing at all.
  */
 function urlsOf({ segments, verb }: PathTemplate): string[] {
-  const parts = segments.map((segment, index) => urlPart(segment, index));
-  const last = segments.at(-1);
-  if (last?.kind === "rest") {
-    const before = parts
-      .slice(0, -1)
-      .map((part) => `/${part}`)
-      .join("");
-    return [`${before}/*`, before === "" ? "/" : `${before}${verb && `::${verb}`}`];
-  }
-  const suffix = last?.kind === "literal" && verb !== "" ? `::${verb}` : "";
-  return [`/${parts.join("/")}${suffix}`];
+  const open = segments.findIndex((segment) => segment.kind !== "literal");
+  const texts = open < 0 ? segments : segments.slice(0, open);
+  const before = texts
+    .map((segment) => (segment.kind === "literal" ? `/${urlText(segment.text)}` : ""))
+    .join("");
+  const end = verb && `::${urlText(verb)}`;
+  if (open < 0) return [before === "" ? "/" : `${before}${end}`];
+  const wild = `${before}/*`;
+  const mayBeEmpty = segments.at(open)?.kind === "rest" && open === segments.length - 1;
+  return mayBeEmpty ? [wild, before === "" ? "/" : `${before}${end}`] : [wild];
 }
 
-function urlPart(segment: Segment, index: number): string {
-  if (segment.kind === "literal") return segment.text.replaceAll(":", "::");
-  return segment.kind === "one" ? `:v${index}` : "*";
+function urlText(text: string): string {
+  return text.replaceAll(":", "::");
 }
 
 function isExact({ template }: Route): boolean {

@@ -1,5 +1,6 @@
 import {
   create,
+  type DescField,
   type DescMethod,
   getOption,
   hasOption,
@@ -20,6 +21,12 @@ export interface Rule {
   /** A field of the response, or empty for all of it. */
   readonly responseBody: string;
 }
+
+/** What a request's body fills. */
+export type BodyRule =
+  | { readonly kind: "none" }
+  | { readonly kind: "message" }
+  | { readonly kind: "field"; readonly field: DescField };
 
 /** An rpc whose REST options can't be served: names the rpc and the reason. */
 export class RuleError extends Error {

@@ -1,6 +1,7 @@
-import { create, type JsonValue, type Message } from "@bufbuild/protobuf";
+import type { JsonValue, Message } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { memoize } from "../../memoize.ts";
+import { limitRestTime } from "../deadline.ts";
 import { JSON_TYPE } from "../envelope.ts";
 import { type Exchange, write } from "../exchange.ts";
 import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
@@ -12,11 +13,13 @@ import type { StreamReply } from "../stream.ts";
 import type { Binding } from "./binding.ts";
 import { matchNoneMatch } from "./entity-tag.ts";
 import { createEventEncoder, EVENT_HEADERS, eventReply } from "./event.ts";
+import { anyBodyMessage, takesAnyBody } from "./http-body.ts";
 import { readJson } from "./json.ts";
 import { captureVariables, type PathParts } from "./path.ts";
 import type { Query } from "./query.ts";
 import { createReply, type RestReply } from "./reply.ts";
-import { bodyMessage, fillMessage, readForm, takesForm } from "./request.ts";
+import { bodyMessage, emptyMessage, fillMessage, readForm, takesForm } from "./request.ts";
+import { jsonStream, rawStream, streamFormat } from "./stream-reply.ts";
 
 /** The binding that a request is for. */
 export interface Choice {
@@ -32,7 +35,7 @@ export class RestDialect {
   readonly accepted = createNegotiator();
   /** The encoder of a binding's events. */
   readonly eventEncoder = memoize((binding: Binding) =>
-    createEventEncoder(binding.reply, this.gateway.prefix, this.gateway.registry),
+    createEventEncoder(binding.reply, this.gateway.prefix, this.gateway),
   );
   readonly #replies = memoize((binding: Binding) =>
     memoize((message: Message) => createReply(binding, message, this.gateway)),
@@ -54,7 +57,13 @@ export class RestDialect {
     else this.fail(new HttpFault(405, `use ${allow} here`, { allow }), undefined, request, reply);
   }
 
-  /** Sends an error in the form of the binding's replies, or as envelope without a binding. */
+  /** Answers a path that no rule knows, or leaves that to the application. */
+  refusePath(request: FastifyRequest, reply: FastifyReply): void {
+    if (this.gateway.errors === "envelope") reply.callNotFound();
+    else this.fail(new HttpFault(404, "nothing is served here"), undefined, request, reply);
+  }
+
+  /** Sends an error in the form of the binding's replies; without a binding, in that of the options. */
   fail(
     error: unknown,
     binding: Binding | undefined,
@@ -64,17 +73,23 @@ export class RestDialect {
     const { httpStatus = "envelope", report } = this.gateway;
     const failure = describeFailure(error);
     if (failure.unexpected) report?.(error, request);
-    const shape = binding?.reply.shape ?? "envelope";
+    const { errors = "status", registry } = this.gateway;
+    const own = binding?.reply.shape ?? "envelope";
+    const unsaid = binding === undefined || own === "events";
+    const shape = unsaid && errors === "status" ? "bare" : own;
     const enveloped = shape === "envelope" || shape === "envelope-null";
     // Only an envelope can say by its code what the status doesn't.
     const real = failure.real || !enveloped || httpStatus === "code";
-    const body = Buffer.from(shape === "bare" ? failureBody(failure) : failureEnvelope(failure));
+    const bare = shape === "bare";
+    const text = bare ? failureBody(failure, registry) : failureEnvelope(failure);
+    const body = Buffer.from(text);
+    const status = bare && !failure.real ? failure.httpStatus : failure.code;
     const headers = {
       "content-type": JSON_TYPE,
       "content-length": body.length,
       "cache-control": "no-store",
     };
-    write(reply, real ? failure.code : 200, { ...failure.headers, ...headers }, body);
+    write(reply, real ? status : 200, { ...failure.headers, ...headers }, body);
   }
 }
 
@@ -97,8 +112,11 @@ export class RestExchange implements Exchange {
     this.#choice = choice;
     this.#request = request;
     this.#reply = reply;
-    const { peerOf } = dialect.gateway;
-    const parts = { request: request.raw, response: reply.raw, id: request.id, peerOf };
+    const { peerOf, requestHeader, responseHeader } = dialect.gateway;
+    const parts = {
+      ...{ request: request.raw, response: reply.raw, id: request.id, peerOf },
+      ...{ requestHeader, responseHeader },
+    };
     this.call = new HttpCall(choice.binding.method.desc, "rest", parts);
   }
 
@@ -112,10 +130,14 @@ export class RestExchange implements Exchange {
     const { binding, problem } = this.#choice;
     if (problem !== undefined) throw problem;
     const { request } = binding;
-    if (!call.hasBody) return this.#fill(create(request.desc));
+    limitRestTime(call);
+    const { gateway } = this.#dialect;
+    if (!call.hasBody) return this.#fill(emptyMessage(request));
     return call
       .body(bounds, bodyLimit(call.method), (bytes) =>
-        bodyMessage(request, bytes, () => readBodyText(bytes, binding, call)),
+        takesAnyBody(request)
+          ? anyBodyMessage(request, call.header("content-type") ?? "", bytes)
+          : bodyMessage(request, bytes, () => readBodyText(bytes, binding, call, gateway), gateway),
       )
       .then((message) => this.#fill(message));
   }
@@ -152,15 +174,18 @@ export class RestExchange implements Exchange {
 
   stream(): StreamReply | undefined {
     const { call } = this;
-    if (call.requestMethod !== "HEAD")
-      return eventReply(
-        this.#reply,
-        call,
-        this.#dialect.eventEncoder(this.#choice.binding),
-        this.#dialect.gateway,
-      );
-    write(this.#reply, 200, EVENT_HEADERS, "");
-    return undefined;
+    const { binding } = this.#choice;
+    const { gateway } = this.#dialect;
+    const rule = binding.reply;
+    const format = rule.shape === "events" ? "events" : streamFormat(call.header("accept"));
+    if (call.requestMethod === "HEAD") {
+      write(this.#reply, 200, format === "events" ? EVENT_HEADERS : NOT_KEPT, "");
+      return undefined;
+    }
+    const target = { reply: this.#reply, call, rule, gateway };
+    if (rule.raw) return rawStream(target);
+    if (format !== "events") return jsonStream(format, target);
+    return eventReply(this.#reply, call, this.#dialect.eventEncoder(binding), gateway);
   }
 
   fail(error: unknown): void {
@@ -168,8 +193,15 @@ export class RestExchange implements Exchange {
   }
 }
 
+const NOT_KEPT = { "cache-control": "no-store" };
+
 /** A body as JSON, or as a form where the message has nothing but scalars. */
-function readBodyText(bytes: Buffer, { request }: Binding, call: HttpCall): JsonValue {
+function readBodyText(
+  bytes: Buffer,
+  { request }: Binding,
+  call: HttpCall,
+  { reading }: Gateway,
+): JsonValue {
   const type = call.header("content-type") ?? "";
   const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
   const coding = (call.header("content-encoding") ?? "identity").trim().toLowerCase();
@@ -179,7 +211,8 @@ function readBodyText(bytes: Buffer, { request }: Binding, call: HttpCall): Json
   }
   if (essence === "application/x-www-form-urlencoded" && takesForm(request))
     return readForm(bytes, request.desc);
-  if (essence === "" || essence === "application/json") return readJson(bytes);
+  if (essence === "" || essence === "application/json")
+    return readJson(bytes, reading.largeIntegers === "take");
   throw new HttpFault(415, `the body must be application/json, not ${quote(essence)}`);
 }
 

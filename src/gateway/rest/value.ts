@@ -94,14 +94,13 @@ export interface TextReader {
 }
 
 /**
- * The reader for a field, or for the elements of a repeated field. Undefined for fields that no
- * text can fill: maps, lists of messages, and messages without a text form of their own.
+ * The reader for a field, for the elements of a repeated field or for the values of a map. Undefined
+ * for messages without a text form of their own.
  */
 export function createTextReader(field: DescField): TextReader | undefined {
-  if (field.fieldKind === "map") return undefined;
   const type = valueType(field);
   if (type) return { expected: describeType(type), read: (text) => readValue(type, text) };
-  return field.fieldKind === "message" ? createMessageReader(field.message) : undefined;
+  return field.message && createMessageReader(field.message);
 }
 
 /** Reads a scalar or enum value from its text. */
@@ -134,13 +133,49 @@ function readInteger(
   return asText ? value.toString() : value;
 }
 
+/**
+ * The integer that a JSON number's text stands for, with an exponent or a fraction of zero as well
+ * ("JSON mapping", int32 and int64). Undefined for any other text and beyond 10^40.
+ */
+export function readJsonInteger(text: string): bigint | undefined {
+  if (/^-?\d{1,20}$/.test(text)) return BigInt(text);
+  const [, sign, whole = "", fraction = "", exponent = "0"] =
+    /^(-?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text) ?? [];
+  if (sign === undefined) return undefined;
+  const digits = (whole + fraction).replace(/0+$/, "");
+  // How many zeros follow the digits; negative: some of them stand behind the point.
+  const zeros = whole.length + Number(exponent) - digits.length;
+  if (/^0*$/.test(digits)) return 0n;
+  if (zeros < 0 || zeros > 40) return undefined;
+  return BigInt(`${sign}${digits}${"0".repeat(zeros)}`);
+}
+
 const LARGEST_FLOAT = 3.4028234663852886e38;
+
+/** A number of a type; one that rounds to the largest float becomes that. */
+export function largeFloat({ scalar }: ValueType, value: number | string): number | string {
+  if (scalar !== ScalarType.FLOAT || !(Math.abs(Number(value)) > LARGEST_FLOAT)) return value;
+  return Math.fround(Number(value));
+}
+
+const TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:Z|[+-](\d\d):(\d\d))$/;
+
+/** Whether a text is a time of RFC 3339, section 5.6, on a day that there is. */
+export function isTime(text: string): boolean {
+  const [, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, zoneHour, zoneMinute] =
+    TIME.exec(text)?.map(Number) ?? [];
+  const days = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+  if (year < 1 || month < 1 || month > 12 || day < 1 || day > days) return false;
+  if (hour > 23 || minute > 59 || second > 59) return false;
+  return !(Number(zoneHour) > 23 || Number(zoneMinute) > 59);
+}
 
 function readFloat(text: string, single: boolean): number | undefined {
   if (/^(?:NaN|-?Infinity)$/.test(text)) return Number(text);
   if (!/^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return undefined;
   const value = Number(text);
-  return Math.abs(value) <= (single ? LARGEST_FLOAT : Number.MAX_VALUE) ? value : undefined;
+  const kept = single && Math.abs(value) > LARGEST_FLOAT ? Math.fround(value) : value;
+  return Number.isFinite(kept) ? kept : undefined;
 }
 
 function readBase64(text: string): Uint8Array | undefined {
@@ -163,7 +198,11 @@ function createMessageReader(desc: DescMessage): TextReader | undefined {
   if (isWrapperDesc(desc)) return createWrapperReader(desc);
   const expected = TEXT_MESSAGES.get(desc.typeName);
   if (expected === undefined) return undefined;
-  return { expected, read: (text) => readMessage(desc, text) };
+  const isTimestamp = desc.typeName === "google.protobuf.Timestamp";
+  return {
+    expected,
+    read: (text) => (isTimestamp && !isTime(text) ? undefined : readMessage(desc, text)),
+  };
 }
 
 function createWrapperReader(desc: DescMessage): TextReader | undefined {

@@ -1,0 +1,20 @@
+import type { GatewayOptions } from "../gateway/options.ts";
+
+/**
+ * How the gateway serves Mooring's REST contract (docs/rest-contract.md), which is older than the
+ * defaults of google.api.http and keeps what its clients have always sent.
+ */
+export const restContract = {
+  memberNames: "proto",
+  errors: "envelope",
+  largeIntegers: "refuse",
+  tolerance: {
+    emptyParameters: true,
+    unusableParameters: true,
+    repeatedParameters: true,
+    memberCase: true,
+    nullBody: true,
+    emptyNumbers: true,
+    trailingSlash: true,
+  },
+} as const satisfies Partial<GatewayOptions>;

@@ -1,0 +1,46 @@
+import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { createFieldSetter } from "./field.ts";
+import type { RequestRule } from "./request.ts";
+
+/** A google.api.HttpBody: bytes of any type, in the place of JSON (google/api/httpbody.proto). */
+export type HttpBody = Message & { readonly contentType: string; readonly data: Uint8Array };
+
+/** Whether a message is google.api.HttpBody. */
+export function isHttpBody(desc: DescMessage | undefined): boolean {
+  return desc?.typeName === "google.api.HttpBody";
+}
+
+/** Whether a request's body is taken as it is. */
+export function takesAnyBody({ desc, body }: RequestRule): boolean {
+  if (body.kind === "message") return isHttpBody(desc);
+  return (
+    body.kind === "field" && body.field.fieldKind === "message" && isHttpBody(body.field.message)
+  );
+}
+
+/** The request message that a body of any type makes. */
+export function anyBodyMessage({ desc, body }: RequestRule, type: string, bytes: Buffer): Message {
+  // The body's memory is used again when it has been read.
+  const parts = { contentType: type, data: Uint8Array.from(bytes) };
+  if (body.kind !== "field") return create(desc, parts as Record<string, unknown>);
+  const message = create(desc);
+  if (body.field.message)
+    createFieldSetter([body.field])(
+      message,
+      create(body.field.message, parts as Record<string, unknown>),
+    );
+  return message;
+}
+
+/** The HttpBody of a response: the message, or its field. Undefined where that is not set. */
+export function httpBodyOf(message: Message, field: DescField | undefined): HttpBody | undefined {
+  const body = field === undefined ? message : Reflect.get(message, field.localName);
+  return body as HttpBody | undefined;
+}
+
+/** Content-Type of a reply; an empty one becomes that of any bytes. */
+export function typeOf(body: HttpBody | undefined): string {
+  // A line end in it would begin another header.
+  const type = (body?.contentType ?? "").replace(/[^\t\x20-\x7e]/g, "");
+  return type === "" ? "application/octet-stream" : type;
+}
