@@ -17,7 +17,7 @@ import {
 import type { Call } from "../call.ts";
 import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
 import { createFieldSetter, findField, findStateField, type StateField } from "./field.ts";
-import type { JsonRules } from "./json-fit.ts";
+import { holdsNull, type JsonRules } from "./json-fit.ts";
 import { fieldFromJson, messageFromJson } from "./json-message.ts";
 import type { PathTemplate } from "./path.ts";
 import {
@@ -180,7 +180,8 @@ export type ReadBody = (bytes: Buffer) => JsonValue;
  */
 export function emptyMessage({ desc, body }: RequestRule): Message {
   const message = create(desc);
-  if (body.kind === "field" && body.field.fieldKind === "message")
+  // A google.protobuf.Value without a kind has no JSON.
+  if (body.kind === "field" && body.field.fieldKind === "message" && !holdsNull(body.field))
     createFieldSetter([body.field])(message, create(body.field.message));
   return message;
 }

@@ -155,7 +155,8 @@ const LARGEST_FLOAT = 3.4028234663852886e38;
 /** A number of a type; one that rounds to the largest float becomes that. */
 export function largeFloat({ scalar }: ValueType, value: number | string): number | string {
   if (scalar !== ScalarType.FLOAT || !(Math.abs(Number(value)) > LARGEST_FLOAT)) return value;
-  return Math.fround(Number(value));
+  const float = Math.fround(Number(value));
+  return Number.isFinite(float) ? float : value;
 }
 
 const TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:Z|[+-](\d\d):(\d\d))$/;

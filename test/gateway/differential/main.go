@@ -73,7 +73,7 @@ func answer(handler http.Handler, raw []byte) Reply {
 	}
 	request.RemoteAddr = "127.0.0.1:1"
 	recorder := httptest.NewRecorder()
-	handler.ServeHTTP(recorder, request)
+	serve(handler, recorder, request)
 	result := recorder.Result()
 	return Reply{
 		Status:  result.StatusCode,
@@ -81,6 +81,16 @@ func answer(handler http.Handler, raw []byte) Reply {
 		Body:    recorder.Body.Bytes(),
 		Reached: reached,
 	}
+}
+
+// A handler that panics ends its connection alone, as net/http has it.
+func serve(handler http.Handler, recorder *httptest.ResponseRecorder, request *http.Request) {
+	defer func() {
+		if recover() != nil {
+			recorder.Code = 0
+		}
+	}()
+	handler.ServeHTTP(recorder, request)
 }
 
 func main() {

@@ -1,0 +1,154 @@
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import {
+  create,
+  createFileRegistry,
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  type JsonValue,
+  type Message,
+  type Registry,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { ConnectError } from "@connectrpc/connect";
+import { fastify } from "fastify";
+import { beforeEach, expect, test } from "vitest";
+import { restGateway } from "../../../src/gateway/gateway.ts";
+import { needs } from "../../downloader/program.ts";
+import { send, unary } from "../../http/door.ts";
+import { kindOf } from "./kinds.ts";
+import { type Answer, buildPeers, type Reached, startPeers } from "./peers.ts";
+import { createGenerator, createRandom, type Generated, toBytes } from "./request.ts";
+
+// The same requests to grpc-gateway, vanguard and this gateway, each in front of rpcs that return their
+// request. What both others agree on is right here as well, or one of the kinds in differences.md.
+
+beforeEach(needs("go"));
+
+const COUNT = Number(process.env["MOORING_TEST_DIFFERENTIAL"] ?? 6_000);
+const SEED = 20_261_123;
+/** A first build compiles a hundred packages. */
+const TIMEOUT = 25 * 60_000;
+
+const documented = readFileSync(join(import.meta.dirname, "../differences.md"), "utf8");
+
+test("agrees with grpc-gateway and vanguard where they agree", { timeout: TIMEOUT }, async () => {
+  const { registry, methods } = readContract(await buildPeers());
+  const own = await startOwn(methods);
+  const peers = startPeers();
+  const next = createGenerator(createRandom(SEED));
+  const counts = new Map<string, number>();
+  const unexplained: object[] = [];
+  const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (let index = 0; index < COUNT; index++) {
+    const request = next();
+    const others = await peers.ask(toBytes(request));
+    const mine = outcome(await own.ask(request), registry);
+    const theirs = [outcome(others.gateway, registry), outcome(others.vanguard, registry)];
+    if (theirs[0] !== theirs[1]) {
+      const side = theirs.indexOf(mine);
+      count(["peers differ, as grpc-gateway", "peers differ, as vanguard"][side] ?? "peers differ");
+    } else if (theirs[0] === mine) count("all agree");
+    else {
+      const kind = kindOf({ request, mine, theirs: theirs[0] ?? "" });
+      count(kind ?? "unexplained");
+      if (kind === undefined) unexplained.push({ ...request, mine, theirs: theirs[0] });
+    }
+  }
+  peers.close();
+  await own.close();
+  process.stdout.write(`differential: ${JSON.stringify(Object.fromEntries([...counts].sort()))}\n`);
+  expect(unexplained.slice(0, 40)).toEqual([]);
+  const kinds = [...documented.matchAll(/^## (\S+)$/gm)].map(([, name]) => name);
+  expect(kinds.length).toBeLessThanOrEqual(30);
+  expect(kinds.filter((name) => !counts.has(name ?? ""))).toEqual([]);
+});
+
+function readContract(path: string): { registry: Registry; methods: DescMethod[] } {
+  const set = fromBinary(FileDescriptorSetSchema, readFileSync(path));
+  const registry = createFileRegistry(set);
+  const service = registry.getService("peer.v1.PeerService");
+  if (service === undefined) throw new Error("the contract has no service");
+  return { registry, methods: service.methods };
+}
+
+async function startOwn(methods: readonly DescMethod[]) {
+  let reached: Reached | undefined;
+  const answer = (desc: DescMethod, request: Message): Message => {
+    reached = { method: desc.name, message: toBinary(desc.input, request) };
+    const fields = request as unknown as Record<string, unknown>;
+    if (desc.name === "Fail") throw failure(Number(fields["i32"]), String(fields["s"]));
+    if (desc.name !== "Download") return request;
+    const data = Buffer.from(String(fields["name"]));
+    return create(desc.output, { contentType: "text/x-file", data } as Record<string, unknown>);
+  };
+  const app = fastify();
+  await app.register(restGateway, {
+    methods: methods.map((desc) => unary(desc, (request) => answer(desc, request))),
+    connect: false,
+  });
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  return {
+    close: () => app.close(),
+    ask: async ({ method, target, body, type }: Generated): Promise<Answer> => {
+      reached = undefined;
+      const headers = type === undefined ? {} : { "content-type": type };
+      const reply = await send(port, target, { method, headers, body });
+      const { status, raw } = reply;
+      return { status, type: reply.headers["content-type"] ?? "", body: raw, reached };
+    },
+  };
+}
+
+function failure(code: number, message: string): Error {
+  return code >= 1 && code <= 16 ? new ConnectError(message, code) : new ConnectError(message, 2);
+}
+
+/** One line of what has come of a request: refused with a status, or what reached which rpc. */
+function outcome({ status, type, body, reached }: Answer, registry: Registry): string {
+  if (reached === undefined) return `refused ${status}`;
+  const isDownload = /^(?:Raw|Download)$/.test(reached.method);
+  const desc = registry.getMessage(inputOf(reached.method)) as DescMessage;
+  const message = messageText(desc, reached, registry);
+  const reply =
+    isDownload && status === 200 ? `${type} ${body.toString("base64")}` : replyOf(body, status);
+  return `${reached.method} ${message} -> ${status} ${reply}`;
+}
+
+/** A message as JSON; in binary where it has no JSON, such as a mask that no JSON name stands for. */
+function messageText(desc: DescMessage, { message }: Reached, registry: Registry): string {
+  try {
+    return stable(toJson(desc, fromBinary(desc, message), { registry }));
+  } catch {
+    return Buffer.from(message).toString("base64");
+  }
+}
+
+function inputOf(method: string): string {
+  if (method === "Raw") return "google.api.HttpBody";
+  return method === "Upload" || method === "Download" ? "peer.v1.File" : "peer.v1.All";
+}
+
+function replyOf(body: Buffer, status: number): string {
+  try {
+    const json = JSON.parse(body.toString()) as JsonValue;
+    return status === 200 ? stable(json) : stable({ code: (json as { code: number }).code });
+  } catch {
+    return body.toString();
+  }
+}
+
+/** JSON with sorted members, without those that are null: the peers write unset messages so. */
+function stable(json: JsonValue): string {
+  return JSON.stringify(json, (_name, value: unknown) => {
+    if (typeof value === "string") return value.replace(/(T[\d:]+\.\d*?)0+(?=Z$)/, "$1");
+    if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+    const members = Object.entries(value).filter(([, one]) => one !== null);
+    return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
