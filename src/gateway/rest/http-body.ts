@@ -1,6 +1,6 @@
 import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { createFieldSetter } from "./field.ts";
-import type { RequestRule } from "./request.ts";
+import type { BodyRule } from "./rule.ts";
 
 /** A google.api.HttpBody: bytes of any type, in the place of JSON (google/api/httpbody.proto). */
 export type HttpBody = Message & { readonly contentType: string; readonly data: Uint8Array };
@@ -10,8 +10,13 @@ export function isHttpBody(desc: DescMessage | undefined): boolean {
   return desc?.typeName === "google.api.HttpBody";
 }
 
+interface Taken {
+  readonly desc: DescMessage;
+  readonly body: BodyRule;
+}
+
 /** Whether a request's body is taken as it is. */
-export function takesAnyBody({ desc, body }: RequestRule): boolean {
+export function takesAnyBody({ desc, body }: Taken): boolean {
   if (body.kind === "message") return isHttpBody(desc);
   return (
     body.kind === "field" && body.field.fieldKind === "message" && isHttpBody(body.field.message)
@@ -19,7 +24,7 @@ export function takesAnyBody({ desc, body }: RequestRule): boolean {
 }
 
 /** The request message that a body of any type makes. */
-export function anyBodyMessage({ desc, body }: RequestRule, type: string, bytes: Buffer): Message {
+export function anyBodyMessage({ desc, body }: Taken, type: string, bytes: Buffer): Message {
   // The body's memory is used again when it has been read.
   const parts = { contentType: type, data: Uint8Array.from(bytes) };
   if (body.kind !== "field") return create(desc, parts as Record<string, unknown>);
