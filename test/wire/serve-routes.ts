@@ -2,6 +2,7 @@ import type { Registry } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { createGrpcServer } from "../../src/app/grpc-server.ts";
 import { createHttpServer } from "../../src/app/http-server.ts";
+import { restContract } from "../../src/app/legacy.ts";
 import { type AnswerReflection, createReflection } from "../../src/app/reflection.ts";
 import type { Call } from "../../src/gateway/call.ts";
 import { restGateway } from "../../src/gateway/gateway.ts";
@@ -82,6 +83,7 @@ export async function serveRoutes(
     report: () => undefined,
   });
   await http.fastify.register(restGateway, {
+    ...restContract,
     ...common,
     slowReaders,
     ...(registry === undefined ? {} : { registry }),
