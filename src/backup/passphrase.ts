@@ -49,7 +49,8 @@ export function createPassphraseCipher(randomBytes: (size: number) => Buffer): P
   };
   return {
     seal: async (passphrase, plaintext, header) => {
-      if ([...passphrase].length < MIN_PASSPHRASE)
+      // A character has at most two code units; the rest of a long text is not split.
+      if ([...passphrase.slice(0, 2 * MIN_PASSPHRASE)].length < MIN_PASSPHRASE)
         throw unreadable(`a passphrase has at least ${MIN_PASSPHRASE} characters`);
       const salt = randomBytes(SALT_BYTES);
       const nonce = randomBytes(NONCE_BYTES);

@@ -160,6 +160,8 @@ const BESIDE = 1_024;
  */
 class Gathered {
   #room: Buffer = NOTHING;
+  /** Memory of the room; undefined while the room is a piece, whose memory Node may share. */
+  #own: ArrayBuffer | undefined;
   #size = 0;
 
   get size(): number {
@@ -184,12 +186,16 @@ class Gathered {
 
   clear(): void {
     this.#room = NOTHING;
+    this.#own = undefined;
     this.#size = 0;
   }
 
+  /** Frees the smaller room at once: the garbage collector would leave several of one body in memory. */
   #grow(length: number): void {
-    const room = Buffer.allocUnsafeSlow(length);
-    this.bytes.copy(room);
+    const own = this.#own?.transfer(length) ?? new ArrayBuffer(length);
+    const room = Buffer.from(own);
+    if (this.#own === undefined) this.bytes.copy(room);
+    this.#own = own;
     this.#room = room;
   }
 }
