@@ -63,6 +63,25 @@ test.each([1, 2, 3, 7, 1_000, 1_025, 5_000])(
   },
 );
 
+test("a body that grows in memory leaves no smaller copies of itself behind", async () => {
+  const size = 8 * 2 ** 20;
+  const large = { buffered: new Buffered(4 * size), timeoutMs: 60_000, maxBytes: size };
+  const piece = Buffer.from(new ArrayBuffer(256 * 1024), 0, 64 * 1024).fill("b");
+  const stream = new PassThrough();
+  const read = { stream, peer: "a", hasEnded: () => true };
+  collectGarbage();
+  const before = process.memoryUsage().arrayBuffers;
+  const reading = readBody(read, large, size, (body) => ({
+    length: body.length,
+    grown: process.memoryUsage().arrayBuffers - before,
+  }));
+  for (let at = 0; at < size; at += piece.length) stream.write(piece);
+  stream.end();
+  const { length, grown } = await reading;
+  expect(length).toBe(size);
+  expect(grown).toBeLessThan(1.5 * size);
+});
+
 test("nothing waits for the rest of a request whose stream is over", () => {
   const stream = new PassThrough();
   stream.destroy();

@@ -33,6 +33,13 @@ const make = (members: object) => () => ({ principal: "x", scopes, ...members })
 
 const cases: readonly Case[] = [
   [
+    "more scopes than a token can have",
+    method.createToken,
+    make({ scopes: Array.from({ length: 101 }, () => "drivers:read") }),
+    Code.InvalidArgument,
+    /give each scope once/,
+  ],
+  [
     "an unknown scope",
     method.createToken,
     make({ scopes: ["settings:all"] }),

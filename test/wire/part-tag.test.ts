@@ -58,3 +58,10 @@ test("a tag of a part is taken for a save, as that of the whole", async () => {
   expect(await save(tag)).toMatchObject({ code: 409 });
   expect(tag).toMatch(/~[0-9a-f]{16}"$/);
 });
+
+test("lists of groups that no setting has share the reply and the tag of those that exist", async () => {
+  const only = await list(TOKEN, {}, "list?groups=0,1");
+  expect(only.status).toBe(200);
+  for (let more = 0; more < 20; more += 1)
+    expect(await list(TOKEN, {}, `list?groups=1,0,1,${1_000 + more}`)).toEqual(only);
+});
