@@ -4,7 +4,7 @@
 //   npm run test:mutate -- [RULE …] [--file=PART] [--minutes=N]
 //
 // Ends with 1 where a folder has less than 90 % of its mutants killed, or time was over.
-import { type ChildProcess, execFileSync, fork } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   copyFileSync,
@@ -14,6 +14,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -21,12 +22,10 @@ import { parseArgs } from "node:util";
 import { killTree } from "../bench/proc.ts";
 import { mutantsOf } from "./mutation/mutants.ts";
 import { type Rule, rules } from "./mutation/rules.ts";
-import type { RunRequest, RunResult } from "./mutation/runner.ts";
 
 const THRESHOLD = 0.9;
-/** For the tests of one mutant, in milliseconds: one that takes longer is killed. */
+/** For a stage of tests of one mutant, in milliseconds: a mutant that takes longer is killed. */
 const MUTANT_LIMIT = 120_000;
-const TIMED_OUT = "the time limit";
 
 const ROOT = join(import.meta.dirname, "..");
 const { values, positionals } = parseArgs({
@@ -63,90 +62,51 @@ process.exit(isGood ? 0 : 1);
 /** @returns whether there was time for all of it. */
 async function mutateRule(name: string, { files, tests }: Rule): Promise<boolean> {
   const sources = globSync([...files], { cwd: tree }).sort();
-  const stages = tests.map((globs) =>
-    globSync([...globs], { cwd: tree }).map((path) => join(tree, path)),
-  );
+  const stages = tests.map((globs) => globSync([...globs], { cwd: tree }));
   if (sources.length === 0 || stages.some((stage) => stage.length === 0))
     throw new Error(`rule ${name}: no file fits`);
   say(`\n== ${name}`);
-  let runner: Runner | undefined;
   for (const path of sources.filter((source) => source.includes(values.file))) {
     const file = join(tree, path);
     const original = readFileSync(file, "utf8");
-    const run = async (text: string): Promise<string | undefined> => {
-      runner ??= await startRunner();
-      const outcome = await runner.run({ file, text, original, stages });
-      if (outcome === TIMED_OUT) runner = undefined;
-      return outcome;
+    const isNoticed = async (text: string): Promise<boolean> => {
+      writeFileSync(file, text);
+      for (const stage of stages) if (!(await passes(stage))) return true;
+      return false;
     };
-    const check = async (): Promise<void> => {
-      const broken = await run(original);
-      if (broken !== undefined) throw new Error(`the tests fail without a mutant: ${broken}`);
-    };
-    await check();
+    if (await isNoticed(original)) throw new Error(`the tests of ${name} fail without a mutant`);
     const mutants = mutantsOf(path, original);
     let survived = 0;
     for (const mutant of mutants) {
-      if (performance.now() > end) {
-        runner?.end();
-        return false;
-      }
-      if ((await run(mutant.text)) !== undefined) continue;
+      if (performance.now() > end) return false;
+      if (await isNoticed(mutant.text)) continue;
       survived += 1;
       say(`  survived: ${path}:${mutant.line}  ${mutant.change}`);
     }
-    // What has killed them was the change, and not something that stays broken.
-    await check();
+    // What has killed them was the change, and not a test that fails now and then.
+    if (await isNoticed(original)) throw new Error(`the tests of ${name} fail without a mutant`);
     const folder = dirname(path);
     const { killed, all } = score.get(folder) ?? { killed: 0, all: 0 };
     const died = mutants.length - survived;
     score.set(folder, { killed: killed + died, all: all + mutants.length });
     say(`${path}: ${died} killed, ${survived} survived`);
   }
-  runner?.end();
   return true;
 }
 
-interface Runner {
-  /** @returns what has noticed the change, or undefined. After a time-out the runner has ended. */
-  run(request: RunRequest): Promise<string | undefined>;
-  end(): void;
-}
-
-async function startRunner(): Promise<Runner> {
-  const child: ChildProcess = fork(join(tree, "tools/mutation/runner.ts"), {
-    cwd: tree,
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-  });
+/** Runs test files in processes of their own: nothing that one mutant leaves reaches the next. */
+async function passes(files: readonly string[]): Promise<boolean> {
+  const args = ["run", "--bail=1", "--reporter=dot", ...files];
+  const child = spawn("vitest", args, { cwd: tree, stdio: "ignore" });
   const stop = (): void => {
-    if (child.pid !== undefined && child.exitCode === null) killTree(child.pid);
+    if (child.pid !== undefined) killTree(child.pid);
   };
   process.once("exit", stop);
-  const end = (): void => {
-    process.off("exit", stop);
-    stop();
-  };
-  const ended = once(child, "exit").then(() => {
-    throw new Error("the runner of the tests has ended");
-  });
-  ended.catch(() => undefined);
-  const reply = (): Promise<[RunResult]> =>
-    Promise.race([once(child, "message") as Promise<[RunResult]>, ended]);
-  await reply();
-  return {
-    run: async (request) => {
-      const answered = reply();
-      child.send(request);
-      const limit = Promise.withResolvers<undefined>();
-      const timer = setTimeout(() => limit.resolve(undefined), MUTANT_LIMIT);
-      const result = await Promise.race([answered, limit.promise]);
-      clearTimeout(timer);
-      if (result !== undefined) return result[0].failed;
-      end();
-      return TIMED_OUT;
-    },
-    end,
-  };
+  const timer = setTimeout(stop, MUTANT_LIMIT);
+  const [status] = await once(child, "close");
+  clearTimeout(timer);
+  process.off("exit", stop);
+  return status === 0;
 }
 
 /** Copies what git knows of, and what is new; packages are the same. */

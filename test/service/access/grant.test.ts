@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { covers, createGrant, grantProblems, ROOT, SCOPES } from "../../../src/access/grant.ts";
+import {
+  covers,
+  createGrant,
+  grantProblems,
+  NOTHING,
+  ROOT,
+  SCOPES,
+} from "../../../src/access/grant.ts";
 
 describe("limits", () => {
   test.each<[string, string, number | undefined, boolean]>([
@@ -67,4 +74,21 @@ test.each<[string[], string[], string]>([
 ])("%j limited to %j is refused", (scopes, limits, problem) => {
   const problems = grantProblems(scopes, limits).map(({ description }) => description);
   expect(problems).toEqual([expect.stringContaining(problem)]);
+});
+
+test("a caller without a token is granted nothing", () => {
+  expect([NOTHING.isRoot, NOTHING.has("drivers:read"), NOTHING.allows("site_title", 1)]).toEqual([
+    ...[false, false, false],
+  ]);
+});
+
+test("a hundred limits fit, and one more does not", () => {
+  const limits = (count: number) => Array.from({ length: count }, (_, at) => `group:${at}`);
+  expect(grantProblems(["settings:read"], limits(100))).toEqual([]);
+  expect(grantProblems(["settings:read"], limits(101))).toMatchObject([{ field: "limits" }]);
+});
+
+test("an unknown scope with a limit is one problem, of the scope", () => {
+  const problems = grantProblems(["nonsense"], ["key:a"]);
+  expect(problems.map(({ field }) => field)).toEqual(["scopes[0]"]);
 });
