@@ -33,6 +33,13 @@ const make = (members: object) => () => ({ principal: "x", scopes, ...members })
 
 const cases: readonly Case[] = [
   [
+    "limits that are too long together",
+    method.createToken,
+    make({ limits: Array.from({ length: 20 }, (_, index) => `key:${"a".repeat(240)}${index}`) }),
+    Code.InvalidArgument,
+    /at most 4096 characters together/,
+  ],
+  [
     "more scopes than a token can have",
     method.createToken,
     make({ scopes: Array.from({ length: 101 }, () => "drivers:read") }),

@@ -70,6 +70,9 @@ const WRONG: readonly (readonly [string, JsonObject, readonly string[]])[] = [
 let service: TestService;
 let site: StandIn;
 
+/** One key more than a request may name. */
+const MANY = Array.from({ length: 1_001 }, (_, index) => `key_${index}`);
+
 beforeAll(async () => {
   [service, site] = await Promise.all([startService(), startStandIn()]);
 });
@@ -169,6 +172,8 @@ describe.each(rpcDoors)("over $name", ({ name: door, open }) => {
     [method.adoptSite, { keys: ["site_titel"] }, ["keys[0]"]],
     [method.adoptSite, { keys: ["site_title", "token"] }, ["keys[1]"]],
     [method.adoptSite, { reason: "x".repeat(501) }, ["reason"]],
+    [method.adoptSite, { keys: MANY }, ["keys"]],
+    [method.syncSite, { keys: MANY }, ["keys"]],
     [method.syncSite, { keys: ["", "no_such"] }, ["keys[0]", "keys[1]"]],
     [method.syncSite, { keys: ["version"], dryRun: true }, ["keys[0]"]],
   ])("$name with %j", async (of, body, fields) => {

@@ -68,6 +68,20 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
     });
   });
 
+  test("more than 1,000 keys are refused", async () => {
+    const keys = Array.from({ length: 1_001 }, (_, index) => `key_${index}`);
+    const stream = door.watch(watchSettings, create(watchSettings.input, { keys }), {
+      headers: admin,
+    });
+    await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      failure: {
+        code: door.codeOf(Code.InvalidArgument),
+        // Over REST the bound of parameters comes first.
+        message: expect.stringMatching(/at most 1000 keys|more than 1000 parameters/),
+      },
+    });
+  });
+
   test("a stream resumes after a revision, secrets masked", async () => {
     await save("aria2_secret", "Secret-stream");
     const request = create(watchSettings.input, { afterRevision: 1n, keys: ["aria2_secret"] });
