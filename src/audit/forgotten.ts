@@ -1,6 +1,6 @@
 import type { AuditEntry, AuditRetention, AuditRow } from "./store.ts";
 
-/** What a row of the audit says of rows that were forgotten: numbers of rows; 0: none. */
+/** Rows that an audit row reports as forgotten: numbers of rows; 0: none. */
 export interface Forgotten {
   /** The newest forgotten row until then, as the row of the forgetting before says. */
   readonly named: number;

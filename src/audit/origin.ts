@@ -5,17 +5,17 @@ import type { Noted } from "./tally.ts";
 
 /** The caller and its call, for the audit; cheap, because reads of secrets use it as well. */
 export function auditOriginOf(context: HandlerContext): AuditOrigin {
-  const info = context instanceof Call ? context : (context.values.get(callKey) ?? NOBODY);
+  const info = context instanceof Call ? context : (context.values.get(callKey) ?? NO_CALL);
   const { actor = "", door, requestId, peer } = info;
   return { actor, door, method: context.method.name, requestId, peer };
 }
 
-/** What the audit counts of a dry run with values for secrets that its caller may not read. */
+/** Audit entry of a dry run with values for secrets that its caller may not read. */
 export function dryRunOf(context: HandlerContext, subjects: readonly string[]): Noted {
   return { origin: auditOriginOf(context), outcome: "OK", reason: "dry run", subjects };
 }
 
-const NOBODY: CallInfo = { door: "cli", requestId: "", peer: "" };
+const NO_CALL: CallInfo = { door: "cli", requestId: "", peer: "" };
 
 /** A revision of a message as a number; revisions stay far below 2^53. */
 export function optionalNumber(value: bigint | undefined): number | undefined {

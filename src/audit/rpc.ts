@@ -91,7 +91,7 @@ function eventOf(row: AuditPage["rows"][number]): AuditEvent {
   return create(AuditEventSchema, {
     ...texts,
     sequence: BigInt(seq),
-    // A damaged row has none, which whoever verifies it sees.
+    // A damaged row has none; the verifier reports it.
     ...(isTime(time) ? { time: timestampFromMs(time) } : {}),
     subjects: [...subjects],
     previousHash: prev,

@@ -57,7 +57,7 @@ export interface Violation {
   readonly description: string;
 }
 
-/** What a refused call says of each wrong value; empty for any other failure. */
+/** Field violations of a refused call; empty for any other failure. */
 export function violationsOf(error: unknown): readonly Violation[] {
   return ConnectError.from(error)
     .findDetails(BadRequestSchema)

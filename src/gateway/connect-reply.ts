@@ -45,7 +45,7 @@ interface Framing {
   /** Compression of messages; undefined: none. */
   readonly coding: Coding | undefined;
   readonly encode: (message: Message) => Encoded;
-  /** What a client sees of an error that ends the stream. */
+  /** Error that a client sees at the end of the stream. */
   readonly errorOf: (thrown: unknown) => ConnectError;
 }
 

@@ -5,7 +5,7 @@ import { failedPrecondition } from "../messages/error.ts";
 const MIN_TEXT = 32;
 const MIN_BYTES = 32;
 
-/** What HKDF (RFC 5869) derives from a configured key, by the purpose of it. */
+/** Keys derived from a configured key by HKDF (RFC 5869), one per purpose. */
 const SEAL_INFO = "mooring sealed setting v1";
 const ID_INFO = "mooring sealing key id v1";
 const FINGERPRINT_INFO = "mooring secret fingerprint v1";

@@ -1,7 +1,7 @@
 import { told } from "../database/store-failure.ts";
 import type { SettingStore } from "./store.ts";
 
-/** What the history is read by. */
+/** Reads of the history. */
 export type HistoryStore = Pick<
   SettingStore,
   "oldestRevision" | "listRevisions" | "commits" | "changesBetween" | "knownKeys" | "firstChanges"

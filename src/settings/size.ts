@@ -12,7 +12,7 @@ export interface SettingLimits {
   readonly publicBytes: number;
 }
 
-/** What all settings of a snapshot come to, in the members of {@link SettingLimits}. */
+/** Totals of all settings of a snapshot, in the members of {@link SettingLimits}. */
 export type SettingTotals = SettingLimits;
 
 export const NO_TOTALS: SettingTotals = { custom: 0, bytes: 0, publicBytes: 0 };

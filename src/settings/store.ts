@@ -137,7 +137,7 @@ export interface Rehash {
   readonly form: string;
   /** The hash in place of another one; it begins with `form`. */
   readonly renew: (hash: string) => string;
-  /** What the audit says of it, where there were any. */
+  /** The audit entry, if there were any. */
   readonly audit: (count: number) => readonly AuditEntry[];
 }
 

@@ -125,7 +125,7 @@ interface Wanted {
   readonly change: (change: StoredChange) => boolean;
 }
 
-/** What a commit is to the streams of a view; undefined: it does not concern them. */
+/** Event of a commit for the streams of a view; undefined: it does not concern them. */
 interface ViewEvent {
   readonly event: WatchSettingsResponse | undefined;
 }

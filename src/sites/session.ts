@@ -19,7 +19,7 @@ export type Visitor =
   | { readonly kind: "user" }
   | { readonly kind: "refused" | "silent"; readonly words: string };
 
-/** What the name of an admin of the upstream begins with in history and audit. */
+/** Prefix of the name of an admin of the upstream in history and audit. */
 export const VISITOR_ACTOR = "upstream:";
 
 /** Asks the upstream who somebody is. */

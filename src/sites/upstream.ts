@@ -77,7 +77,7 @@ export interface Upstream {
   lacks(key: string): boolean;
   /** Another object as soon as the answers of `lacks` may be others. */
   known(): object;
-  /** What it alone says of some settings, which this service shows as it is. */
+  /** Values of settings that only the upstream knows; shown as they are. */
   readonly ownRows: OwnRows;
   who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
   /** Somebody has left or has other rights now (everybody), or has come (refused). */

@@ -13,7 +13,7 @@ const DRAIN_CHECK = 20;
  */
 const ANNOUNCEMENT = 1_000;
 
-/** What serves HTTP; it gets its connections from the listening sockets. */
+/** HTTP servers; they get their connections from the listening sockets. */
 export interface HttpParts {
   /** The HTTP/1.1 server. */
   readonly server: HttpServer;

@@ -3,7 +3,7 @@ export const loginAddress: string | undefined = addressOf(
   document.documentElement.dataset["login"] ?? "",
 );
 
-/** What a person types to log in at the server behind. */
+/** Credentials of a login at the upstream. */
 export interface Credentials {
   readonly username: string;
   readonly password: string;

@@ -88,7 +88,7 @@ export async function verifyAudit(
   return { first, last: last.sequence };
 }
 
-/** What a row says of rows that were forgotten: as docs/audit.md has it. */
+/** Rows that an audit row reports as forgotten (docs/audit.md). */
 function forgottenIn({ actor, method, subjects, detail }: AuditEvent) {
   if (actor !== "mooring" || method !== "forget" || subjects.join("\n") !== "audit")
     return undefined;

@@ -67,7 +67,7 @@ function isConflict({ base, mine }: Edit, theirs: Setting | undefined): boolean 
 }
 
 /**
- * Discards edits whose value somebody else has saved, and rebases those whose setting has changed back.
+ * Discards edits whose value another client has saved, and rebases those whose setting has changed back.
  * During a save of this page it waits: a value may show for a moment that the save ends up without.
  */
 export function followEdits(): void {

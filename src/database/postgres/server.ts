@@ -143,5 +143,5 @@ class BoundedClient extends pg.Client {
 /** The timeline of the server's log: another one after each promotion of a standby. */
 export const TIMELINE = "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
 
-/** Of a server where no standby was ever promoted. */
+/** Timeline of a server where no standby was ever promoted. */
 export const FIRST_TIMELINE = "00000001";

@@ -22,7 +22,7 @@ import {
   valueType,
 } from "./value.ts";
 
-/** What JSON is read by. */
+/** Rules of the JSON reader. */
 export interface JsonRules {
   readonly reading: Reading;
   /** Types for google.protobuf.Any. */

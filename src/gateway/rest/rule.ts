@@ -22,7 +22,7 @@ export interface Rule {
   readonly responseBody: string;
 }
 
-/** What a request's body fills. */
+/** Part of the request message that the body fills. */
 export type BodyRule =
   | { readonly kind: "none" }
   | { readonly kind: "message" }

@@ -7,7 +7,7 @@ export interface Tolerance {
   readonly emptyParameters?: boolean;
   /** A query parameter of a field that no text can fill is ignored; otherwise it is refused. */
   readonly unusableParameters?: boolean;
-  /** Of several values for a singular field the first counts; otherwise they are refused. */
+  /** Takes the first of several values for a singular field; otherwise they are refused. */
   readonly repeatedParameters?: boolean;
   /** JSON members may differ from their field's name in upper and lower case. */
   readonly memberCase?: boolean;
