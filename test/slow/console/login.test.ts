@@ -111,6 +111,8 @@ test("a logout at the server ends it here", async () => {
   await inside(page);
   const token = await page.evaluate<string>('sessionStorage.getItem("mooring.token")');
   await fetch(`${console.origin}/api/auth/logout`, { headers: { authorization: token } });
+  // A stream of the page may have noticed already, and a page that is signed out forgets the token.
+  await page.addInitScript(`sessionStorage.setItem("mooring.token", ${JSON.stringify(token)})`);
   await page.reload();
   await page.getByText("Your token is not accepted any more").waitFor();
   await page.getByLabel("User name", { exact: true }).waitFor();
