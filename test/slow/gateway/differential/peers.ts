@@ -3,10 +3,10 @@ import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { quickGo } from "../../go.ts";
+import { quickGo } from "../../../go.ts";
 
 const folder = import.meta.dirname;
-const root = join(folder, "../../..");
+const root = join(folder, "../../../..");
 const protos = join(root, "node_modules/google-proto-files/google/api");
 const env = { ...process.env, ...quickGo };
 
