@@ -56,6 +56,9 @@ export async function launchMooring(lab: Lab, options: MooringOptions = {}): Pro
       MOORING_ADMIN_TOKEN: token,
       MOORING_LOG_FORMAT: "json",
       MOORING_METRICS_LISTEN: "127.0.0.1:0",
+      // Experiments with thousands of settings are beyond the default bounds.
+      MOORING_MAX_CUSTOM_SETTINGS: "100000",
+      MOORING_MAX_SETTINGS: "64MiB",
       ...options.environment,
     },
     cores: options.cores ?? SERVER_CORE,
