@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { type Browser, chromium } from "playwright-core";
 import type { TestContext } from "vitest";
-import { needs } from "./downloader/program.ts";
+import { needs } from "./downloaders/program.ts";
 
 /** The same engine; without windows a page takes a quarter of the processor's time. */
 const PROGRAMS = ["chromium-headless-shell", "chromium"];

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { type StandIn, startStandIn } from "../../test/site/stand-in.ts";
+import { type StandIn, startStandIn } from "../../test/sites/stand-in.ts";
 
 /** A site as the service is told of it. */
 export interface CrowdSite {

@@ -1,7 +1,7 @@
 import { get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type StandIn, startStandIn } from "../../test/site/stand-in.ts";
+import { type StandIn, startStandIn } from "../../test/sites/stand-in.ts";
 import type { Experiment, Finding } from "../finding.ts";
 import { decimal } from "../format.ts";
 import type { Lab } from "../lab.ts";

@@ -12,7 +12,7 @@ import { ServerCredentials, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { GetSettingResponseSchema } from "../../gen/mooring/v1/setting_service_pb.js";
 import { readServiceAddress } from "../../src/cli/service-address.ts";
-import { needs } from "../downloader/program.ts";
+import { needs } from "../downloaders/program.ts";
 import { failure, startFake } from "./fake-service.ts";
 import { PROGRAM, startService } from "./service.ts";
 import { run } from "./world.ts";

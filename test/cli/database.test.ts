@@ -7,8 +7,8 @@ import type { Store } from "../../src/app/database.ts";
 import { postgresServer } from "../../src/database/postgres/server.ts";
 import { openPostgresSettingStore } from "../../src/store/postgres/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
-import { needs } from "../downloader/program.ts";
-import { openParts, save, tester } from "../service/setting/parts.ts";
+import { needs } from "../downloaders/program.ts";
+import { openParts, save, tester } from "../settings/parts.ts";
 import { allRows, entry } from "../store/audit-contract.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import {

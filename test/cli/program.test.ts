@@ -2,7 +2,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { needs } from "../downloader/program.ts";
+import { needs } from "../downloaders/program.ts";
 import { PROGRAM, type Service, startService } from "./service.ts";
 
 let service: Service;

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type StandIn, startStandIn } from "../site/stand-in.ts";
+import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { type Service, startService } from "./service.ts";
 
 let service: Service;

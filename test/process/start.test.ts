@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { freePort } from "../downloader/program.ts";
+import { freePort } from "../downloaders/program.ts";
 import { http1Sender } from "../wire/door/http.ts";
 import { type MooringProcess, runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
 

@@ -3,7 +3,7 @@ import type { AccessStore, StoredPrincipal, StoredToken } from "../../src/access
 import { postgresServer } from "../../src/database/postgres/server.ts";
 import { openPostgresSettingStore } from "../../src/store/postgres/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
-import { needs } from "../downloader/program.ts";
+import { needs } from "../downloaders/program.ts";
 import { temporaryPaths } from "./folder.ts";
 import { hasPostgres, postgresProgram, startPostgres, type TestServer } from "./postgres/server.ts";
 

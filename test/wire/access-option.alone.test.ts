@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { needOf } from "../../src/access/requirement.ts";
 import type * as Routes from "../../src/app/routes.ts";
 import { servedServices } from "../../src/app/routes.ts";
-import { defineRpc } from "../http/contract.ts";
+import { defineRpc } from "../gateway/contract.ts";
 import { startService } from "./service.ts";
 
 // A contract with an rpc of somebody who has forgotten to say who may call it.

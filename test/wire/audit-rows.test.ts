@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AuditEvent } from "../../gen/mooring/v1/audit_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { startStandIn } from "../site/stand-in.ts";
+import { startStandIn } from "../sites/stand-in.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortDoors } from "./all-doors.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serveTcp } from "../downloader/loopback.ts";
+import { serveTcp } from "../downloaders/loopback.ts";
 import { type HttpRequest, http1Sender, http2Sender, type SendHttp } from "./door/http.ts";
 import { checkReply } from "./rest-case.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";

@@ -31,7 +31,7 @@ import { Health, HealthCheckResponse_ServingStatus } from "../../gen/health/v1/h
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { serveTcp } from "../downloader/loopback.ts";
+import { serveTcp } from "../downloaders/loopback.ts";
 import { grpcDoor } from "./door/grpc.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 

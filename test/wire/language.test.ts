@@ -7,7 +7,7 @@ import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { readBuiltIn } from "../../src/drivers/built-in.ts";
-import { type StandIn, startStandIn } from "../site/stand-in.ts";
+import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { sharedPortDoors } from "./all-doors.ts";
 import { http1Sender, type SendHttp } from "./door/http.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";

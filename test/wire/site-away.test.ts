@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
-import { type StandIn, startStandIn } from "../site/stand-in.ts";
+import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { sharedPortDoors } from "./all-doors.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 

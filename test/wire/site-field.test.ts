@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
-import { type StandIn, startStandIn } from "../site/stand-in.ts";
+import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { sharedPortDoors } from "./all-doors.ts";
 import type { Door, Outcome } from "./door/door.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";

@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../downloader/program.ts";
-import { type StandIn, startStandIn } from "../site/stand-in.ts";
+import { freePort } from "../downloaders/program.ts";
+import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
 

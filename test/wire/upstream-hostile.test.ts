@@ -4,7 +4,7 @@ import { type ClientHttp2Stream, connect as connectHttp2, constants } from "node
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { startStandIn } from "../site/stand-in.ts";
+import { startStandIn } from "../sites/stand-in.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
 

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { expect, vi } from "vitest";
-import { type StandIn, type StandInOptions, startStandIn } from "../site/stand-in.ts";
+import { type StandIn, type StandInOptions, startStandIn } from "../sites/stand-in.ts";
 import { startService, type TestService } from "./service.ts";
 
 /** A service in front of a stand-in. */

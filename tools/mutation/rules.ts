@@ -6,10 +6,10 @@ export interface Rule {
   readonly tests: readonly (readonly string[])[];
 }
 
-const access = "test/service/access/*.test.ts";
-const setting = "test/service/setting/*.test.ts";
+const access = "test/access/*.test.ts";
+const setting = "test/settings/*.test.ts";
 const store = "test/store/sqlite/*.test.ts";
-const rest = "test/http/{path,query,reply,rules,body,caching}.test.ts";
+const rest = "test/gateway/{path,query,reply,rules,body,caching}.test.ts";
 
 export const rules: Readonly<Record<string, Rule>> = {
   access: {
@@ -22,41 +22,41 @@ export const rules: Readonly<Record<string, Rule>> = {
       "src/{settings/call-rights,database/once-per-tick}.ts",
     ],
     tests: [
-      [access, "test/service/once-a-turn.test.ts", "test/rpc/*.test.ts"],
+      [access, "test/database/once-per-tick.test.ts", "test/app/identity.test.ts"],
       ["test/wire/{access,access-late,auth,token-first,throttle}.test.ts"],
     ],
   },
   save: {
     files: ["src/settings/{save,change,draft,value}.ts"],
-    tests: [["test/service/setting/{save,draft,value,value-*}.test.ts"], [setting]],
+    tests: [["test/settings/{save,draft,value,value-*}.test.ts"], [setting]],
   },
   commit: { files: ["src/settings/{commit,writer,engine}.ts"], tests: [[setting], [store]] },
   conflict: {
     files: ["src/settings/{conflict,stale}.ts"],
-    tests: [["test/service/setting/{conflict,stale}.test.ts"], [setting]],
+    tests: [["test/settings/{conflict,stale}.test.ts"], [setting]],
   },
   rollback: {
     files: ["src/settings/rollback.ts"],
-    tests: [["test/service/setting/rollback.test.ts"], [setting]],
+    tests: [["test/settings/rollback.test.ts"], [setting]],
   },
   history: {
     files: ["src/settings/history.ts", "src/settings/compaction.ts"],
-    tests: [["test/service/compaction.test.ts", "test/service/setting/history.test.ts"], [store]],
+    tests: [["test/settings/compaction.test.ts", "test/settings/history.test.ts"], [store]],
   },
   sealing: {
     files: ["src/secrets/*.ts"],
     tests: [
-      ["test/service/secret/*.test.ts"],
-      ["test/service/setting/engine-secret.test.ts", "test/store/sqlite/erase.test.ts"],
+      ["test/secrets/*.test.ts"],
+      ["test/settings/engine-secret.test.ts", "test/store/sqlite/erase.test.ts"],
     ],
   },
   site: {
     files: ["src/sites/{round,lease,push,compare,adopt}.ts"],
-    tests: [["test/service/site/*.test.ts"], ["test/site/*.test.ts", "test/wire/site-*.test.ts"]],
+    tests: [["test/sites/*.test.ts"], ["test/wire/site-*.test.ts"]],
   },
   audit: {
     files: ["src/audit/chain.ts", "src/audit/{checkpoint,recorder}.ts"],
-    tests: [["test/service/audit/*.test.ts"], [store, "test/cli/audit.test.ts"]],
+    tests: [["test/audit/*.test.ts"], [store, "test/cli/audit.test.ts"]],
   },
   binding: {
     files: ["src/gateway/rest/{binding,field,path,query,value}.ts"],

@@ -1,7 +1,7 @@
 import { type ExecFileException, execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { beforeEach, expect, test } from "vitest";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import { quickGo } from "../../go.ts";
 
 // The conformance suite of Connect, gRPC and gRPC-Web (connectrpc/conformance, pinned by go.mod)

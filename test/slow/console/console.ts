@@ -10,7 +10,7 @@ import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { browserFile, launchBrowser, needsBrowser } from "../../browser.ts";
 import { builtProgram } from "../../built.ts";
-import { freePort } from "../../downloader/program.ts";
+import { freePort } from "../../downloaders/program.ts";
 import { type RunningProgram, runProgram } from "./program.ts";
 
 export const TOKEN = "console-test-token-0123456789abcdefghijkl";

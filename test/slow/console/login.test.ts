@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeEach, expect, test } from "vitest";
-import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 import { consoleTest, signIn, TOKEN, tabTo } from "./console.ts";
 
 let site: StandIn;

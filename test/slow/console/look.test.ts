@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PrincipalKind } from "../../../gen/mooring/v1/access_pb.js";
 import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
 import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
-import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 import { ageTokens } from "./age.ts";
 import { consoleTest, signIn, visit } from "./console.ts";
 import { states } from "./look-states.ts";

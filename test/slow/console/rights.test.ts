@@ -1,7 +1,7 @@
 import type { Page, Request } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
-import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 import { consoleTest, signIn, visit } from "./console.ts";
 
 const console = consoleTest();

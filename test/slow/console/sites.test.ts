@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startStandIn } from "../../site/stand-in.ts";
+import { startStandIn } from "../../sites/stand-in.ts";
 import { consoleTest, tabTo, visit } from "./console.ts";
 
 const console = consoleTest();

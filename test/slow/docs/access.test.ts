@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { builtProgram } from "../../built.ts";
 import { type Service, startService, TOKEN } from "../../cli/service.ts";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import { makeAuthority } from "../../wire/certificate.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/access.md"), "utf8");

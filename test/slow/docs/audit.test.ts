@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readCheckpoint } from "../../../src/audit/checkpoint.ts";
 import { type Service, startService } from "../../cli/service.ts";
 import { startWatching } from "../../cli/watching.ts";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/audit.md"), "utf8");
 

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { builtProgram } from "../../built.ts";
-import { needs } from "../../downloader/program.ts";
-import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { needs } from "../../downloaders/program.ts";
+import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 import { startService, type TestService, TOKEN } from "../../wire/service.ts";
 import { type FrontedSite, startFront } from "../../wire/upstream.ts";
 

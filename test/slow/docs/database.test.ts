@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { run } from "../../cli/world.ts";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import { testFolder } from "../../process/mooring.ts";
-import { openParts, save } from "../../service/setting/parts.ts";
+import { openParts, save } from "../../settings/parts.ts";
 import {
   hasPostgres,
   postgresProgram,

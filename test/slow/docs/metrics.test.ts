@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createMetrics } from "../../../src/telemetry/metrics.ts";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 
 const doc = readFileSync("docs/metrics.md", "utf8");
 const alerts = readFileSync("packaging/prometheus/alerts.yaml", "utf8");

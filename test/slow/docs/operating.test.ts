@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import { quickGo } from "../../go.ts";
 import { openSwitch } from "../../store/postgres/switch.ts";
 import { startService, type TestService, TOKEN } from "../../wire/service.ts";

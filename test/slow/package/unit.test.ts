@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { definitionList } from "../../../src/config/definition.ts";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const unit = readFileSync(join(ROOT, "packaging/systemd/mooring.service"), "utf8");

@@ -3,7 +3,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
 import { establishedSockets } from "../../../bench/proc.ts";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 import { postgresProgram, startPostgres } from "../../store/postgres/server.ts";
 import { type As, as, give } from "../../wire/access-client.ts";

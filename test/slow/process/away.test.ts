@@ -7,7 +7,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 import {
   hasPostgres,

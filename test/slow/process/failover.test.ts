@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import {
   checkLoad,
   checkReset,
@@ -8,7 +8,7 @@ import {
   startLoad,
 } from "../../process/instance-group.ts";
 import { TOKEN } from "../../process/mooring.ts";
-import { startStandIn } from "../../site/stand-in.ts";
+import { startStandIn } from "../../sites/stand-in.ts";
 import { startPgbouncer } from "../../store/postgres/pgbouncer.ts";
 import { postgresProgram, startPostgres, type TestServer } from "../../store/postgres/server.ts";
 import { openSwitch } from "../../store/postgres/switch.ts";

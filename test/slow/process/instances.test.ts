@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import {
   checkLoad,
   checkReset,

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import { runMooring, testFolder } from "../../process/mooring.ts";
 
 const token = "metrics-test-token-0123456789abcdefgh";

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { run } from "../../cli/world.ts";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 import { type Authority, makeAuthority } from "../../wire/certificate.ts";
 

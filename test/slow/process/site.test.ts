@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
-import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 
 const soon = <T>(look: () => T, message = "") => expect.poll(look, { timeout: 30_000, message });
 /** By the next look at a site, at the latest: on a busy machine the one soon after a push is over. */

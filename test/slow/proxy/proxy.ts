@@ -7,7 +7,7 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { needs, type Program, startProgram } from "../../downloader/program.ts";
+import { needs, type Program, startProgram } from "../../downloaders/program.ts";
 import { startService, type TestService, TOKEN } from "../../wire/service.ts";
 
 /** Where a proxy of a test listens, what is behind it, and what it proves its name with. */

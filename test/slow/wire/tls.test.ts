@@ -24,7 +24,7 @@ import {
 import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { run as runCommand } from "../../cli/world.ts";
-import { needs } from "../../downloader/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import { type Authority, makeAuthority, type Pair } from "../../wire/certificate.ts";
 import { startService, type TestService, TOKEN } from "../../wire/service.ts";
 

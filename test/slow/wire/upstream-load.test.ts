@@ -6,10 +6,10 @@ import { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { residentBytes } from "../../../bench/proc.ts";
-import { type Certificate, makeCertificate } from "../../downloader/certificate.ts";
-import { needs } from "../../downloader/program.ts";
+import { type Certificate, makeCertificate } from "../../downloaders/certificate.ts";
+import { needs } from "../../downloaders/program.ts";
 import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
-import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 
 const GB = 1_000_000_000;
 /** What a process reaches at once, such as code that is compiled then. */

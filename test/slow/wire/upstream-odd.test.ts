@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises";
 import { connect, type IncomingHttpHeaders } from "node:http2";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { makeCertificate } from "../../downloader/certificate.ts";
-import { needs } from "../../downloader/program.ts";
-import { type StandIn, startStandIn } from "../../site/stand-in.ts";
+import { makeCertificate } from "../../downloaders/certificate.ts";
+import { needs } from "../../downloaders/program.ts";
+import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 import { startService, type TestService } from "../../wire/service.ts";
 import { raw } from "../../wire/upstream.ts";
 

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Aria2c, startAria2c } from "../../downloader/aria2c.ts";
-import { needs } from "../../downloader/program.ts";
-import { type QbittorrentNox, startQbittorrentNox } from "../../downloader/qbittorrent-nox.ts";
+import { type Aria2c, startAria2c } from "../../downloaders/aria2c.ts";
+import { needs } from "../../downloaders/program.ts";
+import { type QbittorrentNox, startQbittorrentNox } from "../../downloaders/qbittorrent-nox.ts";
 import { TOKEN } from "../../wire/service.ts";
 import { type FrontedSite, lastPassed, raw, startFront } from "../../wire/upstream.ts";
 

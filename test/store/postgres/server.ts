@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { freePort } from "../../downloader/program.ts";
+import { freePort } from "../../downloaders/program.ts";
 import { oncePerRun } from "../../once.ts";
 
 /** The newest PostgreSQL of Debian's packages, or one on the PATH. */

@@ -11,7 +11,7 @@ import type {
 import { makeToken } from "../../../../src/access/token-text.ts";
 import { postgresServer } from "../../../../src/database/postgres/server.ts";
 import { openPostgresSettingStore } from "../../../../src/store/postgres/store.ts";
-import { needs } from "../../../downloader/program.ts";
+import { needs } from "../../../downloaders/program.ts";
 import { postgresProgram, startPostgres } from "../../../store/postgres/server.ts";
 import { openSwitch } from "../../../store/postgres/switch.ts";
 

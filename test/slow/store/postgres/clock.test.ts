@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { needs } from "../../../downloader/program.ts";
+import { needs } from "../../../downloaders/program.ts";
 import { opened } from "../../../store/postgres/opened.ts";
 import {
   hasPostgres,

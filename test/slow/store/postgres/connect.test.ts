@@ -15,7 +15,7 @@ import {
 import { StoreError } from "../../../../src/database/error.ts";
 import { postgresServer } from "../../../../src/database/postgres/server.ts";
 import { openPostgresSettingStore } from "../../../../src/store/postgres/store.ts";
-import { needs } from "../../../downloader/program.ts";
+import { needs } from "../../../downloaders/program.ts";
 import {
   hasPostgres,
   newFolder,

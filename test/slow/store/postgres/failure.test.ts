@@ -8,7 +8,7 @@ import {
   test,
   vi,
 } from "vitest";
-import { needs } from "../../../downloader/program.ts";
+import { needs } from "../../../downloaders/program.ts";
 import { failureOf, opened, SOON, save } from "../../../store/postgres/opened.ts";
 import { startPgbouncer } from "../../../store/postgres/pgbouncer.ts";
 import {

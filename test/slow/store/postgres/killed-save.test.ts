@@ -10,7 +10,7 @@ import {
   vi,
 } from "vitest";
 import { writeFailure } from "../../../../src/database/store-failure.ts";
-import { needs } from "../../../downloader/program.ts";
+import { needs } from "../../../downloaders/program.ts";
 import { failureOf, nameOf, opened, SOON, save } from "../../../store/postgres/opened.ts";
 import {
   hasPostgres,

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { needs } from "../../../downloader/program.ts";
+import { needs } from "../../../downloaders/program.ts";
 import { failureOf, nameOf, opened, SOON, save } from "../../../store/postgres/opened.ts";
 import {
   hasPostgres,

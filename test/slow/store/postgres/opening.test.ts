@@ -14,7 +14,7 @@ import { migrate } from "../../../../src/database/migrate.ts";
 import { postgresServer } from "../../../../src/database/postgres/server.ts";
 import type { Database } from "../../../../src/database/schema.ts";
 import { migrations } from "../../../../src/store/postgres/migration.ts";
-import { freePort, needs } from "../../../downloader/program.ts";
+import { freePort, needs } from "../../../downloaders/program.ts";
 import { failureOf, nameOf, opened, SOON } from "../../../store/postgres/opened.ts";
 import {
   hasPostgres,

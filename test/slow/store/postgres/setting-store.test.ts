@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll } from "vitest";
 import { postgresServer } from "../../../../src/database/postgres/server.ts";
 import { openPostgresSettingStore } from "../../../../src/store/postgres/store.ts";
-import { needs } from "../../../downloader/program.ts";
+import { needs } from "../../../downloaders/program.ts";
 import { describeAudit } from "../../../store/audit-contract.ts";
 import { describeSettingStore } from "../../../store/contract.ts";
 import { serverOf } from "../../../store/postgres/pglite.ts";

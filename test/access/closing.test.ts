@@ -1,0 +1,37 @@
+import { pino } from "pino";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openAccess } from "../../src/app/access.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { testParts } from "../settings/parts.ts";
+import { temporaryPaths } from "../store/folder.ts";
+
+const newPath = temporaryPaths();
+
+test("closing waits for the database to be read where that has begun", async () => {
+  const path = newPath();
+  const { engine } = await testParts(path);
+  const store = await openSqliteSettingStore(path);
+  onTestFinished(() => store.close());
+  const goOn = Promise.withResolvers<void>();
+  const fresh = vi.fn(async () => {
+    await goOn.promise;
+    return engine.snapshot();
+  });
+  const access = await openAccess({
+    engine: { ...engine, fresh },
+    store,
+    upstream: undefined,
+    streams: { recheck: async () => undefined, expire: () => undefined },
+    log: pino({ level: "silent" }),
+    endedTokenAge: 0,
+  });
+  await vi.waitFor(() => expect(fresh).toHaveBeenCalled());
+  let isClosed = false;
+  const closing = access.close().then(() => {
+    isClosed = true;
+  });
+  await new Promise(setImmediate);
+  expect(isClosed).toBe(false);
+  goOn.resolve();
+  await closing;
+});

@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { openBook } from "../../src/access/book.ts";
+import { startForgetting } from "../../src/access/forget.ts";
+import type { StoredPrincipal, StoredToken } from "../../src/access/store.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { allRows } from "../store/audit-contract.ts";
+
+const DAY = 86_400_000;
+const HOUR = 3_600_000;
+const AGE = 3 * DAY;
+/** What a process waits between two looks. */
+const LOOK = HOUR + 100;
+const START = Date.UTC(2026, 0, 1);
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+const principal = (id: string, disabledAt: number | null = null): StoredPrincipal => ({
+  ...{ id, name: `name-of-${id}`, kind: "program", createdAt: START, createdBy: "admin" },
+  disabledAt,
+});
+
+const token = (id: string, more: Partial<StoredToken> = {}): StoredToken => ({
+  ...{ id: id.padEnd(12, "0"), hash: id, principalId: "p", scopes: ["settings:read"], limits: [] },
+  ...{ comment: "", createdAt: START, createdBy: "admin", expiresAt: null, notAfter: null },
+  ...{ replacedBy: null, revokedAt: null, revokedBy: null },
+  ...more,
+});
+
+type Store = Awaited<ReturnType<typeof openSqliteSettingStore>>;
+
+async function storeOf(tokens: readonly StoredToken[]): Promise<Store> {
+  const store = await openSqliteSettingStore(":memory:");
+  onTestFinished(() => store.close());
+  const principals = [principal("p"), principal("gone", START + HOUR)];
+  await store.access.transact((trx) => trx.write({ principals, tokens, audit: [] }));
+  return store;
+}
+
+/** Forgetting in as many processes as are asked for, on a clock that can be set. */
+async function forgetting(store: Store, { processes = 1 } = {}) {
+  const clock = { now: START };
+  const book = await openBook({ store: store.access, now: () => clock.now });
+  const start = () =>
+    startForgetting({
+      ...{ store: store.access, book, claimTurn: store.claimTurn },
+      ...{ age: AGE, interval: HOUR, now: () => clock.now },
+      onError: (error) => expect.unreachable(String(error)),
+    });
+  const stops = Array.from({ length: processes }, start);
+  const stop = (): void => {
+    for (const end of stops) end();
+  };
+  onTestFinished(stop);
+  const pass = async (hours: number): Promise<string[]> => {
+    for (let hour = 0; hour < hours; hour += 1) {
+      clock.now += LOOK;
+      await vi.advanceTimersByTimeAsync(LOOK);
+    }
+    return [...book.tokens()].map(({ id }) => id.replace(/0+$/, "")).sort();
+  };
+  return { clock, pass, stop };
+}
+
+/** Looks after which a token goes that has ended before the first of them. */
+const LOOKS = AGE / HOUR + 1;
+
+test("a token goes when it has ended long ago, however it ended, and the audit says so", async () => {
+  const end = START + HOUR / 2;
+  const store = await storeOf([
+    token("holds"),
+    token("expired", { expiresAt: end }),
+    token("revoked", { revokedAt: end, revokedBy: "anna" }),
+    token("replaced", { notAfter: end, replacedBy: "holds0000000", expiresAt: end + DAY }),
+    token("disabled", { principalId: "gone" }),
+    token("later", { expiresAt: START + 2 * DAY }),
+  ]);
+  await store.access.recordUses([{ tokenId: "revoked00000", time: START, peer: "::1" }]);
+  const { pass } = await forgetting(store);
+  const all = ["disabled", "expired", "holds", "later", "replaced", "revoked"];
+  expect(await pass(LOOKS - 1)).toEqual(all);
+  expect(await pass(1)).toEqual(["holds", "later"]);
+  expect(await store.access.uses(["revoked00000"])).toEqual([]);
+  const rows = await allRows(store.audit);
+  const told = rows.map(({ actor, method, outcome, subjects, detail }) => ({
+    ...{ actor, method, outcome, subjects, ...JSON.parse(detail) },
+  }));
+  const row = (subject: string, by: string, time: number) => ({
+    ...{ actor: "mooring", method: "forget", outcome: "OK", subjects: [subject] },
+    ...{ by, ended: new Date(time).toISOString() },
+  });
+  expect(told).toHaveLength(4);
+  expect(told).toEqual(
+    expect.arrayContaining([
+      row("name-of-p/expired00000", "expired", end),
+      row("name-of-p/revoked00000", "revoked", end),
+      row("name-of-p/replaced0000", "replaced", end),
+      row("name-of-gone/disabled0000", "principal disabled", START + HOUR),
+    ]),
+  );
+  expect(await pass(2 * 24)).toEqual(["holds"]);
+});
+
+test("a clock that jumps, there and back, makes no token older", async () => {
+  const store = await storeOf([
+    token("holds", { expiresAt: START + 400 * DAY }),
+    token("revoked", { revokedAt: START, revokedBy: "anna" }),
+    // Revoked while the clock stood in 1970.
+    token("early", { revokedAt: 1, revokedBy: "anna" }),
+  ]);
+  const { clock, pass } = await forgetting(store);
+  const all = ["early", "holds", "revoked"];
+  for (const jump of [500 * DAY, -500 * DAY, -20_000 * DAY, 20_000 * DAY]) {
+    clock.now += jump;
+    expect(await pass(10)).toEqual(all);
+  }
+  expect(await pass(LOOKS - 41)).toEqual(all);
+  expect(await pass(1)).toEqual(["holds"]);
+});
+
+test("what ended only by a wrong clock has its whole time again", async () => {
+  const store = await storeOf([token("a", { expiresAt: START + 30 * DAY })]);
+  const { clock, pass } = await forgetting(store);
+  clock.now += 300 * DAY;
+  await pass(LOOKS - 1);
+  clock.now -= 300 * DAY;
+  expect(await pass(LOOKS)).toEqual(["a"]);
+  clock.now += 300 * DAY;
+  expect(await pass(LOOKS - 1)).toEqual(["a"]);
+  expect(await pass(1)).toEqual([]);
+});
+
+test("several processes count as one, and a restart loses nothing of it", async () => {
+  const store = await storeOf([token("a", { revokedAt: START, revokedBy: "anna" })]);
+  const first = await forgetting(store, { processes: 3 });
+  expect(await first.pass(LOOKS - 1)).toEqual(["a"]);
+  first.stop();
+  const second = await forgetting(store);
+  second.clock.now = first.clock.now;
+  expect(await second.pass(1)).toEqual([]);
+});
+
+test("very many go in small steps, and each has its row", async () => {
+  const many = Array.from({ length: 230 }, (_, at) =>
+    token(`t${at}x`, { revokedAt: START, revokedBy: "anna" }),
+  );
+  const store = await storeOf(many);
+  const { pass } = await forgetting(store);
+  await pass(LOOKS);
+  expect(await pass(1)).toEqual([]);
+  const rows = await allRows(store.audit);
+  expect(rows.map(({ subjects }) => subjects[0]).sort()).toEqual(
+    many.map(({ id }) => `name-of-p/${id}`).sort(),
+  );
+});

@@ -1,0 +1,168 @@
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { createGrant, type Grant, ROOT } from "../../src/access/grant.ts";
+import { denied } from "../../src/messages/error.ts";
+import type { SettingItem } from "../../src/settings/item.ts";
+import { type Rights, rightsOf } from "../../src/settings/rights.ts";
+import { createSnapshot } from "../../src/settings/snapshot.ts";
+import { TOKEN_KEY } from "../../src/settings/token.ts";
+
+const GROUP = 9;
+
+function item(key: string, group: number, secret = false): SettingItem {
+  return {
+    ...{ key, group, secret, value: "", help: "", type: "string", options: "", flag: 1 },
+    ...{ position: 0, revision: 1, origin: "custom", definition: undefined },
+  };
+}
+
+const there = [item("boat", GROUP), item("crane", 1), item(TOKEN_KEY, GROUP, true)];
+const rights = (grant: Grant): Rights => {
+  const snapshot = createSnapshot(1, there);
+  return rightsOf(grant, () => snapshot);
+};
+const byScopes = (...scopes: readonly string[]): Rights => rights(createGrant(scopes, []));
+const byLimits = (...limits: readonly string[]): Rights =>
+  rights(createGrant(["settings:write"], limits));
+
+const limitedTo = (limits: string) => ({
+  code: Code.PermissionDenied,
+  message: `this token is limited to ${limits}: nothing was read or changed`,
+});
+const failure = (work: () => unknown): unknown => {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+};
+
+describe("needWrite", () => {
+  const inside = item("boat", GROUP);
+  const outside = item("boat", 1);
+  const named = item("key", 1);
+
+  test.each<[string, SettingItem | undefined, SettingItem | undefined, boolean]>([
+    ["changes within the group", inside, inside, true],
+    ["deletes of the group", inside, undefined, true],
+    ["a change out of the group", inside, outside, false],
+    ["a change into the group", outside, inside, false],
+    ["a delete outside", outside, undefined, false],
+    ["a change outside", outside, outside, false],
+    ["a new setting, whatever its group is to be", undefined, inside, false],
+    ["a new setting whose name is allowed", undefined, named, true],
+    ["nothing at all", undefined, undefined, true],
+  ])("with limits: %s", (_, before, after, allowed) => {
+    const { needWrite } = byLimits(`group:${GROUP}`, "key:key");
+    const expected = limitedTo(`group:${GROUP}, key:key`);
+    const failed = failure(() => needWrite(before, after));
+    if (allowed) expect(failed).toBe(undefined);
+    else expect(failed).toMatchObject(expected);
+  });
+
+  test("without limits any setting but the permanent token is written", () => {
+    const { needWrite } = byScopes("settings:write");
+    needWrite(undefined, inside);
+    needWrite(outside, inside);
+    needWrite(outside, undefined);
+    const token = item(TOKEN_KEY, GROUP, true);
+    const refused = {
+      code: Code.PermissionDenied,
+      message: "the permanent admin token is changed with itself alone",
+    };
+    expect(failure(() => needWrite(token, token))).toMatchObject(refused);
+    expect(failure(() => needWrite(token, undefined))).toMatchObject(refused);
+    expect(failure(() => needWrite(undefined, token))).toMatchObject(refused);
+    rights(ROOT).needWrite(token, token);
+    rights(ROOT).needWrite(undefined, token);
+  });
+});
+
+describe("reads", () => {
+  test("see a setting by its group as it is now, and one that does not exist by its name alone", () => {
+    const limited = byLimits(`group:${GROUP}`, "key:gone");
+    expect(["boat", "crane", "gone", "other"].map(limited.sees)).toEqual([
+      ...[true, false, true, false],
+    ]);
+    expect(there.map(limited.seesItem)).toEqual([true, false, true]);
+    limited.need(["boat", "gone"]);
+    const expected = limitedTo(`group:${GROUP}, key:gone`);
+    expect(failure(() => limited.need(["boat", "crane"]))).toMatchObject(expected);
+    expect(failure(limited.refuse)).toMatchObject(expected);
+  });
+
+  test("without limits see everything", () => {
+    const free = byScopes("settings:read");
+    expect(["boat", "crane", "gone"].map(free.sees)).toEqual([true, true, true]);
+    free.need(["boat", "crane", "gone"]);
+    expect([free.isLimited, byLimits("key:a").isLimited]).toEqual([false, true]);
+  });
+
+  test("look up no group for a token without limits", () => {
+    const free = rightsOf(createGrant(["settings:read"], []), () => {
+      throw new Error("it was looked up");
+    });
+    expect(free.sees("boat")).toBe(true);
+  });
+
+  test("are of one kind where the same settings are seen", () => {
+    expect(byLimits("key:a", "key:b").kind).toBe("key:a\nkey:b");
+    expect(byScopes("settings:read").kind).toBe(rights(ROOT).kind);
+    expect(byLimits("key:a").kind).not.toBe(byLimits("key:b").kind);
+  });
+
+  test("name five limits in a refusal", () => {
+    const limits = ["a", "b", "c", "d", "e", "f"].map((name) => `key:${name}`);
+    const named = "key:a, key:b, key:c, key:d, key:e";
+    expect(failure(byLimits(...limits).refuse)).toMatchObject(limitedTo(`${named}, …`));
+    expect(failure(byLimits(...limits.slice(0, 5)).refuse)).toMatchObject(limitedTo(named));
+  });
+
+  test.each<[string | null, string | null, boolean]>([
+    [null, null, true],
+    [definition(GROUP), definition(GROUP), true],
+    [definition(GROUP), null, true],
+    [null, definition(GROUP), true],
+    [definition(1), definition(GROUP), false],
+    [definition(GROUP), definition(1), false],
+    [null, definition(1), false],
+  ])(
+    "see a change in the history by its groups before and after: %s, %s",
+    (before, after, sees) => {
+      const change = { key: "boat", oldDefinition: before, newDefinition: after };
+      expect(byLimits(`group:${GROUP}`).seesChange(change)).toBe(sees);
+      expect(byScopes("history:read").seesChange(change)).toBe(true);
+    },
+  );
+
+  test("see a change without definitions by the setting as it is now", () => {
+    const change = { key: "crane", oldDefinition: null, newDefinition: null };
+    expect(byLimits(`group:${GROUP}`).seesChange(change)).toBe(false);
+  });
+});
+
+describe("secret values", () => {
+  test.each<[string, Grant, readonly boolean[]]>([
+    ["a reader", createGrant(["settings:read"], []), [false, true, true]],
+    ["one that may reveal", createGrant(["settings:reveal"], []), [false, false, true]],
+    ["root", ROOT, [false, false, false]],
+  ])("are masked for %s: a plain one, a secret one, the permanent token", (_, grant, masked) => {
+    const items = [item("boat", 1), item("key", 1, true), item(TOKEN_KEY, 1, true)];
+    expect(items.map(rights(grant).masks)).toEqual(masked);
+  });
+});
+
+test("a scope that is missing is named", () => {
+  byScopes("settings:read").needScope("settings:read");
+  rights(ROOT).needScope("tokens:manage");
+  expect(failure(() => byScopes("settings:read").needScope("settings:write"))).toMatchObject({
+    code: Code.PermissionDenied,
+    message: "this token has no scope settings:write",
+  });
+  expect(denied("x")).toMatchObject({ code: Code.PermissionDenied, message: "x" });
+});
+
+function definition(group: number): string {
+  return JSON.stringify({ type: "string", options: "", help: "", group, flag: 1 });
+}

@@ -1,0 +1,46 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Door, openDoor } from "../gateway/door.ts";
+
+let door: Door;
+
+beforeAll(async () => {
+  door = await openDoor({ methods: [] });
+});
+
+afterAll(() => door.close());
+
+/** Sends bytes as they are and reads until the connection ends. */
+async function exchange(text: string): Promise<string> {
+  const socket = connect(door.port, "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write(text);
+  let received = "";
+  for await (const data of socket) received += String(data);
+  return received;
+}
+
+test.each<[string, string, number]>([
+  ["a URL over the limit", `GET /${"a".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+  ["a URL far over the limit", `GET /?${"a".repeat(300_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+  ["headers over the limit", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"a".repeat(20_000)}\r\n\r\n`, 431],
+  ["many headers", `GET / HTTP/1.1\r\nHost: x\r\n${"A: b\r\n".repeat(9_000)}\r\n`, 431],
+  ["what is no HTTP", "hello\r\n\r\n", 400],
+  [
+    "two lengths",
+    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    400,
+  ],
+])("answers %s with an envelope before it reaches a route", async (_, text, status) => {
+  const received = await exchange(text);
+  const [head = "", body = ""] = received.split("\r\n\r\n");
+  expect(head).toContain(`HTTP/1.1 ${status} `);
+  expect(head).toContain("Content-Type: application/json; charset=utf-8");
+  expect(JSON.parse(body)).toEqual({ code: status, message: expect.any(String), data: null });
+});
+
+test("says what to do with a character that has to be escaped", async () => {
+  const received = await exchange("GET /get?key=ü HTTP/1.1\r\nHost: x\r\n\r\n");
+  expect(received).toMatch(/^HTTP\/1\.1 400 /);
+  expect(received).toContain('escape it, as %C3%BC for \\"ü\\"');
+});

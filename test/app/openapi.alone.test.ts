@@ -1,0 +1,429 @@
+import { readFileSync } from "node:fs";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import Fastify from "fastify";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { examples } from "../../src/app/documentation.ts";
+import { openApiPlugin } from "../../src/app/openapi.ts";
+import { createReference } from "../../src/app/reference.ts";
+import { createRoutes, servedServices } from "../../src/app/routes.ts";
+import { createMethods } from "../../src/gateway/method.ts";
+import { createDocument } from "../../src/gateway/openapi/document.ts";
+import { listRoutes } from "../../src/gateway/rest/rest.ts";
+import { readComments } from "../../tools/comments.ts";
+import { defineRpcs } from "../gateway/contract.ts";
+import { startService, type TestService, TOKEN } from "../wire/service.ts";
+
+interface Operation {
+  readonly operationId: string;
+  readonly security?: readonly object[];
+  readonly parameters: readonly { $ref?: string; name: string; in: string; example?: unknown }[];
+  readonly requestBody?: { content: Record<string, { example?: unknown }> };
+  readonly responses: Record<
+    string,
+    { $ref?: string; headers?: object; content?: Record<string, { schema: object }> }
+  >;
+}
+
+interface Document {
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: {
+    readonly responses: Record<
+      string,
+      { headers: object; content: Record<string, { schema: object }> }
+    >;
+    readonly parameters: Record<string, { name: string; in: string }>;
+    readonly headers: Record<string, { description: string }>;
+    readonly schemas: Record<string, object>;
+  };
+}
+
+const methods = createMethods(createRoutes(() => ({}) as never));
+const service = { http: undefined as unknown as TestService, document: {} as Document };
+
+beforeAll(async () => {
+  service.http = await startService();
+  service.document = (await (await get("/openapi.json")).json()) as Document;
+});
+afterAll(() => service.http.stop());
+
+function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`http://127.0.0.1:${service.http.port}${path}`, { headers });
+}
+
+describe("the OpenAPI document", () => {
+  test("is one, as a validator of OpenAPI 3.1 sees it", async () => {
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate(structuredClone({ ...service.document }));
+    expect(errors ?? [], JSON.stringify(errors)).toEqual([]);
+    expect(valid).toBe(true);
+    expect(validator.version).toBe("3.1");
+  });
+
+  test("has every route of the gateway and no other", () => {
+    const documented = Object.entries(service.document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const served = listRoutes({ methods }).map(({ httpMethod, path }) => `${httpMethod} ${path}`);
+    expect(documented.sort()).toEqual([...new Set(served)].sort());
+  });
+
+  test("names each operation once", () => {
+    const ids = operations().map(([, { operationId }]) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("says what the contract's comments say today", () => {
+    const kept = JSON.parse(readFileSync("src/data/contract-comments.json", "utf8"));
+    expect(kept).toEqual(readComments());
+  });
+
+  test("has an example for each rpc that has to be told something", () => {
+    const rpcs = new Set(
+      servedServices.flatMap(({ typeName, methods }) =>
+        methods.map(({ name }) => `${typeName}.${name}`),
+      ),
+    );
+    expect([...rpcs]).toEqual(expect.arrayContaining(Object.keys(examples)));
+    const without = operations().filter(
+      ([, { requestBody }]) =>
+        requestBody !== undefined && requestBody.content["application/json"]?.example === undefined,
+    );
+    expect(without.map(([place]) => place)).toEqual([]);
+  });
+});
+
+function operations(): [string, Operation, string, string][] {
+  return Object.entries(service.document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]): [string, Operation, string, string] => [
+      `${method.toUpperCase()} ${path}`,
+      operation,
+      method.toUpperCase(),
+      path,
+    ]),
+  );
+}
+
+/** What an operation's own example asks for. */
+function requestOf([, operation, method, path]: ReturnType<typeof operations>[number]) {
+  const query = operation.parameters
+    .filter((one) => one.in === "query" && one.example !== undefined)
+    .map(({ name, example }) => [name, String(example)]);
+  const body = operation.requestBody?.content["application/json"]?.example;
+  return {
+    url: `${path}${query.length === 0 ? "" : `?${new URLSearchParams(query)}`}`,
+    method,
+    ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body), type: { "content-type": "application/json" } }),
+  };
+}
+
+/** Headers that are those of every HTTP message. */
+const TRANSPORT = ["connection", "content-length", "content-type", "date", "keep-alive"];
+
+/** Checks that each header of a reply is documented for its status. */
+function expectHeaders(reply: Response, operation: Operation, place = ""): void {
+  const found = operation.responses[String(reply.status)];
+  const name = found?.$ref?.split("/").at(-1) ?? "";
+  const headers = found?.headers ?? service.document.components.responses[name]?.headers ?? {};
+  const documented = Object.keys(headers).map((header) => header.toLowerCase());
+  const sent = [...reply.headers.keys()].filter(
+    (header) => !TRANSPORT.includes(header) && header !== "transfer-encoding",
+  );
+  expect(sent.length, place).toBeGreaterThan(0);
+  expect(documented, `${place} ${reply.status}`).toEqual(expect.arrayContaining(sent));
+}
+
+/** Checks a reply against the schema of its status and type, with no member that is not in it. */
+async function expectDocumented(reply: Response, operation: Operation): Promise<unknown> {
+  const found = operation.responses[String(reply.status)];
+  expect(found, `status ${reply.status}`).toBeDefined();
+  expectHeaders(reply, operation);
+  const name = found?.$ref?.split("/").at(-1) ?? "";
+  const content = found?.content ?? service.document.components.responses[name]?.content ?? {};
+  const type = reply.headers.get("content-type") ?? "";
+  expect(Object.keys(content)).toContain(type);
+  if (!type.startsWith("application/json")) return reply.text();
+  const json: unknown = await reply.json();
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: FORMATS });
+  const document = closed(service.document) as Document;
+  ajv.addVocabulary(["components", "paths", "openapi", "info", "servers", "tags", "security"]);
+  const schema = { components: document.components, ...(closed(content[type]?.schema) as object) };
+  expect(
+    ajv.validate(schema, json),
+    `${ajv.errorsText()} in ${JSON.stringify(json).slice(0, 300)}`,
+  ).toBe(true);
+  return json;
+}
+
+const FORMATS = {
+  "date-time": true,
+  uint32: true,
+  int32: true,
+  uint64: true,
+  int64: true,
+} as const;
+
+/** A schema that takes no member besides those that it names. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const members = Object.entries(schema).map(([name, value]) => [name, closed(value)]);
+  const open = "properties" in schema && !("additionalProperties" in schema);
+  return { ...Object.fromEntries(members), ...(open ? { additionalProperties: false } : {}) };
+}
+
+describe("each operation's example", () => {
+  test("is answered as documented, with the token", async () => {
+    const headers = { authorization: TOKEN };
+    const codes: Record<string, unknown> = {};
+    for (const one of operations()) {
+      const [place, operation] = one;
+      // The token would be another one for the rest.
+      if (place.endsWith("/reset_token")) continue;
+      const { url, type, ...request } = requestOf(one);
+      const stop = new AbortController();
+      const reply = await fetch(`http://127.0.0.1:${service.http.port}${url}`, {
+        ...request,
+        headers: { ...headers, ...type },
+        signal: stop.signal,
+      });
+      if (reply.headers.get("content-type") === "text/event-stream") {
+        expect(operation.responses["200"]?.content).toHaveProperty("text/event-stream");
+        expectHeaders(reply, operation, place);
+        stop.abort();
+        continue;
+      }
+      const json = await expectDocumented(reply, operation);
+      codes[place] = (json as { code?: number }).code ?? reply.status;
+    }
+    // What the examples ask for and is not there: a download manager, a deprecated setting, a site.
+    const failed = Object.entries(codes).filter(([, code]) => code !== 200);
+    const ofSites = ["adopt", "check", "compare", "delete", "sync", "update"];
+    expect(Object.fromEntries(failed)).toEqual({
+      "POST /api/admin/access/principals/disable": 404,
+      "POST /api/admin/access/tokens/revoke": 404,
+      "POST /api/admin/access/tokens/rotate": 404,
+      "POST /api/admin/setting/delete": 404,
+      "POST /api/admin/setting/set_aria2": 503,
+      "POST /api/admin/setting/set_qbit": 503,
+      "POST /api/admin/site/create": 503,
+      "GET /api/admin/site/get": 404,
+      "GET /api/admin/site/log": 404,
+      ...Object.fromEntries(ofSites.map((name) => [`POST /api/admin/site/${name}`, 404])),
+    });
+  });
+
+  test("is answered as documented without the token", async () => {
+    for (const one of operations()) {
+      const [place, operation] = one;
+      if (operation.security !== undefined) continue;
+      const { url, type, ...request } = requestOf(one);
+      const reply = await fetch(`http://127.0.0.1:${service.http.port}${url}`, {
+        ...request,
+        ...(type && { headers: type }),
+      });
+      if (operation.responses["200"]?.content?.["text/event-stream"]) {
+        expect(reply.status, place).toBe(401);
+        expectHeaders(reply, operation, place);
+        await reply.body?.cancel();
+        continue;
+      }
+      expect(await expectDocumented(reply, operation), place).toMatchObject({ code: 401 });
+    }
+  });
+
+  test("that is not JSON, or says something wrong, is refused as documented", async () => {
+    const headers = { authorization: TOKEN, "content-type": "application/json" };
+    for (const one of operations()) {
+      const [place, operation, method] = one;
+      if (operation.requestBody === undefined) continue;
+      const { url } = requestOf(one);
+      const reply = await fetch(`http://127.0.0.1:${service.http.port}${url}`, {
+        method,
+        headers,
+        body: "[{",
+      });
+      expect(await expectDocumented(reply, operation), place).toMatchObject({ code: 400 });
+      const text = await fetch(`http://127.0.0.1:${service.http.port}${url}`, {
+        method,
+        headers: { ...headers, "content-type": "text/csv" },
+        body: "a,b",
+      });
+      expect(text.status, place).toBe(415);
+      await expectDocumented(text, operation);
+    }
+  });
+});
+
+describe("headers", () => {
+  const nameOf = ($ref: string): string => $ref.split("/").at(-1) ?? "";
+
+  test("of calls are with every operation, and lead to what is said of them", () => {
+    const { parameters, headers } = service.document.components;
+    for (const [place, { parameters: own, responses }] of operations()) {
+      const common = own.flatMap(({ $ref }) => ($ref === undefined ? [] : nameOf($ref)));
+      expect(common, place).toEqual([
+        "Mooring-At-Least-Revision",
+        ...["Accept-Language", "X-Request-Id", "Traceparent"],
+      ]);
+      for (const name of common) expect(parameters[name]).toMatchObject({ name, in: "header" });
+      expect(responses["200"]?.headers, place).toHaveProperty("Mooring-Stale-Seconds");
+    }
+    const used = JSON.stringify(service.document).matchAll(/#\/components\/headers\/([\w-]+)/g);
+    const names = [...new Set([...used].map(([, name]) => name))].sort();
+    expect(names).toEqual(Object.keys(headers).sort());
+  });
+
+  test("are sent as they are documented: compressed, kept, asked for in Chinese, throttled", async () => {
+    const headers = { authorization: TOKEN };
+    const list = service.document.paths["/api/admin/driver/list"]?.["get"] as Operation;
+    const at = "/api/admin/driver/list";
+    await get(at, { ...headers, "accept-encoding": "gzip" });
+    const chinese = await get(at, { ...headers, "accept-language": "zh-CN" });
+    expect(chinese.headers.get("content-language")).toBe("zh-CN");
+    expectHeaders(chinese, list, at);
+    const etag = (await get(at, headers)).headers.get("etag") ?? "";
+    const kept = await get(at, { ...headers, "if-none-match": etag });
+    expect(kept.status).toBe(304);
+    expectHeaders(kept, list, at);
+    await expect
+      .poll(async () => {
+        const reply = await get(at, { ...headers, "accept-encoding": "gzip" });
+        expectHeaders(reply, list, at);
+        return reply.headers.get("content-encoding");
+      })
+      .toBe("gzip");
+    const encoded = await fetch(`http://127.0.0.1:${service.http.port}/api/admin/setting/save`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json", "content-encoding": "gzip" },
+      body: "[]",
+    });
+    expect(encoded.status).toBe(415);
+    expect(encoded.headers.get("accept-encoding")).toBe("identity");
+    expectHeaders(
+      encoded,
+      service.document.paths["/api/admin/setting/save"]?.["post"] as Operation,
+    );
+    const own = await startService({ env: { MOORING_WRONG_TOKENS: "1" } });
+    onTestFinished(own.stop);
+    const replies: Response[] = [];
+    for (let sent = 0; sent < 4; sent += 1)
+      replies.push(
+        await fetch(`http://127.0.0.1:${own.port}${at}`, { headers: { authorization: "wrong" } }),
+      );
+    expect(replies.at(-1)?.headers.get("retry-after")).toMatch(/^\d+$/);
+    for (const reply of replies) expectHeaders(reply, list, at);
+  });
+
+  test("are shown by the reference, once", async () => {
+    const html = await (await get("/docs")).text();
+    for (const name of ["Mooring-At-Least-Revision", "Mooring-Stale-Seconds", "Retry-After"])
+      expect(html.split(`<code>${name}</code>`)).toHaveLength(2);
+  });
+});
+
+describe("the reference", () => {
+  test("is a page without scripts that names every operation and leads nowhere else", async () => {
+    const reply = await get("/docs");
+    const html = await reply.text();
+    expect(reply.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(reply.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(html).not.toMatch(/<script|\son\w+=|javascript:/i);
+    for (const [, { operationId }] of operations()) expect(html).toContain(`id="${operationId}"`);
+    const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
+    for (const [, target = ""] of html.matchAll(/href="([^"]+)"/g)) {
+      if (target.startsWith("#")) expect(ids, target).toContain(target.slice(1));
+      else expect(target).toBe("openapi.json");
+    }
+  });
+
+  test("shows comments of a contract as they are, and runs nothing of them", () => {
+    const [desc] = defineRpcs([{ name: "GetThing", http: { get: "/things/{text}" }, reads: true }]);
+    if (desc === undefined) throw new Error("no rpc");
+    const evil = '<img src=x onerror="alert(1)">';
+    const html = createReference(
+      createDocument({
+        ...plain([desc]),
+        title: evil,
+        comments: { "test.v1.ThingService.GetThing": evil, "test.v1.Thing.text": evil },
+        examples: { "test.v1.ThingService.GetThing": { path: { text: evil } } },
+      }),
+    );
+    expect(html).not.toContain("<img");
+  });
+});
+
+/** A document's options for rpcs that nobody calls. */
+function plain(descs: readonly object[]) {
+  return {
+    methods: descs.map((desc) => ({
+      kind: "unary" as const,
+      desc: desc as never,
+      invoke: async () => create({} as never),
+    })),
+    title: "Things",
+    version: "1.0.0",
+    description: "",
+    comments: {},
+    examples: {},
+    isPublic: () => true,
+    httpStatus: "envelope" as const,
+    headers: { request: [], reply: [], answer: [] },
+  };
+}
+
+test("the first page says what this is and leads to what there is", async () => {
+  const html = await (await get("/")).text();
+  expect(html).toContain("Mooring v9.8.7");
+  // The console is 503 where the program runs from its source and nobody has built it.
+  for (const [, path = ""] of html.matchAll(/href="([^"]+)"/g))
+    expect((await get(`/${path}`)).status, path).not.toBe(404);
+});
+
+test.each([
+  { mode: "token", without: 401, withToken: 200 },
+  { mode: "off", without: 404, withToken: 404 },
+])("with MOORING_REFLECTION=$mode the contract is not shown to everybody", async (expected) => {
+  const { mode, without, withToken } = expected;
+  const closedService = await startService({ env: { MOORING_REFLECTION: mode } });
+  onTestFinished(closedService.stop);
+  for (const path of ["/openapi.json", "/docs"]) {
+    const at = `http://127.0.0.1:${closedService.port}${path}`;
+    expect((await fetch(at)).status, path).toBe(without);
+    expect((await fetch(at, { headers: { authorization: TOKEN } })).status).toBe(withToken);
+  }
+});
+
+test("rules of every kind become a valid document, in any application", async () => {
+  const descs = defineRpcs([
+    { name: "GetThing", http: { get: "/v1/{text=shelves/*}/things:get" }, reads: true },
+    { name: "PutThing", http: { put: "/v1/things/{text}", body: "*" } },
+    {
+      name: "ListThings",
+      http: {
+        get: "/v1/things",
+        response_body: "names",
+        additional_bindings: [{ post: "/v1/things", body: "*" }],
+      },
+    },
+    { name: "AnyThing", http: { custom: { kind: "*", path: "/v1/any" } } },
+  ] as never);
+  const app = Fastify();
+  await app.register(openApiPlugin, {
+    name: "Things",
+    description: "",
+    document: () => plain(descs),
+  });
+  onTestFinished(() => app.close());
+  const document = (await app.inject("/openapi.json")).json<JsonObject>();
+  const { errors } = await new Validator().validate(structuredClone(document));
+  expect(errors ?? []).toEqual([]);
+  expect(Object.keys(document["paths"] as object).sort()).toEqual([
+    "/v1/things",
+    "/v1/things/{text}",
+    "/v1/{text}/things:get",
+  ]);
+});

@@ -1,0 +1,151 @@
+import { Code } from "@connectrpc/connect";
+import { expect, onTestFinished, test } from "vitest";
+import { type AuditQuery, createAuditService } from "../../src/audit/audit.ts";
+import type { AuditEntry } from "../../src/audit/store.ts";
+import type { Progress } from "../../src/audit/tail.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { entry } from "../store/audit-contract.ts";
+
+/** A service on rows of its own, which watchers are told of as soon as possible. */
+async function opened(rows: readonly Partial<AuditEntry>[] = [], idle = 1e6, interval = 5) {
+  const { audit: store, close } = await openSqliteSettingStore(":memory:");
+  const service = createAuditService({ store, now: () => 5_000, interval, idle });
+  onTestFinished(async () => {
+    service.endStreams();
+    await close();
+  });
+  await store.append(rows.map(entry));
+  return { store, service };
+}
+
+const ALL: AuditQuery = { pageSize: 0, after: undefined, from: undefined };
+
+/** All pages, as a client reads them. */
+async function pages(service: Awaited<ReturnType<typeof opened>>["service"], query: AuditQuery) {
+  const found: number[][] = [];
+  for (let from = query.from; ; ) {
+    const { rows, next } = await service.list({ ...query, from });
+    found.push(rows.map(({ seq }) => seq));
+    if (next === undefined) return found;
+    from = next;
+  }
+}
+
+const numbered = (count: number, members: (seq: number) => Partial<AuditEntry> = () => ({})) =>
+  Array.from({ length: count }, (_, at) => ({ time: at + 1, ...members(at + 1) }));
+
+test("pages go from the newest row on, or from the oldest", async () => {
+  const { service } = await opened(numbered(5));
+  expect(await pages(service, { ...ALL, pageSize: 2 })).toEqual([[5, 4], [3, 2], [1]]);
+  expect(await pages(service, { ...ALL, pageSize: 2, after: 0 })).toEqual([[1, 2], [3, 4], [5]]);
+  expect(await pages(service, { ...ALL, pageSize: 9, after: 3 })).toEqual([[4, 5]]);
+  expect(await pages(service, { ...ALL, after: 5 })).toEqual([[]]);
+  expect(await pages(service, { ...ALL, after: 99 })).toEqual([[]]);
+  expect(await pages(service, { ...ALL, after: 2 ** 63 })).toEqual([[]]);
+  const { service: none } = await opened();
+  expect(await none.list(ALL)).toEqual({
+    ...{ rows: [], next: undefined, oldest: 0, floorHash: "0".repeat(64) },
+  });
+});
+
+test("a pattern fits whole names only, and a page may be empty before the last one", async () => {
+  const { service } = await opened(
+    numbered(25_000, (seq) => ({
+      subjects: seq === 3 ? ["x", "s3_key"] : seq === 24_999 ? ["my_s3_key", "s3"] : ["other"],
+    })),
+  );
+  for (const [subject, seqs] of [
+    ["s3_*", [3]],
+    ["s3*", [24_999, 3]],
+    ["*3_k*", [24_999, 3]],
+    ["S3_*", []],
+    ["s3_key*x", []],
+    ["x", [3]],
+  ] as const) {
+    const found = await pages(service, { ...ALL, subject });
+    expect(found.flat(), subject).toEqual(seqs);
+    expect(found.length).toBe(3);
+  }
+  expect((await pages(service, { ...ALL, after: 0, subject: "s3*" })).flat()).toEqual([3, 24_999]);
+});
+
+test("what was forgotten is said, and the oldest row that is kept", async () => {
+  const { service, store } = await opened(numbered(10));
+  await store.forget({ count: 5, notBefore: 0 }, 100, 0);
+  const { hash } = await store.floor();
+  expect(await service.list(ALL)).toMatchObject({ oldest: 7, floorHash: hash, next: undefined });
+  expect(await pages(service, { ...ALL, pageSize: 3 })).toEqual([
+    [11, 10, 9],
+    [8, 7],
+  ]);
+  expect(await pages(service, { ...ALL, after: 0 })).toEqual([[7, 8, 9, 10, 11]]);
+  expect(await pages(service, { ...ALL, after: 6 })).toEqual([[7, 8, 9, 10, 11]]);
+  await expect(service.list({ ...ALL, after: 5 })).rejects.toMatchObject({ code: Code.OutOfRange });
+  await expect(service.list({ ...ALL, pageSize: -1 })).rejects.toThrow(/page_size/);
+  expect(await service.checkpoint()).toMatchObject({
+    ...{ ...(await store.head()), origin: store.origin, time: 5_000, oldest: 7 },
+  });
+});
+
+test("a watcher gets each row once, in order, and hears where it begins", async () => {
+  const { service, store } = await opened(numbered(3));
+  const end = new AbortController();
+  const watch = (after?: number, method?: string) =>
+    service
+      .watch({ methods: method === undefined ? undefined : [method] }, after, end.signal)
+      [Symbol.asyncIterator]();
+  const seqs = ({ value }: IteratorResult<Progress>) =>
+    [value.seq, ...value.rows.map(({ seq }: { seq: number }) => seq)] as number[];
+  const [now, before, some] = [watch(), watch(1), watch(0, "push")];
+  expect(seqs(await now.next())).toEqual([3]);
+  expect(seqs(await before.next())).toEqual([3, 2, 3]);
+  expect(seqs(await some.next())).toEqual([3]);
+  await store.append([entry(), entry({ method: "push" })]);
+  expect(seqs(await now.next())).toEqual([5, 4, 5]);
+  expect(seqs(await before.next())).toEqual([5, 4, 5]);
+  expect(seqs(await some.next())).toEqual([5, 5]);
+  // More than one batch.
+  await store.append(numbered(450).map(entry));
+  const [got, until] = [[] as number[], 455];
+  for (let at = 0; at < until; ) {
+    const { value } = await now.next();
+    at = value.seq;
+    got.push(...value.rows.map(({ seq }: { seq: number }) => seq));
+  }
+  expect(got).toEqual(Array.from({ length: 450 }, (_, at) => at + 6));
+  end.abort();
+  expect(await now.next()).toMatchObject({ done: true });
+});
+
+test("who waits is told as well of rows that another one has found", async () => {
+  const { service, store } = await opened(numbered(2), 1e6, 1e6);
+  const watch = () => service.watch({}, 2, new AbortController().signal)[Symbol.asyncIterator]();
+  const first = watch();
+  await first.next();
+  const waiting = first.next();
+  await store.append([entry()]);
+  expect(await watch().next()).toMatchObject({ value: { seq: 3 } });
+  expect(await waiting).toMatchObject({ value: { seq: 3 } });
+});
+
+test("a watcher hears now and then that there is nothing", async () => {
+  const { service } = await opened(numbered(2), 5);
+  const watching = service.watch({}, 2, new AbortController().signal)[Symbol.asyncIterator]();
+  for (let times = 0; times < 3; times += 1)
+    expect(await watching.next()).toEqual({ done: false, value: { seq: 2, rows: [] } });
+  await watching.return?.();
+});
+
+test("a watcher of what is not kept, or yet to come, or of a service that stops", async () => {
+  const { service, store } = await opened(numbered(10));
+  await store.forget({ count: 5, notBefore: 0 }, 100, 0);
+  const watch = (after?: number) =>
+    service.watch({}, after, new AbortController().signal)[Symbol.asyncIterator]();
+  await expect(watch(5).next()).rejects.toMatchObject({ code: Code.OutOfRange });
+  await expect(watch(12).next()).rejects.toThrow("there is no row 12 of the audit yet");
+  const watching = watch();
+  await watching.next();
+  const next = watching.next();
+  service.endStreams();
+  await expect(next).rejects.toMatchObject({ code: Code.Unavailable });
+});

@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { checkpointText, readCheckpoint, startCheckpoints } from "../../src/audit/checkpoint.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { entry } from "../store/audit-contract.ts";
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+afterEach(() => void vi.useRealTimers());
+
+test("of several processes one publishes: at first, after a thousand rows, and each hour with rows", async () => {
+  const { audit, close } = await openSqliteSettingStore(":memory:");
+  onTestFinished(close);
+  const published: string[] = [];
+  const clock = { now: 1_700_000_000_000 };
+  const both = [1, 2].map(() =>
+    startCheckpoints({
+      store: audit,
+      interval: SECOND,
+      now: () => clock.now,
+      onPublished: (text) => published.push(text),
+      onError: (error) => expect.unreachable(String(error)),
+    }),
+  );
+  onTestFinished(() => {
+    for (const { stop } of both) stop();
+  });
+  const rows = async (count: number): Promise<void> =>
+    audit.append(Array.from({ length: count }, () => entry()));
+  const after = async (time = SECOND): Promise<number[]> => {
+    clock.now += time;
+    await vi.advanceTimersByTimeAsync(2 * SECOND);
+    return published.map((text) => readCheckpoint(text)?.seq ?? -1);
+  };
+  expect(await after()).toEqual([]);
+  await rows(1);
+  expect(await after()).toEqual([1]);
+  await rows(999);
+  expect(await after()).toEqual([1]);
+  await rows(1);
+  expect(await after()).toEqual([1, 1_001]);
+  expect(await after(HOUR)).toEqual([1, 1_001]);
+  await rows(2);
+  expect(await after()).toEqual([1, 1_001, 1_003]);
+  const head = await audit.head();
+  expect(readCheckpoint(published.at(-1) ?? "")).toEqual({
+    ...head,
+    origin: audit.origin,
+    time: expect.any(Number),
+  });
+  await vi.advanceTimersByTimeAsync(2 * SECOND);
+  for (const { published: last, newest } of both)
+    expect([last()?.seq, newest()]).toEqual([1_003, 1_003]);
+});
+
+test("a database that is away is told of once", async () => {
+  const { audit, close } = await openSqliteSettingStore(":memory:");
+  const told: unknown[] = [];
+  const publishing = startCheckpoints({
+    ...{ store: audit, interval: SECOND, now: Date.now, onPublished: () => undefined },
+    onError: (error) => told.push(error),
+  });
+  onTestFinished(publishing.stop);
+  await close();
+  await vi.advanceTimersByTimeAsync(5 * SECOND);
+  await vi.waitFor(() => expect(told).toHaveLength(1));
+});
+
+test("a checkpoint is read as it was written, and nothing else is taken for one", () => {
+  const checkpoint = { origin: "abc", seq: 7, hash: "0f".repeat(32), time: 1_700_000_000_000 };
+  const text = checkpointText(checkpoint);
+  expect(text).toBe(`abc\n7\n${"Dw8P".repeat(10)}Dw8=\n2023-11-14T22:13:20.000Z\n`);
+  expect(readCheckpoint(text)).toEqual(checkpoint);
+  expect(readCheckpoint(text.replaceAll("\n", "\r\n"))).toEqual(checkpoint);
+  expect(readCheckpoint(`${text}\n\u2014 somebody c2lnbmF0dXJl\n`)).toEqual(checkpoint);
+  const wrong = [
+    ...["", "abc", "abc\n7\n", text.replace("7", "-7"), text.replace("7", "07")],
+    ...[text.replace("Dw8P", ""), text.replace("2023", "x"), `${text}more\n`],
+  ];
+  for (const one of wrong) expect(readCheckpoint(one), one).toBeUndefined();
+});

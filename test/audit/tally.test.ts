@@ -1,0 +1,113 @@
+import { expect, test } from "vitest";
+import type { AuditEntry } from "../../src/audit/store.ts";
+import { createTally, type Noted } from "../../src/audit/tally.ts";
+
+const noted = (members: Partial<Noted["origin"]> = {}, rest: Partial<Noted> = {}): Noted => ({
+  origin: {
+    ...{ actor: "admin", door: "rest", method: "GetSetting", peer: "10.0.0.1", requestId: "r" },
+    ...members,
+  },
+  outcome: "OK",
+  ...rest,
+});
+const unexpected = (): never => {
+  throw new Error("nothing is to be written at once");
+};
+const DENIED = { outcome: "PERMISSION_DENIED", reason: "no scope" };
+const NOBODY = { outcome: "UNAUTHENTICATED", reason: "a wrong token" };
+
+test("one call is a row with all that is known of it", () => {
+  const tally = createTally(() => 60_000, unexpected);
+  tally.note(noted({ actor: "p/0123456789ab" }, { subjects: ["aria2_secret"] }));
+  expect(tally.drain()).toEqual([
+    {
+      ...{ time: 60_000, actor: "p/0123456789ab", tokenId: "0123456789ab", door: "rest" },
+      ...{ method: "GetSetting", peer: "10.0.0.1", requestId: "r", outcome: "OK" },
+      subjects: ["aria2_secret"],
+      detail: { count: 1, since: "1970-01-01T00:01:00.000Z" },
+    },
+  ]);
+  expect(tally.drain()).toEqual([]);
+});
+
+test("reads are counted by who, from where and what, with everything that they have seen", () => {
+  const tally = createTally(() => 0, unexpected);
+  for (const key of ["a", "b", "a"]) tally.note(noted({ door: key }, { subjects: [key] }));
+  tally.note(noted({ peer: "10.0.0.2" }));
+  tally.note(noted({ method: "ListSettings" }));
+  tally.note(noted({ actor: "other" }));
+  const rows = tally.drain();
+  expect(rows).toHaveLength(4);
+  expect(rows[0]).toMatchObject({ door: "", requestId: "", subjects: ["a", "b"] });
+  expect(rows[0]?.detail).toMatchObject({ count: 3, doors: ["a", "b"] });
+});
+
+test("what one token is refused is one row, whatever it asks for", () => {
+  const tally = createTally(() => 0, unexpected);
+  for (const method of ["SaveSettings", "ListTokens"]) tally.note(noted({ method }, DENIED));
+  const [row, ...more] = tally.drain();
+  expect(more).toEqual([]);
+  expect(row).toMatchObject({ actor: "admin", method: "", outcome: "PERMISSION_DENIED" });
+  expect(row?.detail).toMatchObject({
+    reason: "no scope",
+    methods: ["SaveSettings", "ListTokens"],
+  });
+});
+
+test("calls of nobody are one row for a reason, with the addresses that sent most", () => {
+  const tally = createTally(() => 0, unexpected);
+  for (let at = 0; at < 5_000; at += 1)
+    tally.note(noted({ actor: "", peer: `10.1.${at >> 8}.${at & 255}` }, NOBODY));
+  for (let at = 0; at < 7; at += 1) tally.note(noted({ actor: "", peer: "10.1.0.9" }, NOBODY));
+  const [row, ...more] = tally.drain();
+  expect(more).toEqual([]);
+  expect(row?.detail).toMatchObject({
+    ...{ count: 5_007, otherPeers: 5_007 - 8 - 9 },
+    peers: expect.objectContaining({ "10.1.0.9": 8 }),
+  });
+  expect(Object.keys(row?.detail["peers"] as object)).toHaveLength(10);
+  expect(row?.peer).toBe("");
+});
+
+test("refusals of one token from many addresses are one row, with the addresses that sent most", () => {
+  const tally = createTally(() => 0, unexpected);
+  for (let at = 0; at < 5_000; at += 1)
+    tally.note(noted({ actor: "p/0123456789ab", peer: `10.1.${at >> 8}.${at & 255}` }, DENIED));
+  const [row, ...more] = tally.drain();
+  expect(more).toEqual([]);
+  expect(row).toMatchObject({ actor: "p/0123456789ab", tokenId: "0123456789ab", peer: "" });
+  expect(row?.detail).toMatchObject({ count: 5_000, otherPeers: 4_990 });
+});
+
+test("refused calls of any number leave a read its actor and its token", () => {
+  const tally = createTally(() => 0, unexpected);
+  for (let at = 0; at < 10_000; at += 1)
+    tally.note(noted({ actor: `p${at}/0123456789ab`, peer: `10.0.0.${at % 250}` }, DENIED));
+  tally.note(noted({ actor: "reader/abcdefghijkl" }, { subjects: ["sso_client_secret"] }));
+  const rows = tally.drain();
+  expect(rows.length).toBeLessThanOrEqual(102);
+  const sum = rows.reduce((all, { detail }) => all + Number(detail["count"]), 0);
+  expect(sum).toBe(10_001);
+  expect(rows).toContainEqual(
+    expect.objectContaining({
+      ...{ actor: "reader/abcdefghijkl", tokenId: "abcdefghijkl" },
+      ...{ outcome: "OK", subjects: ["sso_client_secret"] },
+    }),
+  );
+});
+
+test("reads of any number of tokens keep their tokens: what does not fit is written at once", () => {
+  const written: AuditEntry[] = [];
+  const batches: number[] = [];
+  const tally = createTally(
+    () => 0,
+    (rows) => {
+      batches.push(rows.length);
+      written.push(...rows);
+    },
+  );
+  for (let at = 0; at < 10_000; at += 1) tally.note(noted({ actor: `p${at}/0123456789ab` }));
+  expect(new Set(batches)).toEqual(new Set([100]));
+  const actors = [...written, ...tally.drain()].map(({ actor }) => actor);
+  expect(actors).toEqual(Array.from({ length: 10_000 }, (_, at) => `p${at}/0123456789ab`));
+});

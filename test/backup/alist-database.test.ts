@@ -1,0 +1,150 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import SQLite from "better-sqlite3";
+import { afterAll, describe, expect, test } from "vitest";
+import { readImport } from "../../src/backup/import-source.ts";
+import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
+import { failureOf, setting } from "./setting.ts";
+
+const root = mkdtempSync(join(tmpdir(), "mooring-alist-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const cipher = createPassphraseCipher(() => Buffer.alloc(0));
+const read = (path: string, table?: string) => readImport({ path }, { table }, cipher);
+
+/** The table as the reference server's ORM makes it. */
+const columns =
+  "`key` text,`value` text,`help` text,`type` text,`options` text,`group` integer,`flag` integer,`index` integer,PRIMARY KEY (`key`)";
+
+interface Made {
+  readonly path: string;
+  readonly folder: string;
+  readonly handle: SQLite.Database;
+}
+
+function make({ tables = ["x_setting_items"], mode = "wal", definition = columns } = {}): Made {
+  const folder = mkdtempSync(join(root, "site-"));
+  const path = join(folder, "data.db");
+  const handle = new SQLite(path);
+  handle.pragma(`journal_mode = ${mode}`);
+  for (const table of tables) handle.exec(`create table \`${table}\` (${definition})`);
+  return { path, folder, handle };
+}
+
+function fill({ handle }: Made, table = "x_setting_items"): void {
+  const insert = handle.prepare(`insert into \`${table}\` values (?,?,?,?,?,?,?,?)`);
+  insert.run("site_title", "Harbour", "", "string", "", 1, 0, 2);
+  insert.run("version", "v4", null, "string", null, 1, 2, 1);
+}
+
+const filled = [
+  setting({ key: "version", value: "v4", group: 1, flag: 2 }),
+  setting({ key: "site_title", value: "Harbour", group: 1 }),
+];
+
+describe("the database of an existing server", () => {
+  test("is read while that server has it open, with what is only in its log", async () => {
+    const made = make();
+    fill(made);
+    expect(readdirSync(made.folder)).toContain("data.db-wal");
+    const backup = await read(made.path);
+    expect(backup).toEqual({ source: "alist-database", settings: filled, skipped: [] });
+    // It can go on writing.
+    made.handle.exec("delete from x_setting_items");
+    expect((await read(made.path)).settings).toEqual([]);
+    made.handle.close();
+  });
+
+  test.each(["wal", "delete"])(
+    "is read when nobody has it open, and no file is left beside it (mode %s)",
+    async (mode) => {
+      const made = make({ mode });
+      fill(made);
+      made.handle.close();
+      expect((await read(made.path)).settings).toEqual(filled);
+      expect(readdirSync(made.folder)).toEqual(["data.db"]);
+    },
+  );
+
+  test("may have any table prefix, and none", async () => {
+    for (const table of ["setting_items", "a b_setting_items", 'quote"_SETTING_ITEMS']) {
+      const made = make({ tables: [table, "x_users", "x_setting_items_old"] });
+      fill(made, table);
+      made.handle.close();
+      expect((await read(made.path)).settings).toEqual(filled);
+    }
+  });
+
+  test("of an older version has fewer columns", async () => {
+    const made = make({ definition: "`key` text, `value` text, `group` integer" });
+    made.handle.exec("insert into x_setting_items values ('a', 'b', 3)");
+    made.handle.close();
+    expect((await read(made.path)).settings).toEqual([
+      setting({ key: "a", value: "b", type: "", group: 3 }),
+    ]);
+  });
+
+  test("needs a choice when it has several such tables", async () => {
+    const made = make({ tables: ["a_setting_items", "b_setting_items"] });
+    fill(made, "b_setting_items");
+    made.handle.close();
+    const failure = await failureOf(() => read(made.path));
+    expect(failure.message).toMatch(
+      /several tables of settings \(a_setting_items, b_setting_items\)/,
+    );
+    expect((await read(made.path, "b_setting_items")).settings).toEqual(filled);
+    expect((await failureOf(() => read(made.path, "c"))).message).toMatch(/has no table c/);
+  });
+
+  test("says so when it has no such table, or is Mooring's own", async () => {
+    const other = make({ tables: ["users"] });
+    other.handle.exec("create view y_setting_items as select 1 as key");
+    other.handle.close();
+    expect((await failureOf(() => read(other.path))).message).toMatch(/no table whose name ends/);
+    const own = make({ tables: ["setting", "revision"] });
+    own.handle.close();
+    expect((await failureOf(() => read(own.path))).message).toMatch(/Mooring's own/);
+  });
+
+  test("says so when the table has another shape, or too many rows", async () => {
+    const odd = make({ definition: "`name` text" });
+    odd.handle.close();
+    expect((await failureOf(() => read(odd.path))).message).toMatch(/no column key and no column/);
+    const full = make();
+    full.handle.exec(
+      "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20001) insert into x_setting_items(`key`) select i from n",
+    );
+    full.handle.close();
+    expect((await failureOf(() => read(full.path))).message).toMatch(/20001 rows/);
+  });
+
+  test("says so when a value is no text", async () => {
+    const made = make();
+    made.handle.exec("insert into x_setting_items(`key`, `value`) values ('a', x'00ff')");
+    made.handle.close();
+    expect((await failureOf(() => read(made.path))).message).toMatch(/rows\[0\]\.value .* text/);
+  });
+
+  test("says so when the file is damaged or locked", async () => {
+    const path = join(root, "damaged.db");
+    writeFileSync(path, Buffer.concat([Buffer.from("SQLite format 3\0"), Buffer.alloc(200, 0xee)]));
+    expect((await failureOf(() => read(path))).message).toMatch(/damaged or encrypted/);
+  });
+
+  test("says so when a page of the table is damaged", async () => {
+    const made = make({ mode: "delete" });
+    const insert = made.handle.prepare(
+      "insert into x_setting_items values (?,?,'','string','',1,0,0)",
+    );
+    for (let at = 0; at < 200; at += 1) insert.run(`key${at}`, "v".repeat(100));
+    made.handle.close();
+    const bytes = readFileSync(made.path);
+    for (let page = 2; page * 4_096 < bytes.length; page += 1)
+      bytes.fill(0xee, page * 4_096, page * 4_096 + 100);
+    writeFileSync(made.path, bytes);
+    expect((await failureOf(() => read(made.path))).message).toMatch(
+      /^the database .*data\.db is damaged or encrypted and can't be read: take a backup of it/,
+    );
+  });
+});

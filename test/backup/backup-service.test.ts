@@ -1,0 +1,282 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { Code } from "@connectrpc/connect";
+import SQLite from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
+import type { SecretsMode } from "../../src/backup/write.ts";
+import { FLAG } from "../../src/settings/item.ts";
+import { tokenEquals } from "../../src/settings/token.ts";
+import {
+  definitions,
+  type Parts,
+  type PartsOptions,
+  save,
+  tester,
+  testParts,
+} from "../settings/parts.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "./setting.ts";
+import { readBackup } from "./text.ts";
+
+const newPath = temporaryPaths();
+const real = resolve(import.meta.dirname, "../../../shared/facts/backups");
+const passphrase = "correct horse battery";
+const usual = { passphrase: "", skipInvalid: false };
+
+/** A site that somebody has set up, secrets and custom settings included. */
+async function site(options?: PartsOptions): Promise<Parts> {
+  const parts = await testParts(newPath(), options);
+  await parts.settings.resetToken(tester);
+  await save(parts, {
+    ...{ site_title: "Harbour ⚓", default_page_size: "7", aria2_secret: "unseen-secret" },
+    ...{ qbittorrent_url: "http://u:unseen-password@h/", announcement: "two\nlines" },
+  });
+  const described = { type: "select", options: "a,b", help: "why", group: 42, flag: FLAG.public };
+  await parts.settings.save([{ key: "mine", value: "b", ...described }], tester);
+  await parts.settings.save([{ key: "odd", value: "", flag: FLAG.deprecated }], tester);
+  return parts;
+}
+
+/** What a client sees of every setting but the version, which each program writes itself. */
+const shown = ({ settings }: Parts) =>
+  settings
+    .list([])
+    .filter(({ key }) => key !== "version")
+    .map(({ revision: _, definition: __, position: ___, ...rest }) => rest);
+
+const exported = async (parts: Parts, mode: SecretsMode): Promise<unknown> =>
+  JSON.parse(JSON.stringify(await parts.backup.export(mode)));
+
+const imported = (parts: Parts, value: unknown, options: object = {}) =>
+  parts.backup.import({ value }, tester, { ...usual, ...options });
+
+const outcomes = (entries: readonly { key: string; outcome: string }[]) =>
+  Object.fromEntries(entries.map(({ key, outcome }) => [key, outcome]));
+
+describe("a backup that is imported into a new database", () => {
+  test("gives the same settings, when the secrets are sealed in it", async () => {
+    const from = await site();
+    const backup = await exported(from, { mode: "seal", passphrase });
+    expect(JSON.stringify(backup)).not.toMatch(/unseen/);
+    const to = await testParts(newPath());
+    const { result, revision } = await imported(to, backup, { passphrase });
+    expect(shown(to)).toEqual(shown(from));
+    expect(revision).toBe(1);
+    expect(outcomes(result)).toMatchObject({
+      ...{ site_title: "changed", mine: "added", odd: "added", logo: "unchanged" },
+      ...{ version: "skipped", token: "changed", aria2_secret: "changed" },
+    });
+    expect(result).toHaveLength(from.engine.snapshot().size);
+  });
+
+  test("gives the same settings, when the secrets stand in it in the clear", async () => {
+    const from = await site();
+    const to = await testParts(newPath());
+    await imported(to, await exported(from, { mode: "clear" }));
+    expect(shown(to)).toEqual(shown(from));
+  });
+
+  test("leaves the secrets as they are, when they were left out", async () => {
+    const from = await site();
+    const backup = await exported(from, { mode: "omit" });
+    expect(JSON.stringify(backup)).not.toMatch(/unseen/);
+    const to = await testParts(newPath());
+    const { token } = await to.settings.resetToken(tester);
+    const { result } = await imported(to, backup);
+    const open = (parts: Parts) => shown(parts).filter(({ secret }) => !secret);
+    expect(open(to)).toEqual(open(from));
+    expect(to.settings.get("token").value).toBe(token);
+    expect(to.settings.get("aria2_secret").value).toBe("");
+    expect(outcomes(result)).toMatchObject({ token: "skipped", aria2_secret: "skipped" });
+  });
+
+  test("is the same whether the databases seal their secrets or not", async () => {
+    const keys = ["k".repeat(32)];
+    const from = await site({ keys });
+    const to = await testParts(newPath(), { keys: ["l".repeat(32)] });
+    await imported(to, await exported(from, { mode: "seal", passphrase }), { passphrase });
+    expect(shown(to)).toEqual(shown(from));
+  });
+
+  test("changes nothing the second time", async () => {
+    const from = await site();
+    const backup = await exported(from, { mode: "clear" });
+    const { result, commit } = await imported(from, backup);
+    expect(commit).toBeUndefined();
+    expect(new Set(Object.values(outcomes(result)))).toEqual(new Set(["unchanged", "skipped"]));
+  });
+
+  test("is one revision, of which the history does not keep the secrets", async () => {
+    const to = await testParts(newPath());
+    await imported(to, await exported(await site(), { mode: "clear" }));
+    expect(JSON.stringify(await to.store.commits(0, 9, 9))).not.toMatch(/unseen/);
+    expect((await to.history.get(1)).changes.map(({ key }) => key)).toContain("aria2_secret");
+  });
+
+  test("says where it comes from", async () => {
+    const from = await site({ now: () => Date.UTC(2026, 0, 2) });
+    const text = JSON.stringify(await from.backup.export({ mode: "omit" }));
+    const { header } = await readBackup(
+      text,
+      {},
+      createPassphraseCipher(() => Buffer.alloc(0)),
+    );
+    expect(header).toMatchObject({
+      ...{ created: "2026-01-02T00:00:00.000Z", revision: from.engine.snapshot().revision },
+      databaseId: from.store.databaseId,
+    });
+  });
+});
+
+describe("an import", () => {
+  const item = (key: string, value: string) => ({ key, value });
+
+  test("in a dry run says what would become of each, and does nothing", async () => {
+    const to = await testParts(newPath());
+    const backup = await exported(await site(), { mode: "clear" });
+    const dry = await imported(to, backup, { dryRun: true });
+    expect(to.engine.snapshot().revision).toBe(0);
+    const done = await imported(to, backup);
+    expect(done.result).toEqual(dry.result);
+    expect(done.commit?.changes).toEqual(dry.commit?.changes);
+  });
+
+  test("with a value that is refused takes nothing, and names every one", async () => {
+    const to = await testParts(newPath());
+    const wrong = [item("default_page_size", "many"), item("allow_indexed", "maybe")];
+    const failure = await failureOf(() => imported(to, [item("site_title", "x"), ...wrong]));
+    expect(failure.code).toBe(Code.InvalidArgument);
+    expect(failure.violations.map(({ field }) => field)).toEqual([
+      ...["default_page_size", "allow_indexed"],
+    ]);
+    expect(to.engine.snapshot().revision).toBe(0);
+  });
+
+  test("takes the rest when it is asked to leave those out", async () => {
+    const to = await testParts(newPath());
+    const list = [item("site_title", "x"), item("default_page_size", "many"), item("k", "v")];
+    const { result } = await imported(to, list, { skipInvalid: true });
+    expect(result).toMatchObject([
+      { key: "site_title", outcome: "changed", reason: "" },
+      { key: "default_page_size", outcome: "invalid", reason: expect.stringMatching(/must be/) },
+      { key: "k", outcome: "added" },
+    ]);
+    expect(to.settings.get("default_page_size").revision).toBe(0);
+    expect(to.settings.get("k").value).toBe("v");
+  });
+
+  test("never makes a private setting public, nor gives a short token", async () => {
+    const to = await testParts(newPath());
+    const { token } = await to.settings.resetToken(tester);
+    const open = { flag: FLAG.public, group: 1, type: "text" };
+    const list = [
+      { ...item("aria2_secret", "s"), ...open },
+      { ...item("token", "short"), ...open },
+    ];
+    const { result } = await imported(to, list);
+    expect(to.settings.get("aria2_secret")).toMatchObject({ value: "s", flag: FLAG.private });
+    expect(to.settings.get("token").value).toBe(token);
+    expect(result[1]).toMatchObject({ key: "token", outcome: "skipped" });
+    expect(result[1]?.reason).not.toContain("short");
+  });
+
+  test("leaves managed settings to the file that manages them", async () => {
+    const managedBy = (key: string) => (key === "logo" ? "the file x.yaml" : undefined);
+    const to = await testParts(newPath(), { managedBy });
+    const { result } = await imported(to, [item("logo", "/other.png"), item("site_title", "x")]);
+    expect(result).toMatchObject([
+      { key: "logo", outcome: "skipped", reason: "is managed by the file x.yaml" },
+      { key: "site_title", outcome: "changed" },
+    ]);
+  });
+
+  test("changes of a deprecated setting the value only, and says what it does", async () => {
+    const path = newPath();
+    const old = definitions.map((one) => (one.key === "logo" ? { ...one, key: "old" } : one));
+    await save(await testParts(path, { definitions: old }), { old: "/a.png" });
+    const to = await testParts(path);
+    const same = { ...item("old", "/a.png"), type: "string", flag: FLAG.public, help: "sent" };
+    expect((await imported(to, [same])).result).toMatchObject([{ outcome: "unchanged" }]);
+    const { result } = await imported(to, [{ ...same, value: "/b.png" }]);
+    expect(result).toMatchObject([{ outcome: "changed" }]);
+    expect(to.settings.get("old")).toMatchObject({ value: "/b.png", flag: FLAG.deprecated });
+  });
+
+  test("takes more settings than a save does", async () => {
+    const to = await testParts(newPath());
+    const many = Array.from({ length: 2_500 }, (_, at) => item(`k${at}`, `${at}`));
+    expect((await imported(to, many)).commit?.changes).toHaveLength(2_500);
+  });
+
+  test("with a wrong passphrase changes nothing, and does not quote it", async () => {
+    const to = await testParts(newPath());
+    const backup = await exported(await site(), { mode: "seal", passphrase });
+    const failure = await failureOf(() => imported(to, backup, { passphrase: "wrong-passphrase" }));
+    expect(failure.code).toBe(Code.InvalidArgument);
+    expect(failure.message).not.toContain("wrong-passphrase");
+    expect(to.engine.snapshot().revision).toBe(0);
+  });
+
+  test("of the SQLite file of a server of this API takes its settings", async () => {
+    const path = newPath("data.db");
+    const database = new SQLite(path);
+    database.exec(
+      "create table x_setting_items (`key` text primary key, `value` text, `help` text, `type` text, `options` text, `group` integer, `flag` integer, `index` integer)",
+    );
+    const insert = database.prepare("insert into x_setting_items values (?,?,'',?,'',?,?,0)");
+    const token = `openlist-${"t".repeat(100)}`;
+    insert.run("site_title", "Old site", "string", 1, 0);
+    insert.run("token", token, "string", 0, 1);
+    insert.run("allow_indexed", "1", "bool", 1, 0);
+    insert.run("version", "v4.0.0", "string", 1, 2);
+    insert.run("115_temp_dir", "/tmp", "string", 5, 3);
+    database.close();
+    const to = await testParts(newPath());
+    const { result } = await to.backup.import({ path }, tester, usual);
+    expect(outcomes(result)).toEqual({
+      ...{ site_title: "changed", token: "changed", allow_indexed: "changed" },
+      ...{ version: "skipped", "115_temp_dir": "added" },
+    });
+    expect(to.settings.get("allow_indexed").value).toBe("true");
+    expect(to.settings.get("115_temp_dir").flag).toBe(FLAG.deprecated);
+    expect(to.settings.get("token").value).toBe(token);
+  });
+});
+
+describe.skipIf(!existsSync(real))("the real backups of the web page (../shared)", () => {
+  const readPlain = (): { settings: { key: string; value: string }[] } =>
+    JSON.parse(readFileSync(join(real, "plain.json"), "utf8"));
+
+  test.each([
+    ["plain.json", ""],
+    ["encrypted.json", "correct horse"],
+  ])("%s is imported whole, but for what belongs to the other server", async (file, password) => {
+    const to = await testParts(newPath());
+    const { token } = await to.settings.resetToken(tester);
+    const path = join(real, file);
+    const { result } = await to.backup.import({ path }, tester, { ...usual, passphrase: password });
+    const skipped = result.filter(({ outcome }) => outcome === "skipped");
+    expect(skipped.map(({ key }) => key)).toEqual(["version", "index_progress", "token"]);
+    // The token of that made-up site is too short to be one here.
+    expect(skipped[2]?.reason).toMatch(/^stays as it is here: a token has at least 32 characters/);
+    expect(to.settings.get("token").value).toBe(token);
+    const taken = result.filter(({ outcome }) => outcome !== "skipped");
+    expect(taken.length + skipped.length).toBe(readPlain().settings.length);
+    const values = new Map(readPlain().settings.map(({ key, value }) => [key, value]));
+    for (const { key, outcome } of taken) {
+      expect(["added", "changed", "unchanged"]).toContain(outcome);
+      expect([key, to.settings.get(key).value]).toEqual([key, values.get(key)]);
+    }
+  });
+
+  test("with a token as real servers have it, that token opens the site", async () => {
+    const to = await testParts(newPath());
+    const token = `openlist-${"0a-Z".repeat(25)}`;
+    const backup = readPlain();
+    for (const setting of backup.settings) if (setting.key === "token") setting.value = token;
+    const { result } = await imported(to, { encrypted: "", ...backup });
+    expect(outcomes(result)).toMatchObject({ token: "changed" });
+    expect(tokenEquals(to.settings.get("token").value, token)).toBe(true);
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import { type CurrentSetting, planImport } from "../../src/backup/plan.ts";
+import type { BackupSetting } from "../../src/backup/setting.ts";
+import { setting } from "./setting.ts";
+
+const token = "t".repeat(109);
+
+/** A setting that stands here already. */
+function current(members: Partial<CurrentSetting> = {}): CurrentSetting {
+  const { key: _, ...rest } = setting({ key: "" });
+  return { ...rest, secret: false, definition: {}, ...members };
+}
+
+const here: Record<string, CurrentSetting> = {
+  site_title: current({ value: "Harbour", group: 1, help: "ours" }),
+  readonly_one: current({ value: "r", flag: 2 }),
+  token: current({ value: "o".repeat(51), flag: 1, secret: true }),
+  aria2_secret: current({ value: "s", flag: 1, secret: true }),
+  my_own: current({ value: "1", definition: undefined }),
+  out_of_use: current({ value: "1", flag: 3, definition: undefined }),
+};
+
+const plan = (settings: readonly BackupSetting[], more: object = {}) =>
+  planImport(
+    { settings, skipped: [] },
+    {
+      current: (key) => here[key],
+      normalize: ({ value }) => value.trim(),
+      check: ({ value }) => (value === "bad" ? "must not be bad" : undefined),
+      ...more,
+    },
+  );
+const outcomeOf = (item: BackupSetting, more: object = {}) => plan([item], more).entries[0];
+
+describe("an import", () => {
+  test.each([
+    [setting({ key: "site_title", value: "Harbour" }), "unchanged", ""],
+    [setting({ key: "site_title", value: " Harbour\n" }), "unchanged", ""],
+    [setting({ key: "site_title", value: "Other" }), "changed", ""],
+    [setting({ key: "site_title", value: "bad" }), "invalid", "must not be bad"],
+    [setting({ key: "new_one", value: "x" }), "added", ""],
+    [setting({ key: "my_own", value: "1" }), "unchanged", ""],
+    [setting({ key: "my_own", value: "1", help: "new help" }), "changed", ""],
+    [setting({ key: "readonly_one", value: "other" }), "skipped", "is readonly"],
+    [setting({ key: "readonly_one", value: "r" }), "unchanged", ""],
+    [setting({ key: "version", value: "v9" }), "skipped", "is written by each server itself"],
+    [setting({ key: "index_progress" }), "skipped", "is written by each server itself"],
+    [setting({ key: "token", value: token }), "changed", ""],
+    [setting({ key: "token", value: "short" }), "skipped", expect.stringMatching(/^stays .* 32/)],
+    [setting({ key: "token", value: "" }), "skipped", expect.stringMatching(/^stays as it is/)],
+    [setting({ key: "aria2_secret", value: "********" }), "skipped", expect.stringMatching(/mask/)],
+  ])("of %j comes to %s", (item, outcome, reason) => {
+    expect(outcomeOf(item)).toEqual({ key: item.key, outcome, reason });
+  });
+
+  test("takes only the value of a setting that the program knows", () => {
+    const item = setting({ key: "aria2_secret", value: "new", flag: 0, help: "theirs", group: 9 });
+    expect(plan([item]).changes).toEqual([setting({ key: "aria2_secret", value: "new", flag: 1 })]);
+  });
+
+  test("keeps an unknown setting as the backup describes it, deprecated ones too", () => {
+    const item = setting({ key: "old_thing", value: "gone", flag: 3, group: 1, type: "" });
+    expect(plan([item]).changes).toEqual([{ ...item, type: "string" }]);
+  });
+
+  test("does not bring a deprecated setting back into use", () => {
+    const item = setting({ key: "out_of_use", value: "2", flag: 0 });
+    expect(plan([item]).changes).toEqual([{ ...item, flag: 3 }]);
+  });
+
+  test("leaves managed settings to what manages them", () => {
+    const managedBy = (key: string) => (key === "site_title" ? "/etc/site.yaml" : undefined);
+    const item = setting({ key: "site_title", value: "Other" });
+    expect(outcomeOf(item, { managedBy })).toMatchObject({
+      outcome: "skipped",
+      reason: "is managed by /etc/site.yaml",
+    });
+    const same = setting({ key: "site_title", value: "Harbour" });
+    expect(outcomeOf(same, { managedBy })).toMatchObject({ outcome: "unchanged" });
+  });
+
+  test("takes the last of equal keys and reports each key once", () => {
+    const items = [1, 2].map((n) => setting({ key: "twice", value: String(n) }));
+    const { entries, changes } = plan(items);
+    expect(entries).toHaveLength(1);
+    expect(changes.map(({ value }) => value)).toEqual(["2"]);
+  });
+
+  test("reports what the backup itself left out", () => {
+    const skipped = [{ key: "aria2_secret", reason: "is sealed" }];
+    const { entries } = planImport(
+      { settings: [], skipped },
+      { current: () => undefined, normalize: ({ value }) => value, check: () => undefined },
+    );
+    expect(entries).toEqual([{ key: "aria2_secret", outcome: "skipped", reason: "is sealed" }]);
+  });
+});

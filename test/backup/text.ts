@@ -1,0 +1,20 @@
+import { readImport } from "../../src/backup/import-source.ts";
+import type { ReadDocument, ReadOptions } from "../../src/backup/mooring.ts";
+import type { PassphraseCipher } from "../../src/backup/passphrase.ts";
+import { createBackup } from "../../src/backup/write.ts";
+
+/** A backup as a file has it. */
+export async function writeBackup(...given: Parameters<typeof createBackup>): Promise<string> {
+  return `${JSON.stringify(await createBackup(...given), null, 2)}\n`;
+}
+
+/** Reads Mooring's own backup. */
+export async function readBackup(
+  text: string,
+  options: ReadOptions,
+  cipher: PassphraseCipher,
+): Promise<ReadDocument> {
+  const read = await readImport({ text }, options, cipher);
+  if (read.source !== "mooring") throw new Error(`this is a backup of ${read.source}`);
+  return read as ReadDocument;
+}

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { createCatalogue, diffCatalogues } from "../../src/drivers/catalogue.ts";
+import { builtIn, driverOf } from "./sample.ts";
+
+const named = (...names: string[]) => names.map((name) => driverOf({ name }));
+
+describe("the catalogue", () => {
+  it("has its names in code point order, and the drivers in the same order", () => {
+    // In UTF-16 units the mathematical letter would come before the ligature.
+    const catalogue = createCatalogue({ definitions: named("b", "𝐀", "ﬀ", "B", "115 a", "a b") });
+    expect(catalogue.names).toEqual(["115 a", "B", "a b", "b", "ﬀ", "𝐀"]);
+    expect([...catalogue.drivers.keys()]).toEqual(catalogue.names);
+    expect(Object.keys(Object.fromEntries(catalogue.drivers))).toEqual(catalogue.names);
+  });
+
+  it("gives the same object each time, by the exact name only", () => {
+    const catalogue = createCatalogue({ definitions: named("Local") });
+    expect(catalogue.get("Local")).toBe(catalogue.get("Local"));
+    expect(catalogue.get("local")).toBeUndefined();
+    expect(catalogue.get("constructor")).toBeUndefined();
+  });
+
+  it("lets the later of two drivers of one name count", () => {
+    const [old] = named("Local");
+    const own = driverOf({ name: "Local", config: { no_upload: true } });
+    const catalogue = createCatalogue({ definitions: [...(old ? [old] : []), own] });
+    expect(catalogue.get("Local")).toBe(own);
+    expect(catalogue.names).toEqual(["Local"]);
+  });
+
+  it("has a revision that hangs on the content alone", () => {
+    const revision = (...drivers: object[]) =>
+      createCatalogue({ definitions: drivers.map((driver) => driverOf(driver)) }).revision;
+    expect(revision({ name: "A" }, { name: "B" })).toBe(revision({ name: "B" }, { name: "A" }));
+    expect(revision({ name: "A" })).toMatch(/^[0-9a-f]{16}$/);
+    const changes = [
+      { name: "B" },
+      { name: "A", config: { no_cache: true } },
+      { name: "A", additional: [{ use: "cookie" }] },
+      { name: "A", additional: [{ use: "cookie", help: "Other." }] },
+    ];
+    expect(new Set([{ name: "A" }, ...changes].map((driver) => revision(driver))).size).toBe(5);
+  });
+
+  it("offers only what is enabled, in the same order", () => {
+    const definitions = named("A", "B", "C");
+    expect(createCatalogue({ definitions, enabled: ["C", "A", "C"] }).names).toEqual(["A", "C"]);
+  });
+
+  it("refuses a list of enabled drivers that names an unknown one, and says the nearest", () => {
+    const create = (...enabled: string[]) =>
+      createCatalogue({ ...builtIn, definitions: builtIn.drivers, enabled });
+    expect(() => create("S3", "webdav", "Nothing of the kind")).toThrow(
+      'there is no driver "webdav". Did you mean "WebDav"? there is no driver "Nothing of the kind".',
+    );
+    expect(() => create()).toThrow("the list of enabled drivers is empty");
+  });
+});
+
+describe("names near an unknown one", () => {
+  const catalogue = createCatalogue({ definitions: builtIn.drivers });
+
+  it.each([
+    ["onedrive", "Onedrive"],
+    ["one drive", "Onedrive"],
+    ["Locl", "Local"],
+    ["google drive", "GoogleDrive"],
+    ["alist v", "AList V2"],
+    ["azure", "Azure Blob Storage"],
+    ["115", "115 Cloud"],
+    ["s3", "S3"],
+    ["mega", "Mega_nz"],
+  ])("finds for %s first %s", (asked, found) => {
+    expect(catalogue.nearestNames(asked)[0]).toBe(found);
+  });
+
+  it("are at most three, and none for what resembles nothing", () => {
+    expect(catalogue.nearestNames("thunder")).toHaveLength(3);
+    for (const name of ["", "  ", "qqqqqqqqqq", "💾", "x".repeat(1_000_000)]) {
+      expect(catalogue.nearestNames(name)).toEqual([]);
+    }
+  });
+});
+
+describe("the difference of two catalogues", () => {
+  it("names what was added, changed and removed, and nothing else", () => {
+    const before = createCatalogue({ definitions: named("A", "B", "C") });
+    const after = createCatalogue({
+      definitions: [...named("A", "D"), driverOf({ name: "C", config: { no_upload: true } })],
+    });
+    expect(diffCatalogues(before, after)).toEqual({ added: ["D"], changed: ["C"], removed: ["B"] });
+    expect(diffCatalogues(after, after)).toEqual({ added: [], changed: [], removed: [] });
+  });
+});

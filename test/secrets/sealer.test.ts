@@ -1,0 +1,142 @@
+import { createSecretKey, randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createSealer } from "../../src/secrets/sealer.ts";
+
+const hexKey = randomBytes(32).toString("hex");
+const otherKey = randomBytes(32).toString("base64");
+const value = "a secret that no message may show";
+
+describe("a sealer with a key", () => {
+  const sealer = createSealer([hexKey]);
+
+  test("opens what it sealed, whatever the key and the value are", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), (key, plain) => {
+        const stored = sealer.seal(key, plain);
+        expect(sealer.isSealed(stored)).toBe(true);
+        expect(sealer.open(key, stored)).toBe(plain);
+      }),
+    );
+  });
+
+  test("shows neither the value nor that two values are equal", () => {
+    const [a, b] = [sealer.seal("k", value), sealer.seal("k", value)];
+    expect(a).toMatch(/^sealed:v1:[0-9a-f]{12}:[A-Za-z0-9_-]+$/);
+    expect(a).not.toBe(b);
+    expect(Buffer.from(a.split(":")[3] ?? "", "base64url").toString("latin1")).not.toContain("no");
+  });
+
+  test("opens values from before it had a key, and wants them sealed", () => {
+    expect(sealer.open("k", "in the clear")).toBe("in the clear");
+    expect(sealer.needsReseal("in the clear")).toBe(true);
+    expect(sealer.needsReseal(sealer.seal("k", value))).toBe(false);
+  });
+
+  test("refuses a value that was copied from another setting, naming the setting", () => {
+    const stored = sealer.seal("aria2_secret", value);
+    expect(() => sealer.open("token", stored)).toThrow(/"token" does not open/);
+  });
+
+  test("refuses a value in which any one character was changed, and never shows it", () => {
+    const stored = sealer.seal("k", value);
+    const start = stored.lastIndexOf(":") + 1;
+    for (let at = start; at < stored.length; at += 1) {
+      const changed = `${stored.slice(0, at)}${stored[at] === "A" ? "B" : "A"}${stored.slice(at + 1)}`;
+      // The last character carries bits that base64url does not use.
+      if (Buffer.from(changed, "base64url").equals(Buffer.from(stored, "base64url"))) continue;
+      expect(() => sealer.open("k", changed)).toThrow(/changed in the database/);
+    }
+  });
+
+  test.each(["sealed:", "sealed:v2:abc:def", "sealed:v1:0:AAAA", "sealed:v1:short"])(
+    "says that %s does not open",
+    (stored) => {
+      expect(() => sealer.open("some_key", stored)).toThrow(/"some_key"/);
+    },
+  );
+
+  test("refuses one that is too short for a nonce and a tag", () => {
+    const [head] = sealer.seal("k", "").split(/:(?=[^:]*$)/);
+    expect(() => sealer.open("k", `${head}:AAAA`)).toThrow(/does not open/);
+  });
+});
+
+describe("rotation", () => {
+  test("the first key seals and all open; what an older one sealed wants to be sealed anew", () => {
+    const old = createSealer([otherKey]);
+    const rotated = createSealer([hexKey, otherKey]);
+    const stored = old.seal("k", value);
+    expect(rotated.open("k", stored)).toBe(value);
+    expect(rotated.needsReseal(stored)).toBe(true);
+    const anew = rotated.seal("k", value);
+    expect(rotated.needsReseal(anew)).toBe(false);
+    expect(createSealer([hexKey]).open("k", anew)).toBe(value);
+  });
+
+  test("a key that is gone is named by its id, with the setting and what to do", () => {
+    const stored = createSealer([otherKey]).seal("aria2_secret", value);
+    const id = stored.split(":")[2];
+    const gone = () => createSealer([hexKey]).open("aria2_secret", stored);
+    expect(gone).toThrow(`"aria2_secret" is sealed with the key ${id}`);
+    expect(gone).toThrow(/MOORING_SECRET_KEY/);
+    expect(() => createSealer([]).open("k", stored)).toThrow(/no sealing key is configured/);
+  });
+});
+
+describe("a sealer without keys", () => {
+  const sealer = createSealer([]);
+
+  test("keeps values as they are", () => {
+    expect(sealer.seal("k", value)).toBe(value);
+    expect(sealer.needsReseal(value)).toBe(false);
+  });
+
+  test("gives every value back, also one that looks sealed or escaped", () => {
+    const looks = fc.constantFrom(
+      "",
+      "sealed:",
+      "sealed:v1:",
+      "plain:",
+      "plain:v1:",
+      "plain:v1:sealed:",
+    );
+    fc.assert(
+      fc.property(looks, fc.string(), (prefix, rest) => {
+        const stored = sealer.seal("k", prefix + rest);
+        expect(sealer.isSealed(stored)).toBe(false);
+        expect(sealer.open("k", stored)).toBe(prefix + rest);
+        expect(createSealer([hexKey]).open("k", stored)).toBe(prefix + rest);
+      }),
+    );
+  });
+});
+
+describe("a configured key", () => {
+  test("is the same in hexadecimal, in base64 and as a key object", () => {
+    const bytes = Buffer.from(hexKey, "hex");
+    const stored = createSealer([hexKey]).seal("k", value);
+    for (const form of [
+      hexKey.toUpperCase(),
+      bytes.toString("base64"),
+      bytes.toString("base64url"),
+      createSecretKey(bytes),
+    ])
+      expect(createSealer([form]).open("k", stored)).toBe(value);
+  });
+
+  test("may be any text of 32 characters", () => {
+    const text = "thirty-two characters, so enough";
+    expect(text).toHaveLength(32);
+    expect(createSealer([text]).open("k", createSealer([text]).seal("k", value))).toBe(value);
+  });
+
+  test.each([["brief"], [hexKey.slice(1, 30)], [createSecretKey(Buffer.alloc(16, 1))]])(
+    "is refused when it is too short, by its number and without its text",
+    (key) => {
+      const create = () => createSealer([hexKey, key]);
+      expect(create).toThrow(/^sealing key number 2 is too short/);
+      if (typeof key === "string") expect(create).not.toThrow(key);
+    },
+  );
+});

@@ -1,0 +1,202 @@
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { createGrant } from "../../src/access/grant.ts";
+import { FLAG } from "../../src/settings/item.ts";
+import { rightsOf } from "../../src/settings/rights.ts";
+import { failureOf } from "../backup/setting.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { setting } from "../store/sample.ts";
+import { type Parts, save, tester, testParts } from "./parts.ts";
+
+const newPath = temporaryPaths();
+const time = Date.UTC(2026, 1, 3, 4, 5, 6);
+
+const made = async (): Promise<Parts> => testParts(newPath(), { now: () => time });
+
+/** A save for which a client expects revisions of some keys. */
+const expecting = (parts: Parts, expected: Readonly<Record<string, number>>) =>
+  parts.settings.save(
+    Object.entries(expected).map(([key, expectedRevision]) => ({
+      ...{ key, value: `by-${expectedRevision}`, expectedRevision },
+    })),
+    tester,
+  );
+
+/** What a conflict is told as. */
+async function aborted(change: () => Promise<unknown>): Promise<string> {
+  const { code, message } = await failureOf(change);
+  expect(code).toBe(Code.Aborted);
+  return message;
+}
+
+describe("a change that expects a revision of everything", () => {
+  test("is made at that revision, and at no other", async () => {
+    const parts = await made();
+    const logo = (expectedRevision: number) =>
+      parts.settings.save([{ key: "logo", value: `${expectedRevision}` }], tester, {
+        expectedRevision,
+      });
+    await logo(0);
+    await logo(1);
+    for (const wrong of [0, 1, 3, -1]) await aborted(() => logo(wrong));
+    await logo(2);
+    expect(parts.engine.snapshot().revision).toBe(3);
+  });
+
+  test("says what changed since, when, by whom and by which door", async () => {
+    const parts = await made();
+    await save(parts, { site_title: "one" });
+    const ann = { ...tester, actor: "ann", door: "grpc" };
+    await parts.settings.save([{ key: "site_title", value: "two" }], ann);
+    const keys = ["a", "b", "c", "d"].map((key) => ({ key, value: "" }));
+    await parts.settings.save(keys, { ...tester, actor: "bob" });
+    const late = () =>
+      parts.settings.save([{ key: "logo", value: "" }], tester, { expectedRevision: 1 });
+    expect(await aborted(late)).toBe(
+      "nothing was changed: the settings have changed since revision 1: " +
+        "revision 3 by bob (test) at 2026-02-03T04:05:06.000Z: a, b, c …; " +
+        "revision 2 by ann (grpc) at 2026-02-03T04:05:06.000Z: site_title. " +
+        "Read again, then decide anew",
+    );
+  });
+
+  test("says so when that revision is yet to come", async () => {
+    const parts = await made();
+    const early = () => parts.settings.save([], tester, { expectedRevision: 7 });
+    expect(await aborted(early)).toMatch(/revision 7 is none that this database has come to/);
+  });
+
+  test("holds for a rollback and in a dry run", async () => {
+    const parts = await made();
+    await save(parts, { site_title: "one" });
+    await save(parts, { site_title: "two" });
+    const to = { revision: 1, keys: [] };
+    await aborted(() => parts.settings.rollback(to, tester, { expectedRevision: 1 }));
+    await aborted(() => parts.settings.save([], tester, { expectedRevision: 1, dryRun: true }));
+    expect(await parts.settings.rollback(to, tester, { expectedRevision: 2 })).toMatchObject({
+      revision: 3,
+    });
+  });
+});
+
+describe("a save that expects a revision of a setting", () => {
+  test("is made while that setting has not changed, whatever else has", async () => {
+    const parts = await made();
+    await save(parts, { site_title: "one" });
+    await save(parts, { logo: "two" });
+    await expecting(parts, { site_title: 1 });
+    await expecting(parts, { logo: 3 });
+    expect(await aborted(() => expecting(parts, { favicon: 0, site_title: 2 }))).toMatch(
+      /site_title has changed since revision 2: revision 3 by tester/,
+    );
+    expect(parts.settings.get("favicon").revision).toBe(0);
+  });
+
+  test("0: only if it has its default, or does not exist", async () => {
+    const parts = await made();
+    await expecting(parts, { site_title: 0, mine: 0 });
+    expect(await aborted(() => expecting(parts, { site_title: 0 }))).toMatch(/since revision 0/);
+    expect(await aborted(() => expecting(parts, { mine: 0 }))).toMatch(/mine has changed/);
+  });
+
+  test("that is yet to come is refused", async () => {
+    const parts = await made();
+    expect(await aborted(() => expecting(parts, { logo: 4 }))).toMatch(
+      /revision 4 is none that this database has come to/,
+    );
+  });
+
+  test("is refused when the setting was deleted since, and made when it never was one", async () => {
+    const parts = await made();
+    await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.deprecated }], tester);
+    await save(parts, { site_title: "x" });
+    await parts.settings.delete("mine", tester);
+    for (const revision of [1, 2])
+      expect(await aborted(() => expecting(parts, { mine: revision }))).toMatch(
+        new RegExp(`mine has changed since revision ${revision}: revision 3 by tester`),
+      );
+    await expecting(parts, { mine: 3, another: 2 });
+    expect(parts.settings.get("mine").value).toBe("by-3");
+  });
+
+  test("is refused when another process deletes the setting meanwhile", async () => {
+    const path = newPath();
+    const [parts, other] = [await testParts(path), await testParts(path)];
+    await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.deprecated }], tester);
+    await other.settings.delete("mine", tester);
+    expect(parts.settings.get("mine").value).toBe("1");
+    expect(await aborted(() => expecting(parts, { mine: 1 }))).toMatch(
+      /mine has changed since revision 1: revision 2/,
+    );
+  });
+
+  test("holds among saves that share a commit", async () => {
+    const parts = await made();
+    const results = await Promise.allSettled(
+      Array.from({ length: 10 }, () => expecting(parts, { site_title: 0 })),
+    );
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(parts.engine.snapshot().revision).toBe(1);
+  });
+});
+
+describe("a delete that expects a revision", () => {
+  test("is made while that setting has not changed", async () => {
+    const parts = await made();
+    await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.deprecated }], tester);
+    await save(parts, { mine: "2" });
+    const removal = (expectedRevision: number) =>
+      parts.settings.delete("mine", tester, { expectedRevision });
+    for (const wrong of [0, 1, 9]) await aborted(() => removal(wrong));
+    await save(parts, { logo: "x" });
+    await removal(2);
+  });
+});
+
+test("a conflict of which the history cannot be read is UNAVAILABLE, not an unknown error", async () => {
+  const parts = await made();
+  await save(parts, { site_title: "one" });
+  const late = failureOf(() => parts.settings.save([], tester, { expectedRevision: 0 }));
+  // The change is decided before the store is closed; its explanation is not.
+  await parts.engine.change(tester, () => undefined);
+  await parts.close();
+  expect([Code.Unavailable, Code.Aborted]).toContain((await late).code);
+});
+
+test("a token with limits learns nothing of revisions outside of them", async () => {
+  const parts = await made();
+  await save(parts, { mine_a: "1" });
+  await parts.settings.save([{ key: "site_title", value: "x" }], {
+    ...tester,
+    actor: "ann/secret",
+  });
+  const rights = rightsOf(createGrant(["settings:write"], ["key:mine_*"]), parts.engine.snapshot);
+  const change = (expectedRevision: number) =>
+    aborted(() =>
+      parts.settings.save(
+        [{ key: "mine_a", value: "2" }],
+        { ...tester, rights },
+        { expectedRevision },
+      ),
+    );
+  expect(await change(1)).toBe(
+    "nothing was changed: the settings have changed since revision 1: settings outside of the limits of this token. Read again, then decide anew",
+  );
+  await parts.settings.save([{ key: "mine_a", value: "3" }], { ...tester, actor: "bob" });
+  const both = await change(1);
+  expect(both).toContain("revision 3 by bob (test)");
+  expect(both).not.toMatch(/revision 2|ann|site_title/);
+});
+
+test("a custom setting with a key that would be refused today is changed and deleted as before", async () => {
+  const parts = await made();
+  const [key, commit] = ["tok\u0435n\u200b", 1];
+  await parts.store.transact((trx) => trx.write(setting(commit, { [key]: "1" })));
+  await parts.engine.refresh();
+  await save(parts, { [key]: "2" });
+  await parts.settings.save([{ key, value: "2", flag: FLAG.deprecated }], tester);
+  await parts.settings.delete(key, tester);
+  expect(parts.engine.snapshot().get(key)).toBeUndefined();
+  const again = await failureOf(() => save(parts, { [key]: "1" }));
+  expect(again.code).toBe(Code.InvalidArgument);
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { createDraft } from "../../src/settings/draft.ts";
+import { knownItem, type SettingItem } from "../../src/settings/item.ts";
+import { createSnapshot, type Snapshot } from "../../src/settings/snapshot.ts";
+import { defined } from "./parts.ts";
+
+function item(key: string, value = "", position = 0): SettingItem {
+  return { ...knownItem(defined({ key }), value), position };
+}
+
+const onto = (snapshot: Snapshot) => ({
+  revision: snapshot.revision,
+  lastPosition: snapshot.lastPosition,
+  get: (key: string) => snapshot.get(key),
+  keys: () => [...snapshot.items()].map(({ key }) => key),
+});
+
+const base = () => onto(createSnapshot(4, [item("a", "1"), item("b", "1"), item("z", "1", 6)]));
+
+describe("a draft", () => {
+  test("reads through to what it stands on", () => {
+    const draft = createDraft(base());
+    expect(draft.revision).toBe(4);
+    expect(draft.get("a")?.value).toBe("1");
+    expect(draft.get("nobody")).toBeUndefined();
+    expect(draft.changes()).toEqual([]);
+  });
+
+  test("shows its own changes at once, and what it stands on does not", () => {
+    const below = base();
+    const draft = createDraft(below);
+    draft.put(item("a", "2"));
+    draft.put(item("c", "3"));
+    draft.delete("b");
+    expect([draft.get("a")?.value, draft.get("b"), draft.get("c")?.value]).toEqual([
+      ...["2", undefined, "3"],
+    ]);
+    expect([...draft.keys()].sort()).toEqual(["a", "c", "z"]);
+    expect(below.get("a")?.value).toBe("1");
+  });
+
+  test("has each key once among its changes, as it was left", () => {
+    const draft = createDraft(base());
+    for (const value of ["2", "3"]) draft.put(item("a", value));
+    draft.put(item("c", "1"));
+    draft.delete("c");
+    expect(draft.changes().map(([key, one]) => [key, one?.value])).toEqual([["a", "3"]]);
+  });
+
+  test("counts what is as it was, or became it again, as no change", () => {
+    const draft = createDraft(base());
+    draft.put(item("a", "1"));
+    draft.put(item("b", "2"));
+    draft.put(item("b", "1"));
+    draft.delete("nobody");
+    expect(draft.changes()).toEqual([]);
+  });
+
+  test("counts another description with the same value as a change", () => {
+    const draft = createDraft(base());
+    draft.put({ ...item("a", "1"), help: "new" });
+    expect(draft.changes()).toHaveLength(1);
+  });
+
+  test("gives out positions after the last one", () => {
+    const draft = createDraft(base());
+    expect([draft.nextPosition(), draft.nextPosition()]).toEqual([7, 8]);
+    expect(draft.lastPosition).toBe(8);
+    const above = createDraft(draft);
+    expect(above.nextPosition()).toBe(9);
+  });
+});

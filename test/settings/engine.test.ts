@@ -1,0 +1,195 @@
+import { describe, expect, test } from "vitest";
+import { FLAG } from "../../src/settings/item.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { defined, definitions, save, tester, testParts } from "./parts.ts";
+
+const newPath = temporaryPaths();
+
+describe("a new database", () => {
+  test("shows every known setting with its default, in their order, at revision 0", async () => {
+    const { engine } = await testParts(newPath());
+    const snapshot = engine.snapshot();
+    const items = [...snapshot.items()];
+    expect(snapshot.revision).toBe(0);
+    expect(items.map(({ key, value }) => [key, value])).toEqual(
+      definitions.map((definition) => [definition.key, definition.default]),
+    );
+    expect(items.every(({ revision }) => revision === 0)).toBe(true);
+  });
+});
+
+describe("a change", () => {
+  test("is visible once it is acknowledged, and after a restart", async () => {
+    const path = newPath();
+    const parts = await testParts(path);
+    const { revision } = await save(parts, { site_title: "Harbour" });
+    expect(revision).toBe(1);
+    expect(parts.settings.get("site_title")).toMatchObject({ value: "Harbour", revision: 1 });
+    const again = await testParts(path);
+    expect(again.settings.get("site_title")).toEqual(parts.settings.get("site_title"));
+    expect(again.engine.snapshot().revision).toBe(1);
+  });
+
+  test("leaves snapshots that somebody holds as they are", async () => {
+    const parts = await testParts(newPath());
+    const before = parts.engine.snapshot();
+    await save(parts, { site_title: "Harbour", mine: "custom" });
+    expect(before.get("site_title")?.value).not.toBe("Harbour");
+    expect(before.get("mine")).toBeUndefined();
+    expect([...before.items()]).toHaveLength(before.size);
+    expect(parts.engine.snapshot().size).toBe(before.size + 1);
+  });
+
+  test("that changes nothing makes no revision", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "Harbour" });
+    const snapshot = parts.engine.snapshot();
+    const { revision, commit } = await save(parts, {
+      site_title: "Harbour",
+      allow_mounted: "true",
+    });
+    expect({ revision, commit }).toEqual({ revision: 1, commit: undefined });
+    expect(await parts.store.listRevisions({ limit: 9 })).toHaveLength(1);
+    expect(parts.engine.snapshot()).toBe(snapshot);
+  });
+
+  test("in a dry run says what it would do and does nothing", async () => {
+    const parts = await testParts(newPath());
+    const inputs = [{ key: "site_title", value: "Harbour" }];
+    const { revision, commit } = await parts.settings.save(inputs, tester, { dryRun: true });
+    expect(revision).toBe(0);
+    expect(commit?.changes).toMatchObject([{ key: "site_title", newValue: "Harbour" }]);
+    expect(parts.engine.snapshot().revision).toBe(0);
+    expect(await parts.store.load()).toEqual({ revision: 0, settings: [] });
+  });
+
+  test("in a dry run is refused as it would be", async () => {
+    const parts = await testParts(newPath());
+    const inputs = [{ key: "default_page_size", value: "many" }];
+    await expect(parts.settings.save(inputs, tester, { dryRun: true })).rejects.toThrow(
+      /default_page_size: must be/,
+    );
+  });
+});
+
+describe("another process's changes", () => {
+  test("that are read late do not undo what came after them", async () => {
+    const path = newPath();
+    const [held, reading] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isHeld = false;
+    const parts = await testParts(path, {
+      wrap: (store) => ({
+        ...store,
+        changedElsewhere: () => store.changedElsewhere(),
+        delta: async (revision) => {
+          const delta = await store.delta(revision);
+          if (!isHeld) return delta;
+          reading.resolve();
+          await held.promise;
+          return delta;
+        },
+      }),
+    });
+    const events: number[] = [];
+    parts.engine.listen({
+      append: (commits) => events.push(...commits.map(({ revision }) => revision)),
+      skipTo: () => undefined,
+      reset: () => undefined,
+    });
+    await save(await testParts(path), { site_title: "Elsewhere" });
+    isHeld = true;
+    const late = parts.engine.fresh();
+    await reading.promise;
+    isHeld = false;
+    await save(parts, { site_title: "Here" });
+    held.resolve();
+    await late;
+    expect(parts.engine.snapshot().revision).toBe(2);
+    expect(parts.engine.snapshot().get("site_title")?.value).toBe("Here");
+    expect(events).toEqual([1, 2]);
+  });
+});
+
+describe("settings that the program does not know", () => {
+  test("are custom ones when a client made them, in the order of their making", async () => {
+    const path = newPath();
+    const parts = await testParts(path);
+    await save(parts, { zebra: "1" });
+    await save(parts, { apple: "2", mango: "3" });
+    const custom = (all: Iterable<{ key: string }>) => [...all].map(({ key }) => key).slice(-3);
+    expect(custom(parts.engine.snapshot().items())).toEqual(["zebra", "apple", "mango"]);
+    const again = await testParts(path);
+    expect(custom(again.engine.snapshot().items())).toEqual(["zebra", "apple", "mango"]);
+    expect(again.settings.get("zebra")).toMatchObject({
+      ...{ flag: FLAG.private, group: 0, type: "string", secret: false, definition: undefined },
+    });
+  });
+
+  describe("but an earlier version did", () => {
+    const earlier = [
+      defined({ key: "site_title" }),
+      defined({ key: "old_open", value: "", flag: FLAG.public } as never),
+      defined({ key: "old_password", secret: true }),
+    ];
+    const later = [defined({ key: "site_title" })];
+
+    /** A database that the earlier version wrote, opened by the later one. */
+    const upgraded = async () => {
+      const path = newPath();
+      const before = await testParts(path, { definitions: earlier });
+      await save(before, { old_open: "kept", old_password: "hidden-value" });
+      return { path, ...(await testParts(path, { definitions: later })) };
+    };
+
+    test("are deprecated, their values kept", async () => {
+      const { settings } = await upgraded();
+      expect(settings.get("old_open")).toMatchObject({ value: "kept", flag: FLAG.deprecated });
+      expect(settings.get("old_password")).toMatchObject({
+        ...{ value: "hidden-value", flag: FLAG.deprecated, secret: true },
+      });
+    });
+
+    test("are shown to nobody without a token", async () => {
+      const { publicReads } = await upgraded();
+      const open = publicReads.settings(publicReads.snapshot());
+      expect(Object.keys(open)).toEqual([]);
+    });
+
+    test("stay deprecated and secret when a client saves them, whatever it sends", async () => {
+      const parts = await upgraded();
+      const flag = FLAG.public;
+      await parts.settings.save([{ key: "old_password", value: "another", flag }], tester);
+      await parts.settings.save([{ key: "old_open", value: "new", flag }], tester);
+      const again = await testParts(parts.path, { definitions: later });
+      for (const { settings, publicReads } of [parts, again]) {
+        expect(settings.get("old_password")).toMatchObject({
+          ...{ value: "another", flag: FLAG.deprecated, secret: true },
+        });
+        expect(settings.get("old_open")).toMatchObject({ value: "new", flag: FLAG.deprecated });
+        expect(publicReads.settings(publicReads.snapshot())).toEqual({});
+      }
+      const changes = await again.store.changesBetween(0, 100);
+      expect(JSON.stringify(changes)).not.toMatch(/hidden-value|another/);
+    });
+
+    test("can be deleted, and are what they were when the earlier version comes back", async () => {
+      const parts = await upgraded();
+      await parts.settings.save([{ key: "old_password", value: "another" }], tester);
+      await parts.settings.delete("old_open", tester);
+      expect(() => parts.settings.get("old_open")).toThrow(/there is no setting "old_open"/);
+      const back = await testParts(parts.path, { definitions: earlier });
+      expect(back.settings.get("old_open")).toMatchObject({ value: "", flag: FLAG.public });
+      expect(back.settings.get("old_password")).toMatchObject({
+        ...{ value: "another", flag: FLAG.private, secret: true },
+      });
+    });
+  });
+
+  test("become known ones when a later version defines them", async () => {
+    const path = newPath();
+    await save(await testParts(path), { future: "value" });
+    const definition = defined({ key: "future", flag: FLAG.public });
+    const { settings } = await testParts(path, { definitions: [...definitions, definition] });
+    expect(settings.get("future")).toMatchObject({ value: "value", flag: FLAG.public, definition });
+  });
+});

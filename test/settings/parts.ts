@@ -1,0 +1,156 @@
+import { randomBytes } from "node:crypto";
+import { onTestFinished } from "vitest";
+import { type BackupService, createBackupService } from "../../src/backup/backup.ts";
+import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
+import type { Aria2Client } from "../../src/downloaders/aria2.ts";
+import type { QbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
+import { createFingerprint, type Fingerprint } from "../../src/secrets/fingerprint.ts";
+import { createSealer } from "../../src/secrets/sealer.ts";
+import type { SettingDefinition } from "../../src/settings/definition.ts";
+import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
+import { createEngine, type Engine } from "../../src/settings/engine.ts";
+import { createFeed, type Feed } from "../../src/settings/feed.ts";
+import { createHistory, type History } from "../../src/settings/history.ts";
+import { createPublicService, type PublicService } from "../../src/settings/public.ts";
+import { createSettingService, type SettingService } from "../../src/settings/setting.ts";
+import type { SettingLimits } from "../../src/settings/size.ts";
+import type { RevisionOrigin, SettingStore } from "../../src/settings/store.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+
+export const definitions = loadSettingDefinitions();
+
+/** Who makes the changes of a test. */
+export const tester: RevisionOrigin = {
+  actor: "tester",
+  door: "test",
+  method: "SaveSettings",
+  requestId: "request",
+  peer: "127.0.0.1",
+  reason: "",
+};
+
+export interface PartsOptions {
+  readonly definitions?: readonly SettingDefinition[];
+  /** Sealing keys. */
+  readonly keys?: readonly string[];
+  readonly now?: () => number;
+  readonly limits?: SettingLimits;
+  readonly managedBy?: (key: string) => string | undefined;
+  readonly aria2?: Aria2Client;
+  readonly qbittorrent?: QbittorrentClient;
+  /** Milliseconds until a reader of the feed hears that nothing happens. */
+  readonly idle?: number;
+  readonly onReadFailure?: (error: unknown) => void;
+  /** What stands between the engine and the store. */
+  readonly wrap?: (store: SettingStore) => SettingStore;
+  /** How long a lock of another process is waited for, in milliseconds. */
+  readonly lockWait?: number;
+}
+
+/** Everything about settings on one database. */
+export interface Parts {
+  readonly store: SettingStore;
+  readonly engine: Engine;
+  readonly feed: Feed;
+  readonly history: History;
+  readonly fingerprint: Fingerprint;
+  readonly settings: SettingService;
+  readonly publicReads: PublicService;
+  readonly backup: BackupService;
+  close(): Promise<void>;
+}
+
+const nobodyAnswers = () => Promise.reject(new Error("this test has no download manager"));
+
+/** Opens a database as the program does, without what a start writes. */
+export async function openParts(path: string, options: PartsOptions = {}): Promise<Parts> {
+  const { lockWait } = options;
+  const opened = await openSqliteSettingStore(path, lockWait === undefined ? {} : { lockWait });
+  const store = options.wrap?.(opened) ?? opened;
+  const fingerprint = createFingerprint(store.fingerprintKey, options.keys);
+  const now = options.now ?? Date.now;
+  const managedBy = options.managedBy ?? (() => undefined);
+  try {
+    const engine = await createEngine({
+      store,
+      definitions: options.definitions ?? definitions,
+      sealer: createSealer(options.keys ?? []),
+      fingerprint,
+      now,
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      onReadFailure: options.onReadFailure ?? (() => undefined),
+    });
+    const { revision } = engine.snapshot();
+    const feed = createFeed({ store, revision, idle: options.idle ?? 60_000 });
+    engine.listen(feed);
+    const history = createHistory({ store, engine });
+    return {
+      store,
+      engine,
+      feed,
+      history,
+      fingerprint,
+      settings: createSettingService({
+        maxValueBytes: 65_536,
+        onSkipped: () => undefined,
+        engine,
+        store,
+        history,
+        fingerprint,
+        managedBy,
+        randomBytes,
+        aria2: options.aria2 ?? { getVersion: nobodyAnswers },
+        qbittorrent: options.qbittorrent ?? { checkLogin: nobodyAnswers },
+      }),
+      publicReads: createPublicService({ engine }),
+      backup: createBackupService({
+        maxValueBytes: 65_536,
+        engine,
+        cipher: createPassphraseCipher(randomBytes),
+        databaseId: store.databaseId,
+        now,
+        managedBy,
+      }),
+      close: () => opened.close(),
+    };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+/** As openParts; closed after the test. */
+export async function testParts(path: string, options?: PartsOptions): Promise<Parts> {
+  const parts = await openParts(path, options);
+  onTestFinished(() => parts.close());
+  return parts;
+}
+
+/** Saves values by key, as a client does. */
+export function save(parts: Pick<Parts, "settings">, values: Readonly<Record<string, string>>) {
+  const inputs = Object.entries(values).map(([key, value]) => ({ key, value }));
+  return parts.settings.save(inputs, tester);
+}
+
+/** A definition like those of the program, for tests with definitions of their own. */
+export function defined(
+  members: Partial<SettingDefinition> & { readonly key: string },
+): SettingDefinition {
+  return Object.freeze({
+    type: "string",
+    options: "",
+    group: 1,
+    flag: 1,
+    default: "",
+    help: "",
+    description: "",
+    label: "",
+    optionLabels: [],
+    groupLabel: "",
+    families: [],
+    secret: false,
+    decimal: false,
+    index: 0,
+    ...members,
+  });
+}

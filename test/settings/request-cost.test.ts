@@ -1,0 +1,122 @@
+// What a request may cost, counted in queries and items: the largest and the most repetitive form.
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import type { SettingStore } from "../../src/settings/store.ts";
+import { failureOf } from "../backup/setting.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { save, tester, testParts } from "./parts.ts";
+
+const newPath = temporaryPaths();
+
+/** Counts the queries that go to the store's history, by the name of the method. */
+function counting() {
+  const queries: string[] = [];
+  const wrap = (store: SettingStore): SettingStore =>
+    new Proxy(store, {
+      get: (target, name: keyof SettingStore) => {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== "function") return member;
+        return (...args: unknown[]) => {
+          queries.push(name);
+          return member.apply(target, args);
+        };
+      },
+    });
+  return { queries, wrap };
+}
+
+const many = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
+
+describe("a batch of keys", () => {
+  test("answers a key once however often it is named", async () => {
+    const { settings } = await testParts(newPath());
+    const asked = [...many(500, () => "version"), "site_title", ...many(499, () => "version")];
+    expect(settings.batchGet(asked).map(({ key }) => key)).toEqual(["version", "site_title"]);
+  });
+});
+
+describe("a rollback of many keys", () => {
+  test("looks deleted keys up in one query, whatever is repeated", async () => {
+    const { queries, wrap } = counting();
+    const parts = await testParts(newPath(), { wrap });
+    const custom = many(300, (at) => ({ key: `gone_${at}`, value: "v", flag: 3 }));
+    await parts.settings.save(custom, tester);
+    for (const { key } of custom) await parts.settings.delete(key, tester);
+    queries.length = 0;
+    const keys = many(1_000, (at) => `gone_${at % 300}`);
+    const { commit } = await parts.settings.rollback({ revision: 1, keys }, tester, {
+      dryRun: true,
+    });
+    expect(commit?.changes).toHaveLength(300);
+    expect(queries.filter((name) => name === "knownKeys")).toHaveLength(1);
+    expect(queries).not.toContain("listRevisions");
+  });
+
+  test("names the first key that never was a setting", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "one" });
+    const keys = ["site_title", "nor_this", "nor_that"];
+    const failure = await failureOf(() => parts.settings.rollback({ revision: 0, keys }, tester));
+    expect(failure).toMatchObject({ code: Code.NotFound });
+    expect(failure.message).toContain('"nor_this"');
+  });
+
+  test("takes at most 1,000 and asks the database nothing for more", async () => {
+    const { queries, wrap } = counting();
+    const parts = await testParts(newPath(), { wrap });
+    queries.length = 0;
+    const keys = many(99_990, () => "gone");
+    const failure = await failureOf(() =>
+      parts.settings.rollback({ revision: 0, keys }, tester, { dryRun: true }),
+    );
+    expect(failure).toMatchObject({ code: Code.InvalidArgument });
+    expect(failure.message).toContain("1000");
+    expect(queries).toEqual([]);
+  });
+});
+
+describe("a page of settings with as many revisions", () => {
+  test("is compared with the history in one pass", async () => {
+    const { queries, wrap } = counting();
+    const parts = await testParts(newPath(), { wrap });
+    const keys = many(50, (at) => `mine_${at}`);
+    for (const key of keys) await save(parts, { [key]: "first" });
+    const page = keys.map((key) => {
+      const { value, revision } = parts.settings.get(key);
+      return { key, value, seenRevision: revision };
+    });
+    await save(parts, Object.fromEntries(keys.map((key) => [key, "since"])));
+    await save(parts, { mine_0: "and again" });
+    queries.length = 0;
+    const { commit } = await parts.settings.save(page, tester);
+    expect(commit).toBeUndefined();
+    expect(queries.filter((name) => name === "firstChanges")).toHaveLength(1);
+    expect(queries).not.toContain("changesBetween");
+  });
+});
+
+describe("a page of the history", () => {
+  test("ends early where its revisions are large, and the next one goes on", async () => {
+    const parts = await testParts(newPath());
+    const long = "k".repeat(200);
+    for (let at = 0; at < 12; at += 1)
+      await parts.settings.save(
+        many(1_000, (index) => ({ key: `${long}${index}`, value: `${at}` })),
+        tester,
+      );
+    const seen: number[] = [];
+    let before: number | undefined;
+    let pages = 0;
+    do {
+      const page = await parts.history.list({ pageSize: 1_000, before });
+      const names = page.revisions.flatMap(({ changes }) => changes);
+      expect(names.length).toBeLessThan(9_000);
+      seen.push(...page.revisions.map(({ revision }) => revision));
+      before = page.next;
+      pages += 1;
+    } while (before !== undefined);
+    expect(seen).toEqual(many(12, (at) => 12 - at));
+    expect(pages).toBeGreaterThan(1);
+  });
+});

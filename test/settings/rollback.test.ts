@@ -1,0 +1,228 @@
+import { setImmediate } from "node:timers/promises";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { FLAG } from "../../src/settings/item.ts";
+import { failureOf } from "../backup/setting.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { defined, definitions, type Parts, save, tester, testParts } from "./parts.ts";
+
+const newPath = temporaryPaths();
+
+const back = (parts: Parts, revision: number, keys: readonly string[] = [], dryRun = false) =>
+  parts.settings.rollback({ revision, keys }, tester, { dryRun });
+
+/** Key to value of what somebody has set or made. */
+const values = ({ settings }: Parts): Record<string, string> =>
+  Object.fromEntries(
+    settings
+      .list([])
+      .filter(({ revision, value, definition }) => revision > 0 && value !== definition?.default)
+      .map(({ key, value }) => [key, value]),
+  );
+
+describe("a rollback", () => {
+  test("brings values back as a new revision, defaults included", async () => {
+    const path = newPath();
+    const parts = await testParts(path);
+    await save(parts, { site_title: "one", logo: "l" });
+    await save(parts, { site_title: "two", default_page_size: "5" });
+    const { revision, commit, result } = await back(parts, 1);
+    expect({ revision, result }).toEqual({ revision: 3, result: [] });
+    expect(commit?.changes.map(({ key }) => key)).toEqual(["default_page_size", "site_title"]);
+    expect(values(parts)).toEqual({ site_title: "one", logo: "l" });
+    expect(values(await testParts(path))).toEqual(values(parts));
+    await back(parts, 0);
+    expect(values(parts)).toEqual({});
+    await back(parts, 2);
+    expect(values(parts)).toEqual({ site_title: "two", logo: "l", default_page_size: "5" });
+  });
+
+  test("in a dry run says what it would do and does nothing", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "one" });
+    const { revision, commit } = await back(parts, 0, [], true);
+    expect(revision).toBe(1);
+    expect(commit?.changes).toMatchObject([{ key: "site_title", oldValue: "one" }]);
+    expect(values(parts)).toEqual({ site_title: "one" });
+  });
+
+  test("to the newest revision, or of keys that have not changed, makes none", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "one" });
+    expect(await back(parts, 1)).toMatchObject({ revision: 1, commit: undefined });
+    expect(await back(parts, 0, ["logo"])).toMatchObject({ revision: 1, commit: undefined });
+  });
+
+  test("of some keys leaves the others", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "one", logo: "l", mine: "1" });
+    await back(parts, 0, ["logo", "mine"]);
+    expect(values(parts)).toEqual({ site_title: "one" });
+  });
+
+  test("takes away custom settings that were added, and brings back deleted ones", async () => {
+    const path = newPath();
+    const parts = await testParts(path);
+    const described = { type: "number", help: "why", group: 9, flag: FLAG.deprecated };
+    await parts.settings.save([{ key: "mine", value: "1", ...described }], tester);
+    await parts.settings.delete("mine", tester);
+    await save(parts, { other: "2" });
+    await back(parts, 1);
+    for (const one of [parts, await testParts(path)]) {
+      expect(values(one)).toEqual({ mine: "1" });
+      expect(one.settings.get("mine")).toMatchObject(described);
+    }
+    await back(parts, 2, ["mine"]);
+    expect(values(parts)).toEqual({});
+  });
+
+  test("brings back how a custom setting was described", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { mine: "1" });
+    const flag = FLAG.public;
+    await parts.settings.save([{ key: "mine", value: "a", type: "text", flag }], tester);
+    await back(parts, 1);
+    expect(parts.settings.get("mine")).toMatchObject({ type: "string", flag: FLAG.private });
+  });
+
+  test("says of a secret that has changed that it cannot, and brings back the rest", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { aria2_secret: "one", site_title: "one" });
+    await save(parts, { aria2_secret: "two", site_title: "two" });
+    const { result, commit } = await back(parts, 1);
+    expect(result).toEqual([
+      { key: "aria2_secret", reason: expect.stringMatching(/^is secret: the history does not/) },
+    ]);
+    expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
+    expect(parts.settings.get("aria2_secret").value).toBe("two");
+  });
+
+  test("counts a secret that is the same again as unchanged", async () => {
+    const parts = await testParts(newPath());
+    for (const value of ["one", "two", "one"]) await save(parts, { aria2_secret: value });
+    expect((await back(parts, 1)).result).toEqual([]);
+    expect((await back(parts, 2)).result).toMatchObject([{ key: "aria2_secret" }]);
+  });
+
+  test("leaves what the program or a file sets, and says so", async () => {
+    const parts = await testParts(newPath(), {
+      managedBy: (key) => (key === "logo" ? "the file x.yaml" : undefined),
+    });
+    const write = (values: Record<string, string>) =>
+      parts.engine.change(tester, (draft) => {
+        for (const [key, value] of Object.entries(values)) {
+          const item = draft.get(key);
+          if (item !== undefined) draft.put({ ...item, value });
+        }
+      });
+    await write({ version: "v1", logo: "1" });
+    await write({ version: "v2", logo: "2", site_title: "x" });
+    const { result, commit } = await back(parts, 1);
+    expect(result).toEqual([
+      { key: "logo", reason: "is managed by the file x.yaml" },
+      { key: "version", reason: "is readonly: the program sets it" },
+    ]);
+    expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
+  });
+
+  test("is refused for a key that never was one, and for a revision that never was made", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "one" });
+    const refused: [Promise<unknown>, RegExp][] = [
+      [back(parts, 0, ["nobody"]), /there is no setting "nobody"/],
+      [back(parts, 2), /there is no revision 2; the newest is 1/],
+      [back(parts, -1), /there is no revision -1/],
+    ];
+    for (const [change, reason] of refused) {
+      const { code, message } = await failureOf(() => change);
+      expect(code).toBe(Code.NotFound);
+      expect(message).toMatch(reason);
+    }
+  });
+
+  test("is refused beyond what is kept, naming the oldest revision", async () => {
+    const parts = await testParts(newPath());
+    for (let at = 1; at <= 6; at += 1) await save(parts, { site_title: `${at}` });
+    await parts.store.compact({ count: 3, notBefore: 0 }, 100);
+    const { code, message } = await failureOf(() => back(parts, 2));
+    expect(code).toBe(Code.OutOfRange);
+    expect(message).toMatch(/revision 2 is not kept any more; the oldest is 4/);
+    await back(parts, 3);
+    expect(values(parts)).toEqual({ site_title: "3" });
+  });
+
+  test("of what a later version knows goes back to the default, and the setting stays", async () => {
+    const path = newPath();
+    await save(await testParts(path), { future: "custom" });
+    const later = [...definitions, defined({ key: "future", default: "d" })];
+    const parts = await testParts(path, { definitions: later });
+    await back(parts, 0);
+    expect(parts.settings.get("future")).toMatchObject({ value: "d", definition: later.at(-1) });
+    const again = await testParts(path, { definitions: later });
+    expect(again.settings.get("future").value).toBe("d");
+  });
+
+  test("of what only an earlier version knew brings back the value, and it stays deprecated", async () => {
+    const path = newPath();
+    const earlier = await testParts(path, { definitions: [defined({ key: "old", flag: 0 })] });
+    await save(earlier, { old: "1" });
+    await save(earlier, { old: "2" });
+    const parts = await testParts(path);
+    expect((await back(parts, 1)).result).toEqual([]);
+    expect(parts.settings.get("old")).toMatchObject({ value: "1", flag: FLAG.deprecated });
+  });
+});
+
+describe("a rollback while others save", () => {
+  test("brings back what was at that revision, whatever comes in between", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "one", kept: "one" });
+    await save(parts, { site_title: "two" });
+    const results = await Promise.all([
+      back(parts, 1),
+      save(parts, { site_title: "three", logo: "late", later: "made" }),
+      save(parts, { kept: "changed" }),
+    ]);
+    const [{ revision }] = results;
+    const state = await parts.history.diff(1, revision);
+    expect(state).toEqual([]);
+  });
+
+  test("is never refused for it, however many save without a pause, in two processes", async () => {
+    const path = newPath();
+    const [parts, other] = [await testParts(path), await testParts(path)];
+    await save(parts, { a: "0", b: "0", c: "0" });
+    let going = true;
+    const writers = [parts, other].flatMap((by) =>
+      ["a", "b", "c"].map(async (key) => {
+        for (let at = 1; going; at += 1) {
+          await save(by, { [key]: `${at}` });
+          // Requests come by the event loop; without it the other store would never get its turn.
+          await setImmediate();
+        }
+      }),
+    );
+    try {
+      for (let round = 0; round < 10; round += 1) {
+        const { revision } = await back(parts, 1);
+        expect(await parts.history.diff(1, revision)).toEqual([]);
+      }
+    } finally {
+      going = false;
+      await Promise.all(writers);
+    }
+  });
+
+  test("of one process takes in what another has committed meanwhile", async () => {
+    const path = newPath();
+    const [parts, other] = [await testParts(path), await testParts(path)];
+    await save(parts, { site_title: "one" });
+    await save(parts, { site_title: "two" });
+    await save(other, { site_title: "three", logo: "foreign", made: "there", aria2_secret: "s" });
+    expect(parts.engine.snapshot().revision).toBe(2);
+    const { revision, result } = await back(parts, 1);
+    expect(result).toMatchObject([{ key: "aria2_secret" }]);
+    expect(values(parts)).toEqual({ site_title: "one", aria2_secret: "s" });
+    expect(revision).toBe(4);
+  });
+});

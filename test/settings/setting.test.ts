@@ -1,0 +1,145 @@
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { failedPrecondition } from "../../src/messages/error.ts";
+import { failureOf } from "../backup/setting.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { definitions, save, tester, testParts } from "./parts.ts";
+
+const newPath = temporaryPaths();
+const { signal } = new AbortController();
+
+describe("reading", () => {
+  test("lists all settings, or those of some groups, in the order of their definitions", async () => {
+    const { settings } = await testParts(newPath());
+    const keys = (groups: readonly number[]) => settings.list(groups).map(({ key }) => key);
+    expect(keys([])).toEqual(definitions.map(({ key }) => key));
+    const expected = definitions.filter(({ group }) => group === 0 || group === 5);
+    expect(keys([5, 0, 5])).toEqual(expected.map(({ key }) => key));
+    expect(keys([-1, 99])).toEqual([]);
+  });
+
+  test("gets one by its exact key, or several in the asked order, each once", async () => {
+    const { settings } = await testParts(newPath());
+    expect(settings.get("site_title").key).toBe("site_title");
+    const asked = ["version", "site_title", "version"];
+    expect(settings.batchGet(asked).map(({ key }) => key)).toEqual(asked.slice(0, 2));
+  });
+
+  test("names an unknown key", async () => {
+    const { settings } = await testParts(newPath());
+    for (const read of [
+      () => settings.get("Site_Title"),
+      () => settings.batchGet(["version", "x"]),
+    ])
+      expect((await failureOf(read)).code).toBe(Code.NotFound);
+    expect((await failureOf(() => settings.batchGet(["version", "x"]))).message).toMatch('"x"');
+    const long = await failureOf(() => settings.get("k".repeat(100_000)));
+    expect(long.message.length).toBeLessThan(400);
+  });
+
+  test("refuses no keys and too many", async () => {
+    const { settings } = await testParts(newPath());
+    for (const keys of [[], Array.from({ length: 1_001 }, () => "version")])
+      expect((await failureOf(() => settings.batchGet(keys))).code).toBe(Code.InvalidArgument);
+  });
+});
+
+describe("resetting the token", () => {
+  test("stores and returns a new one each time", async () => {
+    const parts = await testParts(newPath());
+    const first = await parts.settings.resetToken(tester);
+    const second = await parts.settings.resetToken(tester);
+    expect(first.token).not.toBe(second.token);
+    expect(parts.settings.get("token")).toMatchObject({ value: second.token, revision: 2 });
+    expect(second.revision).toBe(2);
+  });
+
+  test("is refused where a file manages it", async () => {
+    const managedBy = () => "the file x.yaml";
+    const { settings } = await testParts(newPath(), { managedBy });
+    const failure = await failureOf(() => settings.resetToken(tester));
+    expect(failure.code).toBe(Code.FailedPrecondition);
+    expect(failure.message).toMatch(/^token is managed by the file x.yaml/);
+  });
+});
+
+/** Download managers that answer, or fail, and remember what they were asked. */
+function managers(answer: () => Promise<{ version: string }>) {
+  const asked: unknown[] = [];
+  const ask = ({ signal: _, ...call }: { signal?: AbortSignal }) => {
+    asked.push(call);
+    return answer();
+  };
+  return { asked, aria2: { getVersion: ask }, qbittorrent: { checkLogin: ask } };
+}
+
+describe("connecting a download manager", () => {
+  const address = { uri: "http://aria2.example:6800/jsonrpc", secret: "hidden" };
+  const login = { url: "http://admin:pass@localhost:8080/", seedtime: 30 };
+
+  test("stores what it was asked with in one revision, once it has answered", async () => {
+    const { asked, ...clients } = managers(async () => ({ version: "1.36.0" }));
+    const { settings, history } = await testParts(newPath(), clients);
+    expect(await settings.setAria2(address, tester, signal)).toEqual({
+      ...{ version: "1.36.0", revision: 1 },
+    });
+    expect(await settings.setQbittorrent(login, tester, signal)).toMatchObject({ revision: 2 });
+    expect(asked).toEqual([address, { url: login.url }]);
+    expect(settings.get("aria2_uri").value).toBe(address.uri);
+    expect(settings.get("aria2_secret").value).toBe(address.secret);
+    expect(settings.get("qbittorrent_url").value).toBe(login.url);
+    expect(settings.get("qbittorrent_seedtime").value).toBe("30");
+    expect((await history.get(1)).changes.map(({ key }) => key)).toEqual([
+      ...["aria2_uri", "aria2_secret"].sort(),
+    ]);
+  });
+
+  test("takes an empty secret, and 0 minutes of seeding", async () => {
+    const clients = managers(async () => ({ version: "1" }));
+    const { settings } = await testParts(newPath(), clients);
+    await settings.setAria2({ ...address, secret: "" }, tester, signal);
+    await settings.setQbittorrent({ ...login, seedtime: 0 }, tester, signal);
+    expect(settings.get("qbittorrent_seedtime").value).toBe("0");
+  });
+
+  test("names every missing member, and asks nobody then", async () => {
+    const { asked, ...clients } = managers(async () => ({ version: "1" }));
+    const { settings } = await testParts(newPath(), clients);
+    const nothing = { uri: undefined, secret: undefined, url: undefined, seedtime: undefined };
+    const fields = async (change: Promise<unknown>) => {
+      const failure = await failureOf(() => change);
+      expect(failure.code).toBe(Code.InvalidArgument);
+      return failure.violations.map(({ field }) => field);
+    };
+    expect(await fields(settings.setAria2(nothing, tester, signal))).toEqual(["uri", "secret"]);
+    expect(await fields(settings.setQbittorrent(nothing, tester, signal))).toEqual(["url"]);
+    expect(
+      await fields(settings.setAria2({ ...address, secret: undefined }, tester, signal)),
+    ).toEqual(["secret"]);
+    expect(asked).toEqual([]);
+  });
+
+  test("stores nothing when it does not answer", async () => {
+    const refused = failedPrecondition("aria2 refuses the secret");
+    const clients = managers(() => Promise.reject(refused));
+    const parts = await testParts(newPath(), clients);
+    await save(parts, { aria2_uri: "http://old/", qbittorrent_seedtime: "5" });
+    const before = parts.engine.snapshot();
+    await expect(parts.settings.setAria2(address, tester, signal)).rejects.toBe(refused);
+    await expect(parts.settings.setQbittorrent(login, tester, signal)).rejects.toBe(refused);
+    expect(parts.engine.snapshot()).toBe(before);
+  });
+
+  test("stores nothing when a value breaks the rules, or a file manages it", async () => {
+    const clients = managers(async () => ({ version: "1" }));
+    const managedBy = (key: string) => (key === "aria2_secret" ? "the file x.yaml" : undefined);
+    const { settings, engine } = await testParts(newPath(), { ...clients, managedBy });
+    const failures = [
+      settings.setAria2(address, tester, signal),
+      settings.setQbittorrent({ ...login, url: "x".repeat(70_000) }, tester, signal),
+    ];
+    const codes = await Promise.all(failures.map(async (one) => (await failureOf(() => one)).code));
+    expect(codes).toEqual([Code.FailedPrecondition, Code.InvalidArgument]);
+    expect(engine.snapshot().revision).toBe(0);
+  });
+});

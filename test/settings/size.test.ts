@@ -1,0 +1,114 @@
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { NO_LIMITS, type SettingLimits } from "../../src/settings/size.ts";
+import { failureOf } from "../backup/setting.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { type Parts, save, tester, testParts } from "./parts.ts";
+
+const newPath = temporaryPaths();
+
+const limited = (limits: Partial<SettingLimits>, path = newPath()): Promise<Parts> =>
+  testParts(path, { limits: { ...NO_LIMITS, ...limits } });
+
+/** Bytes of the settings of an empty database. */
+async function emptyTotals() {
+  return (await testParts(newPath())).engine.snapshot().totals;
+}
+
+const exhausted = { code: Code.ResourceExhausted };
+
+describe("all settings together", () => {
+  test("have at most so many custom ones, of several instances too", async () => {
+    const path = newPath();
+    const [one, other] = [await limited({ custom: 2 }, path), await limited({ custom: 2 }, path)];
+    await save(one, { a: "1" });
+    await save(other, { b: "1" });
+    const failure = await failureOf(() => save(one, { c: "1" }));
+    expect(failure).toMatchObject(exhausted);
+    expect(failure.message).toContain("there would be 3 custom settings, and at most 2 are kept");
+    await save(one, { site_title: "a known one" });
+    expect(one.engine.snapshot().totals.custom).toBe(2);
+  });
+
+  test("have at most so many bytes, in UTF-8", async () => {
+    const { bytes } = await emptyTotals();
+    const parts = await limited({ bytes: bytes + 11 });
+    await save(parts, { k: "ü".repeat(5) });
+    expect(await failureOf(() => save(parts, { k: "ü".repeat(6) }))).toMatchObject(exhausted);
+    await save(parts, { k: "0123456789" });
+  });
+
+  test("have a bound of their own where they are public", async () => {
+    const { publicBytes } = await emptyTotals();
+    const parts = await limited({ publicBytes: publicBytes + 10 });
+    await save(parts, { hidden: "x".repeat(100) });
+    const open = [{ key: "open", value: "x".repeat(7), flag: 0 }];
+    const failure = await failureOf(() => parts.settings.save(open, tester));
+    expect(failure).toMatchObject(exhausted);
+    expect(failure.message).toContain("MOORING_MAX_PUBLIC_SETTINGS");
+    // What is there already may not become public either.
+    const turned = [{ key: "hidden", value: "x".repeat(100), flag: 0 }];
+    expect(await failureOf(() => parts.settings.save(turned, tester))).toMatchObject(exhausted);
+  });
+
+  test("are counted within one commit of several changes", async () => {
+    const parts = await limited({ custom: 1 });
+    const saves = await Promise.allSettled(
+      ["a", "b", "c"].map((key) => save(parts, { [key]: "1" })),
+    );
+    expect(saves.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
+  });
+
+  test("that are beyond a bound already still load, and can be reduced and replaced", async () => {
+    const path = newPath();
+    const before = await testParts(path);
+    await save(before, { a: "x".repeat(500), b: "x".repeat(500) });
+    const parts = await limited({ custom: 1, bytes: 100 }, path);
+    expect(await failureOf(() => save(parts, { a: "x".repeat(501) }))).toMatchObject(exhausted);
+    await save(parts, { a: "x".repeat(499) });
+    await parts.settings.save([{ key: "a", value: "", flag: 3 }], tester);
+    await parts.settings.delete("a", tester);
+    expect(parts.engine.snapshot().totals.custom).toBe(1);
+    // The program's own values are never refused.
+    await parts.settings.resetToken(tester);
+  });
+
+  test("are bounded for imports and rollbacks too", async () => {
+    const parts = await limited({ custom: 1 });
+    const value = [
+      { key: "a", value: "1" },
+      { key: "b", value: "1" },
+    ].map((setting) => ({
+      ...{ type: "string", options: "", group: 0, flag: 1, help: "" },
+      ...setting,
+    }));
+    const conditions = { passphrase: "", skipInvalid: false };
+    expect(await failureOf(() => parts.backup.import({ value }, tester, conditions))).toMatchObject(
+      exhausted,
+    );
+    await parts.settings.save([{ key: "a", value: "1", flag: 3 }], tester);
+    await parts.settings.delete("a", tester);
+    await save(parts, { b: "1" });
+    expect(
+      await failureOf(() => parts.settings.rollback({ revision: 1, keys: ["a"] }, tester)),
+    ).toMatchObject(exhausted);
+  });
+
+  test("leave no trace of keys that are made and deleted again and again", async () => {
+    const parts = await testParts(newPath());
+    for (let round = 0; round < 4; round += 1) {
+      const keys = Array.from({ length: 900 }, (_, at) => `churn_${round}_${at}`);
+      await parts.settings.save(
+        keys.map((key) => ({ key, value: "", flag: 3 })),
+        tester,
+      );
+      await parts.engine.change(tester, (draft) => {
+        for (const key of keys) draft.delete(key);
+      });
+    }
+    const { size } = parts.engine.snapshot();
+    await save(parts, { last: "1" });
+    expect(parts.engine.snapshot().indexOf("last")).toBeLessThan(2 * size + 1_200);
+    expect(parts.settings.list([]).at(-1)?.key).toBe("last");
+  });
+});

@@ -1,0 +1,75 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { knownItem, type SettingItem } from "../../src/settings/item.ts";
+import { createSnapshot, type Snapshot } from "../../src/settings/snapshot.ts";
+import { defined } from "./parts.ts";
+
+function item(key: string, value = "", revision = 1, position = 0): SettingItem {
+  return { ...knownItem(defined({ key }), value, revision), position };
+}
+
+const keys = (snapshot: Snapshot): string[] => [...snapshot.items()].map(({ key }) => key);
+const many = (count: number) => Array.from({ length: count }, (_, at) => item(`k${at}`));
+
+describe("a snapshot", () => {
+  test("has its items in the order that they came in", () => {
+    const snapshot = createSnapshot(7, [item("b"), item("a"), item("c", "", 1, 4)]);
+    expect(keys(snapshot)).toEqual(["b", "a", "c"]);
+    expect(snapshot).toMatchObject({ revision: 7, size: 3, lastPosition: 4 });
+    expect([snapshot.indexOf("c"), snapshot.indexOf("nobody")]).toEqual([2, -1]);
+  });
+
+  test("stays as it is when the next one is made, which has new settings last", () => {
+    const before = createSnapshot(1, many(200));
+    const after = before.with(2, [
+      ["k70", item("k70", "changed", 2)],
+      ["k130", undefined],
+      ["new", item("new", "", 2, 1)],
+    ]);
+    expect(keys(before)).toEqual(many(200).map(({ key }) => key));
+    expect(before.get("k70")?.value).toBe("");
+    expect(before.get("new")).toBeUndefined();
+    expect(after.get("k70")?.value).toBe("changed");
+    expect(after.get("k130")).toBeUndefined();
+    expect(keys(after).at(-1)).toBe("new");
+    expect(after).toMatchObject({ revision: 2, size: 200, lastPosition: 1 });
+  });
+
+  test("shares with the next one what has not changed", () => {
+    const before = createSnapshot(1, many(200));
+    const after = before.with(2, [["k0", item("k0", "changed", 2)]]);
+    expect(after.get("k199")).toBe(before.get("k199"));
+  });
+
+  test("is what a plain map would be, after any changes, and every earlier one too", () => {
+    const key = fc.constantFrom(..."abcdefgh");
+    const change = fc.tuple(key, fc.option(fc.string(), { nil: undefined }));
+    const rounds = fc.array(fc.array(change, { maxLength: 4 }), { maxLength: 12 });
+    fc.assert(
+      fc.property(rounds, (changes) => {
+        let snapshot = createSnapshot(0, [item("a"), item("b")]);
+        const map = new Map([
+          ["a", ""],
+          ["b", ""],
+        ]);
+        const seen: [Snapshot, Map<string, string>][] = [];
+        changes.forEach((round, at) => {
+          snapshot = snapshot.with(
+            at + 1,
+            round.map(([key, value]) => [key, value === undefined ? undefined : item(key, value)]),
+          );
+          for (const [key, value] of round)
+            if (value === undefined) map.delete(key);
+            else map.set(key, value);
+          seen.push([snapshot, new Map(map)]);
+        });
+        for (const [snapshot, map] of seen) {
+          const found = [...snapshot.items()].map(({ key, value }) => [key, value] as const);
+          expect(new Map(found)).toEqual(map);
+          expect(snapshot.size).toBe(map.size);
+          for (const key of "abcdefgh") expect(snapshot.get(key)?.value).toBe(map.get(key));
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { failureOf } from "../backup/setting.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { type Parts, save, tester, testParts } from "./parts.ts";
+
+const newPath = temporaryPaths();
+
+/** A group as a page has read it: each setting with the revision that wrote it. */
+const groupOf = (parts: Parts, ...keys: string[]) =>
+  keys.map((key) => {
+    const { value, revision } = parts.settings.get(key);
+    return { key, value, seenRevision: revision };
+  });
+
+const stored = (parts: Parts, key: string) => parts.settings.get(key).value;
+
+describe("a group that comes back whole", () => {
+  test("changes what was changed on the page, and reverts nothing that was saved since", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "first", robots_txt: "first" });
+    const page = groupOf(parts, "site_title", "robots_txt", "announcement");
+    await save(parts, { robots_txt: "since", announcement: "since" });
+    const sent = page.map((item) =>
+      item.key === "site_title" ? { ...item, value: "mine" } : item,
+    );
+    const { commit } = await parts.settings.save(sent, tester);
+    expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
+    expect(stored(parts, "robots_txt")).toBe("since");
+    expect(stored(parts, "announcement")).toBe("since");
+  });
+
+  test("knows what was read after several changes, and when it was the default", async () => {
+    const parts = await testParts(newPath());
+    const page = groupOf(parts, "site_title");
+    for (const value of ["one", "two", "three"]) await save(parts, { site_title: value });
+    expect((await parts.settings.save(page, tester)).commit).toBeUndefined();
+    expect(stored(parts, "site_title")).toBe("three");
+  });
+
+  test("of a secret too, whose value the history does not keep", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { s3_secret_access_key: "read then" });
+    const page = groupOf(parts, "s3_secret_access_key");
+    await save(parts, { s3_secret_access_key: "set since" });
+    await parts.settings.save(page, tester);
+    expect(stored(parts, "s3_secret_access_key")).toBe("set since");
+    const typed = page.map((item) => ({ ...item, value: "typed" }));
+    await parts.settings.save(typed, tester);
+    expect(stored(parts, "s3_secret_access_key")).toBe("typed");
+  });
+
+  test("whose past is forgotten is refused, and nothing is changed", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "read then" });
+    const page = groupOf(parts, "site_title");
+    await save(parts, { site_title: "set since" });
+    await save(parts, { site_title: "and again" });
+    await parts.store.compact({ count: 1, notBefore: 0 }, 10);
+    expect((await failureOf(() => parts.settings.save(page, tester))).message).toContain(
+      "nothing was changed",
+    );
+    expect(stored(parts, "site_title")).toBe("and again");
+  });
+
+  test("many at once: whatever the order, nobody's own change is lost", async () => {
+    const parts = await testParts(newPath());
+    const keys = ["site_title", "robots_txt", "announcement", "allow_indexed"];
+    const page = groupOf(parts, ...keys);
+    const mine = ["a", "b", "c", "true"];
+    await Promise.all(
+      keys.map((key, at) =>
+        parts.settings.save(
+          page.map((item) => (item.key === key ? { ...item, value: mine[at] ?? "" } : item)),
+          tester,
+        ),
+      ),
+    );
+    expect(keys.map((key) => stored(parts, key))).toEqual(mine);
+  });
+});
+
+test("a list of several groups is a backup: every value is meant", async () => {
+  const parts = await testParts(newPath());
+  const backup = groupOf(parts, "site_title", "main_color");
+  await save(parts, { site_title: "since" });
+  await parts.settings.save(backup, tester);
+  expect(stored(parts, "site_title")).toBe(backup[0]?.value);
+});

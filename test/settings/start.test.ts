@@ -1,0 +1,65 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { startSettings } from "../../src/settings/start.ts";
+import { failureOf } from "../backup/setting.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { type Parts, testParts } from "./parts.ts";
+
+const newPath = temporaryPaths();
+const own = "own-token-".repeat(4);
+
+const start = ({ engine }: Parts, adminToken?: string, version = "v1.0.0") =>
+  startSettings(engine, { version, adminToken, randomBytes });
+
+describe("the first start", () => {
+  test("makes a token, stores it with the version, and returns it to be shown", async () => {
+    const parts = await testParts(newPath());
+    const token = await start(parts);
+    expect(token).toMatch(/^mooring-/);
+    expect(parts.settings.get("token")).toMatchObject({ value: token, revision: 1 });
+    expect(parts.settings.get("version")).toMatchObject({ value: "v1.0.0", revision: 1 });
+    expect(await parts.history.get(1)).toMatchObject({ actor: "mooring", door: "start" });
+  });
+
+  test("takes the configured token and returns none", async () => {
+    const parts = await testParts(newPath());
+    expect(await start(parts, own)).toBeUndefined();
+    expect(parts.settings.get("token").value).toBe(own);
+  });
+
+  test("refuses a configured token that is too short, without quoting it", async () => {
+    const parts = await testParts(newPath());
+    const { message } = await failureOf(() => start(parts, "hunter2"));
+    expect(message).toMatch(/at least 32 characters/);
+    expect(message).not.toContain("hunter2");
+    expect(parts.engine.snapshot().revision).toBe(0);
+  });
+
+  test("of several processes at once agrees on one token, which one of them shows", async () => {
+    const path = newPath();
+    const all = await Promise.all([1, 2, 3].map(() => testParts(path)));
+    const shown = (await Promise.all(all.map((parts) => start(parts)))).filter(Boolean);
+    expect(shown).toHaveLength(1);
+    for (const { engine } of all) expect((await engine.fresh()).get("token")?.value).toBe(shown[0]);
+  });
+});
+
+describe("a later start", () => {
+  test("changes nothing, whatever is configured", async () => {
+    const path = newPath();
+    const token = await start(await testParts(path));
+    const parts = await testParts(path);
+    expect(await start(parts, own)).toBeUndefined();
+    expect(parts.settings.get("token").value).toBe(token);
+    expect(parts.engine.snapshot().revision).toBe(1);
+  });
+
+  test("of another version writes that one", async () => {
+    const path = newPath();
+    await start(await testParts(path));
+    const parts = await testParts(path);
+    await start(parts, undefined, "v2.0.0");
+    expect(parts.settings.get("version")).toMatchObject({ value: "v2.0.0", revision: 2 });
+    expect((await parts.history.get(2)).changes.map(({ key }) => key)).toEqual(["version"]);
+  });
+});

@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { checkToken, generateToken, tokenEquals } from "../../src/settings/token.ts";
+
+describe("a token", () => {
+  test("that the program makes has 256 random bits and passes its own check", () => {
+    const asked: number[] = [];
+    const token = generateToken((size) => {
+      asked.push(size);
+      return randomBytes(size);
+    });
+    expect(asked).toEqual([32]);
+    expect(token).toMatch(/^mooring-[\w-]{43}$/);
+    expect(checkToken(token)).toBeUndefined();
+    expect(generateToken(randomBytes)).not.toBe(token);
+  });
+
+  test.each<[string, boolean]>([
+    ["x".repeat(31), false],
+    ["x".repeat(32), true],
+    ["!~".repeat(256), true],
+    ["x".repeat(513), false],
+    [`${"x".repeat(40)}\n`, false],
+    ["", false],
+    ["é".repeat(40), false],
+  ])("is checked: %.45j", (token, right) => {
+    expect(checkToken(token) === undefined).toBe(right);
+  });
+
+  test("equals itself and nothing else; an empty one equals nothing", () => {
+    expect(tokenEquals("abc", "abc")).toBe(true);
+    for (const [stored, sent] of [
+      ...([
+        ["abc", "abd"],
+        ["abc", "ab"],
+        ["abc", ""],
+        ["", ""],
+        ["", "abc"],
+        ["é", "e"],
+      ] as const),
+    ])
+      expect(tokenEquals(stored, sent)).toBe(false);
+  });
+});

@@ -1,0 +1,99 @@
+import { create } from "@bufbuild/protobuf";
+import { createHandlerContext } from "@connectrpc/connect";
+import {
+  WatchPublicSettingsRequestSchema,
+  type WatchPublicSettingsResponse,
+} from "../../../gen/mooring/v1/public_service_pb.js";
+import {
+  SettingService,
+  WatchSettingsRequestSchema,
+  type WatchSettingsResponse,
+} from "../../../gen/mooring/v1/setting_service_pb.js";
+import type { SettingStore } from "../../../src/settings/store.ts";
+import { watchImpl } from "../../../src/settings/watch-rpc.ts";
+import { definitions, type Parts } from "../parts.ts";
+import type { Recorded, Truth, Values } from "./guarantee.ts";
+
+/** What a client asks for. */
+export interface Asked {
+  readonly after?: number;
+  readonly keys?: readonly string[];
+}
+
+const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
+
+/** The streams of one process, as its handlers give them to every door. */
+export function streamsOf(parts: Parts) {
+  const source = { ...parts, definitionOf: (key: string) => definitionOf.get(key) };
+  const { watchSettings, watchPublicSettings } = watchImpl(() => source);
+  return {
+    settings: ({ after, keys = [] }: Asked, signal: AbortSignal) =>
+      watchSettings(
+        create(WatchSettingsRequestSchema, { keys: [...keys], ...afterRevision(after) }),
+        createHandlerContext({
+          service: SettingService,
+          method: SettingService.method.watchSettings,
+          protocolName: "grpc",
+          requestMethod: "POST",
+          url: "http://localhost/",
+          requestSignal: signal,
+        }),
+      ),
+    publicSettings: ({ after }: Asked, signal: AbortSignal) =>
+      watchPublicSettings(create(WatchPublicSettingsRequestSchema, afterRevision(after)), {
+        signal,
+      }),
+  };
+}
+
+function afterRevision(after: number | undefined) {
+  return after === undefined ? {} : { afterRevision: BigInt(after) };
+}
+
+/** An event of WatchSettings as a client records it. */
+export function recorded({ revision, event }: WatchSettingsResponse): Recorded {
+  const at = Number(revision);
+  if (event.case === "snapshot") {
+    const values = event.value.settings.map(({ key, value }) => [key, value]);
+    return { kind: "snapshot", revision: at, values: Object.fromEntries(values) };
+  }
+  if (event.case === undefined) return { kind: "bookmark", revision: at, values: {} };
+  const values = event.value.changes.map(({ key, newValue }) => [key, newValue ?? null]);
+  return { kind: "change", revision: at, values: Object.fromEntries(values) };
+}
+
+/** An event of WatchPublicSettings, likewise. */
+export function publicRecorded(message: WatchPublicSettingsResponse): Recorded {
+  const { event } = message;
+  const revision = Number(message.revision);
+  if (event.case === "snapshot")
+    return { kind: "snapshot", revision, values: event.value.settings };
+  if (event.case === undefined) return { kind: "bookmark", revision, values: {} };
+  const change = event.value;
+  const gone = change.removed.map((key) => [key, null]);
+  return { kind: "change", revision, values: { ...change.set, ...Object.fromEntries(gone) } };
+}
+
+/** What stands in the history of a database: nothing of it is secret in these tests. */
+export async function truthOf(store: SettingStore): Promise<Truth[]> {
+  const commits = await store.commits(0, Number.MAX_SAFE_INTEGER, 100_000);
+  return commits.map(({ revision, changes }) => {
+    const values: Values = Object.fromEntries(changes.map(({ key, newValue }) => [key, newValue]));
+    return { revision, values };
+  });
+}
+
+/** Reads a stream until an event has come that brings it to a revision. */
+export async function readUntil<E>(
+  stream: AsyncIterator<E>,
+  record: (event: E) => Recorded,
+  revision: number,
+): Promise<Recorded[]> {
+  const history: Recorded[] = [];
+  while ((history.at(-1)?.revision ?? -1) < revision) {
+    const { value, done } = await stream.next();
+    if (done) throw new Error(`the stream ended before revision ${revision}`);
+    history.push(record(value));
+  }
+  return history;
+}

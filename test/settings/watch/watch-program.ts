@@ -1,0 +1,80 @@
+/** A service without doors, in a process of its own: see ../../store/process.ts. */
+import { setImmediate } from "node:timers/promises";
+import { ServiceError } from "../../../src/messages/error.ts";
+import { say, serve } from "../../store/served.ts";
+import { openParts, type Parts, save } from "../parts.ts";
+import type { Recorded } from "./guarantee.ts";
+import { type Asked, publicRecorded, recorded, streamsOf } from "./stream.ts";
+
+/** What this process says of its streams. */
+export interface Heard {
+  readonly stream: string;
+  readonly event?: Recorded;
+  /** Why it ended. */
+  readonly end?: { readonly code: number; readonly message: string };
+}
+
+let parts: Parts;
+let poll: NodeJS.Timeout | undefined;
+const streams = new Map<string, AbortController>();
+
+async function tell(stream: string, events: AsyncIterable<Recorded | undefined>): Promise<void> {
+  try {
+    for await (const event of events) say({ stream, event } as Heard);
+  } catch (error) {
+    const { code, message } =
+      error instanceof ServiceError ? error : { code: -1, message: `${error}` };
+    say({ stream, end: { code, message } } satisfies Heard);
+  }
+}
+
+async function* recordEach<E>(events: AsyncIterable<E>, record: (event: E) => Recorded) {
+  for await (const event of events) yield record(event);
+}
+
+serve({
+  open: async (path: string, pollEvery?: number) => {
+    parts = await openParts(path, { idle: 50 });
+    if (pollEvery !== undefined) poll = setInterval(() => void parts.engine.fresh(), pollEvery);
+  },
+  close: () => {
+    clearInterval(poll);
+    for (const stop of streams.values()) stop.abort();
+    return parts.close();
+  },
+  watch: (name: string, asked: Asked, isPublic = false) => {
+    const stop = new AbortController();
+    streams.set(name, stop);
+    const open = streamsOf(parts);
+    void tell(
+      name,
+      isPublic
+        ? recordEach(open.publicSettings(asked, stop.signal), publicRecorded)
+        : recordEach(open.settings(asked, stop.signal), recorded),
+    );
+  },
+  unwatch: (name: string) => streams.get(name)?.abort(),
+  save: async (values: Record<string, string>) => (await save(parts, values)).revision,
+  /** Saves that often, one after the other, and now and then a few at once. */
+  saveOften: async (key: string, count: number) => {
+    const revisions: number[] = [];
+    while (revisions.length < count) {
+      const at = revisions.length;
+      const several = at % 10 === 0 ? 4 : 1;
+      const saves = Array.from({ length: several }, (_, one) =>
+        save(parts, { [key]: `${at}.${one}`, k0: `${key} ${at}.${one}` }),
+      );
+      revisions.push(...(await Promise.all(saves)).map(({ revision }) => revision));
+    }
+    return revisions;
+  },
+  saveForever: async (key: string) => {
+    for (let at = 0; ; at += 1) {
+      await save(parts, { [key]: `${at}` });
+      await setImmediate();
+    }
+  },
+  token: async () => (await parts.engine.fresh()).get("token")?.value,
+  snapshotToken: () => parts.engine.snapshot().get("token")?.value,
+  value: (key: string) => parts.engine.snapshot().get(key)?.value,
+});

@@ -1,0 +1,290 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { StoreError } from "../../src/database/error.ts";
+import type { SettingStore } from "../../src/settings/store.ts";
+import { failureOf } from "../backup/setting.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { type Parts, save, tester, testParts } from "./parts.ts";
+
+const newPath = temporaryPaths();
+
+/** A store that counts its transactions and can be told to fail them. */
+function watched() {
+  const seen = { transactions: 0, commits: 0, fail: undefined as StoreError | undefined };
+  const wrap = (store: SettingStore): SettingStore => ({
+    ...store,
+    transact: async (work) => {
+      seen.transactions += 1;
+      const result = await store.transact(async (trx) => {
+        const done = await work(trx);
+        if (seen.fail !== undefined) throw seen.fail;
+        return done;
+      });
+      seen.commits += 1;
+      return result;
+    },
+  });
+  return { seen, wrap };
+}
+
+describe("changes that wait at the same time", () => {
+  test("share a commit, and each has a revision of its own, in the order of asking", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    const saves = Array.from({ length: 64 }, (_, at) => save(parts, { [`k${at}`]: `${at}` }));
+    const revisions = (await Promise.all(saves)).map(({ revision }) => revision);
+    expect(revisions).toEqual(Array.from({ length: 64 }, (_, at) => at + 1));
+    expect(seen.transactions).toBe(1);
+    const commits = await parts.store.commits(0, 64, 64);
+    expect(commits.map(({ changes }) => changes.map(({ key }) => key))).toEqual(
+      Array.from({ length: 64 }, (_, at) => [`k${at}`]),
+    );
+  });
+
+  test("share a commit when each comes by an event of its own, as from many sockets", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    // All of them are due in the same turn of the event loop.
+    const saves = Array.from({ length: 8 }, (_, at) =>
+      new Promise((resolve) => setImmediate(resolve)).then(() => save(parts, { [`k${at}`]: "1" })),
+    );
+    await Promise.all(saves);
+    expect(parts.engine.snapshot().revision).toBe(8);
+    expect(seen.transactions).toBe(1);
+  });
+
+  test("are as many as 256 in one commit", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    await Promise.all(Array.from({ length: 600 }, (_, at) => save(parts, { counter: `${at}` })));
+    expect(seen.transactions).toBe(3);
+    expect(parts.engine.snapshot().revision).toBe(600);
+    expect((await parts.store.load()).settings).toMatchObject([{ value: "599", revision: 600 }]);
+  });
+
+  test("share the next one when they come while one is being written", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    const rounds = Array.from({ length: 64 }, async (_, client) => {
+      for (let at = 0; at < 10; at += 1) await save(parts, { [`k${client}`]: `${at}` });
+    });
+    await Promise.all(rounds);
+    expect(parts.engine.snapshot().revision).toBe(640);
+    expect(seen.transactions).toBeLessThan(640 / 8);
+  });
+
+  test("are each decided on top of the ones before", async () => {
+    const parts = await testParts(newPath());
+    const append = (letter: string) =>
+      parts.engine.change(tester, (draft) => {
+        const item = draft.get("site_title");
+        if (item !== undefined) draft.put({ ...item, value: `${item.value}${letter}` });
+        return `${draft.revision}${letter}`;
+      });
+    await save(parts, { site_title: "-" });
+    const changed = await Promise.all(["a", "b", "c"].map(append));
+    expect(changed.map(({ result }) => result)).toEqual(["1a", "2b", "3c"]);
+    expect(parts.settings.get("site_title")).toMatchObject({ value: "-abc", revision: 4 });
+    expect((await parts.history.get(3)).changes).toMatchObject([
+      { oldValue: "-a", newValue: "-ab" },
+    ]);
+  });
+
+  test("keep the order of custom settings that several of them add", async () => {
+    const path = newPath();
+    const parts = await testParts(path);
+    await Promise.all([save(parts, { c: "1", b: "1" }), save(parts, { a: "1" })]);
+    const again = await testParts(path);
+    for (const { engine } of [parts, again])
+      expect([...engine.snapshot().items()].slice(-3).map(({ key }) => key)).toEqual([
+        ...["c", "b", "a"],
+      ]);
+  });
+
+  test("a refused one takes none of its neighbours along", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    const results = await Promise.allSettled([
+      save(parts, { site_title: "one" }),
+      save(parts, { default_page_size: "many", site_title: "never" }),
+      parts.settings.save([{ key: "logo", value: "l" }], tester, { expectedRevision: 0 }),
+      save(parts, { version: "v9" }),
+      save(parts, { allow_indexed: "perhaps" }),
+      parts.engine.change(tester, () => {
+        throw new TypeError("a slip");
+      }),
+      save(parts, { site_title: "two" }),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual([
+      ...["fulfilled", "rejected", "rejected", "fulfilled", "rejected", "rejected", "fulfilled"],
+    ]);
+    expect(seen.transactions).toBe(1);
+    expect(parts.engine.snapshot().revision).toBe(2);
+    expect(parts.settings.get("site_title")).toMatchObject({ value: "two", revision: 2 });
+  });
+
+  test("a text that PostgreSQL cannot store is refused with its save alone, whoever makes it", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    const inDraft = (value: string) =>
+      parts.engine.change(tester, (draft) => {
+        const item = draft.get("site_title");
+        if (item !== undefined) draft.put({ ...item, value });
+      });
+    const results = await Promise.allSettled([
+      save(parts, { site_title: "one" }),
+      parts.settings.save([{ key: "logo", value: "l" }], { ...tester, reason: "be\0cause" }),
+      parts.settings.save([{ key: "logo", value: "l" }], { ...tester, actor: "\0" }),
+      inDraft("a\0b"),
+      save(parts, { site_title: "two" }),
+    ]);
+    expect(results.map((result) => result.status === "rejected" && result.reason)).toMatchObject([
+      false,
+      { code: Code.InvalidArgument, violations: [{ field: "reason" }] },
+      { code: Code.InvalidArgument, violations: [{ field: "actor" }] },
+      { code: Code.InvalidArgument, violations: [{ field: "site_title.value" }] },
+      false,
+    ]);
+    expect(seen.transactions).toBe(1);
+    expect(parts.settings.get("site_title")).toMatchObject({ value: "two", revision: 2 });
+  });
+
+  test("a dry run between them shows what it would do there, and takes no revision", async () => {
+    const parts = await testParts(newPath());
+    const [, dry, last] = await Promise.all([
+      save(parts, { site_title: "one" }),
+      parts.settings.save([{ key: "site_title", value: "dry" }], tester, { dryRun: true }),
+      save(parts, { site_title: "two" }),
+    ]);
+    expect(dry.revision).toBe(1);
+    expect(dry.commit?.changes).toMatchObject([{ oldValue: "one", newValue: "dry" }]);
+    expect(last.commit?.changes).toMatchObject([{ oldValue: "one", newValue: "two" }]);
+    expect(last.revision).toBe(2);
+  });
+});
+
+describe("a change is acknowledged", () => {
+  test("after its own commit, and is visible by then", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    const saves = Array.from({ length: 20 }, async (_, at) => {
+      const { revision } = await save(parts, { [`k${at}`]: "1" });
+      expect(seen.commits).toBeGreaterThan(0);
+      expect(parts.engine.snapshot().revision).toBeGreaterThanOrEqual(revision);
+      expect(parts.feed.head).toBeGreaterThanOrEqual(revision);
+    });
+    await Promise.all(saves);
+  });
+
+  test("never when the commit fails; then nothing of it is visible, and the next one goes on", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    await save(parts, { site_title: "one" });
+    const snapshot = parts.engine.snapshot();
+    const fail = async (error: StoreError) => {
+      seen.fail = error;
+      const both = [save(parts, { site_title: "two" }), save(parts, { logo: "two" })];
+      const failures = await Promise.all(both.map((one) => failureOf(() => one)));
+      seen.fail = undefined;
+      return failures;
+    };
+    const [full] = await fail(new StoreError("full", "the database is on a full disk"));
+    expect(full).toMatchObject({ code: Code.ResourceExhausted });
+    expect(full?.message).toBe("nothing was saved: the database is on a full disk");
+    for (const failure of await fail(new StoreError("failed", "the disk is gone")))
+      expect(failure).toMatchObject({ code: Code.Unavailable });
+    expect(parts.engine.snapshot()).toBe(snapshot);
+    expect(parts.feed.head).toBe(1);
+    expect(await save(parts, { site_title: "three" })).toMatchObject({ revision: 2 });
+  });
+});
+
+describe("two engines on one database", () => {
+  const both = async (): Promise<[Parts, Parts]> => {
+    const path = newPath();
+    return [await testParts(path), await testParts(path)];
+  };
+
+  test("keep one sequence of revisions, each change on top of all before", async () => {
+    const engines = await both();
+    const saves = engines.flatMap((parts, which) =>
+      Array.from({ length: 40 }, (_, at) => save(parts, { [`k${which}`]: `${at}` })),
+    );
+    const revisions = (await Promise.all(saves)).map(({ revision }) => revision);
+    expect(revisions.sort((a, b) => a - b)).toEqual(Array.from({ length: 80 }, (_, at) => at + 1));
+    const [a, b] = await Promise.all(engines.map(({ engine }) => engine.fresh()));
+    expect([...(a?.items() ?? [])]).toEqual([...(b?.items() ?? [])]);
+    expect(a?.revision).toBe(80);
+  });
+
+  test("check a change against what the other one has committed", async () => {
+    const [a, b] = await both();
+    await save(a, { site_title: "by a" });
+    const late = b.settings.save([{ key: "logo", value: "x" }], tester, { expectedRevision: 0 });
+    expect(await failureOf(() => late)).toMatchObject({ code: Code.Aborted });
+    await save(b, { logo: "y" });
+    expect(b.settings.get("site_title").value).toBe("by a");
+    expect(b.engine.snapshot().revision).toBe(2);
+  });
+
+  test("see a foreign change as soon as fresh is asked", async () => {
+    const [a, b] = await both();
+    await save(a, { site_title: "by a", mine: "1" });
+    expect(b.engine.snapshot().revision).toBe(0);
+    expect((await b.engine.fresh()).get("site_title")?.value).toBe("by a");
+    expect(await b.engine.fresh()).toBe(b.engine.snapshot());
+    await a.settings.save([{ key: "mine", value: "1", flag: 3 }], tester);
+    await a.settings.delete("mine", tester);
+    expect((await b.engine.fresh()).get("mine")).toBeUndefined();
+    expect(b.engine.snapshot()).toMatchObject({ revision: 3, size: a.engine.snapshot().size });
+  });
+
+  test("however many ask at once and at whichever step of reading: none gets an old token", async () => {
+    const [a, b] = await both();
+    for (let round = 0; round < 20; round += 1) {
+      const { token } = await a.settings.resetToken(tester);
+      const asked: Promise<string | undefined>[] = [];
+      for (let step = 0; step < 400; step += 1) {
+        asked.push(b.engine.fresh().then((now) => now.get("token")?.value));
+        // The next caller comes one step of the reading later, or one turn of the event loop.
+        await (step % 20 === 0 ? nextTurn() : Promise.resolve());
+      }
+      for (const seen of await Promise.all(asked)) expect(seen).toBe(token);
+    }
+  });
+
+  test("refuse each other's old token at once", async () => {
+    const [a, b] = await both();
+    const first = await a.settings.resetToken(tester);
+    expect((await b.engine.fresh()).get("token")?.value).toBe(first.token);
+    const second = await b.settings.resetToken(tester);
+    expect((await a.engine.fresh()).get("token")?.value).toBe(second.token);
+  });
+});
+
+test("while the database cannot be read, reads go on from memory and say so aside", async () => {
+  const failures: unknown[] = [];
+  let broken: StoreError | undefined;
+  const throwing = () => {
+    if (broken !== undefined) throw broken;
+  };
+  const wrap = (store: SettingStore): SettingStore => ({
+    ...store,
+    changedElsewhere: () => broken !== undefined || store.changedElsewhere(),
+    delta: async (after) => {
+      throwing();
+      return store.delta(after);
+    },
+  });
+  const onReadFailure = (error: unknown) => void failures.push(error);
+  const parts = await testParts(newPath(), { wrap, onReadFailure });
+  await save(parts, { site_title: "kept" });
+  broken = new StoreError("failed", "the disk is gone");
+  const asked = await Promise.all([parts.engine.fresh(), parts.engine.fresh()]);
+  for (const snapshot of asked) expect(snapshot.get("site_title")?.value).toBe("kept");
+  expect(failures).toContain(broken);
+  broken = undefined;
+  await save(parts, { site_title: "again" });
+  expect((await parts.engine.fresh()).get("site_title")?.value).toBe("again");
+});

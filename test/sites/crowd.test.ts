@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Follower, followSite, startFollower } from "./follower.ts";
+import { type StandIn, startStandIn } from "./stand-in.ts";
+
+const soon = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+
+/** More than are spoken to at one time. */
+const SITES = 40;
+
+let mooring: Follower;
+let sites: StandIn[];
+
+beforeEach(async () => {
+  mooring = await startFollower({ times: { look: 60_000, lookAgain: 60_000 } });
+  sites = await Promise.all(Array.from({ length: SITES }, () => startStandIn()));
+  for (const [at, site] of sites.entries()) await followSite(mooring, site, `site-${at}`);
+}, 60_000);
+
+afterEach(async () => {
+  await mooring.close();
+  await Promise.all(sites.map((site) => site.stop()));
+});
+
+test("32 sites are spoken to at one time at most; the others have their turn then", async () => {
+  const goOn = Promise.withResolvers<void>();
+  for (const site of sites) site.hold = (stage) => (stage === "list" ? goOn.promise : undefined);
+  const active = () => sites.filter((site) => site.active() > 0).length;
+  await mooring.save("site_title", "everywhere");
+  await soon(active).toBe(32);
+  // All of them have been begun with: none but these gets through.
+  await mooring.save("site_title", "really everywhere");
+  await soon(() => mooring.sites.service.revision()).toBeGreaterThan(1);
+  expect(active()).toBe(32);
+  goOn.resolve();
+  const titles = () => new Set(sites.map((site) => site.value("site_title")));
+  await soon(titles).toEqual(new Set(["really everywhere"]));
+  expect(Math.max(...sites.map((site) => site.mostAtOnce()))).toBe(1);
+});

@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createSiteClient } from "../../src/sites/client.ts";
+import { push } from "../../src/sites/push.ts";
+import { ALL, type Follower, followSite, ORIGIN, startFollower } from "./follower.ts";
+import { type StandIn, startStandIn } from "./stand-in.ts";
+import { RETIRED } from "./stand-in-setting.ts";
+
+const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+
+let mooring: Follower;
+let site: StandIn;
+
+beforeEach(async () => {
+  [mooring, site] = await Promise.all([startFollower(), startStandIn()]);
+});
+
+afterEach(async () => {
+  await mooring.close();
+  await site.stop();
+});
+
+const state = () => mooring.sites.service.get("one").state;
+const upToDate = () => soon(() => state().appliedRevision).toBe(mooring.sites.service.revision());
+/** Keys of each save, in the order in which they came. */
+const sent = () => site.saves.map((rows) => (rows as { key: string }[]).map(({ key }) => key));
+
+describe("what the site does with a value of its own", () => {
+  test.each([
+    ["search_index", "database"],
+    ["multipart_chunk_size", "7"],
+    ["privacy_regs", "(?i)secret"],
+    ["filename_char_mapping", '{"/":"|"}'],
+    ["ignore_paths", "/a"],
+  ])("%s is sent alone", async (key, value) => {
+    await followSite(mooring, site);
+    await mooring.settings.settings.save(
+      [
+        { key, value },
+        { key: "site_title", value: "beside it" },
+        { key: "robots_txt", value: "beside it" },
+      ],
+      ORIGIN,
+    );
+    await upToDate();
+    expect(sent()).toEqual([["site_title", "robots_txt"], [key]]);
+    expect(site.value(key)).toBe(value);
+  });
+
+  test("ignore_paths may take longer than any other, and is sent only when it differs", async () => {
+    const client = createSiteClient(
+      { url: site.url, token: site.token(), ca: "", pin: "" },
+      1,
+      1_000,
+    );
+    const row = { ...site.settings.rows.get("ignore_paths") };
+    site.settings.ignorePathsMs = 2_000;
+    const wanted = { key: "ignore_paths", value: "/b", row: row as never, secret: false };
+    const { results } = await push(client, [wanted], [wanted.row]);
+    expect(results).toMatchObject([{ outcome: "applied" }]);
+    client.close();
+    site.settings.ignorePathsMs = 0;
+    await followSite(mooring, site);
+    site.saves.length = 0;
+    await mooring.save("site_title", "another");
+    await upToDate();
+    expect(sent()).toEqual([["site_title"]]);
+  });
+
+  test.each(Object.entries(RETIRED))(
+    "%s: a retired default comes back as today's",
+    async (key, old) => {
+      await followSite(mooring, site);
+      const now = site.value(key);
+      await mooring.save(key, old);
+      await soon(() => Object.keys(state().rewritten)).toEqual([key]);
+      expect([site.value(key), state().drift]).toEqual([now, []]);
+      expect(mooring.events.at(-1)?.result).toMatch(/^rewritten: /);
+      const saves = site.saves.length;
+      await mooring.sites.service.check("one");
+      await mooring.sites.service.sync("one", { ...ALL, connectDownloaders: false }, "test");
+      expect(site.saves.length).toBe(saves);
+    },
+  );
+
+  test("white space that the site takes away is no drift", async () => {
+    await followSite(mooring, site);
+    site.put("multipart_chunk_size", " 5 ");
+    await mooring.sites.service.update("one", { overrides: { multipart_chunk_size: "5" } }, ORIGIN);
+    await mooring.sites.service.check("one");
+    expect([state().drift, site.saves]).toEqual([[], []]);
+  });
+
+  test.each(["token", "version", "index_progress"])(
+    "%s is neither pushed, adopted nor drift",
+    async (key) => {
+      await followSite(mooring, site);
+      const [here, there] = [mooring.value(key), site.value(key)];
+      site.put(key, key === "token" ? (there ?? "") : "changed by the site");
+      await mooring.sites.service.sync("one", { ...ALL, connectDownloaders: false }, "test");
+      await mooring.sites.service.adopt("one", ALL, ORIGIN);
+      expect([mooring.value(key), state().drift, site.saves]).toEqual([here, [], []]);
+    },
+  );
+
+  test("a refusal that repeats a secret value is kept without it", async () => {
+    await followSite(mooring, site);
+    const save = site.settings.save;
+    site.settings.save = async (body) =>
+      (body as { key: string }[]).some(({ key }) => key === "sso_client_secret")
+        ? { code: 500, message: "no: my-own-secret\n\tat /build/x.go" }
+        : save(body);
+    await mooring.save("sso_client_secret", "my-own-secret");
+    await soon(() => state().refused["sso_client_secret"]?.reason).toBe("no: ********");
+    expect(JSON.stringify(mooring.events)).not.toContain("my-own-secret");
+  });
+
+  test("saving a download manager's address connects none; what fails then is told", async () => {
+    await followSite(mooring, site);
+    await mooring.save("aria2_uri", "http://127.0.0.1:1/jsonrpc");
+    await upToDate();
+    expect(site.count("POST /api/admin/setting/set_aria2")).toBe(0);
+    site.managersAnswer = false;
+    const connect = mooring.sites.service.sync("one", { ...ALL, connectDownloaders: true }, "test");
+    await expect(connect).rejects.toThrow(/^dial tcp .* connection refused$/);
+  });
+
+  test("a key that the site gave up is no setting of its own", async () => {
+    await site.settings.save([{ key: "made_up", value: "1" }]);
+    site.settings.start();
+    await followSite(mooring, site);
+    expect(mooring.value("made_up")).toBeUndefined();
+    expect(state().known).not.toContain("made_up");
+  });
+});
+
+describe.each(["alist", "openlist"])("default_role of AList, by a Mooring for %s", (family) => {
+  beforeEach(async () => {
+    await mooring.close();
+    await site.stop();
+    mooring = await startFollower({ env: { MOORING_FAMILY: family } });
+    site = await startStandIn({ manner: "alist", version: "v3.52.0" });
+    await followSite(mooring, site);
+  });
+
+  test("the number of the guests' role and its name are one value at first contact", async () => {
+    // Where Mooring has no such setting, a choice that is none of the site's own is not taken.
+    expect(mooring.value("default_role")).toBe(family === "alist" ? "1" : undefined);
+    expect([state().drift, state().refused, site.saves]).toEqual([[], {}, []]);
+  });
+
+  test("is sent alone, by the role's name, and is no drift then", async () => {
+    const changes = { default_role: "editor", site_title: "beside it" };
+    const items = Object.entries(changes).map(([key, value]) => ({ key, value }));
+    await mooring.settings.settings.save(items, ORIGIN);
+    await upToDate();
+    expect(sent()).toEqual([["site_title"], ["default_role"]]);
+    expect([site.value("default_role"), state().drift, state().rewritten]).toEqual(["3", [], {}]);
+    await mooring.sites.service.adopt("one", ALL, ORIGIN);
+    expect(mooring.value("default_role")).toBe("editor");
+  });
+
+  test.each(["4", "guest", "admin", "nobody"])(
+    "%s is refused by the site, which keeps its own",
+    async (value) => {
+      await mooring.save("default_role", "editor");
+      await upToDate();
+      await mooring.save("default_role", value);
+      await soon(() => state().refused["default_role"]?.reason).toMatch(/hook on default_role: /);
+      expect(site.value("default_role")).toBe("3");
+    },
+  );
+});
+
+test.each([
+  ["ftp_public_host", /differs from site to site; the site reads it at its next start/],
+  ["ftp_pasv_port_map", /next start/],
+  ["s3_buckets", /differs from site to site/],
+  ["sso_client_id", /differs from site to site/],
+  ["ldap_server", /differs from site to site/],
+  ["ignore_paths", /differs from site to site/],
+  ["123_temp_dir", /differs from site to site/],
+  ["site_title", /differs from site to site/],
+  ["aria2_uri", /a step of its own/],
+  ["filename_char_mapping", /until the site restarts/],
+])("a comparison notes what somebody should know of %s", async (key, note) => {
+  await mooring.sites.service.create({ name: "one", url: site.url, token: site.token() }, ORIGIN);
+  const { comparisons } = await mooring.sites.service.compare("one");
+  expect(comparisons.find((each) => each.key === key)?.note).toMatch(note);
+});

@@ -1,0 +1,83 @@
+import { beforeEach, expect, test } from "vitest";
+import { createLease, type Lease } from "../../src/sites/lease.ts";
+import type { SiteStore } from "../../src/sites/store.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { temporaryPaths } from "../store/folder.ts";
+
+const newPath = temporaryPaths();
+
+let time: number;
+/** What the store does in place of the database's answer. */
+let answer: () => Promise<boolean> | undefined;
+let asked: number;
+
+beforeEach(() => {
+  time = 1_000_000;
+  answer = () => undefined;
+  asked = 0;
+});
+
+async function leasesOf(...holders: string[]): Promise<Lease[]> {
+  const { sites } = await openSqliteSettingStore(newPath());
+  const store: Pick<SiteStore, "lease" | "release"> = {
+    lease: (...args) => {
+      asked += 1;
+      return answer() ?? sites.lease(...args);
+    },
+    release: sites.release,
+  };
+  return holders.map((holder) => createLease(store, { name: "sites", holder, now: () => time }));
+}
+
+test("a lease that cannot be renewed is held for 5 s, one second less than others respect it", async () => {
+  const [one, two] = (await leasesOf("one", "two")) as [Lease, Lease];
+  await one.renew();
+  answer = () => Promise.reject(new Error("the database is away"));
+  time += 2_000;
+  await expect(one.renew()).rejects.toThrow("away");
+  answer = () => undefined;
+  time += 2_999;
+  expect(one.isHeld()).toBe(true);
+  time += 1;
+  expect(one.isHeld()).toBe(false);
+  // Not before the whole 6 s have passed.
+  await two.renew();
+  expect(two.isHeld()).toBe(false);
+  time += 2_000;
+  await two.renew();
+  expect([one.isHeld(), two.isHeld()]).toEqual([false, true]);
+});
+
+test("a lease is renewed every 2 s, counted from when the database was asked", async () => {
+  const [one] = (await leasesOf("one")) as [Lease];
+  const slow = Promise.withResolvers<boolean>();
+  answer = () => slow.promise;
+  const renewal = one.renew();
+  time += 4_000;
+  slow.resolve(true);
+  await renewal;
+  expect(one.isHeld()).toBe(true);
+  time += 1_000;
+  expect(one.isHeld()).toBe(false);
+  answer = () => undefined;
+  await one.renew();
+  time += 1_999;
+  await one.renew();
+  expect(asked).toBe(2);
+  time += 1;
+  await one.renew();
+  expect(asked).toBe(3);
+});
+
+test("a lease that another process has taken, or that was released, is not held", async () => {
+  const [one, two] = (await leasesOf("one", "two")) as [Lease, Lease];
+  await one.renew();
+  await two.renew();
+  expect([one.isHeld(), two.isHeld()]).toEqual([true, false]);
+  await one.release();
+  expect(one.isHeld()).toBe(false);
+  time += 2_000;
+  await two.renew();
+  await one.renew();
+  expect([one.isHeld(), two.isHeld()]).toEqual([false, true]);
+});

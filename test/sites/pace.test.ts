@@ -1,0 +1,30 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createPace } from "../../src/sites/pace.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("who comes alone goes on at once; those who wait go one after the other, in their order", async () => {
+  const pace = createPace(4);
+  const gone: string[] = [];
+  const go = async (name: string): Promise<void> => {
+    await pace();
+    gone.push(name);
+  };
+  void go("a");
+  void go("b");
+  void go("c");
+  await vi.advanceTimersByTimeAsync(3);
+  expect(gone).toEqual(["a"]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(gone).toEqual(["a", "b"]);
+  await vi.advanceTimersByTimeAsync(4);
+  expect(gone).toEqual(["a", "b", "c"]);
+  void go("d");
+  await vi.advanceTimersByTimeAsync(3);
+  expect(gone).toEqual(["a", "b", "c"]);
+  await vi.advanceTimersByTimeAsync(100);
+  void go("e");
+  await vi.advanceTimersByTimeAsync(0);
+  expect(gone).toEqual(["a", "b", "c", "d", "e"]);
+});

@@ -1,0 +1,494 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createSiteClient } from "../../src/sites/client.ts";
+import { push } from "../../src/sites/push.ts";
+import { type Follower, ORIGIN, startFollower } from "./follower.ts";
+import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
+
+const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+
+let mooring: Follower;
+let site: StandIn;
+
+beforeEach(async () => {
+  [mooring, site] = await Promise.all([startFollower(), startStandIn()]);
+});
+
+/** Others on the same database. */
+let others: Follower[] = [];
+
+afterEach(async () => {
+  for (const other of others) await other.close();
+  others = [];
+  await mooring.close();
+  await site.stop();
+});
+
+async function secondProcess(): Promise<Follower> {
+  const second = await startFollower({ folder: mooring.folder });
+  others.push(second);
+  return second;
+}
+
+async function another(options: StandInOptions): Promise<void> {
+  await site.stop();
+  site = await startStandIn(options);
+}
+
+const service = () => mooring.sites.service;
+const ALL = { keys: [], dryRun: false };
+const SYNC = { ...ALL, connectDownloaders: false };
+
+async function add(input: Parameters<ReturnType<typeof service>["create"]>[0] = {}) {
+  return service().create({ name: "one", url: site.url, token: site.token(), ...input }, ORIGIN);
+}
+
+/** A site whose values are Mooring's, and which follows. */
+async function following(): Promise<void> {
+  await add();
+  await service().adopt("one", ALL, ORIGIN);
+  await service().update("one", { mode: "follow" }, ORIGIN);
+}
+
+const state = () => service().get("one").state;
+
+describe("first contact", () => {
+  test("a new site is looked at, and nothing is written there", async () => {
+    const { site: made, state: known } = await add();
+    expect(made.mode).toBe("observe");
+    expect(known).toMatchObject({ kind: "openlist", appliedRevision: 0 });
+    expect([...known.drift].sort()).toEqual([
+      "announcement",
+      "privacy_regs",
+      "share_summary_content",
+    ]);
+    await mooring.save("site_title", "mine");
+    await service().check("one");
+    expect(site.saves).toEqual([]);
+  });
+
+  test("it can't follow before it was adopted or synced", async () => {
+    await add();
+    await expect(service().update("one", { mode: "follow" }, ORIGIN)).rejects.toThrow(
+      "can't follow yet",
+    );
+  });
+
+  test("a comparison says what differs, and never names what is the site's own", async () => {
+    await add();
+    await mooring.save("sso_client_secret", "s3cret");
+    const { comparisons } = await service().compare("one");
+    const differing = comparisons.filter(({ standing }) => standing !== "same");
+    expect(differing.map(({ key }) => key).sort()).toEqual([
+      "announcement",
+      "privacy_regs",
+      "share_summary_content",
+      "sso_client_secret",
+    ]);
+    expect(comparisons.find(({ key }) => key === "sso_client_secret")?.secret).toBe(true);
+    for (const key of ["token", "version", "index_progress"])
+      expect(comparisons.some((each) => each.key === key)).toBe(false);
+  });
+
+  test("a sync of some keys is no whole push, even when they are all that differed", async () => {
+    const { state: known } = await add();
+    const partial = await service().sync("one", { ...SYNC, keys: known.drift }, "test");
+    expect(partial.results.map(({ outcome }) => outcome)).toEqual(known.drift.map(() => "applied"));
+    expect(state()).toMatchObject({ appliedRevision: 0, drift: [] });
+    await expect(service().update("one", { mode: "follow" }, ORIGIN)).rejects.toThrow(
+      "can't follow yet",
+    );
+    const { revision } = await service().sync("one", SYNC, "test");
+    expect(state().appliedRevision).toBe(revision);
+    await service().update("one", { mode: "follow" }, ORIGIN);
+  });
+
+  test("adopting takes the site's values in one revision, a dry run takes none", async () => {
+    await add();
+    const dry = await service().adopt("one", { keys: [], dryRun: true }, ORIGIN);
+    expect(dry.results).toHaveLength(3);
+    expect(mooring.value("announcement")).not.toBe(site.value("announcement"));
+    const { revision } = await service().adopt("one", ALL, ORIGIN);
+    expect(mooring.value("announcement")).toBe(site.value("announcement"));
+    expect(state()).toMatchObject({ appliedRevision: revision, drift: [] });
+    expect(mooring.value("token")).not.toBe(site.token());
+    expect(site.saves).toEqual([]);
+  });
+
+  test("what Mooring's rules refuse is listed, and stays at the site until Mooring's own changes", async () => {
+    await site.settings.save([
+      { ...site.settings.rows.get("default_page_size"), value: "many" },
+      { ...site.settings.rows.get("site_title"), value: "a\0b" },
+    ]);
+    await add();
+    const { results } = await service().adopt("one", ALL, ORIGIN);
+    const refused = results.filter(({ outcome }) => outcome === "refused");
+    expect(refused.map(({ key }) => key).sort()).toEqual(["default_page_size", "site_title"]);
+    await service().update("one", { mode: "follow" }, ORIGIN);
+    await service().sync("one", SYNC, "test");
+    expect(site.value("default_page_size")).toBe("many");
+    await mooring.save("default_page_size", "25");
+    await soon(() => site.value("default_page_size")).toBe("25");
+    expect(site.value("site_title")).toBe("a\0b");
+  });
+
+  test("AList: settings of its own become custom ones, its secrets stay there", async () => {
+    await another({ manner: "alist" });
+    await add();
+    const { results } = await service().adopt("one", ALL, ORIGIN);
+    expect(results).toContainEqual({ key: "allow_register", outcome: "added", reason: "" });
+    expect(results.find(({ key }) => key === "frp_auth_token")?.outcome).toBe("refused");
+    expect(mooring.value("allow_register")).toBe("false");
+    await service().update("one", { mode: "follow" }, ORIGIN);
+    await mooring.save("allow_register", "true");
+    await soon(() => site.value("allow_register")).toBe("true");
+    expect(site.settings.rows.get("frp_auth_token")?.value).toBe("frp-secret");
+  });
+});
+
+describe("following", () => {
+  test("a save is there soon, the site's own row with another value, and nothing else is sent", async () => {
+    await following();
+    const row = { ...site.settings.rows.get("site_title") };
+    await mooring.save("site_title", "from Mooring");
+    await soon(() => site.value("site_title")).toBe("from Mooring");
+    expect(site.saves).toEqual([[{ ...row, value: "from Mooring" }]]);
+    await soon(() => state().appliedRevision).toBe(service().revision());
+    expect(mooring.events.at(-1)).toMatchObject({ action: "push", keys: ["site_title"] });
+  });
+
+  test("settings without a hook go in one call, each other one alone", async () => {
+    await following();
+    await mooring.settings.settings.save(
+      [
+        { key: "site_title", value: "a" },
+        { key: "search_index", value: "database" },
+        { key: "multipart_chunk_size", value: "7" },
+        { key: "robots_txt", value: "b" },
+      ],
+      ORIGIN,
+    );
+    await soon(() => state().appliedRevision).toBe(service().revision());
+    const keys = site.saves.map((save) => (save as { key: string }[]).map(({ key }) => key));
+    expect(keys).toEqual([
+      ["site_title", "robots_txt"],
+      ["multipart_chunk_size"],
+      ["search_index"],
+    ]);
+  });
+
+  test("what was pushed is read back, with its group alone where it is one", async () => {
+    await following();
+    const lists = () => site.seen.map(({ url }) => url).filter((url) => url.includes("/list"));
+    const from = lists().length;
+    await mooring.save("site_title", "one group");
+    await soon(() => state().appliedRevision).toBe(service().revision());
+    expect(lists().slice(from)).toContain("/api/admin/setting/list?group=1");
+    // Somebody's own program saves a row that has no group.
+    site.hold = (stage) => {
+      if (stage !== "stored") return;
+      const row = site.settings.rows.get("site_title");
+      if (row !== undefined) row.group = 0;
+      site.hold = undefined;
+    };
+    await mooring.save("site_title", "in another group");
+    await soon(() => state().appliedRevision).toBe(service().revision());
+    expect([state().drift, state().refused]).toEqual([[], {}]);
+  });
+
+  test("many saves are coalesced", async () => {
+    await following();
+    site.mode = { kind: "slow", ms: 100 };
+    for (let at = 1; at <= 20; at += 1) await mooring.save("site_title", `title ${at}`);
+    await soon(() => site.value("site_title")).toBe("title 20");
+    expect(site.saves.length).toBeLessThan(6);
+  });
+
+  test("a value that the site refuses is remembered, tried once, and the site is as it was", async () => {
+    await following();
+    const before = site.value("search_index");
+    await mooring.save("search_index", "meilisearch");
+    await soon(() => Object.keys(state().refused)).toEqual(["search_index"]);
+    expect(state().refused["search_index"]?.reason).toBe(
+      "failed to execute hook on search_index: not support index: meilisearch",
+    );
+    // The old value was saved again, because a refusal leaves search off.
+    expect([site.value("search_index"), site.settings.engine]).toEqual([before, "none"]);
+    const saves = site.saves.length;
+    await service().check("one");
+    await mooring.save("site_title", "another");
+    await soon(() => site.value("site_title")).toBe("another");
+    expect(site.saves.length).toBe(saves + 1);
+    await mooring.save("search_index", "bleve");
+    await soon(() => site.value("search_index")).toBe("bleve");
+    expect(state().refused).toEqual({});
+  });
+
+  test.each(["openlist", "alist"] as const)(
+    "%s: one refused value of a call does not keep the others back",
+    async (manner) => {
+      await another({ manner });
+      await following();
+      const hook = site.settings.save;
+      // A server that refuses something that nobody expects it to.
+      site.settings.save = async (body) => {
+        const rows = body as { key: string }[];
+        const refusal = { code: 500, message: "no such title\n\tat /build/x.go" };
+        if (!rows.some(({ key }) => key === "site_title")) return hook(body);
+        if (manner === "alist") await hook(rows.filter(({ key }) => key !== "site_title"));
+        return refusal;
+      };
+      await mooring.settings.settings.save(
+        [
+          { key: "site_title", value: "a" },
+          { key: "robots_txt", value: "b" },
+        ],
+        ORIGIN,
+      );
+      await soon(() => site.value("robots_txt")).toBe("b");
+      await soon(() => state().refused["site_title"]?.reason).toBe("no such title");
+    },
+  );
+
+  test("a rewritten value is no drift and is not sent again", async () => {
+    await following();
+    await mooring.save("logo", "https://retired.example/logo.svg");
+    await soon(() => Object.keys(state().rewritten)).toEqual(["logo"]);
+    const saves = site.saves.length;
+    await service().sync("one", SYNC, "test");
+    expect(site.saves.length).toBe(saves);
+    expect(state().drift).toEqual([]);
+  });
+
+  test("drift is put right and recorded", async () => {
+    await following();
+    site.put("site_title", "changed behind one's back");
+    await soon(() => site.value("site_title")).toBe(mooring.value("site_title"));
+    await soon(() => mooring.events.at(-1)?.action).toBe("correct");
+    expect(mooring.events.at(-1)?.keys).toEqual(["site_title"]);
+  });
+
+  test("drift that somebody's check finds is put right soon, and no check puts a look off", async () => {
+    await mooring.close();
+    mooring = await startFollower({ times: { look: 60_000, lookAgain: 300 } });
+    await following();
+    await mooring.save("site_title", "pushed");
+    await soon(() => state().appliedRevision).toBe(service().revision());
+    await service().check("one");
+    site.put("site_title", "theirs");
+    await soon(() => site.value("site_title")).toBe("pushed");
+    await service().check("one");
+    site.put("robots_txt", "theirs");
+    await service().check("one");
+    await soon(() => site.value("robots_txt")).toBe(mooring.value("robots_txt"));
+  });
+
+  test("two that fight are noticed: after three times it is left, until somebody saves anew", async () => {
+    await following();
+    for (let round = 0; round < 3; round += 1) {
+      site.put("site_title", `theirs ${round}`);
+      await soon(() => site.value("site_title")).toBe(mooring.value("site_title"));
+    }
+    site.put("site_title", "theirs for good");
+    await soon(() => mooring.events.at(-1)?.action).toBe("fight");
+    await soon(() => state().drift).toEqual(["site_title"]);
+    expect(site.value("site_title")).toBe("theirs for good");
+    await mooring.save("site_title", "a new word");
+    await soon(() => site.value("site_title")).toBe("a new word");
+    await soon(() => state().drift).toEqual([]);
+  });
+
+  test("a site that observes is shown, and not put right", async () => {
+    await following();
+    await service().update("one", { mode: "observe" }, ORIGIN);
+    site.put("site_title", "theirs");
+    await soon(() => state().drift).toEqual(["site_title"]);
+    expect(site.saves).toEqual([]);
+  });
+
+  test("what the site does not know is reported and never sent", async () => {
+    site.settings.rows.delete("site_title");
+    await following();
+    await mooring.save("site_title", "unknown there");
+    await mooring.save("robots_txt", "known there");
+    await soon(() => site.value("robots_txt")).toBe("known there");
+    expect(state().missing).toContain("site_title");
+    expect(site.value("site_title")).toBeUndefined();
+  });
+
+  test("overrides and patterns: the site has its own value, and what is left out is left alone", async () => {
+    await following();
+    await service().update(
+      "one",
+      {
+        overrides: { site_title: "its own" },
+        exclude: ["robots_*", "group:9"],
+      },
+      ORIGIN,
+    );
+    await mooring.settings.settings.save(
+      [
+        { key: "site_title", value: "Mooring's" },
+        { key: "robots_txt", value: "left out" },
+        { key: "s3_buckets", value: "[]" },
+        { key: "main_color", value: "#000000" },
+      ],
+      ORIGIN,
+    );
+    await soon(() => site.value("main_color")).toBe("#000000");
+    expect(site.value("site_title")).toBe("its own");
+    expect(site.value("robots_txt")).not.toBe("left out");
+  });
+
+  test("it goes on after a restart of Mooring, and pushes what was saved meanwhile", async () => {
+    await following();
+    const second = await secondProcess();
+    await site.stop();
+    await mooring.save("site_title", "while it was down");
+    await soon(() => state().error?.kind).toBe("unreachable");
+    await mooring.sites.close();
+    await site.start();
+    await soon(() => site.value("site_title")).toBe("while it was down");
+    expect(second.sites.isLeader()).toBe(true);
+  });
+
+  test("of two processes one follows", async () => {
+    await following();
+    const second = await secondProcess();
+    const leaders = () => [mooring, second].filter(({ sites }) => sites.isLeader());
+    await soon(() => leaders().length).toBe(1);
+    const [leader] = leaders();
+    await second.save("site_title", "saved at the other one");
+    await soon(() => site.value("site_title")).toBe("saved at the other one");
+    const other = leader === second ? mooring : second;
+    const pushes = (of: Follower | undefined) =>
+      of?.events.filter(({ action }) => action === "push").length;
+    await soon(() => pushes(leader)).toBe(1);
+    expect(pushes(other)).toBe(0);
+  });
+});
+
+describe("trouble", () => {
+  test("a save that nobody waits for any more is unknown, and settled by reading", async () => {
+    const { token, url } = { token: site.token(), url: site.url };
+    const client = createSiteClient({ url, token, ca: "", pin: "" }, 1, 1_000);
+    const row = site.settings.rows.get("site_title");
+    if (row === undefined) throw new Error("no such row");
+    site.mode = { kind: "late-store", ms: 2_000 };
+    const wanted = [{ key: "site_title", value: "late", row: { ...row }, secret: false }];
+    const { results } = await push(client, wanted, [{ ...row }]);
+    expect(results).toMatchObject([{ outcome: "unknown", now: row.value }]);
+    await soon(() => site.value("site_title")).toBe("late");
+    const again = await push(client, wanted, [{ ...row }]);
+    expect(again.results).toMatchObject([{ outcome: "applied" }]);
+    client.close();
+  });
+
+  test.each([
+    ["please-wait", { kind: "please-wait" as const }, "loading"],
+    ["HTML for everything", { kind: "html" as const }, "foreign"],
+    ["HTTP 500 with no body", { kind: "error" as const }, "foreign"],
+    ["a redirect", { kind: "redirect" as const, to: "https://b.example/x" }, "redirect"],
+    ["a list of 50 MB", { kind: "huge" as const, bytes: 50_000_000 }, "too_large"],
+  ])(
+    "%s: the site is not touched, the reason is kept, and it goes on afterwards",
+    async (_, mode, kind) => {
+      await following();
+      site.mode = mode;
+      await mooring.save("site_title", "later");
+      await soon(() => state().error?.kind).toBe(kind);
+      expect(site.saves).toEqual([]);
+      if (kind === "redirect") expect(state().error?.message).toContain("https://b.example/x");
+      site.mode = undefined;
+      await soon(() => site.value("site_title")).toBe("later");
+      await soon(() => state().error).toBeUndefined();
+    },
+  );
+
+  test("a refused token stops everything until it is another one", async () => {
+    let time = Date.now();
+    await mooring.close();
+    mooring = await startFollower({ now: () => time });
+    const beside = await startStandIn();
+    await following();
+    await service().create({ name: "two", url: beside.url, token: beside.token() }, ORIGIN);
+    site.settings.resetToken();
+    await mooring.save("site_title", "with the new token");
+    await soon(() => state().error?.kind).toBe("unauthorized");
+    const asked = (of: StandIn) => of.count("GET /api/admin/setting/list");
+    const before = asked(site);
+    for (let hour = 0; hour < 3; hour += 1) {
+      time += 3_600_000;
+      // The other one is looked at after this one.
+      await soon(() => service().get("two").state.reachedAt).toBe(time);
+    }
+    expect(asked(site)).toBe(before);
+    await service().update("one", { token: site.token() }, ORIGIN);
+    await soon(() => site.value("site_title")).toBe("with the new token");
+    await beside.stop();
+  });
+
+  test("bad input is refused, and nothing of it is kept", async () => {
+    const bad = async (input: object) =>
+      add(input).then(
+        () => "taken",
+        (error) => error.message,
+      );
+    expect(await bad({ url: "ftp://x" })).toContain("is no address");
+    expect(await bad({ url: "http://a:b@127.0.0.1:1" })).toContain("user or a password");
+    expect(await bad({ token: "" })).toContain("token is missing");
+    expect(await bad({ token: "wrong" })).toContain("refuses the token");
+    const login = site.sessions.login({ name: "ann", password: "ann-password", otp: "" }, {
+      headers: {},
+      socket: {},
+    } as never);
+    const { token } = login as { token: string };
+    expect(await bad({ token })).toContain("403: You are not an admin");
+    expect(await bad({ overrides: { no_such_key: "x" } })).toContain(
+      "neither Mooring nor the site",
+    );
+    expect(await bad({ overrides: { token: "x" } })).toContain("never pushed");
+    expect(await bad({ name: "a b" })).toContain("name has 1 to 64");
+    expect(await bad({ include: ["group:x"] })).toContain("group by its number");
+    expect(await bad({ url: "http://127.0.0.1:1" })).toContain("nothing listens there");
+    expect(service().list()).toEqual([]);
+    await add();
+    expect(await bad({ name: "two", url: site.url.replace("127.0.0.1", "localhost") })).toContain(
+      "already",
+    );
+  });
+
+  test("a site below a path is found there, and the message says so where it is not", async () => {
+    await another({ basePath: "/files" });
+    await add();
+    await service().delete("one", ORIGIN);
+    await expect(add({ url: `http://127.0.0.1:${site.port}` })).rejects.toThrow(
+      "is the path right?",
+    );
+  });
+
+  test("neither token nor overrides stand in the database in the clear", async () => {
+    await add({ overrides: { sso_client_secret: "my-own-secret" } });
+    const bytes = ["mooring.db", "mooring.db-wal"].map((name) =>
+      readFileSync(join(mooring.folder, name)).toString("latin1"),
+    );
+    for (const text of bytes) {
+      expect(text).not.toContain(site.token());
+      expect(text).not.toContain("my-own-secret");
+    }
+  });
+
+  test("download managers are connected in a step of its own", async () => {
+    await following();
+    await mooring.save("aria2_uri", "http://127.0.0.1:6800/jsonrpc");
+    await soon(() => site.value("aria2_uri")).toBe("http://127.0.0.1:6800/jsonrpc");
+    expect(site.count("POST /api/admin/setting/set_aria2")).toBe(0);
+    const { connected } = await service().sync(
+      "one",
+      { ...SYNC, connectDownloaders: true },
+      "test",
+    );
+    expect(connected).toContain("aria2");
+  });
+});

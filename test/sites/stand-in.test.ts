@@ -1,0 +1,384 @@
+import { readFile } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeCertificate } from "../downloaders/certificate.ts";
+import { raw } from "../wire/upstream.ts";
+import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
+import type { Row } from "./stand-in-setting.ts";
+
+let site: StandIn;
+
+beforeEach(async () => {
+  site = await startStandIn();
+});
+
+afterEach(() => site.stop());
+
+async function another(options: StandInOptions): Promise<void> {
+  await site.stop();
+  site = await startStandIn(options);
+}
+
+interface Answer {
+  readonly status: number;
+  readonly code: number;
+  readonly message: string;
+  readonly data: unknown;
+}
+
+async function call(
+  method: string,
+  path: string,
+  given: { body?: unknown; token?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const { body, token = site.token(), headers = {} } = given;
+  const reply = await fetch(site.url + path, {
+    method,
+    redirect: "manual",
+    headers: {
+      ...(token === "" ? {} : { authorization: token }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await reply.text();
+  const json = text.startsWith("{") ? JSON.parse(text) : {};
+  return { status: reply.status, code: 0, message: "", data: null, ...json };
+}
+
+const save = (body: unknown): Promise<Answer> => call("POST", "/api/admin/setting/save", { body });
+
+async function rows(): Promise<Row[]> {
+  return (await call("GET", "/api/admin/setting/list")).data as Row[];
+}
+
+async function rowOf(key: string): Promise<Row> {
+  const found = (await rows()).find((row) => row.key === key);
+  if (found === undefined) throw new Error(`no ${key}`);
+  return found;
+}
+
+describe("saving at the site", () => {
+  test("a row without its members becomes type empty, group 0, flag 0, index 0, and public", async () => {
+    expect((await save([{ key: "sso_client_secret", value: "x" }])).code).toBe(200);
+    expect(await rowOf("sso_client_secret")).toMatchObject({
+      type: "",
+      group: 0,
+      flag: 0,
+      index: 0,
+    });
+    const open = (await call("GET", "/api/public/settings", { token: "" })).data;
+    expect(open).toMatchObject({ sso_client_secret: "x" });
+  });
+
+  test("rows of its own list sent back change nothing, unknown members are ignored", async () => {
+    const before = await rows();
+    expect((await save(before.map((row) => ({ ...row, revision: "7" })))).code).toBe(200);
+    expect(await rows()).toEqual(before);
+  });
+
+  test("an index as text is refused, null is empty, an empty list fails, a form is ignored", async () => {
+    const row = await rowOf("site_title");
+    expect((await save([{ ...row, index: "1" }])).code).toBe(400);
+    expect((await save([{ ...row, value: null }])).code).toBe(200);
+    expect(site.value("site_title")).toBe("");
+    expect((await save([])).code).toBe(500);
+    const text = await call("POST", "/api/admin/setting/save", {
+      body: [{ ...row, value: "y" }],
+      headers: { "content-type": "text/plain" },
+    });
+    expect(text.code).toBe(500);
+    expect(site.value("site_title")).toBe("");
+  });
+
+  test("a refused item stores nothing, but hooks before it have acted", async () => {
+    const privacy = { ...(await rowOf("privacy_regs")), value: "hook" };
+    const chunk = { ...(await rowOf("multipart_chunk_size")), value: "0" };
+    const title = { ...(await rowOf("site_title")), value: "new" };
+    const answer = await save([privacy, title, chunk]);
+    expect(answer.code).toBe(500);
+    expect(answer.message).toContain("****");
+    expect(answer.message.split("\n").length).toBeGreaterThan(1);
+    expect(site.value("site_title")).not.toBe("new");
+  });
+
+  test("AList leaves the refused item out and stores the others, code 500 all the same", async () => {
+    await another({ manner: "alist" });
+    const chunk = { ...(await rowOf("multipart_chunk_size")), value: "no" };
+    const title = { ...(await rowOf("site_title")), value: "new" };
+    expect((await save([chunk, title])).code).toBe(500);
+    expect(site.value("site_title")).toBe("new");
+  });
+
+  test.each([
+    ["multipart_chunk_size", " 7 ", "7"],
+    ["logo", "https://retired.example/logo.svg", undefined],
+    ["customize_head", "<script>retired()</script>", undefined],
+  ])("%s is rewritten", async (key, sent, stored) => {
+    const row = await rowOf(key);
+    expect((await save([{ ...row, value: sent }])).code).toBe(200);
+    expect(site.value(key)).toBe(stored ?? row.value);
+  });
+
+  test.each([
+    ["multipart_chunk_size", "0"],
+    ["privacy_regs", "(?=x)"],
+    ["filename_char_mapping", "[1]"],
+    ["search_index", "meilisearch"],
+  ])("%s refuses %s", async (key, value) => {
+    const row = await rowOf(key);
+    const { code, message } = await save([{ ...row, value }]);
+    expect(code).toBe(500);
+    expect(message).toContain(`failed to execute hook on ${key}`);
+    expect(site.value(key)).toBe(row.value);
+  });
+
+  test("a refused search_index leaves search off until the old value is saved again", async () => {
+    const row = await rowOf("search_index");
+    await save([{ ...row, value: "meilisearch" }]);
+    expect((await call("POST", "/api/fs/search", { body: {} })).status).toBe(500);
+    await save([row]);
+    expect((await call("POST", "/api/fs/search", { body: {} })).code).toBe(200);
+  });
+
+  test("unknown keys get flag 3 and metadata is repaired at a restart; values stay", async () => {
+    await save([
+      { key: "made_up", value: "1" },
+      { key: "site_title", value: "kept" },
+    ]);
+    await site.restart();
+    expect(await rowOf("made_up")).toMatchObject({ flag: 3, value: "1" });
+    expect(await rowOf("site_title")).toMatchObject({ group: 1, type: "string", value: "kept" });
+    expect((await call("POST", "/api/admin/setting/delete?key=made_up")).code).toBe(200);
+  });
+
+  test("an unknown key is made silently, and is public; only what is out of use is deleted", async () => {
+    const open = async () => (await call("GET", "/api/public/settings", { token: "" })).data;
+    await save([{ key: "made_up", value: "1" }]);
+    expect(await open()).toMatchObject({ made_up: "1" });
+    const remove = async () => (await call("POST", "/api/admin/setting/delete?key=made_up")).code;
+    expect(await remove()).toBe(500);
+    await save([{ key: "made_up", value: "1", flag: 3 }]);
+    expect(await remove()).toBe(200);
+    expect(site.value("made_up")).toBeUndefined();
+  });
+
+  test("the factory's rows have a token of their own each time", async () => {
+    const rowsOf = async () =>
+      (await call("POST", "/api/admin/setting/default")).data as readonly Row[];
+    const tokens = [await rowsOf(), await rowsOf()].map(
+      (list) => list.find(({ key }) => key === "token")?.value,
+    );
+    expect(new Set([...tokens, site.token()]).size).toBe(3);
+  });
+
+  test("a save of ignore_paths takes its time; other saves go on", async () => {
+    site.settings.ignorePathsMs = 300;
+    const row = { ...(await rowOf("ignore_paths")), value: "/a" };
+    let isOver = false;
+    const slow = save([row]).then(() => {
+      isOver = true;
+    });
+    await expect.poll(() => site.saves.length).toBe(1);
+    expect((await save([{ ...(await rowOf("site_title")), value: "quick" }])).code).toBe(200);
+    expect(isOver).toBe(false);
+    await slow;
+    expect(site.value("ignore_paths")).toBe("/a");
+  });
+
+  test("a download manager that does not answer is stored all the same, at index 0", async () => {
+    site.managersAnswer = false;
+    const body = { uri: "http://127.0.0.1:1/jsonrpc", secret: "s" };
+    const reply = await call("POST", "/api/admin/setting/set_aria2", { body });
+    expect([reply.code, site.value("aria2_uri")]).toEqual([500, body.uri]);
+    expect((await rowOf("aria2_uri")).index).toBe(0);
+  });
+
+  test("AList from 3.51 on: default_role is listed and taken by the role's name, stored by its id", async () => {
+    expect((await rows()).some(({ key }) => key === "default_role")).toBe(false);
+    await another({ manner: "alist", version: "v3.52.0" });
+    const row = await rowOf("default_role");
+    expect(row).toMatchObject({ value: "guest", type: "select", options: "editor,reader" });
+    const { data } = await call("GET", "/api/public/settings", { token: "" });
+    expect(data).toMatchObject({ default_role: "1" });
+    expect((await save([{ ...row, value: "editor" }])).code).toBe(200);
+    expect(site.value("default_role")).toBe("3");
+    expect((await rowOf("default_role")).value).toBe("editor");
+    for (const value of ["guest", "admin", "4", "nobody"]) {
+      const { code, message } = await save([{ ...row, value }]);
+      expect(code).toBe(500);
+      expect(message).toContain("failed to execute hook on default_role");
+    }
+    expect(site.value("default_role")).toBe("3");
+  });
+
+  test("version can be overwritten until the next start", async () => {
+    await save([{ ...(await rowOf("version")), value: "v0" }]);
+    expect(site.value("version")).toBe("v0");
+    await site.restart();
+    expect(site.value("version")).toContain("v4.2.5");
+  });
+
+  test("a save whose caller has gone is stored later", async () => {
+    const row = await rowOf("site_title");
+    site.mode = { kind: "late-store", ms: 200 };
+    const request = fetch(`${site.url}/api/admin/setting/save`, {
+      method: "POST",
+      headers: { authorization: site.token(), "content-type": "application/json" },
+      body: JSON.stringify([{ ...row, value: "late" }]),
+      signal: AbortSignal.timeout(50),
+    });
+    await expect(request).rejects.toThrow();
+    await expect.poll(() => site.value("site_title")).toBe("late");
+  });
+});
+
+describe("states", () => {
+  test("while storages load only /ping and / answer", async () => {
+    site.mode = { kind: "hang" };
+    expect((await fetch(`${site.url}/ping`)).status).toBe(200);
+    expect((await fetch(`${site.url}/`)).status).toBe(200);
+    const list = fetch(`${site.url}/api/admin/setting/list`, { signal: AbortSignal.timeout(100) });
+    await expect(list).rejects.toThrow();
+    site.mode = { kind: "please-wait" };
+    expect(await call("GET", "/api/admin/setting/list")).toMatchObject({ status: 200, code: 500 });
+  });
+
+  test("unmatched GET and POST are HTML with 200, other methods 405 without a body", async () => {
+    for (const method of ["GET", "POST"]) {
+      const reply = await fetch(`${site.url}/api/nothing`, { method });
+      expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/html"]);
+      await reply.body?.cancel();
+    }
+    expect((await fetch(`${site.url}/api/nothing`, { method: "PUT" })).status).toBe(405);
+  });
+
+  test("a port for TLS answers plain HTTP with 400 in the clear, without a head", async () => {
+    const certificate = await makeCertificate();
+    const key = await readFile(certificate.privateKey, "utf8");
+    await another({ tls: { cert: certificate.pem, key } });
+    await certificate.remove();
+    const text = await raw(site.port, ["GET /ping HTTP/1.1\r\nHost: h\r\n\r\n"]);
+    expect(text).toBe(
+      "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n",
+    );
+  });
+
+  test("with force_https the API answers as before, wrong paths redirect", async () => {
+    await another({ forceHttps: true });
+    expect((await call("GET", "/api/admin/setting/list")).code).toBe(200);
+    const wrong = await fetch(`${site.url}/sub/api/admin/setting/list`, { redirect: "manual" });
+    expect([wrong.status, wrong.headers.get("location")]).toEqual([
+      302,
+      `https://127.0.0.1:${site.port}/sub/api/admin/setting/list`,
+    ]);
+  });
+
+  test("a base path: the API only below it, / redirects", async () => {
+    await another({ basePath: "/sub" });
+    expect((await call("GET", "/api/admin/setting/list")).code).toBe(200);
+    const root = `http://127.0.0.1:${site.port}`;
+    expect((await fetch(`${root}/`, { redirect: "manual" })).status).toBe(302);
+    const wrong = await fetch(`${root}/api/admin/setting/list`);
+    expect(wrong.headers.get("content-type")).toBe("text/html");
+    await wrong.body?.cancel();
+  });
+});
+
+describe("who somebody is", () => {
+  const login = async (password = "admin-password", from = ""): Promise<Answer> =>
+    call("POST", "/api/auth/login", {
+      token: "",
+      body: { username: "admin", password },
+      headers: from === "" ? {} : { "x-forwarded-for": from },
+    });
+  const tokenOf = async (): Promise<string> => ((await login()).data as { token: string }).token;
+
+  test.each([
+    ["", 401],
+    ["wrong", 401],
+    ["Bearer ", 401],
+  ])("the token %j is code 401 at HTTP 200", async (token, code) => {
+    const full = token === "Bearer " ? `Bearer ${site.token()}` : token;
+    const answer = await call("GET", "/api/admin/setting/list", { token: full });
+    expect(answer).toMatchObject({ status: 200, code });
+  });
+
+  test("an emptied token makes everyone an admin", async () => {
+    site.put("token", "");
+    expect((await call("GET", "/api/me", { token: "" })).data).toMatchObject({ role: 2 });
+  });
+
+  test("logins end with logout, restart and a new password; two within a second share a token", async () => {
+    const me = async (token: string) => (await call("GET", "/api/me", { token })).code;
+    const first = await tokenOf();
+    expect(await me(first)).toBe(200);
+    await call("GET", "/api/auth/logout", { token: first });
+    expect(await me(first)).toBe(401);
+    const second = await tokenOf();
+    await site.restart();
+    expect(await me(second)).toBe(401);
+    const third = await tokenOf();
+    await call("POST", "/api/me/update", { token: third, body: { password: "another" } });
+    expect(await me(third)).toBe(401);
+    expect(await me(site.token())).toBe(200);
+  });
+
+  test("the role is a number, or an array at AList", async () => {
+    expect((await call("GET", "/api/me")).data).toMatchObject({ role: 2 });
+    await another({ manner: "alist", roleAsArray: true });
+    expect((await call("GET", "/api/me")).data).toMatchObject({ role: [2] });
+  });
+
+  test("five wrong passwords lock the leftmost address of X-Forwarded-For", async () => {
+    for (let at = 0; at < 5; at += 1)
+      expect((await login("no", "9.9.9.9, 1.1.1.1")).code).toBe(400);
+    expect((await login("admin-password", "9.9.9.9")).code).toBe(429);
+    expect((await login("admin-password", "8.8.8.8")).code).toBe(200);
+  });
+
+  test("an old AList forgets nobody", async () => {
+    await another({ manner: "alist", sessionsOutlive: true });
+    const token = await tokenOf();
+    await call("GET", "/api/auth/logout", { token });
+    await call("POST", "/api/me/update", { token, body: { password: "another" } });
+    await site.restart();
+    expect((await call("GET", "/api/me", { token })).code).toBe(200);
+  });
+
+  test("one device too many is refused with 403", async () => {
+    await another({ manner: "alist", maxDevices: 1 });
+    const as = async (id: string) =>
+      (await call("GET", "/api/admin/setting/list", { headers: { "client-id": id } })).code;
+    expect([await as("a"), await as("a"), await as("b")]).toEqual([200, 200, 403]);
+  });
+});
+
+describe("files", () => {
+  test("raw_url is made of X-Forwarded-Host or Host", async () => {
+    const get = async (headers: Record<string, string>) =>
+      (await call("POST", "/api/fs/get", { body: { path: "/hello.txt" }, headers })).data;
+    expect(await get({})).toMatchObject({ raw_url: `${site.url}/d/hello.txt?sign=s` });
+    expect(
+      await get({ "x-forwarded-host": "a.example", "x-forwarded-proto": "https" }),
+    ).toMatchObject({ raw_url: "https://a.example/d/hello.txt?sign=s" });
+  });
+
+  test("WebDAV's Destination must name the host that was asked", async () => {
+    const move = (destination: string) =>
+      fetch(`${site.url}/dav/hello.txt`, {
+        method: "COPY",
+        headers: {
+          authorization: `Basic ${Buffer.from("admin:admin-password").toString("base64")}`,
+          destination,
+        },
+      });
+    expect((await move(`${site.url}/dav/copy.txt`)).status).toBe(201);
+    expect((await move("http://elsewhere.example/dav/copy.txt")).status).toBe(502);
+  });
+
+  test("an upload that is not allowed is refused before its body is read", async () => {
+    const answer = await call("PUT", "/api/fs/put", { token: "wrong", body: "x" });
+    expect(answer.code).toBe(401);
+  });
+});
