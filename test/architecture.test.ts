@@ -35,8 +35,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...["access", "audit", "database", "messages", "secrets", "settings"],
     ...["gateway", "proxy", "transport"],
   ],
+  mounts: ["database", "drivers", "secrets", "sites"],
   // Above the nouns: their stores on one connection, and the process.
-  store: ["access", "audit", "database", "settings", "sites"],
+  store: ["access", "audit", "database", "mounts", "settings", "sites"],
   telemetry: ["gateway", "transport"],
   // The contract's clients and its users.
   client: [],

@@ -5,6 +5,7 @@ import type { Databases } from "../cli/world.ts";
 import type { Config } from "../config/config.ts";
 import { type Database, databaseName, inMemory } from "../config/database.ts";
 import type { Notify } from "../database/error.ts";
+import type { MountStateStore } from "../mounts/site/book.ts";
 import type { SettingStore } from "../settings/store.ts";
 import type { SiteStore } from "../sites/store.ts";
 import { checkRows } from "../store/check.ts";
@@ -13,6 +14,7 @@ import { copyRows, type OpenDatabase } from "../store/copy.ts";
 /** Everything that is kept in a database. */
 export type Store = SettingStore & {
   readonly sites: SiteStore;
+  readonly mountStates: MountStateStore;
   readonly access: AccessStore;
   readonly audit: AuditStore;
 };

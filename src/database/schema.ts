@@ -143,6 +143,13 @@ export interface SiteLogTable {
   result: string;
 }
 
+/** What is known of one mount on a site, as JSON. An empty name: of all mounts there. */
+export interface MountStateTable {
+  site_id: string;
+  name: string;
+  state: string;
+}
+
 /** Work that one process does at a time. */
 export interface LeaseTable {
   name: string;
@@ -195,6 +202,7 @@ export interface Database {
   site_state: SiteStateTable;
   site_log: SiteLogTable;
   lease: LeaseTable;
+  mount_state: MountStateTable;
 }
 
 export type SettingRow = Selectable<SettingTable>;

@@ -160,6 +160,17 @@ export async function createSites(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
+/** What is known of mounts on sites. */
+export async function createMountStates(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable("mount_state")
+    .addColumn("site_id", "text", (c) => c.notNull())
+    .addColumn("name", "text", (c) => c.notNull())
+    .addColumn("state", "text", (c) => c.notNull())
+    .addPrimaryKeyConstraint("mount_state_pk", ["site_id", "name"])
+    .execute();
+}
+
 /**
  * Who did what.
  *

@@ -66,6 +66,7 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
         await trx.deleteFrom("site").where("id", "=", id).execute();
         await trx.deleteFrom("site_state").where("site_id", "=", id).execute();
         await trx.deleteFrom("site_log").where("site_id", "=", id).execute();
+        await trx.deleteFrom("mount_state").where("site_id", "=", id).execute();
         await append(trx, audit);
         await markSites(trx);
       }),

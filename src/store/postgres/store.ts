@@ -11,6 +11,8 @@ import { isConnectionLost, postgresFailure } from "../../database/postgres/failu
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import { FIRST_TIMELINE } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
+import type { MountStateStore } from "../../mounts/site/book.ts";
+import { createMountStateStore } from "../../mounts/site/query.ts";
 import {
   forgetRevisions,
   type KeysOf,
@@ -60,6 +62,7 @@ export async function openPostgresSettingStore(
 ): Promise<
   SettingStore & {
     readonly sites: SiteStore;
+    readonly mountStates: MountStateStore;
     readonly access: AccessStore;
     readonly audit: AuditStore;
   }
@@ -124,7 +127,6 @@ export async function openPostgresSettingStore(
     const inTurn = oneAfterTheOther();
 
     const sites = createSiteStore({ db, append: appendAudit, attempt });
-
     return {
       get databaseId() {
         // The same at every instance.
@@ -140,6 +142,7 @@ export async function openPostgresSettingStore(
         ...sites,
         lease: (name, holder, at, ttl) => sites.lease(name, holder, follower.serverTime(at), ttl),
       },
+      mountStates: createMountStateStore({ db, attempt }),
       access: createAccessStore({
         db,
         append: appendAudit,

@@ -6,6 +6,7 @@ import {
   addEnded,
   createAccess,
   createAudit,
+  createMountStates,
   createSettings,
   createSites,
 } from "../../database/tables.ts";
@@ -23,6 +24,7 @@ export const migrations: Record<string, Migration> = {
   "0005_audit": { up: createAudit },
   "0006_ended_tokens": { up: addEnded },
   "0007_forgotten_rows_named": { up: (db) => nameFloor(db, appendAudit) },
+  "0009_mount_states": { up: createMountStates },
 };
 
 function createTables(db: Kysely<unknown>): Promise<void> {

@@ -14,6 +14,8 @@ import { watchPlace } from "../../database/sqlite/file.ts";
 import { untilUnlocked } from "../../database/sqlite/lock-wait.ts";
 import { openSqlite, type SqliteOptions } from "../../database/sqlite/open.ts";
 import { keysOf, revisionsOf } from "../../database/sqlite/segment.ts";
+import type { MountStateStore } from "../../mounts/site/book.ts";
+import { createMountStateStore } from "../../mounts/site/query.ts";
 import {
   forgetRevisions,
   readChangesBetween,
@@ -44,6 +46,7 @@ export async function openSqliteSettingStore(
 ): Promise<
   SettingStore & {
     readonly sites: SiteStore;
+    readonly mountStates: MountStateStore;
     readonly access: AccessStore;
     readonly audit: AuditStore;
   }
@@ -165,6 +168,7 @@ export async function openSqliteSettingStore(
         append: appendAudit,
       }),
       sites: createSiteStore({ db, append: appendAudit, attempt, check: place.check }),
+      mountStates: createMountStateStore({ db, attempt, check: place.check }),
       access: createAccessStore({
         db,
         append: appendAudit,

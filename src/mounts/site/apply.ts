@@ -1,0 +1,368 @@
+import type { DriverInfo } from "../../drivers/driver-info.ts";
+import type { Scalar } from "../../drivers/item-value.ts";
+import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import { isUncertain, plainMessage, SiteFailure } from "../../sites/failure.ts";
+import { MOUNT_LIMIT, refusalOf, type StorageClient } from "./client.ts";
+import { compareMount, contentMarks, type Difference, learnedHash, marksOf } from "./compare.ts";
+import { itemKind } from "./item-kind.ts";
+import { type Addition, readAddition, type StorageRow } from "./row.ts";
+import type { MountState } from "./state.ts";
+import { isUnfinished, nextStep, type Step, stuckState } from "./step.ts";
+import { newRow, updatedRow, type WantedMount } from "./wanted.ts";
+
+/** Calls of one run at most: the longest way through the stuck states has eight. */
+const MAX_STEPS = 12;
+
+export interface ApplyDeps {
+  readonly client: StorageClient;
+  readonly hash: Fingerprint;
+  readonly now: () => number;
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+  /**
+   * Stores the state before a step that could not be made up for without it.
+   *
+   * @throws when it is not stored, or this process may not write to the site any more.
+   */
+  readonly persist: (state: MountState) => Promise<void>;
+}
+
+/** What a run with one mount came to. */
+export interface Applied {
+  readonly state: MountState;
+  /** Calls that changed something, in order. */
+  readonly steps: readonly Step[];
+  /** Content of the site that Mooring is to take. */
+  readonly take: Readonly<Record<string, Scalar>>;
+}
+
+/** A row with what is derived from it. */
+interface Seen {
+  readonly row: StorageRow;
+  readonly addition: Addition;
+  readonly difference: Difference;
+}
+
+/**
+ * Brings one mount of a site to where it should be, or leaves it where the next round goes on. Each
+ * write follows a read of the same row by its id; nothing is sent when nothing differs.
+ *
+ * @param wanted undefined: the mount is to be deleted.
+ * @param listed the row of the list that was read in this round.
+ * @throws SiteFailure when the site can't be reached; what `persist` throws.
+ */
+export async function applyMount(
+  wanted: WantedMount | undefined,
+  listed: StorageRow | undefined,
+  before: MountState,
+  deps: ApplyDeps,
+): Promise<Applied> {
+  const { client, hash, now } = deps;
+  let state = before;
+  let row = listed;
+  let unmounted = false;
+  let error = "";
+  let undroppable = false;
+  // What was sent by an earlier run has been normalised meanwhile.
+  let hasPushed = before.unread && (before.phase === "" || before.phase === "mount");
+  let justCreated = false;
+  let isFresh = false;
+  let changesItems = false;
+  const steps: Step[] = [];
+  let seen: Seen | undefined;
+
+  const save = async (changes: Partial<MountState>): Promise<void> => {
+    state = { ...state, ...changes };
+    await deps.persist(state);
+  };
+  const look = (): Seen | undefined => {
+    if (row === undefined) return undefined;
+    const addition = wanted === undefined ? {} : readAddition(row.addition);
+    if (addition === undefined) throw new BrokenAddition();
+    const difference =
+      wanted === undefined || wanted.driver !== row.driver
+        ? { push: [], take: {} }
+        : compareMount(wanted, row, addition, { state, hash });
+    return { row, addition, difference };
+  };
+  const credentialIsDue = (): boolean =>
+    wanted !== undefined && wanted.credentialRevision > state.credential && hasLearned(wanted);
+
+  try {
+    for (let count = 0; count < MAX_STEPS; count += 1) {
+      seen = look();
+      if (hasPushed && seen?.row.disabled === false && wanted !== undefined) {
+        if (isUnfinished(seen.row)) break;
+        // The driver has normalised what was sent: what it made of it counts as equal. AList turns this
+        // member on in each create, and takes it in an update.
+        const names = seen.difference.push.filter(
+          (name) => !(justCreated && name === "down_proxy_sign"),
+        );
+        const marks = marksOf(names, wanted, seen.row, seen.addition, hash);
+        state = { ...state, rewritten: { ...state.rewritten, ...marks }, unread: false };
+        hasPushed = false;
+        justCreated = false;
+        seen = look();
+      }
+      const step = nextStep({
+        row,
+        wanted,
+        differs:
+          (seen?.difference.push.length ?? 0) > 0 || (row !== undefined && credentialIsDue()),
+        unmounted,
+        undroppable,
+        mounting: row !== undefined && isMounting(state, now()),
+      });
+      if (step === "done") break;
+      if (step === "conflict") {
+        error = `the site has a mount of the driver ${row?.driver} at this path, and a driver can't be changed: delete it there, or give this mount another path`;
+        break;
+      }
+      if (step === "wait") {
+        error = "the mount is still under way on the site: it is waited for";
+        break;
+      }
+      // The list may be old by now: each write follows a read of the row by its id.
+      if (row !== undefined && !isFresh) {
+        const { id } = row;
+        row = await readBack(id);
+        isFresh = true;
+        if (row !== undefined && !isSameMount(row, listed)) {
+          error = "another mount has taken its id on the site meanwhile";
+          row = undefined;
+          break;
+        }
+        continue;
+      }
+      const secrets = secretsOf(wanted, row, deps);
+      try {
+        const isLast = await run(step, secrets);
+        if (isLast) break;
+      } catch (failure) {
+        if (!(failure instanceof SiteFailure)) throw failure;
+        const refusal = refusalOf(failure);
+        if (refusal === undefined && failure.kind !== "silent") throw failure;
+        if (refusal === "unmounted" && step === "disable") {
+          if (state.since === 0) await save({ since: now() });
+          unmounted = true;
+        } else if (step === "disable" && wanted === undefined && /drop/i.test(failure.words))
+          undroppable = true;
+        else if (refusal !== "already" && refusal !== "absent" && refusal !== "stored")
+          error = plainMessage(failure.words || failure.message, secrets);
+        // No answer: the mount may come later, and is looked at again.
+        if (isUncertain(failure)) await save({ since: now() });
+        row = step === "create" ? await byPath() : await readBack(state.id);
+        if (step === "delete") {
+          if (row === undefined) deleted();
+          break;
+        }
+        if (refusal === "stored") mounted(step);
+        if (error !== "") break;
+      }
+    }
+    seen = look();
+  } catch (failure) {
+    if (!(failure instanceof BrokenAddition)) throw failure;
+    error = failure.message;
+  }
+  return { state: settle(), steps, take: seen?.difference.take ?? {} };
+
+  /** @returns whether nothing is to follow. */
+  async function run(step: Step, secrets: readonly string[]): Promise<boolean> {
+    steps.push(step);
+    if (step === "create") {
+      if (wanted === undefined) return true;
+      const { path, driver, credentialRevision } = wanted;
+      await save({
+        ...{ phase: "create", since: now(), path, driver },
+        credential: credentialRevision,
+      });
+      await client.create(newRow(wanted, deps.driverOf(driver)), secrets);
+      row = await byPath();
+      if (row === undefined)
+        error = "the site answers that it has created the mount, and lists none";
+      else mounted(step);
+      return row === undefined;
+    }
+    if (row === undefined) return true;
+    const { id } = row;
+    if (state.phase === "" || state.id !== id)
+      await save({
+        ...{ phase: wanted === undefined ? "delete" : "change", id },
+        ...{ since: state.since || now(), path: row.mount_path, driver: row.driver },
+      });
+    if (step === "update") {
+      await update(row, secrets);
+      unmounted = false;
+      state = { ...state, phase: wanted === undefined ? "delete" : "mount" };
+    } else await client.act(step as "enable" | "disable" | "delete", id, secrets);
+    row = await readBack(id);
+    if (step === "delete") {
+      if (row === undefined) deleted();
+      else error = "the site answers that it has deleted the mount, and lists it still";
+      return true;
+    }
+    if (step === "enable") {
+      mounted(step);
+      if (changesItems && row?.status === "work")
+        await client.refresh(row.mount_path).catch((failure: unknown) => {
+          // The mount is there; whether it lists is the concern of its probes.
+          if (!(failure instanceof SiteFailure)) throw failure;
+        });
+    }
+    return false;
+  }
+
+  /** A mount has ended, well or not: the row that is read next is the driver's own. */
+  function mounted(step: Step): void {
+    isFresh = true;
+    if (step === "create") {
+      justCreated = true;
+      state = { ...state, phase: "mount", unread: true };
+    }
+    hasPushed = state.unread;
+  }
+
+  function deleted(): void {
+    error = "";
+    // The row of a mount that hangs comes back when the mount ends: it is looked for once more.
+    state = { ...state, phase: "gone", since: now() };
+  }
+
+  async function update(from: StorageRow, secrets: readonly string[]): Promise<void> {
+    const addition = wanted === undefined ? {} : readAddition(from.addition);
+    if (addition === undefined) throw new BrokenAddition();
+    const isDue = credentialIsDue();
+    const { push, take } = look()?.difference ?? { push: [], take: {} };
+    changesItems ||= isDue || push.some((name) => Object.hasOwn(wanted?.items ?? {}, name));
+    const learned = learnedHash(from, addition, hash);
+    let credential = isDue;
+    if (isDue && state.before !== "" && state.before !== (learned || NONE)) {
+      // An earlier push has been stored, or the server has refreshed it: that one is newer.
+      credential = false;
+      state = { ...state, credential: wanted?.credentialRevision ?? 0, before: "" };
+    }
+    await save({ unread: true, ...(credential && { before: learned || NONE }) });
+    const keep = new Set([...Object.keys(take), ...keptItems()]);
+    const next =
+      wanted === undefined
+        ? { ...from, disabled: true }
+        : updatedRow(from, addition, wanted, { credential, keep });
+    await client.update(next, secrets);
+    if (credential) await save({ credential: wanted?.credentialRevision ?? 0, before: "" });
+  }
+
+  /** Values that the site has made of Mooring's stay as they are: pushing them would change nothing. */
+  function keptItems(): string[] {
+    const push = new Set(look()?.difference.push);
+    return Object.keys(state.rewritten).filter((name) => !push.has(name));
+  }
+
+  async function byPath(): Promise<StorageRow | undefined> {
+    const rows = await client.list();
+    const path = wanted?.path ?? state.path;
+    const found = rows.find((each) => each.mount_path === path);
+    if (found !== undefined) state = { ...state, id: found.id };
+    return found;
+  }
+
+  async function readBack(id: number): Promise<StorageRow | undefined> {
+    return id === 0 ? undefined : client.get(id);
+  }
+
+  /** The state at the end of the run. */
+  function settle(): MountState {
+    const time = now();
+    const at = seen?.row ?? row;
+    if (at === undefined) {
+      const failed = error === "" ? 0 : state.failures + 1;
+      // Its id tells a row that comes back from one that somebody has made anew.
+      const id = state.phase === "gone" ? state.id : 0;
+      return { ...state, ...{ id, status: "", error, failures: failed }, ...retryOf(failed, time) };
+    }
+    const unfinished = isUnfinished(at);
+    const since = unfinished ? state.since || time : 0;
+    const mounting = isMounting({ ...state, since }, time);
+    const secrets = secretsOf(wanted, at, deps);
+    const push = seen?.difference.push ?? [];
+    const isThere =
+      error === "" && wanted !== undefined && push.length === 0 && at.disabled === wanted.disabled;
+    const stuck = stuckState(at, mounting);
+    const failed = isThere ? 0 : state.failures + 1;
+    const learned = seen === undefined ? state.learned : learnedHash(at, seen.addition, hash);
+    return {
+      ...state,
+      ...{ id: at.id, path: at.mount_path, driver: at.driver, since, learned },
+      phase: isThere ? "" : state.phase,
+      applied: isThere ? wanted.revision : state.applied,
+      content:
+        seen === undefined || wanted === undefined
+          ? state.content
+          : { ...state.content, ...contentMarks(wanted, seen.addition, hash) },
+      differs: [...push, ...(wanted && at.disabled !== wanted.disabled ? ["disabled"] : [])],
+      status: plainMessage(at.status, secrets),
+      error: error || (stuck === "" ? "" : `the mount ${stuck}`),
+      failures: failed,
+      ...retryOf(failed, time),
+    };
+  }
+}
+
+/** In the place of a hash of no learned items at all. */
+const NONE = "none";
+
+class BrokenAddition extends Error {
+  constructor() {
+    super(
+      "the configuration that the site has is no JSON object: correct or delete the mount there",
+    );
+  }
+}
+
+/** First and longest pause after a failure with one mount, in milliseconds. */
+const FIRST_PAUSE = 10_000;
+const LONGEST_PAUSE = 3_600_000;
+
+/** Every try may be a login at the provider: the pause doubles up to an hour. */
+function retryOf(failures: number, time: number): Pick<MountState, "nextTry"> {
+  if (failures === 0) return { nextTry: 0 };
+  return { nextTry: time + Math.min(FIRST_PAUSE * 2 ** Math.min(failures - 1, 20), LONGEST_PAUSE) };
+}
+
+/** Whether a mount without an end may still come: a hanging provider takes about two minutes. */
+export function isMounting({ since }: Pick<MountState, "since">, time: number): boolean {
+  return since === 0 || time - since < MOUNT_LIMIT;
+}
+
+function isSameMount(row: StorageRow, listed: StorageRow | undefined): boolean {
+  return (
+    listed === undefined || (row.driver === listed.driver && row.mount_path === listed.mount_path)
+  );
+}
+
+function hasLearned(mount: WantedMount): boolean {
+  return Object.keys(mount.items).some((name) => itemKind(mount.driver, name) === "learned");
+}
+
+/** Texts that no message may show: servers quote parts of the configuration. */
+export function secretsOf(
+  wanted: WantedMount | undefined,
+  row: StorageRow | undefined,
+  { driverOf }: Pick<ApplyDeps, "driverOf">,
+): string[] {
+  const driver = wanted?.driver ?? row?.driver ?? "";
+  const form = driverOf(driver)?.additional ?? [];
+  const isOpen = (name: string): boolean =>
+    form.some((item) => item.name === name && !item.secret) &&
+    itemKind(driver, name) === "declared";
+  const values = [
+    ...Object.entries(wanted?.items ?? {}),
+    ...Object.entries((row && readAddition(row.addition)) ?? {}),
+  ];
+  return [
+    ...new Set(
+      values.flatMap(([name, value]) =>
+        typeof value === "string" && value.length > 3 && !isOpen(name) ? [value] : [],
+      ),
+    ),
+  ];
+}

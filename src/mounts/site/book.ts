@@ -1,0 +1,121 @@
+import { type MountState, NEW_MOUNT, NEW_SITE_MOUNTS, type SiteMounts } from "./state.ts";
+
+/** A stored state: of one mount on one site, or with an empty name of all mounts there. */
+export interface StoredMountState {
+  readonly siteId: string;
+  readonly name: string;
+  /** JSON. */
+  readonly state: string;
+}
+
+/** The name that requests to the process with the lease are stored under. */
+const REQUEST = "*";
+
+/** Keeps what is known of mounts on sites. Rejects with a StoreError only. */
+export interface MountStateStore {
+  /** @param name only states of this name; undefined: all. */
+  list(name?: string): Promise<readonly StoredMountState[]>;
+  /** Writes and removes states in one transaction. A text of undefined removes. */
+  write(
+    changes: readonly { readonly siteId: string; readonly name: string; readonly state?: string }[],
+  ): Promise<void>;
+}
+
+/** A change of what is known that a user asks for. The site may be written to from then on. */
+export interface MountRequest {
+  /** Names of mounts that are to be pushed whatever has failed before. */
+  readonly insist: readonly string[];
+  /** States of mounts that were adopted, by name. */
+  readonly states: Readonly<Record<string, MountState>>;
+}
+
+/** What is known of the mounts of all sites, in memory. The process that holds the lease writes it. */
+export interface MountBook {
+  /** Reads everything again: another process has written until now. */
+  load(): Promise<void>;
+  site(siteId: string): SiteMounts;
+  /** By the names of the mounts. */
+  mounts(siteId: string): ReadonlyMap<string, MountState>;
+  /** Stores changes of one site. Equal states are not written. An undefined state is removed. */
+  put(
+    siteId: string,
+    changes: {
+      readonly site?: SiteMounts;
+      readonly mounts?: Readonly<Record<string, MountState | undefined>>;
+    },
+  ): Promise<void>;
+  /** Leaves a change for the process with the lease, which alone writes states. */
+  ask(siteId: string, request: MountRequest): Promise<void>;
+  /** Carries out what was asked by `ask`, in any process. @returns the sites that it was about. */
+  answer(): Promise<readonly string[]>;
+  /** Calls the listener after each change. @returns a function that ends this. */
+  onChange(listener: (siteId: string) => void): () => void;
+}
+
+export function createMountBook(store: MountStateStore): MountBook {
+  let sites = new Map<string, SiteMounts>();
+  let mounts = new Map<string, Map<string, MountState>>();
+  const listeners = new Set<(siteId: string) => void>();
+  const ofSite = (siteId: string): Map<string, MountState> => {
+    const known = mounts.get(siteId) ?? new Map<string, MountState>();
+    mounts.set(siteId, known);
+    return known;
+  };
+  const book: MountBook = {
+    load: async () => {
+      const rows = await store.list();
+      sites = new Map();
+      mounts = new Map();
+      for (const { siteId, name, state } of rows)
+        if (name === REQUEST) continue;
+        else if (name === "") sites.set(siteId, { ...NEW_SITE_MOUNTS, ...JSON.parse(state) });
+        else ofSite(siteId).set(name, Object.freeze({ ...NEW_MOUNT, ...JSON.parse(state) }));
+    },
+    site: (siteId) => sites.get(siteId) ?? NEW_SITE_MOUNTS,
+    mounts: (siteId) => mounts.get(siteId) ?? new Map(),
+    put: async (siteId, { site, mounts: changed = {} }) => {
+      const before = ofSite(siteId);
+      const rows: { siteId: string; name: string; state?: string }[] = [];
+      const add = (name: string, was: object | undefined, is: object | undefined): void => {
+        if (is === undefined ? was === undefined : JSON.stringify(was) === JSON.stringify(is))
+          return;
+        rows.push({ siteId, name, ...(is !== undefined && { state: JSON.stringify(is) }) });
+      };
+      if (site !== undefined) add("", sites.get(siteId), site);
+      for (const [name, state] of Object.entries(changed)) add(name, before.get(name), state);
+      if (rows.length === 0) return;
+      await store.write(rows);
+      if (site !== undefined) sites.set(siteId, Object.freeze(site));
+      for (const [name, state] of Object.entries(changed))
+        if (state === undefined) before.delete(name);
+        else before.set(name, Object.freeze(state));
+      for (const listener of listeners) listener(siteId);
+    },
+    ask: async (siteId, request) => {
+      const rows = await store.list(REQUEST);
+      const waiting = rows.find((row) => row.siteId === siteId);
+      const before: MountRequest | undefined = waiting && JSON.parse(waiting.state);
+      const whole: MountRequest = {
+        insist: [...new Set([...(before?.insist ?? []), ...request.insist])],
+        states: { ...before?.states, ...request.states },
+      };
+      await store.write([{ siteId, name: REQUEST, state: JSON.stringify(whole) }]);
+    },
+    answer: async () => {
+      const rows = await store.list(REQUEST);
+      for (const { siteId, state } of rows) {
+        const { insist, states }: MountRequest = JSON.parse(state);
+        const site = book.site(siteId);
+        const all = [...new Set([...site.insist, ...insist])];
+        await book.put(siteId, { site: { ...site, met: true, insist: all }, mounts: states });
+        await store.write([{ siteId, name: REQUEST }]);
+      }
+      return rows.map(({ siteId }) => siteId);
+    },
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  return book;
+}

@@ -1,0 +1,88 @@
+import type { SiteClient } from "../../sites/client.ts";
+import { SiteFailure } from "../../sites/failure.ts";
+import { isStorageRow, type StorageRow } from "./row.ts";
+
+/** How long a call may take that mounts: a provider that hangs takes 121 s. In milliseconds. */
+export const MOUNT_LIMIT = 130_000;
+/** The same of a list, which a server with details of its mounts takes up to 3 s for. */
+const LIST_LIMIT = 20_000;
+
+/** What a server says when it refuses a call about a mount. */
+export type Refusal = "absent" | "already" | "unmounted" | "stored" | "other";
+
+/** The calls of one server below `/api/admin/storage/`. Every method throws SiteFailure. */
+export interface StorageClient {
+  list(): Promise<readonly StorageRow[]>;
+  /** @returns undefined when there is no such row. */
+  get(id: number): Promise<StorageRow | undefined>;
+  create(row: object, secrets: readonly string[]): Promise<void>;
+  update(row: StorageRow, secrets: readonly string[]): Promise<void>;
+  act(
+    action: "enable" | "disable" | "delete",
+    id: number,
+    secrets: readonly string[],
+  ): Promise<void>;
+  /** Lists a folder anew: servers keep listings over a change of root or account. */
+  refresh(path: string): Promise<void>;
+}
+
+/** @param limit milliseconds of a call that mounts; default 130,000. */
+export function createStorageClient(client: SiteClient, limit = MOUNT_LIMIT): StorageClient {
+  const at = "/api/admin/storage";
+  return {
+    list: async () => {
+      const data = await client.call("GET", `${at}/list?page=1&per_page=0`, undefined, {
+        limit: Math.min(limit, LIST_LIMIT),
+      });
+      const rows = (data as { readonly content?: unknown } | null)?.content ?? [];
+      if (!Array.isArray(rows) || !rows.every(isStorageRow))
+        throw new SiteFailure("foreign", "the list of mounts has rows that are no mounts");
+      return rows;
+    },
+    get: async (id) => {
+      try {
+        const row = await client.call("GET", `${at}/get?id=${known(id)}`, undefined, {
+          limit: Math.min(limit, LIST_LIMIT),
+        });
+        // A server answers with its first row when it does not understand the id.
+        if (!isStorageRow(row) || row.id !== id)
+          throw new SiteFailure("foreign", `the site answers with another mount than number ${id}`);
+        return row;
+      } catch (error) {
+        if (refusalOf(error) === "absent") return undefined;
+        throw error;
+      }
+    },
+    create: async (row, secrets) => {
+      await client.call("POST", `${at}/create`, row, { limit, secrets });
+    },
+    update: async (row, secrets) => {
+      await client.call("POST", `${at}/update`, { ...row, id: known(row.id) }, { limit, secrets });
+    },
+    act: async (action, id, secrets) => {
+      const path = `${at}/${action}?id=${known(id)}`;
+      await client.call("POST", path, undefined, { limit, secrets });
+    },
+    refresh: async (path) => {
+      const body = { path, refresh: true, page: 1, per_page: 1, password: "" };
+      await client.call("POST", "/api/fs/list", body, { limit });
+    },
+  };
+}
+
+/** @throws Error for id 0 and below: a server takes 0, or none, for its first mount. */
+function known(id: number): number {
+  if (!Number.isSafeInteger(id) || id <= 0) throw new Error("a mount without an id is never sent");
+  return id;
+}
+
+/** What a refused call was about; undefined: the call was not refused, or the error is another one. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (!(error instanceof SiteFailure) || error.kind !== "refused") return undefined;
+  const { words } = error;
+  if (/record not found/i.test(words)) return "absent";
+  if (/this storage have (?:enabled|disabled)/i.test(words)) return "already";
+  if (/no mount path for an? storage/i.test(words)) return "unmounted";
+  if (/failed init storage|failed load storage/i.test(words)) return "stored";
+  return "other";
+}

@@ -1,0 +1,106 @@
+import type { Scalar } from "../../drivers/item-value.ts";
+import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import { itemKind } from "./item-kind.ts";
+import { type Addition, plainValue, type StorageRow } from "./row.ts";
+import type { MountState, Rewritten } from "./state.ts";
+import type { WantedMount } from "./wanted.ts";
+
+/** How the row of a site differs from the mount that Mooring has. `disabled` is not compared here. */
+export interface Difference {
+  /** Items and members that are to be pushed, in the order of the mount. */
+  readonly push: readonly string[];
+  /** Content that users have edited on the site and that Mooring is to take. */
+  readonly take: Readonly<Record<string, Scalar>>;
+}
+
+/**
+ * Compares what a site has with what it is to have. Learned items are left out, and so are members
+ * that the mount or the server does not have. A value that the site has made of Mooring's is equal.
+ */
+export function compareMount(
+  mount: WantedMount,
+  row: StorageRow,
+  addition: Addition,
+  { state, hash }: { readonly state: MountState; readonly hash: Fingerprint },
+): Difference {
+  const push: string[] = [];
+  const take: Record<string, Scalar> = {};
+  if (mount.path !== row.mount_path) push.push("mount_path");
+  for (const [name, value] of Object.entries(mount.members))
+    if (Object.hasOwn(row, name) && differs(name, value, row[name])) push.push(name);
+  for (const [name, value] of Object.entries(mount.items)) {
+    const kind = itemKind(mount.driver, name);
+    if (kind === "learned" || !differs(name, value, addition[name])) continue;
+    const there = plainValue(addition[name], value);
+    if (kind === "content" && mount.content === "adopt" && isEditedThere(name, value))
+      take[name] = there as Scalar;
+    else push.push(name);
+  }
+  return { push, take };
+
+  function differs(name: string, value: Scalar, found: unknown): boolean {
+    const there = plainValue(found, value);
+    if (there === value) return false;
+    const mark = state.rewritten[name];
+    return mark === undefined || !isMarked(mark, value, there);
+  }
+
+  function isMarked({ sent, got }: Rewritten, value: Scalar, there: unknown): boolean {
+    return (
+      hash.isOf(sent, JSON.stringify(value)) === true &&
+      hash.isOf(got, JSON.stringify(there)) === true
+    );
+  }
+
+  /** The site's value counts unless Mooring's was changed since both were equal. */
+  function isEditedThere(name: string, value: Scalar): boolean {
+    const mark = state.content[name];
+    return mark === undefined || hash.isOf(mark.sent, JSON.stringify(value)) === true;
+  }
+}
+
+/** Marks what a site has made of the values that were sent, so that they count as equal. */
+export function marksOf(
+  names: readonly string[],
+  mount: WantedMount,
+  row: StorageRow,
+  addition: Addition,
+  hash: Fingerprint,
+): Record<string, Rewritten> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const isMember = Object.hasOwn(mount.members, name);
+      const value = isMember ? mount.members[name] : mount.items[name];
+      if (value === undefined) return [];
+      const there = plainValue(isMember ? row[name] : addition[name], value);
+      return [[name, markOf(value, there, hash)]];
+    }),
+  );
+}
+
+/** Marks of the content items, when both sides are equal. */
+export function contentMarks(
+  mount: WantedMount,
+  addition: Addition,
+  hash: Fingerprint,
+): Record<string, Rewritten> {
+  return Object.fromEntries(
+    Object.entries(mount.items).flatMap(([name, value]) =>
+      itemKind(mount.driver, name) === "content" && addition[name] === value
+        ? [[name, markOf(value, value, hash)]]
+        : [],
+    ),
+  );
+}
+
+function markOf(value: Scalar, there: unknown, hash: Fingerprint): Rewritten {
+  return { sent: hash.of(JSON.stringify(value)), got: hash.of(JSON.stringify(there)) };
+}
+
+/** Keyed hash of the learned items of a row, in one order: it changes when the site refreshes one. */
+export function learnedHash(row: StorageRow, addition: Addition, hash: Fingerprint): string {
+  const learned = Object.entries(addition)
+    .filter(([name]) => itemKind(row.driver, name) === "learned")
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return learned.length === 0 ? "" : hash.of(JSON.stringify(learned));
+}

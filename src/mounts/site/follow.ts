@@ -1,0 +1,196 @@
+import { oneAtATime } from "../../database/serial.ts";
+import type { DriverInfo } from "../../drivers/driver-info.ts";
+import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import type { Book } from "../../sites/book.ts";
+import { createSiteClient, type SiteClient } from "../../sites/client.ts";
+import { isLasting, SiteFailure } from "../../sites/failure.ts";
+import type { Lease } from "../../sites/lease.ts";
+import type { Site } from "../../sites/site.ts";
+import type { MountBook, MountRequest } from "./book.ts";
+import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
+import { LeaseLost, type MountRound, runMountRound } from "./round.ts";
+import type { SiteMounts } from "./state.ts";
+import type { WantedMount } from "./wanted.ts";
+
+/** How often a site's mounts are looked at while nothing is to be done, in milliseconds. */
+const LOOK = 60_000;
+/** How soon after something was done, or is under way. */
+const LOOK_AGAIN = 10_000;
+/** First and longest pause after a site could not be reached. */
+const FIRST_PAUSE = 1_000;
+const LONGEST_PAUSE = 60_000;
+/** How often it is looked whether something is due. */
+const BEAT = 1_000;
+
+export interface MountFollowDeps {
+  readonly sites: Pick<Book, "sites" | "byId">;
+  readonly book: MountBook;
+  /** One process of all on a database writes to sites. */
+  readonly lease: Lease;
+  readonly hash: Fingerprint;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+  /** The mounts that a site is to have, its overrides applied. */
+  readonly wantedOf: (site: Site) => readonly WantedMount[];
+  /** Calls the listener after each change of mounts. @returns a function that ends this. */
+  readonly subscribe: (listener: () => void) => () => void;
+  /** Called after each round that did something, with content that Mooring is to take. */
+  readonly onRound: (site: Site, round: MountRound) => void | Promise<void>;
+  readonly onError: (error: unknown) => void;
+  /** Shorter waits for tests, in milliseconds. */
+  readonly times?: {
+    readonly look?: number;
+    readonly lookAgain?: number;
+    readonly beat?: number;
+    /** Of a call that mounts. */
+    readonly call?: number;
+  };
+}
+
+/** The mounts of all sites, followed in the background. */
+export interface MountFollow {
+  /** Does a round now, or shares the next one. @throws SiteFailure. */
+  follow(siteId: string): Promise<void>;
+  /** Reads a site's mounts, and writes nothing there. @throws SiteFailure. */
+  look(siteId: string): Promise<MountRound>;
+  /**
+   * Pushes mounts by choice, or notes those that were adopted: what has failed or is left alone is tried
+   * again, and a site that has mounts already is written to from now on. The process with the lease
+   * does it.
+   */
+  ask(siteId: string, request: MountRequest): Promise<void>;
+  isLeader(): boolean;
+  close(): Promise<void>;
+}
+
+/** Begins to follow the mounts of all sites, unless another process does. */
+export async function startMountFollow(deps: MountFollowDeps): Promise<MountFollow> {
+  const { sites, book, lease, now, onError } = deps;
+  const { look = LOOK, lookAgain = LOOK_AGAIN, call = MOUNT_LIMIT } = deps.times ?? {};
+  const clients = new Map<string, { readonly site: Site; readonly client: SiteClient }>();
+  const rounds = new Map<string, ReturnType<typeof oneAtATime<void>>>();
+  const next = new Map<string, number>();
+  /** Each site as it was when it failed for a reason that another try does not change. */
+  const stopped = new Map<string, Site>();
+  let closed = false;
+  const clientOf = (site: Site): SiteClient => {
+    const known = clients.get(site.id);
+    if (known?.site === site) return known.client;
+    known?.client.close();
+    // A connection of its own: settings and other calls do not wait for a mount that hangs.
+    const client = createSiteClient(site, 1, call);
+    clients.set(site.id, { site, client });
+    return client;
+  };
+  const roundOf = (
+    site: Site,
+    aim: "look" | "push",
+    insist: readonly string[],
+    on: MountBook = book,
+  ) =>
+    runMountRound(
+      { siteId: site.id, aim, insist },
+      {
+        ...{ ...deps, book: on },
+        client: createStorageClient(clientOf(site), call),
+        wanted: () => deps.wantedOf(site),
+        mayWrite: () => lease.isHeld() && !closed && sites.byId(site.id)?.paused === false,
+      },
+    );
+  const followOnce = async (siteId: string): Promise<void> => {
+    const site = sites.byId(siteId);
+    if (site === undefined || site.paused || !lease.isHeld() || closed) return;
+    const { insist } = book.site(siteId);
+    const isPushing = site.mode === "follow" || insist.length > 0;
+    try {
+      const round = await roundOf(site, isPushing ? "push" : "look", insist);
+      stopped.delete(siteId);
+      const states = [...book.mounts(siteId).values()];
+      const isBusy = round.done.length > 0 || states.some(({ since }) => since > 0);
+      const tries = states.flatMap(({ nextTry }) => (nextTry > now() ? [nextTry] : []));
+      next.set(siteId, Math.min(now() + (isBusy ? lookAgain : look), ...tries));
+      if (round.done.length > 0 || Object.keys(round.take).length > 0)
+        await deps.onRound(site, round);
+    } catch (error) {
+      if (error instanceof LeaseLost) return;
+      if (!(error instanceof SiteFailure)) throw error;
+      if (isLasting(error)) stopped.set(siteId, site);
+      await fail(siteId, error);
+    }
+  };
+  const fail = async (siteId: string, { kind, message }: SiteFailure): Promise<void> => {
+    const before = book.site(siteId);
+    const failures = before.failures + 1;
+    const pause = Math.min(FIRST_PAUSE * 2 ** Math.min(failures - 1, 10), LONGEST_PAUSE);
+    const nextTry = now() + Math.round(pause * (0.5 + deps.random() / 2));
+    next.set(siteId, nextTry);
+    const site: SiteMounts = { ...before, failures, nextTry, error: message, errorKind: kind };
+    await book.put(siteId, { site });
+  };
+  const follow = (siteId: string): Promise<void> => {
+    const round = rounds.get(siteId) ?? oneAtATime(() => followOnce(siteId));
+    rounds.set(siteId, round);
+    return round.run();
+  };
+  const isDue = (site: Site): boolean => {
+    if (site.paused || rounds.get(site.id)?.isRunning() === true) return false;
+    if (stopped.get(site.id) === site) return false;
+    return (next.get(site.id) ?? 0) <= now();
+  };
+  const answer = async (): Promise<void> => {
+    const asked = await book.answer();
+    await Promise.all(asked.map((siteId) => follow(siteId)));
+  };
+  let beating = false;
+  const beat = async (): Promise<void> => {
+    if (beating || closed) return;
+    beating = true;
+    try {
+      const all = sites.sites();
+      if (all.length === 0) return;
+      const wasHeld = lease.isHeld();
+      await lease.renew();
+      // Another process has written what is known until now, or does so from now on.
+      if (!wasHeld || !lease.isHeld()) await book.load();
+      if (!lease.isHeld()) return;
+      void answer().catch(onError);
+      for (const site of all) if (isDue(site)) void follow(site.id).catch(onError);
+    } finally {
+      beating = false;
+    }
+  };
+  const unsubscribe = deps.subscribe(() => {
+    if (!lease.isHeld()) return;
+    for (const site of sites.sites())
+      if (site.mode === "follow" && !site.paused && book.site(site.id).failures === 0)
+        void follow(site.id).catch(onError);
+  });
+  await book.load();
+  const timer = setInterval(() => void beat().catch(onError), deps.times?.beat ?? BEAT).unref();
+  await beat();
+  return {
+    follow,
+    look: async (siteId) => {
+      const site = sites.byId(siteId);
+      if (site === undefined) throw new SiteFailure("refused", "the site is gone");
+      return roundOf(site, "look", [], { ...book, put: async () => undefined });
+    },
+    ask: async (siteId, request) => {
+      if (sites.byId(siteId) === undefined) throw new SiteFailure("refused", "the site is gone");
+      await book.ask(siteId, request);
+      if (lease.isHeld()) await answer();
+    },
+    isLeader: lease.isHeld,
+    close: async () => {
+      closed = true;
+      clearInterval(timer);
+      unsubscribe();
+      for (const { client } of clients.values()) client.close();
+      await Promise.allSettled(
+        [...rounds.values()].filter((r) => r.isRunning()).map((r) => r.run()),
+      );
+      await lease.release().catch(onError);
+    },
+  };
+}

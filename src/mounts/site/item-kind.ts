@@ -1,0 +1,73 @@
+import { readFileSync } from "node:fs";
+
+/**
+ * Who a driver's item belongs to.
+ * - `declared`: Mooring's value holds.
+ * - `learned`: the server refreshes it (tokens, cookies, once-only codes). It is pushed when a mount is
+ *   created and when a user gives a new one, never compared, and taken over on request only.
+ * - `content`: users edit it on the server.
+ */
+export type ItemKind = "declared" | "learned" | "content";
+
+/** The file `src/data/write-back.json`. */
+interface WriteBack {
+  /** Kind of each item that a server writes back, by driver. */
+  readonly drivers: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly members: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+const DATA_FILE = new URL("../../data/write-back.json", import.meta.url);
+const { drivers, members }: WriteBack = JSON.parse(readFileSync(DATA_FILE, "utf8"));
+
+/** The kind of an item, of a member that no form has as well (`src/data/write-back.json`). */
+export function itemKind(driver: string, item: string): ItemKind {
+  switch (kindOf(driver, item)) {
+    case undefined:
+    case "obfuscated":
+      return "declared";
+    case "content":
+      return "content";
+    default:
+      return "learned";
+  }
+}
+
+/** Names of the items of a driver that its server refreshes. */
+export function learnedItems(driver: string): string[] {
+  return Object.keys(drivers[driver] ?? {}).filter((item) => itemKind(driver, item) === "learned");
+}
+
+/** Whether a driver spends the item when it refreshes it: on several sites only the first refresh works. */
+export function isCredential(driver: string, item: string): boolean {
+  const kind = kindOf(driver, item);
+  return kind === "token" || kind === "once";
+}
+
+/** Members that a new mount needs and no form has: without them the driver resets other items. */
+export function hiddenMembers(driver: string): Readonly<Record<string, number>> {
+  return members[driver] ?? {};
+}
+
+function kindOf(driver: string, item: string): string | undefined {
+  const items = drivers[driver];
+  return items !== undefined && Object.hasOwn(items, item) ? items[item] : undefined;
+}
+
+/**
+ * Credentials of one mount that several sites would share: items that their driver refreshes and that
+ * have a value, which is the same on at least two sites.
+ *
+ * @param items the mount's items, of each site that has it.
+ * @returns names of the items; empty: nothing is shared.
+ */
+export function sharedCredentials(
+  driver: string,
+  items: readonly Readonly<Record<string, unknown>>[],
+): string[] {
+  const names = new Set(items.flatMap((each) => Object.keys(each)));
+  return [...names].filter((name) => {
+    if (!isCredential(driver, name)) return false;
+    const values = items.map((each) => each[name]).filter((value) => value && value !== "");
+    return new Set(values).size < values.length;
+  });
+}

@@ -1,0 +1,49 @@
+import type { Kysely } from "kysely";
+import type { Database } from "../../database/schema.ts";
+import type { MountStateStore } from "./book.ts";
+
+export interface MountStateQueryDeps {
+  readonly db: Kysely<Database>;
+  /** Runs a query; it may be run again, and rejects with a StoreError. */
+  readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Throws when nothing may be written. */
+  readonly check?: () => void;
+}
+
+/** The store of what is known of mounts on sites, on a database of either kind. */
+export function createMountStateStore({
+  db,
+  attempt,
+  check,
+}: MountStateQueryDeps): MountStateStore {
+  return {
+    list: (name) =>
+      attempt(async () => {
+        let query = db.selectFrom("mount_state").selectAll();
+        if (name !== undefined) query = query.where("name", "=", name);
+        const rows = await query.execute();
+        return rows.map(({ site_id: siteId, ...rest }) => ({ siteId, ...rest }));
+      }),
+    write: (changes) =>
+      attempt(() => {
+        check?.();
+        return db.transaction().execute(async (trx) => {
+          for (const { siteId, name, state } of changes)
+            if (state === undefined)
+              await trx
+                .deleteFrom("mount_state")
+                .where("site_id", "=", siteId)
+                .where("name", "=", name)
+                .execute();
+            else
+              await trx
+                .insertInto("mount_state")
+                .values({ site_id: siteId, name, state })
+                .onConflict((conflict) =>
+                  conflict.columns(["site_id", "name"]).doUpdateSet({ state }),
+                )
+                .execute();
+        });
+      }),
+  };
+}

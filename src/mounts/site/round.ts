@@ -1,0 +1,264 @@
+import type { DriverInfo } from "../../drivers/driver-info.ts";
+import type { Scalar } from "../../drivers/item-value.ts";
+import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import { plainMessage } from "../../sites/failure.ts";
+import { type ApplyDeps, applyMount, isMounting, secretsOf } from "./apply.ts";
+import type { MountBook } from "./book.ts";
+import { MOUNT_LIMIT, type StorageClient } from "./client.ts";
+import { compareMount } from "./compare.ts";
+import { readAddition, type StorageRow } from "./row.ts";
+import { type ExtraMount, type MountState, NEW_MOUNT } from "./state.ts";
+import { type Step, stuckState } from "./step.ts";
+import type { WantedMount } from "./wanted.ts";
+
+/** A mount that was put right so often within this time, in milliseconds, is left alone. */
+const FIGHT_WINDOW = 600_000;
+const MAX_CORRECTIONS = 3;
+/** How long a deleted mount is looked for: its row may come back when a hanging mount ends. */
+const GONE = MOUNT_LIMIT + 20_000;
+
+export interface MountRoundDeps {
+  readonly client: StorageClient;
+  readonly book: MountBook;
+  readonly hash: Fingerprint;
+  readonly now: () => number;
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+  /** The mounts that the site is to have, as they are now: they may change while a round runs. */
+  readonly wanted: () => readonly WantedMount[];
+  /** Whether this process may still write to the site. */
+  readonly mayWrite: () => boolean;
+}
+
+export interface MountRoundOptions {
+  readonly siteId: string;
+  /** `look`: nothing is written there. */
+  readonly aim: "look" | "push";
+  /** Names of mounts that are tried whatever has failed before. */
+  readonly insist: readonly string[];
+}
+
+/** What was done with one mount. */
+export interface MountDone {
+  readonly name: string;
+  readonly path: string;
+  readonly steps: readonly Step[];
+  /** It was changed on the site, and put right. */
+  readonly drifted: boolean;
+  /** Empty: nothing went wrong. */
+  readonly error: string;
+}
+
+/** What a round came to. */
+export interface MountRound {
+  readonly rows: readonly StorageRow[];
+  readonly extra: readonly ExtraMount[];
+  readonly done: readonly MountDone[];
+  /** What is known now of the mounts that were looked at only, by name. */
+  readonly states: Readonly<Record<string, MountState | undefined>>;
+  /** Content that users have edited on the site, by mount. */
+  readonly take: Readonly<Record<string, Readonly<Record<string, Scalar>>>>;
+}
+
+/** A round that this process may not go on with: another one follows the sites now. */
+export class LeaseLost extends Error {}
+
+interface Job {
+  readonly name: string;
+  readonly wanted: WantedMount | undefined;
+  readonly row: StorageRow | undefined;
+  /** Why nothing is sent; empty: nothing speaks against it. */
+  readonly problem: string;
+}
+
+/**
+ * Reads the list of a site's mounts once, and brings each mount that differs to where it should be, one
+ * at a time. Mounts that have failed before come last.
+ *
+ * @throws SiteFailure when the site can't be reached; LeaseLost; ServiceError of the database.
+ */
+export async function runMountRound(
+  { siteId, aim, insist }: MountRoundOptions,
+  deps: MountRoundDeps,
+): Promise<MountRound> {
+  const { client, book, now } = deps;
+  const rows = await client.list();
+  const site = book.site(siteId);
+  const met = site.met || rows.length === 0 || insist.length > 0;
+  const { jobs, extra } = identify(rows, deps.wanted(), book.mounts(siteId), insist);
+  const base = { ...site, met, readAt: site.readAt, extra, error: "", errorKind: "" };
+  await book.put(siteId, { site: { ...base, failures: 0, nextTry: 0 } });
+  const done: MountDone[] = [];
+  const take: Record<string, Readonly<Record<string, Scalar>>> = {};
+  const failures = (name: string): number => book.mounts(siteId).get(name)?.failures ?? 0;
+  const states: Record<string, MountState | undefined> = {};
+  for (const job of jobs.toSorted((a, b) => failures(a.name) - failures(b.name))) {
+    const isWriting = aim === "push" && met && job.problem === "";
+    const before = stateOf(job, book, siteId);
+    if (job.wanted === undefined && job.row === undefined) {
+      if (!mayReturn(before, now())) states[job.name] = undefined;
+      continue;
+    }
+    // It may have been changed or deleted since the round began.
+    const wanted = deps.wanted().find(({ name }) => name === job.name);
+    if ((wanted === undefined) !== (job.wanted === undefined)) continue;
+    const looked = lookAt(wanted, job, before, deps);
+    if (!isWriting || !looked.isOpen) {
+      states[job.name] = looked.state;
+      continue;
+    }
+    const isAsked = insist.includes(job.name);
+    if (!isAsked && before.nextTry > now() && before.tried === (wanted?.revision ?? 0)) continue;
+    const { corrections, left } = correctionsOf(before, looked.drifted, now(), isAsked);
+    if (left) {
+      const error =
+        "is changed again and again on the site: it is left alone until it is pushed by choice";
+      states[job.name] = { ...looked.state, corrections, error };
+      continue;
+    }
+    const persist: ApplyDeps["persist"] = async (state) => {
+      if (!deps.mayWrite()) throw new LeaseLost();
+      await book.put(siteId, { mounts: { [job.name]: state } });
+    };
+    const applied = await applyMount(
+      wanted,
+      job.row,
+      { ...before, corrections, tried: wanted?.revision ?? 0 },
+      { ...deps, persist },
+    );
+    await book.put(siteId, { mounts: { [job.name]: applied.state } });
+    if (Object.keys(applied.take).length > 0) take[job.name] = applied.take;
+    if (applied.steps.length > 0 || applied.state.error !== before.error)
+      done.push({
+        ...{ name: job.name, path: wanted?.path ?? before.path, steps: applied.steps },
+        ...{ drifted: looked.drifted, error: applied.state.error },
+      });
+  }
+  const rest =
+    insist.length === 0 ? base.insist : base.insist.filter((name) => !insist.includes(name));
+  const isSettled = done.length === 0 && site.met === met && Object.keys(states).length === 0;
+  await book.put(siteId, {
+    mounts: states,
+    site: {
+      ...{ ...base, insist: rest, failures: 0, nextTry: 0 },
+      // An idle round writes nothing.
+      readAt: isSettled && now() - site.readAt < GONE ? site.readAt : now(),
+    },
+  });
+  return { rows, extra, done, states, take };
+}
+
+/** Finds the row of each mount, and the rows that belong to none. */
+export function identify(
+  rows: readonly StorageRow[],
+  wanted: readonly WantedMount[],
+  known: ReadonlyMap<string, MountState>,
+  insist: readonly string[] = [],
+): { readonly jobs: readonly Job[]; readonly extra: readonly ExtraMount[] } {
+  const byPath = new Map(rows.map((row) => [row.mount_path, row]));
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const names = new Set(wanted.map(({ name }) => name));
+  /** The row that was seen last, if it is still the same mount. */
+  const lastOf = (state: MountState): StorageRow | undefined => {
+    const row = byId.get(state.id);
+    return row?.mount_path === state.path && row.driver === state.driver ? row : undefined;
+  };
+  const jobs = wanted.map((mount): Job => {
+    const state = known.get(mount.name) ?? NEW_MOUNT;
+    const [last, there, named] = [lastOf(state), byPath.get(mount.path), byId.get(state.id)];
+    const job = { name: mount.name, wanted: mount, row: last ?? there };
+    if (last !== undefined && there !== undefined && last !== there)
+      return {
+        ...job,
+        problem: `the site has another mount at ${mount.path}: delete it there, or choose another path`,
+      };
+    if (job.row === undefined && named?.driver === mount.driver && !insist.includes(mount.name))
+      return {
+        ...job,
+        problem: `the site has it no more at ${state.path}, and a mount of its driver and number at ${named.mount_path}: push it by choice to create it anew, or change its path here`,
+      };
+    return { ...job, problem: "" };
+  });
+  const taken = new Set(jobs.flatMap(({ row }) => (row === undefined ? [] : [row.id])));
+  for (const [name, state] of known) {
+    if (names.has(name)) continue;
+    // Created by a call whose answer never came.
+    const made = state.phase === "create" ? byPath.get(state.path) : undefined;
+    const row = lastOf(state) ?? (made?.driver === state.driver ? made : undefined);
+    const isFree = row !== undefined && !taken.has(row.id);
+    jobs.push({ name, wanted: undefined, row: isFree ? row : undefined, problem: "" });
+    if (isFree) taken.add(row.id);
+  }
+  const extra = rows
+    .filter(({ id }) => !taken.has(id))
+    .map(({ id, mount_path: path, driver }) => ({ id, path, driver }));
+  return { jobs, extra };
+}
+
+/** The state of a mount before a round. A mount that the site has already keeps its own credentials. */
+function stateOf({ name, wanted, row }: Job, book: MountBook, siteId: string): MountState {
+  const known = book.mounts(siteId).get(name) ?? NEW_MOUNT;
+  const isFirstSight = known.id === 0 && known.phase === "" && row !== undefined;
+  return isFirstSight ? { ...known, credential: wanted?.credentialRevision ?? 0 } : known;
+}
+
+/** Whether a row may still appear: a deleted one of a hanging mount, or one of an unanswered create. */
+function mayReturn({ phase, since }: MountState, time: number): boolean {
+  return (phase === "gone" || phase === "create") && time - since <= GONE;
+}
+
+/** What a look alone says of a mount. */
+function lookAt(
+  wanted: WantedMount | undefined,
+  { row, problem }: Job,
+  before: MountState,
+  deps: MountRoundDeps,
+): { readonly state: MountState; readonly isOpen: boolean; readonly drifted: boolean } {
+  const { hash, now, driverOf } = deps;
+  const wasThere = before.applied > 0 && before.phase === "" && wanted !== undefined;
+  const drifted = wasThere && wanted.revision <= before.applied;
+  if (wanted === undefined || row === undefined)
+    return {
+      state: { ...before, error: problem },
+      isOpen: true,
+      drifted: drifted && row === undefined,
+    };
+  const addition = readAddition(row.addition);
+  const { push, take } =
+    addition === undefined || row.driver !== wanted.driver
+      ? { push: ["addition"], take: {} }
+      : compareMount(wanted, row, addition, { state: before, hash });
+  const differs = [...push, ...(row.disabled !== wanted.disabled ? ["disabled"] : [])];
+  const isUnread = before.unread && !row.disabled;
+  const isNew = wanted.credentialRevision > before.credential || before.applied !== wanted.revision;
+  const stuck = stuckState(row, isMounting({ since: before.since || now() }, now()));
+  const isOpen =
+    differs.length > 0 ||
+    before.phase !== "" ||
+    isNew ||
+    isUnread ||
+    stuck !== "" ||
+    Object.keys(take).length > 0 ||
+    (row.status === "" && before.since === 0);
+  return {
+    state: {
+      ...before,
+      ...{ id: row.id, path: row.mount_path, driver: row.driver, differs },
+      status: plainMessage(row.status, secretsOf(wanted, row, { driverOf })),
+      error: problem || (stuck === "" ? "" : `the mount ${stuck}`),
+    },
+    isOpen,
+    drifted: drifted && differs.length > 0 && !isUnread,
+  };
+}
+
+function correctionsOf(
+  { corrections }: MountState,
+  drifted: boolean,
+  time: number,
+  insist: boolean,
+): { readonly corrections: readonly number[]; readonly left: boolean } {
+  const recent = insist ? [] : corrections.filter((each) => each > time - FIGHT_WINDOW);
+  if (!drifted || insist) return { corrections: recent, left: false };
+  if (recent.length >= MAX_CORRECTIONS) return { corrections, left: true };
+  return { corrections: [...recent, time], left: false };
+}

@@ -1,0 +1,75 @@
+import { posix } from "node:path";
+import type { Scalar } from "../../drivers/item-value.ts";
+
+/** A mount as a server lists it. Members that are not named here go back as they came. */
+export interface StorageRow {
+  /** Greater than 0. */
+  readonly id: number;
+  readonly mount_path: string;
+  readonly driver: string;
+  /** The driver's items as JSON text, secrets in clear. */
+  readonly addition: string;
+  /** `work`, `disabled`, the error of the last mount, or empty: mounting, or broken off. */
+  readonly status: string;
+  readonly disabled: boolean;
+  readonly [member: string]: unknown;
+}
+
+/** A number that JavaScript would round, as it stands in the text (`JSON.rawJSON`). */
+interface RawNumber {
+  readonly rawJSON: string;
+}
+
+/** Members of an addition. Numbers beyond 2^53 and unusual notations are kept as they are written. */
+export type Addition = Readonly<Record<string, unknown>>;
+
+/** `JSON` with the source text of numbers (ES2026), which the types of ES2024 do not have. */
+const SourceJson = JSON as unknown as {
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context?: { readonly source?: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): RawNumber;
+};
+
+/** @returns the members of an addition; undefined when the text is no JSON object. */
+export function readAddition(text: string): Addition | undefined {
+  try {
+    const value = SourceJson.parse(text === "" ? "{}" : text, (_key, one, context) =>
+      typeof one === "number" && context?.source !== undefined && String(one) !== context.source
+        ? SourceJson.rawJSON(context.source)
+        : one,
+    );
+    return value !== null && typeof value === "object" && !Array.isArray(value)
+      ? (value as Addition)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A member's value for comparisons: an absent one is what a server makes of it, empty text, 0 or false. */
+export function plainValue(value: unknown, like: Scalar): unknown {
+  if (value === undefined || value === null)
+    return typeof like === "string" ? "" : typeof like === "number" ? 0 : false;
+  if (typeof value === "object" && "rawJSON" in value) return Number(value.rawJSON);
+  return value;
+}
+
+/** A mount path as servers store it: slashes only, a leading one, no dot segments, no end slash. */
+export function cleanPath(path: string): string {
+  const clean = posix.normalize(`/${path.replaceAll("\\", "/")}`);
+  return clean === "/" ? clean : clean.replace(/\/+$/, "");
+}
+
+/** Whether a value is a row of a list of mounts. */
+export function isStorageRow(value: unknown): value is StorageRow {
+  if (value === null || typeof value !== "object") return false;
+  const row = value as Record<string, unknown>;
+  return (
+    Number.isSafeInteger(row["id"]) &&
+    (row["id"] as number) > 0 &&
+    typeof row["disabled"] === "boolean" &&
+    ["mount_path", "driver", "addition", "status"].every((name) => typeof row[name] === "string")
+  );
+}

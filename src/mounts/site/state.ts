@@ -1,0 +1,104 @@
+/**
+ * What Mooring is doing with a mount of a site; empty: nothing. Stored before the first call.
+ * `mount`: the site has the whole row, and its driver may still be starting. `gone`: deleted; the row of
+ * a hanging mount may come back.
+ */
+export type Phase = "" | "create" | "change" | "mount" | "delete" | "gone";
+
+/** A value that the site has made of another one. Both are keyed hashes. */
+export interface Rewritten {
+  readonly sent: string;
+  readonly got: string;
+}
+
+/** What is known of one mount on one site. Values stand in it as keyed hashes only. */
+export interface MountState {
+  /** Id, path and driver of the row, as the site had it last; id 0: it was not seen yet. */
+  readonly id: number;
+  readonly path: string;
+  readonly driver: string;
+  readonly phase: Phase;
+  /** When the phase, or a mount without an end, was first seen; milliseconds since 1970 UTC. */
+  readonly since: number;
+  /** The mount's revision that is on the site; 0: none. */
+  readonly applied: number;
+  /** The mount's revision that was tried last, with or without success. */
+  readonly tried: number;
+  /** The revision of the learned items that were sent, or that the site had when it was first seen. */
+  readonly credential: number;
+  /** Hash of the site's learned items before a push of others that has not been confirmed. */
+  readonly before: string;
+  /** Hash of the site's learned items when they were last read. */
+  readonly learned: string;
+  /** By item or member. */
+  readonly rewritten: Readonly<Record<string, Rewritten>>;
+  /** Content by item, when both sides were last equal: `sent` is Mooring's, `got` the site's. */
+  readonly content: Readonly<Record<string, Rewritten>>;
+  /** A push whose result the driver has not normalised yet. */
+  readonly unread: boolean;
+  /** Names of items and members that differ. */
+  readonly differs: readonly string[];
+  /** The row's status without secrets, first line. */
+  readonly status: string;
+  /** What went wrong, or a stuck state with its cure; empty: nothing. */
+  readonly error: string;
+  readonly failures: number;
+  readonly nextTry: number;
+  /** When drift was put right lately. */
+  readonly corrections: readonly number[];
+}
+
+export const NEW_MOUNT: MountState = Object.freeze({
+  id: 0,
+  path: "",
+  driver: "",
+  phase: "",
+  since: 0,
+  applied: 0,
+  tried: 0,
+  credential: 0,
+  before: "",
+  learned: "",
+  rewritten: {},
+  content: {},
+  unread: false,
+  differs: [],
+  status: "",
+  error: "",
+  failures: 0,
+  nextTry: 0,
+  corrections: [],
+});
+
+/** A mount of a site that Mooring does not have. */
+export interface ExtraMount {
+  readonly id: number;
+  readonly path: string;
+  readonly driver: string;
+}
+
+/** What is known of the mounts of one site as a whole. */
+export interface SiteMounts {
+  /** Whether the mounts were adopted or pushed by choice; until then nothing is written there. */
+  readonly met: boolean;
+  /** When the list was last read, in milliseconds since 1970 UTC; 0: never. */
+  readonly readAt: number;
+  readonly extra: readonly ExtraMount[];
+  readonly error: string;
+  readonly errorKind: string;
+  readonly failures: number;
+  readonly nextTry: number;
+  /** Names of mounts that a user wants pushed whatever was tried before. */
+  readonly insist: readonly string[];
+}
+
+export const NEW_SITE_MOUNTS: SiteMounts = Object.freeze({
+  met: false,
+  readAt: 0,
+  extra: [],
+  error: "",
+  errorKind: "",
+  failures: 0,
+  nextTry: 0,
+  insist: [],
+});

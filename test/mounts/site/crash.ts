@@ -1,0 +1,194 @@
+import { createMountBook } from "../../../src/mounts/site/book.ts";
+import type { StorageClient } from "../../../src/mounts/site/client.ts";
+import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
+import { driverByName, memoryStore, mount, openDesk } from "./desk.ts";
+import { type Row, type Storages, startStorages } from "./stand-in.ts";
+
+/** The process ends here: nothing after it runs. */
+class Crash extends Error {}
+
+/** What a test does with a mount, from what it was to what it should be. */
+export interface Story {
+  readonly name: string;
+  readonly before: readonly WantedMount[];
+  readonly after: readonly WantedMount[];
+}
+
+const ITEMS = {
+  ...{
+    url: "https://up.example",
+    username: "admin",
+    password: "pass-word",
+    token: "token-of-mooring",
+  },
+};
+const upstream = (changes: Partial<WantedMount>): WantedMount =>
+  mount({ driver: "AList V3", items: ITEMS, members: { order: 1, remark: "r" }, ...changes });
+const changed = upstream({
+  ...{ revision: 2, members: { order: 2, remark: "other" } },
+  items: { ...ITEMS, url: "https://other.example" },
+});
+
+export const stories: readonly Story[] = [
+  { name: "create", before: [], after: [upstream({})] },
+  { name: "create disabled", before: [], after: [upstream({ disabled: true })] },
+  { name: "change", before: [upstream({})], after: [changed] },
+  { name: "rename", before: [upstream({})], after: [{ ...changed, path: "/renamed" }] },
+  {
+    name: "new credential",
+    before: [upstream({})],
+    after: [{ ...changed, credentialRevision: 2, items: { ...ITEMS, token: "token-given" } }],
+  },
+  { name: "disable", before: [upstream({})], after: [upstream({ revision: 2, disabled: true })] },
+  { name: "delete", before: [upstream({})], after: [] },
+];
+
+/** Where a run is broken off: at the n-th await, of Mooring or of the server. */
+export interface Cut {
+  readonly at: number;
+  /**
+   * - `mooring before`, `mooring after`: Mooring ends before a call or write is sent, or after it was done.
+   * - `server`: the server is killed inside a call, after the row was stored or before, and starts again.
+   */
+  readonly who: "mooring before" | "mooring after" | "server";
+}
+
+/**
+ * Runs a story with a crash at one of its awaits and another round after it.
+ *
+ * @returns whether the cut was reached; undefined: the story ends before it. A text says what is wrong.
+ */
+export async function runCut(story: Story, cut: Cut): Promise<string | undefined> {
+  const site = await startStorages(driverByName);
+  try {
+    return await cutOnce(site, story, cut);
+  } finally {
+    site.hold = undefined;
+    await site.stop();
+  }
+}
+
+async function cutOnce(site: Storages, story: Story, cut: Cut): Promise<string | undefined> {
+  const store = memoryStore();
+  // The provider gives a new token at each start of the driver: the newest one alone works.
+  let newest = "";
+  let logins = 0;
+  site.providers.set("AList V3", (live) => {
+    const given = live.addition["token"];
+    if (given !== newest && given !== "token-given" && given !== "token-of-mooring")
+      throw new Error("the token is spent");
+    logins += 1;
+    newest = `refreshed-${logins}`;
+    live.addition["token"] = newest;
+  });
+  const first = await openDesk(site, { store });
+  first.wanted = [...story.before];
+  await first.round();
+  first.close();
+  const old = structuredClone(site.row("/films"));
+  let count = 0;
+  let isCut = false;
+  const isHere = (): boolean => {
+    count += 1;
+    if (count !== cut.at) return false;
+    isCut = true;
+    return true;
+  };
+  const guard = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (isCut && cut.who !== "server") throw new Crash();
+    if (cut.who === "mooring before" && isHere()) throw new Crash();
+    const result = await work();
+    if (cut.who === "mooring after" && isHere()) throw new Crash();
+    return result;
+  };
+  if (cut.who === "server")
+    site.hold = async () => {
+      if (!isHere()) return;
+      site.hold = undefined;
+      await site.restart();
+      // The killed call goes no further.
+      throw new Crash();
+    };
+  const wrapped = {
+    ...store,
+    write: (rows: Parameters<typeof store.write>[0]) => guard(() => store.write(rows)),
+  };
+  const broken = await openDesk(site, {
+    store: wrapped,
+    wrap: (client) =>
+      Object.fromEntries(
+        Object.entries(client).map(([name, call]) => [
+          name,
+          (...args: unknown[]) =>
+            guard(() => (call as (...all: unknown[]) => Promise<unknown>)(...args)),
+        ]),
+      ) as unknown as StorageClient,
+  });
+  broken.wanted = [...story.after];
+  await broken.round().catch(() => undefined);
+  broken.close();
+  if (!isCut) return undefined;
+  site.hold = undefined;
+  const half = judge(site, story, old, newest);
+  if (half.emptied !== "") return `after the crash: ${half.emptied}`;
+  let time = Date.now();
+  const next = await openDesk(site, { store, now: () => time });
+  next.wanted = [...story.after];
+  await next.round();
+  // A mount that may have been under way is waited for, and tried again at its time.
+  for (let more = 0; more < 3 && judge(site, story, old, newest).open !== ""; more += 1) {
+    time += 200_000;
+    await next.round();
+  }
+  const calls = site.calls.length;
+  await next.round();
+  next.close();
+  const end = judge(site, story, old, newest);
+  const book = createMountBook(store);
+  await book.load();
+  if (end.emptied !== "") return end.emptied;
+  if (end.open !== "")
+    return `${end.open}; state ${JSON.stringify([...book.mounts("s").values()])}`;
+  if (site.calls.length - calls !== 1) return "a round that has nothing to do makes calls";
+  return "";
+}
+
+function judge(
+  site: Storages,
+  story: Story,
+  old: Row | undefined,
+  newest: string,
+): { readonly emptied: string; readonly open: string } {
+  const [wanted] = story.after;
+  const rows = [...site.rows.values()];
+  if (rows.length > 1) return { emptied: `there are ${rows.length} rows`, open: "" };
+  const [row] = rows;
+  if (row === undefined)
+    return wanted === undefined || story.before.length === 0
+      ? { emptied: "", open: wanted === undefined ? "" : "it is not there" }
+      : { emptied: "the row is gone", open: "" };
+  if (wanted === undefined && old === undefined) return { emptied: "", open: "a row is there" };
+  const addition = JSON.parse(row.addition) as Record<string, unknown>;
+  for (const name of ["url", "username", "password", "token"])
+    if (typeof addition[name] !== "string" || addition[name] === "")
+      return { emptied: `${name} was emptied`, open: "" };
+  if (row.remark === "" || row.driver === "") return { emptied: "a member was emptied", open: "" };
+  if (!["token-given", "token-of-mooring", newest].includes(String(addition["token"])))
+    return { emptied: `the token ${addition["token"]} is older than ${newest}`, open: "" };
+  if (newest !== "" && addition["token"] === "token-of-mooring")
+    return { emptied: "a refreshed token was overwritten by an older one", open: "" };
+  if (wanted === undefined) return { emptied: "", open: "a row is there" };
+  const wants: [string, unknown, unknown][] = [
+    ["path", row.mount_path, wanted.path],
+    ["disabled", row.disabled, wanted.disabled],
+    ["order", row.order, wanted.members["order"]],
+    ["remark", row.remark, wanted.members["remark"]],
+    ["url", addition["url"], wanted.items["url"]],
+    ["status", row.status, wanted.disabled ? "disabled" : "work"],
+    ["in memory", site.live.has(row.mount_path), !wanted.disabled],
+  ];
+  const open = wants
+    .filter(([, is, should]) => is !== should)
+    .map(([name, is]) => `${name} is ${is}`);
+  return { emptied: "", open: open.join(", ") };
+}

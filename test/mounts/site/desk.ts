@@ -1,0 +1,90 @@
+import type { DriverInfo } from "../../../src/drivers/driver-info.ts";
+import { createMountBook, type MountStateStore } from "../../../src/mounts/site/book.ts";
+import { createStorageClient, type StorageClient } from "../../../src/mounts/site/client.ts";
+import { type MountRound, runMountRound } from "../../../src/mounts/site/round.ts";
+import type { MountState } from "../../../src/mounts/site/state.ts";
+import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
+import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
+import { createSiteClient } from "../../../src/sites/client.ts";
+import { builtIn } from "../../drivers/sample.ts";
+import type { Storages } from "./stand-in.ts";
+
+const drivers = new Map(builtIn.drivers.map((driver) => [driver.config.name, driver]));
+
+export const hash = createFingerprint(Buffer.alloc(32, 7));
+
+export function driverByName(name: string): DriverInfo | undefined {
+  return drivers.get(name);
+}
+
+/** A mount that Mooring has. */
+export function mount(changes: Partial<WantedMount> = {}): WantedMount {
+  return {
+    ...{ name: "films", path: "/films", driver: "Local", disabled: false, content: "adopt" },
+    ...{ members: {}, revision: 1, credentialRevision: 1 },
+    items: { root_folder_path: "/srv/films" },
+    ...changes,
+  };
+}
+
+/** States of mounts in memory, which outlive a desk: a database. */
+export function memoryStore(): MountStateStore {
+  const rows = new Map<string, { siteId: string; name: string; state: string }>();
+  return {
+    list: async (name) =>
+      [...rows.values()].filter((row) => name === undefined || row.name === name),
+    write: async (changes) => {
+      for (const { siteId, name, state } of changes)
+        if (state === undefined) rows.delete(`${siteId} ${name}`);
+        else rows.set(`${siteId} ${name}`, { siteId, name, state });
+    },
+  };
+}
+
+export interface DeskOptions {
+  readonly store?: MountStateStore;
+  readonly limit?: number;
+  readonly now?: () => number;
+  /** Wraps the calls, to break in between. */
+  readonly wrap?: (client: StorageClient) => StorageClient;
+  readonly mayWrite?: () => boolean;
+}
+
+/** One process of Mooring with one site. */
+export interface Desk {
+  wanted: WantedMount[];
+  round(options?: { aim?: "look" | "push"; insist?: readonly string[] }): Promise<MountRound>;
+  state(name?: string): MountState | undefined;
+  met(): boolean;
+  close(): void;
+}
+
+export async function openDesk(site: Storages, options: DeskOptions = {}): Promise<Desk> {
+  const book = createMountBook(options.store ?? memoryStore());
+  await book.load();
+  const raw = createSiteClient({ url: site.url, token: site.token, ca: "", pin: "" });
+  const plain = createStorageClient(raw, options.limit);
+  const client = options.wrap?.(plain) ?? plain;
+  const desk: Desk = {
+    wanted: [],
+    round: ({ aim = "push", insist = [] } = {}) =>
+      runMountRound(
+        { siteId: "s", aim, insist },
+        {
+          ...{ client, book, hash, driverOf: driverByName, now: options.now ?? Date.now },
+          ...{ wanted: () => desk.wanted, mayWrite: options.mayWrite ?? (() => true) },
+        },
+      ),
+    state: (name = "films") => book.mounts("s").get(name),
+    met: () => book.site("s").met,
+    close: () => raw.close(),
+  };
+  return desk;
+}
+
+/** Calls that change something, such as `create` and `update`, in order. */
+export function writes(site: Storages): string[] {
+  return site.calls
+    .filter(({ call }) => /\/(?:create|update|enable|disable|delete)$/.test(call))
+    .map(({ call }) => call.slice(call.lastIndexOf("/") + 1));
+}

@@ -1,0 +1,431 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { DriverInfo } from "../../../src/drivers/driver-info.ts";
+import { cleanPath } from "../../../src/mounts/site/row.ts";
+
+/** The servers whose calls below `/api/admin/storage/` the stand-in has. */
+export type Family = "openlist" | "alist" | "alist-3.25";
+
+/** A row of the table of mounts, in the server's database. */
+export interface Row {
+  id: number;
+  mount_path: string;
+  order: number;
+  driver: string;
+  cache_expiration: number;
+  status: string;
+  addition: string;
+  remark: string;
+  modified: string;
+  disabled: boolean;
+  enable_sign: boolean;
+  web_proxy: boolean;
+  webdav_policy: string;
+  down_proxy_url: string;
+  extract_folder: string;
+  order_by: string;
+  order_direction: string;
+  disable_index?: boolean;
+  proxy_range?: boolean;
+  down_proxy_sign?: boolean;
+  disable_proxy_sign?: boolean;
+  custom_cache_policies?: string;
+}
+
+/** A driver in the server's memory, with the row that it was started from. */
+export interface Live {
+  row: Row;
+  addition: Record<string, unknown>;
+}
+
+/** What a provider does when a driver starts: resolves, or rejects with the driver's error. */
+export type Provider = (live: Live) => Promise<void> | void;
+
+export interface Storages {
+  readonly url: string;
+  readonly token: string;
+  /** The server's database: it outlives restarts. */
+  readonly rows: Map<number, Row>;
+  /** The mounts in memory, by path. */
+  readonly live: Map<string, Live>;
+  /** By driver; replaced by tests. Default: starts at once. */
+  readonly providers: Map<string, Provider>;
+  /** Makes stopping a driver fail, by driver. */
+  readonly dropFails: Set<string>;
+  /** Requests by path, such as `POST /api/admin/storage/update`, in order, with their bodies. */
+  readonly calls: { readonly call: string; readonly query: string; readonly body: unknown }[];
+  /** Called before and after each call's work: to stop the server, or its client, in between. */
+  hold: ((stage: string) => unknown) | undefined;
+  /** Mounts that started, by path: each may be a login at the provider. */
+  readonly mounts: Map<string, number>;
+  /** Writes back what a driver has: a refreshed token. */
+  writeBack(path: string, changes: Record<string, unknown>): void;
+  /** What a user edits on the server's own page. */
+  edit(path: string, changes: Partial<Row>): void;
+  addition(path: string): Record<string, unknown>;
+  row(path: string): Row | undefined;
+  count(call: string): number;
+  stop(): Promise<void>;
+  /** Starts it again at the same port; enabled rows are mounted. */
+  start(): Promise<void>;
+  restart(): Promise<void>;
+}
+
+const ok = (data: unknown = null) => ({ code: 200, message: "success", data });
+const no = (message: string, code = 500) => ({ code, message, data: null });
+
+/** A server that behaves as OpenList and AList do about mounts, without files. */
+export async function startStorages(
+  driverOf: (name: string) => DriverInfo | undefined,
+  family: Family = "openlist",
+): Promise<Storages> {
+  const rows = new Map<number, Row>();
+  let live = new Map<string, Live>();
+  const token = "openlist-stand-in-token";
+  const sockets = new Set<Socket>();
+  let server: Server | undefined;
+  let port = 0;
+  let lastId = 0;
+
+  /** As Go reads an addition into the driver's members: a wrong type ends the reading there. */
+  const read = (text: string, into: Record<string, unknown>, driver: DriverInfo): string => {
+    let given: Record<string, unknown>;
+    try {
+      given = JSON.parse(text) as Record<string, unknown>;
+    } catch {
+      return "unexpected end of JSON input";
+    }
+    for (const item of driver.additional) {
+      const value = given[item.name];
+      if (value === undefined) continue;
+      const zero = zeroOf(item.type);
+      if (value === null) into[item.name] = zero;
+      else if (typeof value !== typeof zero) return `readObject: wrong type of ${item.name}`;
+      else into[item.name] = value;
+    }
+    for (const name of HIDDEN[driver.config.name] ?? [])
+      if (given[name] !== undefined) into[name] = given[name];
+    return "";
+  };
+  /** A driver saves its whole row, by its id, wherever that is now. */
+  const save = (one: Live): void => {
+    one.row.addition = JSON.stringify(one.addition);
+    rows.set(one.row.id, { ...one.row });
+  };
+  const init = async (row: Row, one: Live): Promise<string> => {
+    one.row = { ...row };
+    const driver = driverOf(row.driver);
+    if (driver === undefined) return "unknown driver";
+    site.mounts.set(row.mount_path, (site.mounts.get(row.mount_path) ?? 0) + 1);
+    let error = read(row.addition, one.addition, driver);
+    if (error === "")
+      try {
+        OWN[row.driver]?.(one);
+        await site.providers.get(row.driver)?.(one);
+      } catch (failure) {
+        error = failure instanceof Error ? failure.message : String(failure);
+      }
+    // A server that was killed meanwhile stores nothing.
+    if (liveOf.get(one) !== live) return "killed";
+    live.set(one.row.mount_path, one);
+    one.row.status = error === "" ? "work" : error;
+    save(one);
+    return error === "" ? "" : `failed init storage: ${error}`;
+  };
+  const liveOf = new WeakMap<Live, Map<string, Live>>();
+  const fresh = (row: Row): Live => {
+    const addition: Record<string, unknown> = {};
+    for (const item of driverOf(row.driver)?.additional ?? [])
+      addition[item.name] = zeroOf(item.type);
+    const one = { row, addition };
+    liveOf.set(one, live);
+    return one;
+  };
+  const drop = (one: Live): string =>
+    site.dropFails.has(one.row.driver) ? "failed drop storage: the driver can't be stopped" : "";
+  const firstOr = (id: number): Row | undefined => rows.get(id === 0 ? (ids()[0] ?? 0) : id);
+  const ids = (): number[] => [...rows.keys()].sort((a, b) => a - b);
+  const isTaken = (path: string, id: number): boolean =>
+    [...rows.values()].some((row) => row.mount_path === path && row.id !== id);
+
+  const create = async (body: Record<string, unknown>) => {
+    const row = rowOf(body, family);
+    if (driverOf(row.driver) === undefined)
+      return no(`failed get driver new: no driver named: ${row.driver}`);
+    if (isTaken(row.mount_path, 0)) return no(UNIQUE);
+    if (family !== "alist-3.25" || rows.size > 0) lastId = Math.max(lastId, ...ids());
+    else lastId = 0;
+    row.id = row.id > 0 && !rows.has(row.id) ? row.id : lastId + 1;
+    lastId = row.id;
+    if (family === "alist") row.down_proxy_sign = true;
+    rows.set(row.id, row);
+    await site.hold?.("stored");
+    const error = await init(row, fresh(row));
+    return error === ""
+      ? ok({ id: row.id })
+      : {
+          ...no(`failed init storage but storage is already created: ${error}`),
+          data: { id: row.id },
+        };
+  };
+  const update = async (body: Record<string, unknown>) => {
+    const given = rowOf(body, family);
+    const old = firstOr(given.id);
+    if (old === undefined) return no("failed get old storage: record not found");
+    if (old.driver !== given.driver) return no("driver cannot be changed");
+    if (given.id === 0) {
+      // Saved without an id, it is a new row; the first mount is torn down.
+      lastId += 1;
+      rows.set(lastId, { ...given, id: lastId, mount_path: `${given.mount_path} ` });
+      live.delete(old.mount_path);
+      return ok();
+    }
+    if (isTaken(given.mount_path, given.id)) return no(UNIQUE);
+    rows.set(given.id, { ...given });
+    await site.hold?.("stored");
+    if (given.disabled) return ok();
+    const one = live.get(old.mount_path);
+    if (old.mount_path !== given.mount_path) live.delete(old.mount_path);
+    if (one === undefined)
+      return no(`failed get storage driver: no mount path for an storage is: ${old.mount_path}`);
+    const dropped = drop(one);
+    if (dropped !== "") return no(dropped);
+    const error = await init(given, one);
+    return error === "" ? ok() : no(error);
+  };
+  const enable = async (id: number) => {
+    const row = firstOr(id);
+    if (row === undefined) return no("failed get storage: record not found");
+    if (!row.disabled) return no("this storage have enabled");
+    row.disabled = false;
+    await site.hold?.("stored");
+    const error = await init({ ...row }, fresh(row));
+    return error === "" ? ok() : no(`failed load storage: ${error}`);
+  };
+  const disable = async (id: number) => {
+    const row = firstOr(id);
+    if (row === undefined) return no("failed get storage: record not found");
+    if (row.disabled) return no("this storage have disabled");
+    const one = live.get(row.mount_path);
+    if (one === undefined)
+      return no(`failed get storage driver: no mount path for an storage is: ${row.mount_path}`);
+    const dropped = drop(one);
+    if (dropped !== "") return no(dropped);
+    // Read again: a driver may store its row while it is stopped.
+    Object.assign(rows.get(row.id) ?? row, { disabled: true, status: "disabled" });
+    await site.hold?.("stored");
+    live.delete(row.mount_path);
+    return ok();
+  };
+  const remove = async (id: number) => {
+    const row = firstOr(id);
+    if (row === undefined) return no("failed get storage: record not found");
+    let dropped = "";
+    if (!row.disabled) {
+      const one = live.get(row.mount_path);
+      if (one === undefined)
+        return no(`failed get storage driver: no mount path for an storage is: ${row.mount_path}`);
+      dropped = drop(one);
+      if (dropped !== "" && family !== "openlist") return no(dropped);
+      live.delete(row.mount_path);
+    }
+    if (id !== 0) rows.delete(row.id);
+    await site.hold?.("stored");
+    return dropped === "" ? ok() : no(dropped);
+  };
+
+  const answer = async (
+    call: string,
+    query: URLSearchParams,
+    body: Record<string, unknown> | undefined,
+  ): Promise<object | undefined> => {
+    const text = query.get("id") ?? "";
+    const id = Number(text === "" ? 0 : text);
+    if (!Number.isInteger(id)) return no("strconv.Atoi: parsing: invalid syntax", 400);
+    switch (call) {
+      case "GET list": {
+        const sorted = [...rows.values()].sort((a, b) =>
+          a.order === b.order || family === "alist-3.25" ? a.id - b.id : a.order - b.order,
+        );
+        const details = family === "openlist" ? { mount_details: null } : {};
+        const content = sorted.map((row) => ({ ...row, ...details }));
+        return ok({ content, total: content.length });
+      }
+      case "GET get": {
+        const row = firstOr(id);
+        return row === undefined ? no("record not found") : ok(row);
+      }
+      case "POST create":
+      case "POST update": {
+        if (
+          body === undefined ||
+          typeof body["mount_path"] !== "string" ||
+          body["mount_path"] === ""
+        )
+          return no("Key: 'MountPath' Error: required", 400);
+        if (typeof (body["addition"] ?? "") !== "string")
+          return no("json: cannot unmarshal object into field addition of type string", 400);
+        return call === "POST create" ? create(body) : update(body);
+      }
+      case "POST enable":
+        return enable(id);
+      case "POST disable":
+        return disable(id);
+      case "POST delete":
+        return remove(id);
+      default:
+        return undefined;
+    }
+  };
+  let isLoading = false;
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const url = new URL(request.url ?? "/", "http://site");
+    const call = `${request.method} ${url.pathname}`;
+    const parts: Buffer[] = [];
+    for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+    const whole = Buffer.concat(parts).toString("utf8");
+    const body = whole === "" ? undefined : (JSON.parse(whole) as Record<string, unknown>);
+    site.calls.push({ call, query: url.search, body });
+    await site.hold?.(call);
+    if (isLoading && family === "openlist") return;
+    const reply = isLoading
+      ? no("Loading storage, please wait")
+      : request.headers.authorization !== token
+        ? no("token is invalidated", 401)
+        : url.pathname === "/api/fs/list"
+          ? ok({ content: [], total: 0 })
+          : await answer(
+              `${request.method} ${url.pathname.replace("/api/admin/storage/", "")}`,
+              url.searchParams,
+              body,
+            );
+    if (reply === undefined) return void response.writeHead(404).end();
+    response
+      .writeHead(200, { "content-type": "application/json; charset=utf-8" })
+      .end(JSON.stringify(reply));
+  };
+  const listen = (): Promise<void> => {
+    const made = createServer((request, response) => {
+      handle(request, response).catch(() => response.destroy());
+    });
+    made.keepAliveTimeout = 0;
+    made.on("connection", (socket) => {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+    });
+    server = made;
+    return new Promise((resolve, reject) => {
+      made.once("error", reject).listen(port, "127.0.0.1", () => {
+        port = (made.address() as AddressInfo).port;
+        resolve();
+      });
+    });
+  };
+  const stop = async (): Promise<void> => {
+    const running = server;
+    server = undefined;
+    // What is in memory is gone; drivers that are still starting store nothing.
+    live = new Map();
+    for (const socket of sockets) socket.destroy();
+    if (running) await new Promise((resolve) => running.close(resolve));
+  };
+  const start = async (): Promise<void> => {
+    isLoading = true;
+    await listen();
+    for (const row of [...rows.values()].filter(({ disabled }) => !disabled))
+      await init({ ...row }, fresh(row));
+    isLoading = false;
+  };
+  const site: Storages = {
+    get url() {
+      return `http://127.0.0.1:${port}`;
+    },
+    get live() {
+      return live;
+    },
+    ...{ token, rows, providers: new Map(), dropFails: new Set(), calls: [], hold: undefined },
+    mounts: new Map(),
+    writeBack: (path, changes) => {
+      const one = live.get(path);
+      if (one === undefined) throw new Error(`nothing is mounted at ${path}`);
+      Object.assign(one.addition, changes);
+      save(one);
+    },
+    edit: (path, changes) => {
+      const row = site.row(path);
+      if (row === undefined) throw new Error(`no row at ${path}`);
+      rows.set(row.id, { ...row, ...changes });
+    },
+    addition: (path) => JSON.parse(site.row(path)?.addition ?? "{}") as Record<string, unknown>,
+    row: (path) => [...rows.values()].find((row) => row.mount_path === path),
+    count: (call) => site.calls.filter((each) => each.call === call).length,
+    ...{ stop, start },
+    restart: async () => {
+      await stop();
+      await start();
+    },
+  };
+  await listen();
+  return site;
+}
+
+const UNIQUE = "failed create storage in database: UNIQUE constraint failed: x_storages.mount_path";
+
+/** Members of a stored addition that no form has. */
+const HIDDEN: Readonly<Record<string, readonly string[]>> = {
+  Strm: ["Version"],
+  Quark: ["AdditionVersion"],
+  FeijiPan: ["Token", "UUID"],
+};
+
+/** What drivers do to their own configuration when they start. */
+const OWN: Readonly<Record<string, (live: Live) => void>> = {
+  Crypt: ({ addition }) => {
+    for (const name of ["password", "salt"]) {
+      const value = String(addition[name] ?? "");
+      if (value !== "" && !value.startsWith("___Obfuscated___"))
+        addition[name] = `___Obfuscated___${Math.random().toString(36).slice(2)}${value.length}`;
+    }
+  },
+  Local: ({ addition }) => {
+    if (addition["video_thumb_pos"] === "") addition["video_thumb_pos"] = "20%";
+  },
+  Strm: ({ addition }) => {
+    if (addition["Version"] !== 5) Object.assign(addition, { PathPrefix: "/d", Version: 5 });
+  },
+  Quark: ({ row, addition }) => {
+    if (addition["AdditionVersion"] !== 2) {
+      addition["AdditionVersion"] = 2;
+      Object.assign(row, { web_proxy: true, webdav_policy: "native_proxy" });
+    }
+  },
+};
+
+function zeroOf(type: string): string | number | boolean {
+  return type === "bool" ? false : type === "number" || type === "float" ? 0 : "";
+}
+
+/** A row from a body: members that are left out become empty, 0 or false. */
+function rowOf(body: Record<string, unknown>, family: Family): Row {
+  const text = (name: string): string => String(body[name] ?? "");
+  const yes = (name: string): boolean => body[name] === true;
+  const count = (name: string): number => Number(body[name] ?? 0);
+  return {
+    ...{ id: count("id"), mount_path: cleanPath(text("mount_path")), order: count("order") },
+    ...{ driver: text("driver"), cache_expiration: count("cache_expiration") },
+    ...{ status: text("status"), addition: text("addition"), remark: text("remark") },
+    ...{ modified: new Date().toISOString(), disabled: yes("disabled") },
+    ...{ enable_sign: yes("enable_sign"), web_proxy: yes("web_proxy") },
+    ...{ webdav_policy: text("webdav_policy"), down_proxy_url: text("down_proxy_url") },
+    ...{ extract_folder: text("extract_folder"), order_by: text("order_by") },
+    order_direction: text("order_direction"),
+    ...(family !== "alist-3.25" && {
+      ...{ disable_index: yes("disable_index"), proxy_range: yes("proxy_range") },
+    }),
+    ...(family === "alist" && { down_proxy_sign: yes("down_proxy_sign") }),
+    ...(family === "openlist" && {
+      ...{ disable_proxy_sign: yes("disable_proxy_sign") },
+      custom_cache_policies: text("custom_cache_policies"),
+    }),
+  };
+}
