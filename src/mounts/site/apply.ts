@@ -155,7 +155,8 @@ export async function applyMount(
           if (row === undefined) deleted();
           break;
         }
-        if (refusal === "stored") mounted(step);
+        const isStored = refusal === "stored" || (step === "create" && refusal === undefined);
+        if (isStored && row !== undefined) mounted(step);
         if (error !== "") break;
       }
     }

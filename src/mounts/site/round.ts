@@ -8,7 +8,7 @@ import { MOUNT_LIMIT, type StorageClient } from "./client.ts";
 import { compareMount } from "./compare.ts";
 import { readAddition, type StorageRow } from "./row.ts";
 import { type ExtraMount, type MountState, NEW_MOUNT } from "./state.ts";
-import { type Step, stuckState } from "./step.ts";
+import { isUnfinished, type Step, stuckState } from "./step.ts";
 import type { WantedMount } from "./wanted.ts";
 
 /** A mount that was put right so often within this time, in milliseconds, is left alone. */
@@ -107,7 +107,8 @@ export async function runMountRound(
       continue;
     }
     const isAsked = insist.includes(job.name);
-    if (!isAsked && before.nextTry > now() && before.tried === (wanted?.revision ?? 0)) continue;
+    const isTried = before.nextTry > now() && before.tried === (wanted?.revision ?? 0);
+    if (looked.isCostly && isTried && !isAsked) continue;
     const { corrections, left } = correctionsOf(before, looked.drifted, now(), isAsked);
     if (left) {
       const error =
@@ -207,20 +208,29 @@ function mayReturn({ phase, since }: MountState, time: number): boolean {
 }
 
 /** What a look alone says of a mount. */
+interface Looked {
+  readonly state: MountState;
+  /** Something is to be done, if only to note that all is well. */
+  readonly isOpen: boolean;
+  /** It takes a call, which may be a login at the provider. */
+  readonly isCostly: boolean;
+  /** It was changed on the site. */
+  readonly drifted: boolean;
+}
+
 function lookAt(
   wanted: WantedMount | undefined,
   { row, problem }: Job,
   before: MountState,
   deps: MountRoundDeps,
-): { readonly state: MountState; readonly isOpen: boolean; readonly drifted: boolean } {
+): Looked {
   const { hash, now, driverOf } = deps;
   const wasThere = before.applied > 0 && before.phase === "" && wanted !== undefined;
   const drifted = wasThere && wanted.revision <= before.applied;
   if (wanted === undefined || row === undefined)
     return {
-      state: { ...before, error: problem },
-      isOpen: true,
-      drifted: drifted && row === undefined,
+      state: { ...before, error: problem || before.error },
+      ...{ isOpen: true, isCostly: true, drifted: drifted && row === undefined },
     };
   const addition = readAddition(row.addition);
   const { push, take } =
@@ -228,25 +238,26 @@ function lookAt(
       ? { push: ["addition"], take: {} }
       : compareMount(wanted, row, addition, { state: before, hash });
   const differs = [...push, ...(row.disabled !== wanted.disabled ? ["disabled"] : [])];
+  const since = isUnfinished(row) ? before.since || now() : 0;
+  const stuck = stuckState(row, isMounting({ since }, now()));
   const isUnread = before.unread && !row.disabled;
-  const isNew = wanted.credentialRevision > before.credential || before.applied !== wanted.revision;
-  const stuck = stuckState(row, isMounting({ since: before.since || now() }, now()));
-  const isOpen =
-    differs.length > 0 ||
-    before.phase !== "" ||
-    isNew ||
-    isUnread ||
-    stuck !== "" ||
-    Object.keys(take).length > 0 ||
-    (row.status === "" && before.since === 0);
+  const isDue = wanted.credentialRevision > before.credential;
+  const isNormalised = isUnread && (before.phase === "" || before.phase === "mount");
+  const isCostly = stuck !== "" || isDue || (differs.length > 0 && !isNormalised);
   return {
     state: {
       ...before,
-      ...{ id: row.id, path: row.mount_path, driver: row.driver, differs },
+      ...{ id: row.id, path: row.mount_path, driver: row.driver, differs, since },
       status: plainMessage(row.status, secretsOf(wanted, row, { driverOf })),
-      error: problem || (stuck === "" ? "" : `the mount ${stuck}`),
+      error: problem || (stuck === "" ? before.error : `the mount ${stuck}`),
     },
-    isOpen,
+    isCostly,
+    isOpen:
+      isCostly ||
+      isUnread ||
+      before.applied !== wanted.revision ||
+      Object.keys(take).length > 0 ||
+      (since === 0 && (before.phase !== "" || before.error !== "")),
     drifted: drifted && differs.length > 0 && !isUnread,
   };
 }

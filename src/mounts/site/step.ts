@@ -39,7 +39,8 @@ export function nextStep(situation: Situation): Step {
   // Stored as disabled while its driver serves on and may write back: only a mount and a clean
   // disable end it.
   if (row.disabled && row.status === "work") return "enable";
-  const isToBeOff = wanted === undefined || wanted.disabled || differs;
+  const isStuck = isUnfinished(row) && !mounting;
+  const isToBeOff = wanted === undefined || wanted.disabled || differs || isStuck;
   if (!row.disabled && isToBeOff) {
     // OpenList deletes it all the same, AList does not.
     if (wanted === undefined && situation.undroppable) return "delete";
@@ -50,8 +51,7 @@ export function nextStep(situation: Situation): Step {
   }
   if (wanted === undefined) return "delete";
   if (differs) return "update";
-  if (!wanted.disabled && row.disabled) return "enable";
-  return !wanted.disabled && isUnfinished(row) && !mounting ? "disable" : "done";
+  return row.disabled && !wanted.disabled ? "enable" : "done";
 }
 
 /** An enabled row that no mount has ended for: it is mounting, or the server broke off. */

@@ -1,0 +1,147 @@
+import type { DriverInfo } from "../../drivers/driver-info.ts";
+import type { Scalar } from "../../drivers/item-value.ts";
+import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import { contentMarks, learnedHash } from "./compare.ts";
+import type { MountRound } from "./round.ts";
+import { plainValue, readAddition, type StorageRow } from "./row.ts";
+import { type MountState, NEW_MOUNT } from "./state.ts";
+import type { WantedMount } from "./wanted.ts";
+
+/** A mount as a site has it, to be taken into Mooring. */
+export interface FoundMount {
+  /** The name of the mount in Mooring; a new one is made of its path. */
+  readonly name: string;
+  readonly isNew: boolean;
+  readonly path: string;
+  readonly driver: string;
+  readonly items: Readonly<Record<string, Scalar>>;
+  readonly members: Readonly<Record<string, Scalar>>;
+  readonly disabled: boolean;
+  /** The row that it was read from. */
+  readonly row: StorageRow;
+}
+
+/** What a site has that Mooring has not, or has otherwise. */
+export interface Found {
+  readonly mounts: readonly FoundMount[];
+  /** Names of mounts that were there and are gone. */
+  readonly gone: readonly string[];
+  /** Paths of mounts whose configuration can't be read, with the reason. */
+  readonly refused: readonly { readonly path: string; readonly reason: string }[];
+}
+
+/** Members of a row that are no settings of a mount. */
+const NO_SETTINGS = new Set([
+  ...["id", "mount_path", "driver", "addition", "status", "disabled", "modified", "mount_details"],
+]);
+
+/**
+ * What is to be taken from a site: mounts that Mooring does not have, those that differ, and those that
+ * were deleted there.
+ *
+ * @param round a look at the site.
+ * @param options.names only these mounts, or paths of new ones; empty: all.
+ * @param options.known what is known of the site's mounts.
+ */
+export function findMounts(
+  round: MountRound,
+  options: {
+    readonly names: readonly string[];
+    readonly wanted: readonly WantedMount[];
+    readonly known: ReadonlyMap<string, MountState>;
+    readonly driverOf: (name: string) => DriverInfo | undefined;
+    /** Names that mounts have already, of other sites as well. */
+    readonly taken: readonly string[];
+  },
+): Found {
+  const { names, wanted, known, driverOf } = options;
+  const isAsked = (...any: string[]): boolean =>
+    names.length === 0 || any.some((one) => names.includes(one));
+  const byId = new Map(round.rows.map((row) => [row.id, row]));
+  const taken = new Set(options.taken);
+  const mounts: FoundMount[] = [];
+  const refused: { path: string; reason: string }[] = [];
+  const gone: string[] = [];
+  const add = (row: StorageRow, name: string, isNew: boolean): void => {
+    const found = readMount(row, driverOf(row.driver));
+    if (found === undefined)
+      refused.push({ path: row.mount_path, reason: "its configuration is no JSON object" });
+    else mounts.push({ ...found, name, isNew, row });
+  };
+  for (const mount of wanted) {
+    if (!isAsked(mount.name, mount.path)) continue;
+    const state = round.states[mount.name] ?? known.get(mount.name);
+    const row = byId.get(state?.id ?? 0);
+    if (row === undefined) {
+      if (state !== undefined && state.applied > 0) gone.push(mount.name);
+    } else if ((state?.differs.length ?? 0) > 0) add(row, mount.name, false);
+  }
+  for (const { id, path } of round.extra) {
+    const row = byId.get(id);
+    if (row !== undefined && isAsked(path)) add(row, freeName(path, taken), true);
+  }
+  return { mounts, gone, refused };
+}
+
+/** A row in Mooring's form; undefined when its configuration can't be read. Values keep their types. */
+export function readMount(
+  row: StorageRow,
+  driver: DriverInfo | undefined,
+): Omit<FoundMount, "name" | "isNew" | "row"> | undefined {
+  const addition = readAddition(row.addition);
+  if (addition === undefined) return undefined;
+  const form = driver?.additional.map(({ name }) => name) ?? Object.keys(addition);
+  const common = driver?.common.map(({ name }) => name) ?? Object.keys(row);
+  return {
+    path: row.mount_path,
+    driver: row.driver,
+    // Members that no form has stay on the site, unread.
+    items: scalars(form.map((name) => [name, addition[name]])),
+    members: scalars(
+      common.filter((name) => !NO_SETTINGS.has(name)).map((name) => [name, row[name]]),
+    ),
+    disabled: row.disabled,
+  };
+}
+
+/** The state of a mount after it was taken: both sides are equal, credentials included. */
+export function takenState(
+  mount: WantedMount,
+  row: StorageRow,
+  before: MountState | undefined,
+  hash: Fingerprint,
+): MountState {
+  const addition = readAddition(row.addition) ?? {};
+  return {
+    ...(before ?? NEW_MOUNT),
+    ...{ id: row.id, path: row.mount_path, driver: row.driver, phase: "", before: "" },
+    ...{ applied: mount.revision, tried: mount.revision, credential: mount.credentialRevision },
+    ...{ learned: learnedHash(row, addition, hash), content: contentMarks(mount, addition, hash) },
+    ...{ differs: [], error: "", failures: 0, nextTry: 0, rewritten: {}, unread: false },
+  };
+}
+
+/** A name made of a path, such as `films-4k` of `/films/4k`, that no other mount has. */
+export function freeName(path: string, taken: Set<string>): string {
+  const plain = path
+    .normalize("NFKC")
+    .replace(/[^\p{L}\p{N}._-]+/gu, "-")
+    .replace(/^[-.]+|[-.]+$/g, "")
+    .slice(0, 48);
+  const base = /[A-Za-z0-9]/.test(plain) ? plain.replace(/[^A-Za-z0-9._-]+/g, "-") : "mount";
+  let name = base.replace(/^[-.]+|[-.]+$/g, "") || "mount";
+  for (let count = 2; taken.has(name); count += 1) name = `${base}-${count}`;
+  taken.add(name);
+  return name;
+}
+
+function scalars(entries: readonly (readonly [string, unknown])[]): Record<string, Scalar> {
+  return Object.fromEntries(
+    entries.flatMap(([name, value]): [string, Scalar][] => {
+      const plain = typeof value === "object" && value !== null ? plainValue(value, 0) : value;
+      return typeof plain === "string" || typeof plain === "number" || typeof plain === "boolean"
+        ? [[name, plain]]
+        : [];
+    }),
+  );
+}

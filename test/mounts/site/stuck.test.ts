@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { MountStateStore } from "../../../src/mounts/site/book.ts";
+import { type Desk, driverByName, memoryStore, mount, openDesk, writes } from "./desk.ts";
+import { type Storages, startStorages } from "./stand-in.ts";
+
+let site: Storages;
+let desk: Desk;
+let store: MountStateStore;
+let time = 1_000_000;
+
+beforeEach(async () => {
+  site = await startStorages(driverByName);
+  store = memoryStore();
+  desk = await openDesk(site, { store, now: () => time, limit: 300 });
+  desk.wanted = [mount({ members: { remark: "kept" } })];
+  await desk.round();
+});
+
+afterEach(async () => {
+  desk.close();
+  await site.stop();
+});
+
+const change = () => mount({ revision: 2, members: { remark: "kept", order: 4 } });
+
+test("an update that disables a mount which serves on: a mount and a clean disable come before the change", async () => {
+  // As another program does it: the row says disabled, the driver lives and writes back.
+  site.edit("/films", { disabled: true });
+  desk.wanted = [change()];
+  await desk.round();
+  expect(writes(site).slice(1)).toEqual(["enable", "disable", "update", "enable"]);
+  expect(site.row("/films")).toMatchObject({ order: 4, disabled: false, status: "work" });
+});
+
+test("a row that is enabled and not in memory is disabled by an update, not while its mount may come", async () => {
+  site.edit("/films", { status: "disabled" });
+  site.live.delete("/films");
+  desk.wanted = [change()];
+  await desk.round();
+  expect(writes(site).slice(1)).toEqual(["disable"]);
+  expect(desk.state()?.error).toContain("waited for");
+  time += 131_000;
+  await desk.round();
+  expect(writes(site).slice(2)).toEqual(["disable", "update", "enable"]);
+  expect(site.row("/films")).toMatchObject({ order: 4, disabled: false, status: "work" });
+  expect(site.live.has("/films")).toBe(true);
+});
+
+test("the same state of a mount that does not differ is mended after its time", async () => {
+  site.edit("/films", { status: "disabled" });
+  site.live.delete("/films");
+  await desk.round();
+  expect(writes(site)).toEqual(["create"]);
+  time += 131_000;
+  await desk.round();
+  expect(site.row("/films")?.status).toBe("work");
+  expect(desk.state()).toMatchObject({ error: "", since: 0, phase: "" });
+});
+
+test("a mount that is to be disabled is created enabled and disabled after", async () => {
+  desk.wanted.push(mount({ name: "off", path: "/off", disabled: true }));
+  await desk.round();
+  expect(writes(site).slice(1)).toEqual(["create", "disable"]);
+  expect(site.calls.find(({ call }) => call.endsWith("create"))?.body).toMatchObject({
+    disabled: false,
+  });
+  expect(site.row("/off")).toMatchObject({ disabled: true, status: "disabled" });
+  expect(site.live.has("/off")).toBe(false);
+});
+
+test("a row that comes back when its hanging mount ends is deleted again", async () => {
+  desk.wanted = [];
+  const row = structuredClone(site.row("/films"));
+  await desk.round();
+  expect(site.rows.size).toBe(0);
+  expect(desk.state()?.phase).toBe("gone");
+  if (row === undefined) throw new Error("it was there");
+  site.rows.set(row.id, row);
+  const late = { row, addition: {} };
+  site.live.set("/films", late);
+  await desk.round();
+  expect(site.rows.size).toBe(0);
+  // Somebody's new mount at the same path is not it.
+  site.rows.set(99, { ...row, id: 99 });
+  await desk.round();
+  expect([...site.rows.keys()]).toEqual([99]);
+  time += 200_000;
+  await desk.round();
+  expect(desk.state()).toBeUndefined();
+});
+
+test("a provider that hangs: the row is kept, other mounts go on, and it is not sent twice", async () => {
+  const gate = Promise.withResolvers<void>();
+  site.providers.set("AList V3", () => gate.promise);
+  const items = { url: "https://slow.example", token: "t" };
+  desk.wanted = [
+    mount({ name: "slow", path: "/slow", driver: "AList V3", items }),
+    ...desk.wanted,
+    mount({ name: "quick", path: "/quick" }),
+  ];
+  await desk.round();
+  expect(site.row("/quick")?.status).toBe("work");
+  expect(desk.state("slow")).toMatchObject({ phase: "mount", status: "" });
+  for (let rounds = 0; rounds < 3; rounds += 1) {
+    time += 30_000;
+    await desk.round();
+  }
+  expect(writes(site).filter((call) => call === "create")).toHaveLength(3);
+  gate.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  await expect.poll(() => site.row("/slow")?.status).toBe("work");
+  await desk.round();
+  expect(desk.state("slow")).toMatchObject({ phase: "", error: "", status: "work", applied: 1 });
+  expect(site.mounts.get("/slow")).toBe(1);
+});
+
+test("a server that is killed while a provider hangs leaves a row that a later round finishes", async () => {
+  site.providers.set("AList V3", () => new Promise(() => undefined));
+  const items = { url: "https://slow.example", token: "t" };
+  desk.wanted = [...desk.wanted, mount({ name: "slow", path: "/slow", driver: "AList V3", items })];
+  await desk.round();
+  site.providers.delete("AList V3");
+  await site.restart();
+  await desk.round();
+  expect(site.row("/slow")?.status).toBe("work");
+  expect(site.addition("/slow")).toMatchObject(items);
+  expect(desk.state("slow")).toMatchObject({ phase: "", error: "" });
+});
+
+test("a mount that somebody keeps changing is left alone after three corrections", async () => {
+  for (let round = 0; round < 5; round += 1) {
+    site.edit("/films", { remark: `user ${round}` });
+    await desk.round();
+  }
+  expect(site.row("/films")?.remark).toBe("user 4");
+  expect(desk.state()?.error).toContain("again and again");
+  await desk.round({ insist: ["films"] });
+  expect(site.row("/films")?.remark).toBe("kept");
+});
+
+test("first contact with a server that has mounts writes nothing", async () => {
+  const other = await openDesk(site, { now: () => time });
+  other.wanted = [mount({ name: "new", path: "/new" }), mount({ members: { remark: "mine" } })];
+  const before = writes(site).length;
+  const { extra, states } = await other.round();
+  expect(writes(site)).toHaveLength(before);
+  expect(other.met()).toBe(false);
+  expect(extra).toEqual([]);
+  expect(states["films"]?.differs).toEqual(["remark"]);
+  await other.round({ insist: ["new"] });
+  expect(site.row("/new")?.status).toBe("work");
+  other.close();
+});
+
+test("a token that a user gives is pushed once, and the site's newer one is never overwritten", async () => {
+  const items = { url: "https://a.example", token: "first" };
+  const wanted = mount({ name: "up", path: "/up", driver: "AList V3", items });
+  desk.wanted = [wanted];
+  await desk.round();
+  site.writeBack("/up", { token: "refreshed" });
+  desk.wanted = [
+    { ...wanted, revision: 2, credentialRevision: 2, items: { ...items, token: "given" } },
+  ];
+  await desk.round();
+  expect(site.addition("/up")["token"]).toBe("given");
+  site.writeBack("/up", { token: "refreshed again" });
+  desk.wanted = [
+    {
+      ...wanted,
+      revision: 3,
+      credentialRevision: 2,
+      items: { url: "https://b.example", token: "given" },
+    },
+  ];
+  await desk.round();
+  expect(site.addition("/up")).toMatchObject({
+    url: "https://b.example",
+    token: "refreshed again",
+  });
+});
+
+test("content that users edit on the site is taken or overwritten by the mount's policy", async () => {
+  const items = { url_structure: "a:1:http://a.example/a" };
+  const tree = mount({ name: "tree", path: "/tree", driver: "UrlTree", items });
+  desk.wanted = [tree];
+  await desk.round();
+  site.writeBack("/tree", { url_structure: "edited" });
+  const { take } = await desk.round();
+  expect(take).toEqual({ tree: { url_structure: "edited" } });
+  expect(site.addition("/tree")["url_structure"]).toBe("edited");
+  // The user's own change in Mooring is newer than what was equal last.
+  desk.wanted = [{ ...tree, revision: 3, items: { url_structure: "mine" } }];
+  await desk.round();
+  expect(site.addition("/tree")["url_structure"]).toBe("mine");
+  desk.wanted = [{ ...tree, revision: 4, content: "overwrite", items: { url_structure: "mine" } }];
+  site.writeBack("/tree", { url_structure: "edited" });
+  await desk.round();
+  expect(site.addition("/tree")["url_structure"]).toBe("mine");
+});
+
+test("a secret that the server scrambles is sent once, and again when it changes here", async () => {
+  const items = { remote_path: "/films", password: "clear-text", salt: "" };
+  const crypt = mount({ name: "crypt", path: "/crypt", driver: "Crypt", items });
+  desk.wanted = [...desk.wanted, crypt];
+  await desk.round();
+  const first = site.addition("/crypt")["password"];
+  await desk.round();
+  await desk.round();
+  expect(site.addition("/crypt")["password"]).toBe(first);
+  expect(site.mounts.get("/crypt")).toBe(1);
+  desk.wanted = [
+    desk.wanted[0] ?? crypt,
+    { ...crypt, revision: 2, items: { ...items, password: "another" } },
+  ];
+  await desk.round();
+  expect(site.addition("/crypt")["password"]).not.toBe(first);
+  await desk.round();
+  expect(site.mounts.get("/crypt")).toBe(2);
+});
+
+test("no state and no error has a secret", async () => {
+  site.providers.set("AList V3", () =>
+    Promise.reject(new Error("bad pass-word-1 and token-1\nstack")),
+  );
+  const items = { url: "https://a.example", password: "pass-word-1", token: "token-1" };
+  desk.wanted = [...desk.wanted, mount({ name: "up", path: "/up", driver: "AList V3", items })];
+  await desk.round();
+  const text = JSON.stringify(await store.list());
+  expect(text).toContain("bad ********");
+  for (const secret of ["pass-word-1", "token-1", "stack"]) expect(text).not.toContain(secret);
+});
