@@ -280,8 +280,8 @@ export async function applyMount(
       const id = state.phase === "gone" ? state.id : 0;
       return { ...state, ...{ id, status: "", error, failures: failed }, ...retryOf(failed, time) };
     }
-    const unfinished = isUnfinished(at);
-    const since = unfinished ? state.since || time : 0;
+    const isOut = unmounted && !at.disabled;
+    const since = isUnfinished(at) || isOut ? state.since || time : 0;
     const mounting = isMounting({ ...state, since }, time);
     const secrets = secretsOf(wanted, at, deps);
     const push = seen?.difference.push ?? [];
@@ -292,7 +292,7 @@ export async function applyMount(
     const learned = seen === undefined ? state.learned : learnedHash(at, seen.addition, hash);
     return {
       ...state,
-      ...{ id: at.id, path: at.mount_path, driver: at.driver, since, learned },
+      ...{ id: at.id, path: at.mount_path, driver: at.driver, since, learned, unmounted: isOut },
       phase: isThere ? "" : state.phase,
       applied: isThere ? wanted.revision : state.applied,
       content:

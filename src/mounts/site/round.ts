@@ -238,7 +238,7 @@ function lookAt(
       ? { push: ["addition"], take: {} }
       : compareMount(wanted, row, addition, { state: before, hash });
   const differs = [...push, ...(row.disabled !== wanted.disabled ? ["disabled"] : [])];
-  const since = isUnfinished(row) ? before.since || now() : 0;
+  const since = isUnfinished(row) || before.unmounted ? before.since || now() : 0;
   const stuck = stuckState(row, isMounting({ since }, now()));
   const isUnread = before.unread && !row.disabled;
   const isDue = wanted.credentialRevision > before.credential;

@@ -20,6 +20,8 @@ export interface MountState {
   readonly phase: Phase;
   /** When the phase, or a mount without an end, was first seen; milliseconds since 1970 UTC. */
   readonly since: number;
+  /** The site has refused to disable it, because the mount is not in its memory. */
+  readonly unmounted: boolean;
   /** The mount's revision that is on the site; 0: none. */
   readonly applied: number;
   /** The mount's revision that was tried last, with or without success. */
@@ -54,6 +56,7 @@ export const NEW_MOUNT: MountState = Object.freeze({
   driver: "",
   phase: "",
   since: 0,
+  unmounted: false,
   applied: 0,
   tried: 0,
   credential: 0,

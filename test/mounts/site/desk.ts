@@ -59,7 +59,10 @@ export interface Desk {
   close(): void;
 }
 
-export async function openDesk(site: Storages, options: DeskOptions = {}): Promise<Desk> {
+export async function openDesk(
+  site: Pick<Storages, "url" | "token">,
+  options: DeskOptions = {},
+): Promise<Desk> {
   const book = createMountBook(options.store ?? memoryStore());
   await book.load();
   const raw = createSiteClient({ url: site.url, token: site.token, ca: "", pin: "" });

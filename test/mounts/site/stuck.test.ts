@@ -32,19 +32,22 @@ test("an update that disables a mount which serves on: a mount and a clean disab
   expect(site.row("/films")).toMatchObject({ order: 4, disabled: false, status: "work" });
 });
 
-test("a row that is enabled and not in memory is disabled by an update, not while its mount may come", async () => {
-  site.edit("/films", { status: "disabled" });
-  site.live.delete("/films");
-  desk.wanted = [change()];
-  await desk.round();
-  expect(writes(site).slice(1)).toEqual(["disable"]);
-  expect(desk.state()?.error).toContain("waited for");
-  time += 131_000;
-  await desk.round();
-  expect(writes(site).slice(2)).toEqual(["disable", "update", "enable"]);
-  expect(site.row("/films")).toMatchObject({ order: 4, disabled: false, status: "work" });
-  expect(site.live.has("/films")).toBe(true);
-});
+test.each(["disabled", "work"])(
+  "a row that is enabled and not in memory (status %s) is disabled by an update, not while its mount may come",
+  async (status) => {
+    site.edit("/films", { status });
+    site.live.delete("/films");
+    desk.wanted = [change()];
+    await desk.round();
+    expect(writes(site).slice(1)).toEqual(["disable"]);
+    expect(desk.state()?.error).toContain("waited for");
+    time += 131_000;
+    await desk.round();
+    expect(writes(site).slice(2)).toEqual(["disable", "update", "enable"]);
+    expect(site.row("/films")).toMatchObject({ order: 4, disabled: false, status: "work" });
+    expect(site.live.has("/films")).toBe(true);
+  },
+);
 
 test("the same state of a mount that does not differ is mended after its time", async () => {
   site.edit("/films", { status: "disabled" });
