@@ -1,4 +1,4 @@
-import { createMountBook } from "../../../src/mounts/site/book.ts";
+import type { MountStateStore } from "../../../src/mounts/site/book.ts";
 import type { StorageClient } from "../../../src/mounts/site/client.ts";
 import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
 import { driverByName, memoryStore, mount, openDesk } from "./desk.ts";
@@ -70,17 +70,7 @@ export async function runCut(story: Story, cut: Cut): Promise<string | undefined
 
 async function cutOnce(site: Storages, story: Story, cut: Cut): Promise<string | undefined> {
   const store = memoryStore();
-  // The provider gives a new token at each start of the driver: the newest one alone works.
-  let newest = "";
-  let logins = 0;
-  site.providers.set("AList V3", (live) => {
-    const given = live.addition["token"];
-    if (given !== newest && given !== "token-given" && given !== "token-of-mooring")
-      throw new Error("the token is spent");
-    logins += 1;
-    newest = `refreshed-${logins}`;
-    live.addition["token"] = newest;
-  });
+  const newest = spendTokens(site);
   const first = await openDesk(site, { store });
   first.wanted = [...story.before];
   await first.round();
@@ -129,26 +119,53 @@ async function cutOnce(site: Storages, story: Story, cut: Cut): Promise<string |
   broken.close();
   if (!isCut) return undefined;
   site.hold = undefined;
-  const half = judge(site, story, old, newest);
+  return finish(site, store, story, old, newest);
+}
+
+/**
+ * Lets the provider give a new token at each start of the driver: the newest one alone works.
+ *
+ * @returns the newest one.
+ */
+export function spendTokens(site: Storages): () => string {
+  let newest = "";
+  let logins = 0;
+  site.providers.set("AList V3", (live) => {
+    const given = live.addition["token"];
+    if (given !== newest && given !== "token-given" && given !== "token-of-mooring")
+      throw new Error("the token is spent");
+    logins += 1;
+    newest = `refreshed-${logins}`;
+    live.addition["token"] = newest;
+  });
+  return () => newest;
+}
+
+/** What the rounds after a crash come to. @returns what is wrong; empty: nothing. */
+export async function finish(
+  site: Storages,
+  store: MountStateStore,
+  story: Story,
+  old: Row | undefined,
+  newest: () => string,
+): Promise<string> {
+  const half = judge(site, story, old, newest());
   if (half.emptied !== "") return `after the crash: ${half.emptied}`;
   let time = Date.now();
   const next = await openDesk(site, { store, now: () => time });
   next.wanted = [...story.after];
   await next.round();
   // A mount that may have been under way is waited for, and tried again at its time.
-  for (let more = 0; more < 3 && judge(site, story, old, newest).open !== ""; more += 1) {
+  for (let more = 0; more < 3 && judge(site, story, old, newest()).open !== ""; more += 1) {
     time += 200_000;
     await next.round();
   }
   const calls = site.calls.length;
   await next.round();
   next.close();
-  const end = judge(site, story, old, newest);
-  const book = createMountBook(store);
-  await book.load();
+  const end = judge(site, story, old, newest());
   if (end.emptied !== "") return end.emptied;
-  if (end.open !== "")
-    return `${end.open}; state ${JSON.stringify([...book.mounts("s").values()])}`;
+  if (end.open !== "") return `${end.open}; state ${JSON.stringify(await store.list())}`;
   if (site.calls.length - calls !== 1) return "a round that has nothing to do makes calls";
   return "";
 }
