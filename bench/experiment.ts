@@ -9,6 +9,7 @@ import { experimentOf } from "./contest.ts";
 import type { Experiment } from "./finding.ts";
 import { consoleInBrowser } from "./probe/console.ts";
 import { idleMemory } from "./probe/memory.ts";
+import { mountFollow } from "./probe/mounts.ts";
 import { sitePass, siteSave } from "./probe/site.ts";
 import { startTime } from "./probe/start.ts";
 import { tokenMemory } from "./probe/token-memory.ts";
@@ -46,5 +47,6 @@ export const experiments: readonly Experiment[] = [
   tokenMemory,
   siteSave,
   sitePass,
+  mountFollow,
   longestTurn,
 ];

@@ -15,10 +15,11 @@ export interface Options {
   readonly help: boolean;
 }
 
-export const usage = `Usage: npm run bench -- [options]
+export const usage = `Usage: npm run bench -- [options] [NAME…]
 
 Measures Mooring beside its yardsticks: servers on core 0, load generators on core 1.
 
+  NAME             only this experiment, as --only
   --quick          a look in under two minutes instead of twenty
   --only NAME      only this experiment; may be repeated or a list with commas
   --json FILE      writes every figure of every round
@@ -31,8 +32,9 @@ Measures Mooring beside its yardsticks: servers on core 0, load generators on co
 
 /** Reads the arguments. @throws TypeError that names a wrong one. */
 export function parseOptions(args: readonly string[]): Options {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       quick: { type: "boolean", default: false },
       only: { type: "string", multiple: true, default: [] },
@@ -48,7 +50,9 @@ export function parseOptions(args: readonly string[]): Options {
   return {
     ...rest,
     writeDocs,
-    only: only.flatMap((names) => names.split(",")).filter((name) => name !== ""),
+    only: [...only, ...positionals]
+      .flatMap((names) => names.split(","))
+      .filter((name) => name !== ""),
     ...(json === undefined ? {} : { json }),
     ...(profile === undefined ? {} : { profile }),
     ...(server === undefined ? {} : { server }),

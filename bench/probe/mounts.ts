@@ -1,0 +1,118 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Experiment } from "../finding.ts";
+import type { Lab } from "../lab.ts";
+import { type Conversation, LOAD_CORE, SERVER_CORE } from "../stage.ts";
+import { median } from "../statistics.ts";
+import type { FollowTask } from "./mount-follow.ts";
+
+const CROWD = fileURLToPath(new URL("mount-crowd.ts", import.meta.url));
+const FOLLOW = fileURLToPath(new URL("mount-follow.ts", import.meta.url));
+/** Changes of one mount that are timed. */
+const CHANGES = 20;
+/** Looks at each site of which nothing comes. */
+const IDLE = 3;
+
+/** What the stand-ins say when everything is there. */
+interface Brought {
+  readonly time: number;
+  readonly lists: number;
+  readonly calls: number;
+}
+
+/** Mounts on their way to stand-ins: one change, a whole server, and many servers. */
+export const mountFollow: Experiment = {
+  name: "mounts",
+  title: "Mounts on servers: one change, a clone of a server, and 100 servers with 20 each",
+  needs: [],
+  measure: async (lab) => {
+    const one = await open(lab, 1);
+    const clone = await bring(one, 200, 200, 1);
+    const changes: number[] = [];
+    for (let turn = 2; turn < 2 + CHANGES; turn += 1)
+      changes.push((await bring(one, 200, 1, turn)).ms);
+    const memory = Number(await one.follow.ask("memory"));
+    await close(one);
+    const many = await open(lab, 100);
+    await many.follow.ask("delay");
+    await sleep(1_000);
+    const idleDelay = Number(await many.follow.ask("delay"));
+    const crowd = await bring(many, 20, 20, 1);
+    const busyDelay = Number(await many.follow.ask("delay"));
+    await sleep(1_000);
+    await many.crowd.ask("20 1");
+    await many.follow.ask(`rest ${IDLE}`);
+    const idle = JSON.parse(await many.crowd.ask("20 1")) as Brought;
+    await close(many);
+    const lists = idle.calls / (100 * IDLE);
+    const change = median(changes);
+    return {
+      name: mountFollow.name,
+      title: mountFollow.title,
+      load: "Stand-ins of servers in one process, the part that follows mounts in another one with an SQLite file",
+      columns: ["", "milliseconds"],
+      rows: [
+        ["one change of 200 mounts, median", change.toFixed(1)],
+        ["200 mounts to one server", clone.ms.toFixed(0)],
+        ["20 mounts to each of 100 servers", crowd.ms.toFixed(0)],
+        ["event loop's delay, 99 %, idle", idleDelay.toFixed(2)],
+        ["the same meanwhile", busyDelay.toFixed(2)],
+      ],
+      verdicts: [
+        { text: "one change", value: change, unit: " ms", target: { atMost: 1_000 } },
+        {
+          text: "a clone of 200 mounts",
+          value: clone.ms / 1e3,
+          unit: " s",
+          target: { atMost: 30 },
+        },
+        { text: "100 servers × 20", value: crowd.ms / 1e3, unit: " s", target: { atMost: 60 } },
+        {
+          text: "10,000 mounts in memory",
+          value: memory / 1e6,
+          unit: " MB",
+          target: { atMost: 60 },
+        },
+        { text: "calls of an idle round", value: lists, unit: "", target: { atMost: 1 } },
+      ],
+      notes: [
+        "Mounting takes no time at a stand-in. Calls that are answered in between are not made here: the delay of the event loop is what they would wait for.",
+      ],
+      figures: { changes, clone, crowd, idleDelay, busyDelay, memory, idle },
+    };
+  },
+};
+
+interface Pair {
+  readonly crowd: Conversation;
+  readonly follow: Conversation;
+}
+
+async function open({ stage }: Lab, count: number): Promise<Pair> {
+  const node = process.execPath;
+  const crowd = stage.converse({ program: node, args: [CROWD, String(count)], cores: LOAD_CORE });
+  const sites = JSON.parse(await crowd.ask()) as FollowTask["sites"];
+  const args = ["--expose-gc", FOLLOW];
+  const follow = stage.converse({ program: node, args, cores: SERVER_CORE });
+  const task: FollowTask = { file: join(stage.folder(), "mounts.db"), sites };
+  await follow.ask(`${JSON.stringify(task)}\n0 0 0`);
+  return { crowd, follow };
+}
+
+async function close({ crowd, follow }: Pair): Promise<void> {
+  await follow.stop();
+  await crowd.stop();
+}
+
+/** Changes the order of some mounts. @returns what it took until every server had it. */
+async function bring(
+  { crowd, follow }: Pair,
+  count: number,
+  changed: number,
+  order: number,
+): Promise<Brought & { readonly ms: number }> {
+  const began = Number(await follow.ask(`${count} ${order} ${changed}`));
+  const brought = JSON.parse(await crowd.ask(`${changed} ${order}`)) as Brought;
+  return { ...brought, ms: brought.time - began };
+}
