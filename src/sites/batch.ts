@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { SiteRecord, SiteStore } from "./store.ts";
 
 /** Records of one transaction at most: nothing else runs meanwhile on SQLite. */
 const BATCH = 16;
@@ -10,15 +9,17 @@ const BATCH = 16;
  */
 const PACE = 50;
 
-interface Job {
-  readonly record: SiteRecord;
-  readonly resolve: (version: number | undefined) => void;
+interface Job<Record, Result> {
+  readonly record: Record;
+  readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Writes what is known of sites, several in one transaction. @returns what `SiteStore.record` does. */
-export function createBatches(store: Pick<SiteStore, "record">) {
-  const waiting: Job[] = [];
+export function createBatches<Record, Result>(store: {
+  record(records: readonly Record[]): Promise<readonly Result[]>;
+}) {
+  const waiting: Job<Record, Result>[] = [];
   let isRunning = false;
   let last = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
@@ -29,8 +30,8 @@ export function createBatches(store: Pick<SiteStore, "record">) {
     while (waiting.length > 0) {
       const jobs = waiting.splice(0, BATCH);
       try {
-        const versions = await store.record(jobs.map(({ record }) => record));
-        for (const [at, { resolve }] of jobs.entries()) resolve(versions[at]);
+        const results = await store.record(jobs.map(({ record }) => record));
+        for (const [at, { resolve }] of jobs.entries()) resolve(results[at] as Result);
       } catch (error) {
         for (const { reject } of jobs) reject(error);
       }
@@ -39,7 +40,7 @@ export function createBatches(store: Pick<SiteStore, "record">) {
     last = performance.now();
     isRunning = false;
   };
-  return (record: SiteRecord, { isPatient } = { isPatient: false }): Promise<number | undefined> =>
+  return (record: Record, { isPatient } = { isPatient: false }): Promise<Result> =>
     new Promise((resolve, reject) => {
       waiting.push({ record, resolve, reject });
       if (isRunning) return;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createBatches } from "../../src/sites/batch.ts";
-import type { SiteStore } from "../../src/sites/store.ts";
+import type { SiteRecord, SiteStore } from "../../src/sites/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { storedSite } from "../store/site-contract.ts";
@@ -11,7 +11,7 @@ const NAMES = Array.from({ length: 100 }, (_, at) => `site-${at}`);
 let store: SiteStore;
 let close: () => Promise<void>;
 let transactions: number;
-let write: ReturnType<typeof createBatches>;
+let write: ReturnType<typeof createBatches<SiteRecord, number | undefined>>;
 
 beforeEach(async () => {
   const opened = await openSqliteSettingStore(newPath());
@@ -20,7 +20,7 @@ beforeEach(async () => {
   for (const name of NAMES) await store.insert(storedSite(name), []);
   transactions = 0;
   write = createBatches({
-    record: (records) => {
+    record: (records: readonly SiteRecord[]) => {
       transactions += 1;
       return store.record(records);
     },

@@ -1,3 +1,4 @@
+import { createBatches } from "../../sites/batch.ts";
 import { type MountState, NEW_MOUNT, NEW_SITE_MOUNTS, type SiteMounts } from "./state.ts";
 
 /** A stored state: of one mount on one site, or with an empty name of all mounts there. */
@@ -7,6 +8,8 @@ export interface StoredMountState {
   /** JSON. */
   readonly state: string;
 }
+
+type Changes = Parameters<MountStateStore["write"]>[0];
 
 /** The name that requests to the process with the lease are stored under. */
 const REQUEST = "*";
@@ -53,6 +56,13 @@ export interface MountBook {
 }
 
 export function createMountBook(store: MountStateStore): MountBook {
+  // Each transaction waits for the disk: states of several sites share one.
+  const write = createBatches({
+    record: async (changes: readonly Changes[]): Promise<readonly undefined[]> => {
+      await store.write(changes.flat());
+      return changes.map(() => undefined);
+    },
+  });
   let sites = new Map<string, SiteMounts>();
   let mounts = new Map<string, Map<string, MountState>>();
   const listeners = new Set<(siteId: string) => void>();
@@ -84,7 +94,7 @@ export function createMountBook(store: MountStateStore): MountBook {
       if (site !== undefined) add("", sites.get(siteId), site);
       for (const [name, state] of Object.entries(changed)) add(name, before.get(name), state);
       if (rows.length === 0) return;
-      await store.write(rows);
+      await write(rows);
       if (site !== undefined) sites.set(siteId, Object.freeze(site));
       for (const [name, state] of Object.entries(changed))
         if (state === undefined) before.delete(name);

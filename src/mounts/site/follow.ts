@@ -5,6 +5,7 @@ import type { Book } from "../../sites/book.ts";
 import { createSiteClient, type SiteClient } from "../../sites/client.ts";
 import { isLasting, SiteFailure } from "../../sites/failure.ts";
 import type { Lease } from "../../sites/lease.ts";
+import { createPace } from "../../sites/pace.ts";
 import type { Site } from "../../sites/site.ts";
 import type { MountBook, MountRequest } from "./book.ts";
 import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
@@ -19,6 +20,8 @@ const LOOK_AGAIN = 10_000;
 /** First and longest pause after a site could not be reached. */
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
+/** Between two mounts that are begun with, on any sites: each costs the event loop about two milliseconds. */
+const GAP = 4;
 /** How often it is looked whether something is due. */
 const BEAT = 1_000;
 
@@ -73,6 +76,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   const next = new Map<string, number>();
   /** Each site as it was when it failed for a reason that another try does not change. */
   const stopped = new Map<string, Site>();
+  const pace = createPace(GAP);
   let closed = false;
   const clientOf = (site: Site): SiteClient => {
     const known = clients.get(site.id);
@@ -92,7 +96,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     runMountRound(
       { siteId: site.id, aim, insist },
       {
-        ...{ ...deps, book: on },
+        ...{ ...deps, book: on, pace },
         client: createStorageClient(clientOf(site), call),
         wanted: () => deps.wantedOf(site),
         mayWrite: () => lease.isHeld() && !closed && sites.byId(site.id)?.paused === false,
@@ -101,6 +105,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   const followOnce = async (siteId: string): Promise<void> => {
     const site = sites.byId(siteId);
     if (site === undefined || site.paused || !lease.isHeld() || closed) return;
+    await pace();
     const { insist } = book.site(siteId);
     const isPushing = site.mode === "follow" || insist.length > 0;
     try {

@@ -25,6 +25,8 @@ export interface MountRoundDeps {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   /** The mounts that the site is to have, as they are now: they may change while a round runs. */
   readonly wanted: () => readonly WantedMount[];
+  /** Resolves when the next mount may be begun with: others use the process meanwhile. */
+  readonly pace: () => Promise<void>;
   /** Whether this process may still write to the site. */
   readonly mayWrite: () => boolean;
 }
@@ -116,6 +118,7 @@ export async function runMountRound(
       states[job.name] = { ...looked.state, corrections, error };
       continue;
     }
+    await deps.pace();
     const persist: ApplyDeps["persist"] = async (state) => {
       if (!deps.mayWrite()) throw new LeaseLost();
       await book.put(siteId, { mounts: { [job.name]: state } });

@@ -74,7 +74,14 @@ export async function openDesk(
       runMountRound(
         { siteId: "s", aim, insist },
         {
-          ...{ client, book, hash, driverOf: driverByName, now: options.now ?? Date.now },
+          ...{
+            pace: async () => undefined,
+            client,
+            book,
+            hash,
+            driverOf: driverByName,
+            now: options.now ?? Date.now,
+          },
           ...{ wanted: () => desk.wanted, mayWrite: options.mayWrite ?? (() => true) },
         },
       ),
