@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { oneAtATime } from "../../database/serial.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
@@ -22,6 +23,8 @@ const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
 /** Between two mounts that are begun with, on any sites: each costs the event loop about two milliseconds. */
 const GAP = 4;
+/** How long a user's change waits for its turn. */
+const TURN = 5_000;
 /** How often it is looked whether something is due. */
 const BEAT = 1_000;
 
@@ -63,6 +66,18 @@ export interface MountFollow {
    * does it.
    */
   ask(siteId: string, request: MountRequest): Promise<void>;
+  /**
+   * Passes a change that a user makes on the server's own pages: no round runs meanwhile that would put
+   * it right. Then reads what the site has.
+   *
+   * @param pass sends the request; it is sent after 5 s whatever runs.
+   * @param take takes what was changed into Mooring, and returns the states of what it took.
+   */
+  passing(
+    siteId: string,
+    pass: () => Promise<void>,
+    take: (round: MountRound) => Promise<MountRequest["states"]>,
+  ): Promise<void>;
   isLeader(): boolean;
   close(): Promise<void>;
 }
@@ -102,6 +117,21 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
         mayWrite: () => lease.isHeld() && !closed && sites.byId(site.id)?.paused === false,
       },
     );
+  const turns = new Map<string, Promise<void>>();
+  /** Does work on a site's mounts after what was asked before. */
+  const alone = async (siteId: string, work: () => Promise<void>): Promise<void> => {
+    const turn = (turns.get(siteId) ?? Promise.resolve()).then(work);
+    turns.set(
+      siteId,
+      turn.catch(() => undefined),
+    );
+    return turn;
+  };
+  const lookAt = async (siteId: string): Promise<MountRound> => {
+    const site = sites.byId(siteId);
+    if (site === undefined) throw new SiteFailure("refused", "the site is gone");
+    return roundOf(site, "look", [], { ...book, put: async () => undefined });
+  };
   const followOnce = async (siteId: string): Promise<void> => {
     const site = sites.byId(siteId);
     if (site === undefined || site.paused || !lease.isHeld() || closed) return;
@@ -134,7 +164,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     await book.put(siteId, { site });
   };
   const follow = (siteId: string): Promise<void> => {
-    const round = rounds.get(siteId) ?? oneAtATime(() => followOnce(siteId));
+    const round = rounds.get(siteId) ?? oneAtATime(() => alone(siteId, () => followOnce(siteId)));
     rounds.set(siteId, round);
     return round.run();
   };
@@ -176,10 +206,25 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   await beat();
   return {
     follow,
-    look: async (siteId) => {
-      const site = sites.byId(siteId);
-      if (site === undefined) throw new SiteFailure("refused", "the site is gone");
-      return roundOf(site, "look", [], { ...book, put: async () => undefined });
+    look: lookAt,
+    passing: async (siteId, pass, take) => {
+      let passed: Promise<void> | undefined;
+      const turn = alone(siteId, async () => {
+        passed ??= pass();
+        await passed;
+        const states = await take(await lookAt(siteId));
+        // Before the next round, which would put right what was just taken.
+        await book.ask(siteId, { insist: [], states });
+        if (lease.isHeld()) await book.answer();
+      }).catch((error: unknown) => {
+        // The user's request goes its way; the next round reads what it did.
+        if (!(error instanceof SiteFailure)) onError(error);
+      });
+      const patience = (): Promise<void> => sleep(TURN, undefined, { ref: false });
+      await Promise.race([turn, patience()]);
+      passed ??= pass();
+      await passed;
+      await Promise.race([turn, patience()]);
     },
     ask: async (siteId, request) => {
       if (sites.byId(siteId) === undefined) throw new SiteFailure("refused", "the site is gone");

@@ -83,6 +83,31 @@ export function findMounts(
   return { mounts, gone, refused };
 }
 
+/**
+ * Takes what a site has into Mooring, as one revision.
+ *
+ * @param save stores it, and returns the mounts as the site is to have them from now on.
+ * @returns what was found, and the states to be noted by `MountFollow.ask`.
+ */
+export async function takeMounts(
+  found: Found,
+  options: {
+    readonly known: ReadonlyMap<string, MountState>;
+    readonly hash: Fingerprint;
+    readonly save: (found: Found) => Promise<readonly WantedMount[]>;
+  },
+): Promise<Readonly<Record<string, MountState>>> {
+  if (found.mounts.length === 0 && found.gone.length === 0) return {};
+  const wanted = new Map((await options.save(found)).map((mount) => [mount.name, mount]));
+  return Object.fromEntries(
+    found.mounts.flatMap(({ name, row }) => {
+      const mount = wanted.get(name);
+      const before = options.known.get(name);
+      return mount === undefined ? [] : [[name, takenState(mount, row, before, options.hash)]];
+    }),
+  );
+}
+
 /** A row in Mooring's form; undefined when its configuration can't be read. Values keep their types. */
 export function readMount(
   row: StorageRow,
@@ -124,12 +149,12 @@ export function takenState(
 /** A name made of a path, such as `films-4k` of `/films/4k`, that no other mount has. */
 export function freeName(path: string, taken: Set<string>): string {
   const plain = path
-    .normalize("NFKC")
-    .replace(/[^\p{L}\p{N}._-]+/gu, "-")
-    .replace(/^[-.]+|[-.]+$/g, "")
-    .slice(0, 48);
-  const base = /[A-Za-z0-9]/.test(plain) ? plain.replace(/[^A-Za-z0-9._-]+/g, "-") : "mount";
-  let name = base.replace(/^[-.]+|[-.]+$/g, "") || "mount";
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .replace(/[^A-Za-z0-9._]+/g, "-")
+    .replace(/^[-.]+|[-.]+$/g, "");
+  const base = plain.slice(0, 48) || "mount";
+  let name = base;
   for (let count = 2; taken.has(name); count += 1) name = `${base}-${count}`;
   taken.add(name);
   return name;

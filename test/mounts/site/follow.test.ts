@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { createMountBook, type MountStateStore } from "../../../src/mounts/site/book.ts";
 import { type MountFollow, startMountFollow } from "../../../src/mounts/site/follow.ts";
 import type { MountRound } from "../../../src/mounts/site/round.ts";
+import { type Found, findMounts, takeMounts } from "../../../src/mounts/site/take.ts";
 import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
 import type { Site } from "../../../src/sites/site.ts";
 import { driverByName, hash, memoryStore, mount, writes } from "./desk.ts";
@@ -170,4 +171,101 @@ test("a process that loses the lease writes nothing more", async () => {
   set({ a: [mount()] });
   await follow.follow("a");
   expect(writes(site)).toEqual([]);
+});
+
+test("a change on the server's own pages is not put right but taken, as what its user did", async () => {
+  const site = await storages();
+  const { set, follow, book } = await start([siteOf(site, "a")]);
+  let wanted = [mount({ members: { remark: "ours" } }), mount({ name: "old", path: "/old" })];
+  set({ a: wanted });
+  await expect.poll(() => site.row("/old")?.status).toBe("work");
+  await follow.follow("a");
+  const saved: Found[] = [];
+  const call = async (path: string, body?: object) => {
+    const headers = { authorization: site.token, "content-type": "application/json" };
+    const url = `${site.url}/api/admin/storage/${path}`;
+    const init = { method: "POST", headers };
+    const reply = await fetch(url, body ? { ...init, body: JSON.stringify(body) } : init);
+    expect(await reply.json()).toMatchObject({ code: 200 });
+  };
+  const row = site.row("/films");
+  const taking = (pass: () => Promise<void>) =>
+    follow.passing("a", pass, async (round) => {
+      const known = book.mounts("a");
+      const found = findMounts(round, {
+        ...{ names: [], wanted, known, driverOf: driverByName },
+        taken: ["films", "old"],
+      });
+      const save = async (what: Found): Promise<WantedMount[]> => {
+        saved.push(what);
+        const kept = wanted.filter(
+          ({ name }) => !what.gone.includes(name) && !what.mounts.some((one) => one.name === name),
+        );
+        wanted = [...kept, ...what.mounts.map((one) => mount({ ...one, revision: 2 }))];
+        set({ a: wanted });
+        return wanted;
+      };
+      return takeMounts(found, { known, hash, save });
+    });
+  const before = site.calls.length;
+  await Promise.all([
+    taking(() => call("update", { ...row, remark: "a user's", order: 8 })),
+    follow.follow("a"),
+  ]);
+  expect(saved[0]?.mounts).toMatchObject([
+    { name: "films", isNew: false, members: { remark: "a user's" } },
+  ]);
+  await taking(() => call("create", { ...row, mount_path: "/films/4K Ünï", id: undefined }));
+  expect(saved[1]?.mounts).toMatchObject([
+    { name: "films-4K-Uni", isNew: true, path: "/films/4K Ünï" },
+  ]);
+  const old = site.row("/old")?.id;
+  await taking(() => call(`delete?id=${old}`));
+  expect(saved[2]).toMatchObject({ mounts: [], gone: ["old"] });
+  await follow.follow("a");
+  // Mooring itself has sent nothing.
+  const calls = site.calls.slice(before).map(({ call: name }) => name);
+  expect(calls.filter((name) => name.startsWith("POST"))).toHaveLength(3);
+  expect(site.row("/films")).toMatchObject({ remark: "a user's", order: 8 });
+});
+
+test("all mounts of a server are taken at first contact, and nothing is written there", async () => {
+  const site = await storages();
+  const first = await start([siteOf(site, "a")]);
+  const items = { url: "https://up.example", username: "u", password: "p", token: "t" };
+  const theirs = mount({
+    name: "x",
+    path: "/remote",
+    driver: "AList V3",
+    items,
+    members: { remark: "r" },
+  });
+  first.set({ a: [theirs, mount({ name: "y", path: "/films" })] });
+  await expect.poll(() => site.rows.size).toBe(2);
+  await first.follow.close();
+  const mine = await start([siteOf(site, "a")]);
+  const known = mine.book.mounts("a");
+  const round = await mine.follow.look("a");
+  const found = findMounts(round, {
+    names: [],
+    wanted: [],
+    known,
+    driverOf: driverByName,
+    taken: ["films"],
+  });
+  expect(found.mounts.map(({ name }) => name)).toEqual(["remote", "films-2"]);
+  expect(found.mounts[0]?.items).toMatchObject(items);
+  const count = writes(site).length;
+  const save = async (what: Found): Promise<WantedMount[]> => {
+    const wanted = what.mounts.map((one) => mount({ ...one, revision: 5, credentialRevision: 5 }));
+    mine.set({ a: wanted });
+    return wanted;
+  };
+  const states = await takeMounts(found, { known, hash, save });
+  site.writeBack("/remote", { token: "refreshed meanwhile" });
+  await mine.follow.ask("a", { insist: [], states });
+  await mine.follow.follow("a");
+  expect(writes(site)).toHaveLength(count);
+  expect(mine.book.site("a")).toMatchObject({ met: true, extra: [] });
+  expect(mine.book.mounts("a").get("remote")).toMatchObject({ differs: [], error: "", applied: 5 });
 });
