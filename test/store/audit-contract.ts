@@ -321,7 +321,9 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       await store.audit.append(hours(10));
       const rows = await allRows(store.audit);
       await take(rows[3]);
-      await place.run("delete from migration where name = '0007_forgotten_rows_named'");
+      // The database of a program that did not have this step, nor those after it.
+      await place.run("delete from migration where name >= '0007_forgotten_rows_named'");
+      await place.run("drop table mount_state");
       expect(await verified()).toContain("row 1 is missing");
       await Promise.all([open(), open()]);
       const now = await allRows(store.audit);

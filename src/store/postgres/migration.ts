@@ -21,7 +21,7 @@ export const migrations: Migrations = {
   "0005_audit": { up: createChain },
   "0006_ended_tokens": { up: addEnded },
   "0007_forgotten_rows_named": { up: (db) => nameFloor(db, appendAudit) },
-  "0009_mount_states": { up: createMountStates },
+  "0008_mount_states": { up: createMountStates },
 };
 
 /** Compared byte by byte, as in every other place. */

@@ -24,7 +24,7 @@ export const migrations: Record<string, Migration> = {
   "0005_audit": { up: createAudit },
   "0006_ended_tokens": { up: addEnded },
   "0007_forgotten_rows_named": { up: (db) => nameFloor(db, appendAudit) },
-  "0009_mount_states": { up: createMountStates },
+  "0008_mount_states": { up: createMountStates },
 };
 
 function createTables(db: Kysely<unknown>): Promise<void> {
