@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { failureOf } from "../api/failure.ts";
 import { type LoginResult, logIn, logOut } from "../api/login.ts";
 import { enter as signIn } from "../api/rights.ts";
@@ -14,8 +14,8 @@ export function LoginForm() {
   const wrong = useSignal("");
   const needsCode = useSignal(false);
   const isCodeWrong = useSignal(false);
-  useEffect(() => name.current?.focus(), []);
-  useEffect(() => code.current?.focus(), [needsCode.value]);
+  useLayoutEffect(() => name.current?.focus(), []);
+  useLayoutEffect(() => code.current?.focus(), [needsCode.value]);
   const enter = async (keep: boolean): Promise<void> => {
     const username = name.current?.value.trim() ?? "";
     const typed = password.current?.value ?? "";

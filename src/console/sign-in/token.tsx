@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { failureOf } from "../api/failure.ts";
 import { enter as signIn } from "../api/rights.ts";
 import { t } from "../i18n/language.ts";
@@ -9,7 +9,7 @@ import { Entry } from "./entry.tsx";
 export function TokenForm() {
   const field = useRef<HTMLInputElement>(null);
   const wrong = useSignal("");
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   const enter = async (keep: boolean): Promise<void> => {
     const token = field.current?.value.trim() ?? "";
     try {

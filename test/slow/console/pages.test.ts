@@ -358,3 +358,24 @@ describe("the console", () => {
     await page.getByText("There is no such page.").waitFor();
   });
 });
+
+describe("a page that opens", () => {
+  test("has the focus on its heading when it appears, and takes it from no field afterwards", async () => {
+    const page = await console.enter("settings");
+    await page.evaluate(`
+      globalThis.focusedAtOnce = [];
+      new MutationObserver((records) => {
+        for (const { addedNodes } of records)
+          for (const node of addedNodes) {
+            const heading = node.querySelector?.("h1") ?? (node.matches?.("h1") ? node : null);
+            if (heading?.isConnected) focusedAtOnce.push([heading.innerText, document.activeElement === heading]);
+          }
+      }).observe(document.body, { childList: true, subtree: true });`);
+    await page.getByRole("link", { name: "Tokens" }).first().click();
+    await page.getByRole("link", { name: "New token" }).click();
+    await page.getByRole("heading", { name: "New token" }).waitFor();
+    const seen = await page.evaluate<[string, boolean][]>("focusedAtOnce");
+    expect(seen.at(-1)).toEqual(["New token", true]);
+    expect(seen.filter(([, isFocused]) => !isFocused)).toEqual([]);
+  });
+});
