@@ -187,6 +187,58 @@ export interface AuditHeadTable {
   hash: string;
 }
 
+/** A mount of a site that does not work, or did not. Times are milliseconds since 1970 UTC. */
+export interface IncidentTable {
+  id: string;
+  site_id: string;
+  mount_path: string;
+  driver: string;
+  class: string;
+  source: string;
+  message: string;
+  opened_at: number;
+  changed_at: number;
+  /** 0: it is open. */
+  closed_at: number;
+  /** 0: not acknowledged. */
+  acknowledged_at: number;
+  acknowledged_by: string;
+  note: string;
+  /** JSON: what each source reports. */
+  signals: string;
+}
+
+/** A target of notifications. */
+export interface WebhookTable {
+  id: string;
+  name: string;
+  /** Sealed, as `secret`. */
+  url: string;
+  secret: string;
+  /** JSON arrays; empty: all. */
+  classes: string;
+  sites: string;
+  language: string;
+  disabled: number;
+  created_at: number;
+  created_by: string;
+}
+
+/** One notification to one target. */
+export interface WebhookDeliveryTable {
+  id: string;
+  webhook_id: string;
+  incident_id: string;
+  type: string;
+  body: string;
+  created_at: number;
+  state: string;
+  attempts: number;
+  next_try: number;
+  status: number;
+  error: string;
+}
+
 export interface Database {
   setting: SettingTable;
   revision: RevisionTable;
@@ -203,6 +255,9 @@ export interface Database {
   site_log: SiteLogTable;
   lease: LeaseTable;
   mount_state: MountStateTable;
+  incident: IncidentTable;
+  webhook: WebhookTable;
+  webhook_delivery: WebhookDeliveryTable;
 }
 
 export type SettingRow = Selectable<SettingTable>;
@@ -211,5 +266,8 @@ export type ChangeRow = Selectable<ChangeTable>;
 export type NewSettingRow = Insertable<SettingTable>;
 export type PrincipalRow = Selectable<PrincipalTable>;
 export type AccessTokenRow = Selectable<AccessTokenTable>;
+export type IncidentRow = Selectable<IncidentTable>;
+export type WebhookRow = Selectable<WebhookTable>;
+export type WebhookDeliveryRow = Selectable<WebhookDeliveryTable>;
 export type SiteRow = Selectable<SiteTable>;
 export type StoredAuditRow = Selectable<AuditTable>;

@@ -171,6 +171,69 @@ export async function createMountStates(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
+/** Mounts that do not work, and who is notified. */
+export async function createIncidents(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable("incident")
+    .addColumn("id", "text", (c) => c.primaryKey())
+    .addColumn("site_id", "text", (c) => c.notNull())
+    .addColumn("mount_path", "text", (c) => c.notNull())
+    .addColumn("driver", "text", (c) => c.notNull())
+    .addColumn("class", "text", (c) => c.notNull())
+    .addColumn("source", "text", (c) => c.notNull())
+    .addColumn("message", "text", (c) => c.notNull())
+    .addColumn("opened_at", "bigint", (c) => c.notNull())
+    .addColumn("changed_at", "bigint", (c) => c.notNull())
+    .addColumn("closed_at", "bigint", (c) => c.notNull())
+    .addColumn("acknowledged_at", "bigint", (c) => c.notNull())
+    .addColumn("acknowledged_by", "text", (c) => c.notNull())
+    .addColumn("note", "text", (c) => c.notNull())
+    .addColumn("signals", "text", (c) => c.notNull())
+    .execute();
+  await db.schema
+    .createIndex("incident_closed")
+    .on("incident")
+    .columns(["closed_at", "opened_at"])
+    .execute();
+  await db.schema
+    .createTable("webhook")
+    .addColumn("id", "text", (c) => c.primaryKey())
+    .addColumn("name", "text", (c) => c.notNull().unique())
+    .addColumn("url", "text", (c) => c.notNull())
+    .addColumn("secret", "text", (c) => c.notNull())
+    .addColumn("classes", "text", (c) => c.notNull())
+    .addColumn("sites", "text", (c) => c.notNull())
+    .addColumn("language", "text", (c) => c.notNull())
+    .addColumn("disabled", "integer", (c) => c.notNull())
+    .addColumn("created_at", "bigint", (c) => c.notNull())
+    .addColumn("created_by", "text", (c) => c.notNull())
+    .execute();
+  await db.schema
+    .createTable("webhook_delivery")
+    .addColumn("id", "text", (c) => c.primaryKey())
+    .addColumn("webhook_id", "text", (c) => c.notNull())
+    .addColumn("incident_id", "text", (c) => c.notNull())
+    .addColumn("type", "text", (c) => c.notNull())
+    .addColumn("body", "text", (c) => c.notNull())
+    .addColumn("created_at", "bigint", (c) => c.notNull())
+    .addColumn("state", "text", (c) => c.notNull())
+    .addColumn("attempts", "integer", (c) => c.notNull())
+    .addColumn("next_try", "bigint", (c) => c.notNull())
+    .addColumn("status", "integer", (c) => c.notNull())
+    .addColumn("error", "text", (c) => c.notNull())
+    .execute();
+  await db.schema
+    .createIndex("webhook_delivery_due")
+    .on("webhook_delivery")
+    .columns(["state", "next_try"])
+    .execute();
+  await db.schema
+    .createIndex("webhook_delivery_log")
+    .on("webhook_delivery")
+    .columns(["webhook_id", "created_at"])
+    .execute();
+}
+
 /**
  * Who did what.
  *

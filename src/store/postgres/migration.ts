@@ -5,6 +5,7 @@ import {
   addEnded,
   createAccess,
   createAudit,
+  createIncidents,
   createMountStates,
   createSettings,
   createSites,
@@ -22,6 +23,7 @@ export const migrations: Migrations = {
   "0006_ended_tokens": { up: addEnded },
   "0007_forgotten_rows_named": { up: (db) => nameFloor(db, appendAudit) },
   "0008_mount_states": { up: createMountStates },
+  "0009_incidents": { up: createIncidents },
 };
 
 /** Compared byte by byte, as in every other place. */

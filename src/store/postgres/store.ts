@@ -11,6 +11,8 @@ import { isConnectionLost, postgresFailure } from "../../database/postgres/failu
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import { FIRST_TIMELINE } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
+import { createIncidentStore } from "../../incidents/query.ts";
+import type { IncidentStore } from "../../incidents/store.ts";
 import type { MountStateStore } from "../../mounts/site/book.ts";
 import { createMountStateStore } from "../../mounts/site/query.ts";
 import {
@@ -63,6 +65,7 @@ export async function openPostgresSettingStore(
   SettingStore & {
     readonly sites: SiteStore;
     readonly mountStates: MountStateStore;
+    readonly incidents: IncidentStore;
     readonly access: AccessStore;
     readonly audit: AuditStore;
   }
@@ -143,6 +146,7 @@ export async function openPostgresSettingStore(
         lease: (name, holder, at, ttl) => sites.lease(name, holder, follower.serverTime(at), ttl),
       },
       mountStates: createMountStateStore({ db, attempt }),
+      incidents: createIncidentStore({ db, append: appendAudit, attempt }),
       access: createAccessStore({
         db,
         append: appendAudit,

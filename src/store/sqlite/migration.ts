@@ -6,6 +6,7 @@ import {
   addEnded,
   createAccess,
   createAudit,
+  createIncidents,
   createMountStates,
   createSettings,
   createSites,
@@ -25,6 +26,7 @@ export const migrations: Record<string, Migration> = {
   "0006_ended_tokens": { up: addEnded },
   "0007_forgotten_rows_named": { up: (db) => nameFloor(db, appendAudit) },
   "0008_mount_states": { up: createMountStates },
+  "0009_incidents": { up: createIncidents },
 };
 
 function createTables(db: Kysely<unknown>): Promise<void> {

@@ -14,6 +14,8 @@ import { watchPlace } from "../../database/sqlite/file.ts";
 import { untilUnlocked } from "../../database/sqlite/lock-wait.ts";
 import { openSqlite, type SqliteOptions } from "../../database/sqlite/open.ts";
 import { keysOf, revisionsOf } from "../../database/sqlite/segment.ts";
+import { createIncidentStore } from "../../incidents/query.ts";
+import type { IncidentStore } from "../../incidents/store.ts";
 import type { MountStateStore } from "../../mounts/site/book.ts";
 import { createMountStateStore } from "../../mounts/site/query.ts";
 import {
@@ -47,6 +49,7 @@ export async function openSqliteSettingStore(
   SettingStore & {
     readonly sites: SiteStore;
     readonly mountStates: MountStateStore;
+    readonly incidents: IncidentStore;
     readonly access: AccessStore;
     readonly audit: AuditStore;
   }
@@ -169,6 +172,7 @@ export async function openSqliteSettingStore(
       }),
       sites: createSiteStore({ db, append: appendAudit, attempt, check: place.check }),
       mountStates: createMountStateStore({ db, attempt, check: place.check }),
+      incidents: createIncidentStore({ db, append: appendAudit, attempt, check: place.check }),
       access: createAccessStore({
         db,
         append: appendAudit,

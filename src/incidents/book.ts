@@ -1,0 +1,209 @@
+import type { DriverInfo } from "../drivers/driver-info.ts";
+import { secretsOf } from "../mounts/site/apply.ts";
+import { readAddition, type StorageRow } from "../mounts/site/row.ts";
+import { plainMessage } from "../sites/failure.ts";
+import type { Site } from "../sites/site.ts";
+import type { Incident, IncidentEvent, Signals } from "./incident.ts";
+import { leadingSignal, type Observation, observe } from "./signal.ts";
+import type { IncidentStore, StoredDelivery, StoredIncident } from "./store.ts";
+import { tokenEnd } from "./token-end.ts";
+
+/** Open incidents that are kept at most; a site with more broken mounts shows the first ones. */
+const MAX_OPEN = 10_000;
+
+export interface IncidentBookDeps {
+  readonly store: IncidentStore;
+  readonly now: () => number;
+  readonly newId: () => string;
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+  /** The notifications of a change, stored in the same transaction. */
+  readonly announce: (event: IncidentEvent, incident: Incident) => readonly StoredDelivery[];
+  /** Called after each stored change. */
+  readonly onChange: (event: IncidentEvent, incident: Incident) => void;
+}
+
+/** Finds out from what sites list, and from listings, which mounts do not work. One process does it. */
+export interface IncidentBook {
+  /** Reads the open incidents again: another process has written until now. */
+  load(): Promise<void>;
+  /** Looks at the mounts that a site lists. Mounts that it lists no more have no incident. */
+  listed(site: Site, rows: readonly StorageRow[]): Promise<void>;
+  /** Notes what a listing of a mount came to. @param error empty: it worked. */
+  probed(site: Site, row: StorageRow, error: string): Promise<void>;
+  /** Closes the incidents of sites that are gone. */
+  forgetSites(isKnown: (siteId: string) => boolean): Promise<void>;
+  /** The open incidents. */
+  open(): readonly Incident[];
+}
+
+/** What is known of one mount. */
+interface Known {
+  readonly signals: Signals;
+  readonly incident: StoredIncident | undefined;
+  /** Tells a changed row from the same one. */
+  readonly form: string;
+}
+
+const NEW: Known = { signals: {}, incident: undefined, form: "" };
+
+export function createIncidentBook(deps: IncidentBookDeps): IncidentBook {
+  const { store, now, driverOf } = deps;
+  const known = new Map<string, Known>();
+  const keyOf = (siteId: string, path: string): string => `${siteId}\0${path}`;
+  // Observations of one mount are stored one after another.
+  let turn: Promise<void> = Promise.resolve();
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    const mine = turn.then(work);
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
+  const commit = async (changes: readonly Change[]): Promise<void> => {
+    const events = changes.flatMap(({ event, next }) =>
+      event !== undefined && next.incident !== undefined
+        ? [{ event, incident: next.incident }]
+        : [],
+    );
+    const writes = changes.flatMap(({ next, isStored }) =>
+      next.incident !== undefined && !isStored ? [next.incident] : [],
+    );
+    if (writes.length > 0)
+      await store.write(
+        writes,
+        events.flatMap(({ event, incident }) => deps.announce(event, incident)),
+      );
+    for (const { key, next } of changes) {
+      const { incident } = next;
+      const isOpen = incident !== undefined && incident.closedAt === 0;
+      if (!isOpen && Object.keys(next.signals).length === 0 && next.form === "") known.delete(key);
+      else known.set(key, isOpen ? next : { ...next, incident: undefined });
+    }
+    for (const { event, incident } of events) deps.onChange(event, incident);
+  };
+  const change = (
+    place: { readonly siteId: string; readonly path: string; readonly driver: string },
+    signals: Signals,
+    form: string,
+  ): Change => {
+    const key = keyOf(place.siteId, place.path);
+    const before = known.get(key) ?? NEW;
+    const lead = leadingSignal(signals);
+    const time = now();
+    const old = before.incident;
+    if (lead === undefined) {
+      const incident = old && { ...old, signals, closedAt: time, changedAt: time };
+      return { key, next: { signals, incident, form }, event: old && "closed", isStored: false };
+    }
+    const shown = {
+      class: lead.signal.class,
+      source: lead.source,
+      message: lead.signal.message,
+      driver: place.driver,
+    };
+    if (old !== undefined) {
+      const isSame =
+        old.class === shown.class &&
+        old.source === shown.source &&
+        old.message === shown.message &&
+        old.driver === shown.driver;
+      const incident = isSame ? old : { ...old, ...shown, signals, changedAt: time };
+      // Of a message that only counts differently, users need not hear again.
+      const isNews = old.class !== shown.class;
+      return {
+        ...{ key, next: { signals, incident, form }, isStored: isSame },
+        event: isNews ? "changed" : undefined,
+      };
+    }
+    const openCount = [...known.values()].filter(({ incident }) => incident).length;
+    if (openCount >= MAX_OPEN)
+      return {
+        key,
+        next: { signals, incident: undefined, form },
+        event: undefined,
+        isStored: true,
+      };
+    const incident: StoredIncident = {
+      ...{ id: deps.newId(), siteId: place.siteId, mountPath: place.path, ...shown, signals },
+      ...{ openedAt: time, changedAt: time, closedAt: 0 },
+      ...{ acknowledgedAt: 0, acknowledgedBy: "", note: "" },
+    };
+    return { key, next: { signals, incident, form }, event: "opened", isStored: false };
+  };
+  const plainOf = (row: StorageRow) => (message: string) =>
+    plainMessage(message, secretsOf(undefined, row, { driverOf }));
+  const look = (site: Site, row: StorageRow): Change => {
+    const before = known.get(keyOf(site.id, row.mount_path)) ?? NEW;
+    const form = formOf(row);
+    const options = { now: now(), plain: plainOf(row) };
+    const place = { siteId: site.id, path: row.mount_path, driver: row.driver };
+    const remade = before.form !== "" && before.form !== form;
+    const steps: Observation[] = row.disabled
+      ? [{ kind: "off" }]
+      : [
+          { kind: "status", status: row.status, remade },
+          { kind: "expiry", error: expiryError(row, now()) },
+        ];
+    const signals = steps.reduce((all, step) => observe(all, step, options), before.signals);
+    return change(place, signals, form);
+  };
+  return {
+    load: () =>
+      inTurn(async () => {
+        const open = await store.list({ open: true, limit: MAX_OPEN });
+        known.clear();
+        for (const incident of open)
+          known.set(keyOf(incident.siteId, incident.mountPath), {
+            ...{ incident, signals: incident.signals, form: "" },
+          });
+      }),
+    listed: (site, rows) =>
+      inTurn(async () => {
+        const paths = new Set(rows.map(({ mount_path }) => mount_path));
+        const gone = [...known].flatMap(([key, { incident }]): Change[] => {
+          const [siteId = "", path = ""] = key.split("\0", 2);
+          if (siteId !== site.id || paths.has(path)) return [];
+          return [change({ siteId, path, driver: incident?.driver ?? "" }, {}, "")];
+        });
+        await commit([...gone, ...rows.map((row) => look(site, row))]);
+      }),
+    probed: (site, row, error) =>
+      inTurn(async () => {
+        const place = { siteId: site.id, path: row.mount_path, driver: row.driver };
+        const { signals, form } = known.get(keyOf(site.id, row.mount_path)) ?? NEW;
+        const options = { now: now(), plain: plainOf(row) };
+        await commit([change(place, observe(signals, { kind: "probe", error }, options), form)]);
+      }),
+    forgetSites: (isKnown) =>
+      inTurn(async () => {
+        const gone = [...known].flatMap(([key, { incident }]): Change[] => {
+          const [siteId = "", path = ""] = key.split("\0", 2);
+          return isKnown(siteId)
+            ? []
+            : [change({ siteId, path, driver: incident?.driver ?? "" }, {}, "")];
+        });
+        await commit(gone);
+      }),
+    open: () => [...known.values()].flatMap(({ incident }) => (incident ? [incident] : [])),
+  };
+}
+
+interface Change {
+  readonly key: string;
+  readonly next: Known;
+  readonly event: IncidentEvent | undefined;
+  /** The store has the incident as it is. */
+  readonly isStored: boolean;
+}
+
+/** A row without what servers change by themselves: `modified` is set by users' changes only. */
+function formOf({ id, driver, disabled, modified }: StorageRow): string {
+  return JSON.stringify([id, driver, disabled, modified]);
+}
+
+function expiryError(row: StorageRow, time: number): string | undefined {
+  const end = tokenEnd(row.driver, readAddition(row.addition) ?? {}, time);
+  if (end === undefined) return undefined;
+  const date = new Date(end.expires).toISOString();
+  return end.expires > time
+    ? `${end.item} ends at ${date}: replace it before`
+    : `${end.item} ended at ${date}: replace it`;
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from "node:fs";
+import type { IncidentClass } from "./incident.ts";
+
+/** One entry of `src/data/incident-classes.json`: regular expressions, in any case of letters. */
+interface Entry {
+  readonly class: IncidentClass;
+  readonly patterns: readonly string[];
+}
+
+const DATA_FILE = new URL("../data/incident-classes.json", import.meta.url);
+const entries = (JSON.parse(readFileSync(DATA_FILE, "utf8")) as Entry[]).map((entry) => ({
+  class: entry.class,
+  pattern: new RegExp(entry.patterns.join("|"), "i"),
+}));
+
+/** Characters of a message that are looked at: a page in HTML can be long. */
+const MAX_LENGTH = 4_000;
+
+/**
+ * Finds the class of a driver's error message. The first entry that fits decides: a token that could not
+ * be refreshed because of a timeout is a network error.
+ */
+export function classify(message: string): IncidentClass {
+  const text = message.slice(0, MAX_LENGTH);
+  return entries.find(({ pattern }) => pattern.test(text))?.class ?? "unknown";
+}

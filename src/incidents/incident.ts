@@ -1,0 +1,64 @@
+/**
+ * Why a mount does not work.
+ * - `credential`: a token, cookie or password is not accepted any more.
+ * - `person`: the provider wants a code, a captcha or a scan.
+ * - `quota`: too many requests, or no space or traffic left.
+ * - `network`: the provider could not be reached three times in a row.
+ * - `configuration`: a path, bucket or value is wrong.
+ */
+export const CLASSES = [
+  "credential",
+  "person",
+  "quota",
+  "network",
+  "configuration",
+  "unknown",
+] as const;
+
+export type IncidentClass = (typeof CLASSES)[number];
+
+/**
+ * Where an incident was noticed: the mount's status in the server's list, a listing that Mooring made,
+ * or the end of a token's life.
+ */
+export const SOURCES = ["status", "probe", "expiry"] as const;
+
+export type IncidentSource = (typeof SOURCES)[number];
+
+/** What one source reports of a mount. */
+export interface Signal {
+  readonly class: IncidentClass;
+  /** First line of the server's message without secrets. */
+  readonly message: string;
+  /** Observations in a row. */
+  readonly count: number;
+  /** Time of the last observation that was counted, in milliseconds since 1970 UTC. */
+  readonly countedAt: number;
+}
+
+export type Signals = Readonly<Partial<Record<IncidentSource, Signal>>>;
+
+/** A mount of a site that does not work, or did not. Times are milliseconds since 1970 UTC. */
+export interface Incident {
+  readonly id: string;
+  readonly siteId: string;
+  /** The path on the site. With the site it names the mount: the site may have mounts that Mooring has not. */
+  readonly mountPath: string;
+  readonly driver: string;
+  readonly class: IncidentClass;
+  readonly source: IncidentSource;
+  readonly message: string;
+  readonly openedAt: number;
+  /** Of the last change of class, source or message. */
+  readonly changedAt: number;
+  /** 0: it is open. */
+  readonly closedAt: number;
+  /** 0: not acknowledged. */
+  readonly acknowledgedAt: number;
+  readonly acknowledgedBy: string;
+  /** What the user who acknowledged it wrote. */
+  readonly note: string;
+}
+
+/** A change of an incident, as webhooks send it. */
+export type IncidentEvent = "opened" | "changed" | "acknowledged" | "closed";

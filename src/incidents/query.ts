@@ -1,0 +1,295 @@
+import type { Kysely, Transaction } from "kysely";
+import type { AppendAudit } from "../audit/query.ts";
+import type { Database, IncidentRow, WebhookDeliveryRow, WebhookRow } from "../database/schema.ts";
+import type { IncidentClass, IncidentSource } from "./incident.ts";
+import type {
+  DeliveryState,
+  IncidentStore,
+  StoredDelivery,
+  StoredIncident,
+  StoredWebhook,
+} from "./store.ts";
+
+/** Deliveries of one webhook that are kept, and closed incidents of all. */
+const MAX_DELIVERIES = 1_000;
+const MAX_CLOSED = 10_000;
+
+export interface IncidentQueryDeps {
+  readonly db: Kysely<Database>;
+  /** Runs a query; it may be run again, and rejects with a StoreError. */
+  readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Throws when nothing may be written. */
+  readonly check?: () => void;
+  readonly append: AppendAudit;
+}
+
+/** The store of incidents on a database of either kind. */
+export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
+  const { db, attempt, check, append } = deps;
+  const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
+    attempt(() => {
+      check?.();
+      return db.transaction().execute(work);
+    });
+  return {
+    list: ({ siteId, mountPath, open, before, limit }) =>
+      attempt(async () => {
+        let query = db.selectFrom("incident").selectAll();
+        if (siteId !== undefined) query = query.where("site_id", "=", siteId);
+        if (mountPath !== undefined) query = query.where("mount_path", "=", mountPath);
+        if (open !== undefined) query = query.where("closed_at", open ? "=" : ">", 0);
+        if (before !== undefined)
+          query = query.where((eb) =>
+            eb.or([
+              eb("opened_at", "<", before.openedAt),
+              eb.and([eb("opened_at", "=", before.openedAt), eb("id", "<", before.id)]),
+            ]),
+          );
+        const rows = await query
+          .orderBy("opened_at", "desc")
+          .orderBy("id", "desc")
+          .limit(limit)
+          .execute();
+        return rows.map(incidentFromRow);
+      }),
+    get: (id) =>
+      attempt(async () => {
+        const row = await db
+          .selectFrom("incident")
+          .selectAll()
+          .where("id", "=", id)
+          .executeTakeFirst();
+        return row && incidentFromRow(row);
+      }),
+    write: (incidents, deliveries, audit = []) =>
+      writing(async (trx) => {
+        for (const incident of incidents) {
+          const { id, ...rest } = incidentToRow(incident);
+          await trx
+            .insertInto("incident")
+            .values({ id, ...rest })
+            .onConflict((conflict) => conflict.column("id").doUpdateSet(rest))
+            .execute();
+        }
+        for (const delivery of deliveries)
+          await trx.insertInto("webhook_delivery").values(deliveryToRow(delivery)).execute();
+        await append(trx, audit);
+      }),
+    webhooks: () =>
+      attempt(async () => {
+        const rows = await db.selectFrom("webhook").selectAll().orderBy("name").execute();
+        return rows.map(webhookFromRow);
+      }),
+    putWebhook: (webhook, audit) =>
+      writing(async (trx) => {
+        const other = await trx
+          .selectFrom("webhook")
+          .select("id")
+          .where("name", "=", webhook.name)
+          .where("id", "!=", webhook.id)
+          .executeTakeFirst();
+        if (other !== undefined) return false;
+        const { id, ...rest } = webhookToRow(webhook);
+        await trx
+          .insertInto("webhook")
+          .values({ id, ...rest })
+          .onConflict((conflict) => conflict.column("id").doUpdateSet(rest))
+          .execute();
+        await append(trx, audit);
+        return true;
+      }),
+    deleteWebhook: (id, audit) =>
+      writing(async (trx) => {
+        await trx.deleteFrom("webhook_delivery").where("webhook_id", "=", id).execute();
+        await trx.deleteFrom("webhook").where("id", "=", id).execute();
+        await append(trx, audit);
+      }),
+    deliveries: (webhookId, limit, before) =>
+      attempt(async () => {
+        let query = db
+          .selectFrom("webhook_delivery")
+          .selectAll()
+          .where("webhook_id", "=", webhookId);
+        if (before !== undefined)
+          query = query.where((eb) =>
+            eb.or([
+              eb("created_at", "<", before.createdAt),
+              eb.and([eb("created_at", "=", before.createdAt), eb("id", "<", before.id)]),
+            ]),
+          );
+        const rows = await query
+          .orderBy("created_at", "desc")
+          .orderBy("id", "desc")
+          .limit(limit)
+          .execute();
+        return rows.map(deliveryFromRow);
+      }),
+    delivery: (id) =>
+      attempt(async () => {
+        const row = await db
+          .selectFrom("webhook_delivery")
+          .selectAll()
+          .where("id", "=", id)
+          .executeTakeFirst();
+        return row && deliveryFromRow(row);
+      }),
+    due: (now, limit) =>
+      attempt(async () => {
+        const rows = await db
+          .selectFrom("webhook_delivery")
+          .selectAll()
+          .where("state", "=", "waiting")
+          .where("next_try", "<=", now)
+          .orderBy("next_try")
+          .orderBy("id")
+          .limit(limit)
+          .execute();
+        return rows.map(deliveryFromRow);
+      }),
+    putDelivery: (delivery, audit = []) =>
+      writing(async (trx) => {
+        const { id, ...rest } = deliveryToRow(delivery);
+        // A webhook that was deleted meanwhile takes its deliveries along.
+        const webhook = await trx
+          .selectFrom("webhook")
+          .select("id")
+          .where("id", "=", delivery.webhookId)
+          .executeTakeFirst();
+        if (webhook === undefined) return;
+        await trx
+          .insertInto("webhook_delivery")
+          .values({ id, ...rest })
+          .onConflict((conflict) => conflict.column("id").doUpdateSet(rest))
+          .execute();
+        await append(trx, audit);
+      }),
+    forget: (before) =>
+      writing(async (trx) => {
+        await trx
+          .deleteFrom("incident")
+          .where("closed_at", ">", 0)
+          .where("closed_at", "<", before)
+          .execute();
+        await trx
+          .deleteFrom("webhook_delivery")
+          .where("state", "!=", "waiting")
+          .where("created_at", "<", before)
+          .execute();
+        await trimIncidents(trx);
+        await trimDeliveries(trx);
+      }),
+  };
+}
+
+/** Removes the oldest closed incidents beyond their number. */
+async function trimIncidents(trx: Transaction<Database>): Promise<void> {
+  const last = await trx
+    .selectFrom("incident")
+    .select("closed_at")
+    .where("closed_at", ">", 0)
+    .orderBy("closed_at", "desc")
+    .offset(MAX_CLOSED)
+    .limit(1)
+    .executeTakeFirst();
+  if (last !== undefined)
+    await trx
+      .deleteFrom("incident")
+      .where("closed_at", ">", 0)
+      .where("closed_at", "<=", last.closed_at)
+      .execute();
+}
+
+async function trimDeliveries(trx: Transaction<Database>): Promise<void> {
+  for (const { id } of await trx.selectFrom("webhook").select("id").execute()) {
+    const last = await trx
+      .selectFrom("webhook_delivery")
+      .select("created_at")
+      .where("webhook_id", "=", id)
+      .where("state", "!=", "waiting")
+      .orderBy("created_at", "desc")
+      .offset(MAX_DELIVERIES)
+      .limit(1)
+      .executeTakeFirst();
+    if (last !== undefined)
+      await trx
+        .deleteFrom("webhook_delivery")
+        .where("webhook_id", "=", id)
+        .where("state", "!=", "waiting")
+        .where("created_at", "<=", last.created_at)
+        .execute();
+  }
+}
+
+function incidentFromRow(row: IncidentRow): StoredIncident {
+  return {
+    id: row.id,
+    siteId: row.site_id,
+    mountPath: row.mount_path,
+    driver: row.driver,
+    class: row.class as IncidentClass,
+    source: row.source as IncidentSource,
+    message: row.message,
+    openedAt: Number(row.opened_at),
+    changedAt: Number(row.changed_at),
+    closedAt: Number(row.closed_at),
+    acknowledgedAt: Number(row.acknowledged_at),
+    acknowledgedBy: row.acknowledged_by,
+    note: row.note,
+    signals: JSON.parse(row.signals) as StoredIncident["signals"],
+  };
+}
+
+function incidentToRow(incident: StoredIncident): IncidentRow {
+  return {
+    id: incident.id,
+    site_id: incident.siteId,
+    mount_path: incident.mountPath,
+    driver: incident.driver,
+    class: incident.class,
+    source: incident.source,
+    message: incident.message,
+    opened_at: incident.openedAt,
+    changed_at: incident.changedAt,
+    closed_at: incident.closedAt,
+    acknowledged_at: incident.acknowledgedAt,
+    acknowledged_by: incident.acknowledgedBy,
+    note: incident.note,
+    signals: JSON.stringify(incident.signals),
+  };
+}
+
+function webhookFromRow(row: WebhookRow): StoredWebhook {
+  const { created_at: createdAt, created_by: createdBy, disabled, ...rest } = row;
+  return { ...rest, disabled: disabled === 1, createdAt: Number(createdAt), createdBy };
+}
+
+function webhookToRow({ createdAt, createdBy, disabled, ...rest }: StoredWebhook): WebhookRow {
+  return { ...rest, disabled: disabled ? 1 : 0, created_at: createdAt, created_by: createdBy };
+}
+
+function deliveryFromRow(row: WebhookDeliveryRow): StoredDelivery {
+  return {
+    id: row.id,
+    webhookId: row.webhook_id,
+    incidentId: row.incident_id,
+    type: row.type,
+    body: row.body,
+    createdAt: Number(row.created_at),
+    state: row.state as DeliveryState,
+    attempts: row.attempts,
+    nextTry: Number(row.next_try),
+    status: row.status,
+    error: row.error,
+  };
+}
+
+function deliveryToRow(delivery: StoredDelivery): WebhookDeliveryRow {
+  const { webhookId, incidentId, createdAt, nextTry, ...rest } = delivery;
+  return {
+    ...rest,
+    webhook_id: webhookId,
+    incident_id: incidentId,
+    created_at: createdAt,
+    next_try: nextTry,
+  };
+}

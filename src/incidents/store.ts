@@ -1,0 +1,87 @@
+import type { AuditEntry } from "../audit/store.ts";
+import type { Incident, Signals } from "./incident.ts";
+
+/** An incident with what the sources report. */
+export interface StoredIncident extends Incident {
+  readonly signals: Signals;
+}
+
+/** Which incidents are read; absent members do not narrow. */
+export interface IncidentFilter {
+  readonly siteId?: string | undefined;
+  readonly mountPath?: string | undefined;
+  readonly open?: boolean | undefined;
+  /** Incidents that were opened before this one come after it. */
+  readonly before?: { readonly openedAt: number; readonly id: string } | undefined;
+  readonly limit: number;
+}
+
+/** A target of notifications. Times are milliseconds since 1970 UTC. */
+export interface StoredWebhook {
+  readonly id: string;
+  readonly name: string;
+  /** Sealed: addresses of chat services hold their key. */
+  readonly url: string;
+  /** Sealed. The key of the signature, as `whsec_` and base64. */
+  readonly secret: string;
+  /** JSON arrays; empty: all. */
+  readonly classes: string;
+  readonly sites: string;
+  readonly language: string;
+  readonly disabled: boolean;
+  readonly createdAt: number;
+  readonly createdBy: string;
+}
+
+export type DeliveryState = "waiting" | "delivered" | "failed";
+
+/** One notification to one target. Times are milliseconds since 1970 UTC. */
+export interface StoredDelivery {
+  readonly id: string;
+  readonly webhookId: string;
+  /** Empty: a test. */
+  readonly incidentId: string;
+  /** Such as `incident.opened`. */
+  readonly type: string;
+  /** JSON text as it is signed and sent. */
+  readonly body: string;
+  readonly createdAt: number;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  /** 0 unless it is waiting. */
+  readonly nextTry: number;
+  /** HTTP status of the last attempt; 0: no reply. */
+  readonly status: number;
+  /** What went wrong in the last attempt; empty: nothing. */
+  readonly error: string;
+}
+
+/** Keeps incidents, webhooks and deliveries. Rejects with a StoreError only. */
+export interface IncidentStore {
+  /** Newest first. */
+  list(filter: IncidentFilter): Promise<readonly StoredIncident[]>;
+  get(id: string): Promise<StoredIncident | undefined>;
+  /** Writes incidents and the deliveries that announce them in one transaction. */
+  write(
+    incidents: readonly StoredIncident[],
+    deliveries: readonly StoredDelivery[],
+    audit?: readonly AuditEntry[],
+  ): Promise<void>;
+  webhooks(): Promise<readonly StoredWebhook[]>;
+  /** @returns false when the name is another webhook's already. */
+  putWebhook(webhook: StoredWebhook, audit: readonly AuditEntry[]): Promise<boolean>;
+  /** With its deliveries. */
+  deleteWebhook(id: string, audit: readonly AuditEntry[]): Promise<void>;
+  /** Newest first. */
+  deliveries(
+    webhookId: string,
+    limit: number,
+    before?: { readonly createdAt: number; readonly id: string },
+  ): Promise<readonly StoredDelivery[]>;
+  delivery(id: string): Promise<StoredDelivery | undefined>;
+  /** Deliveries that are due, oldest first. */
+  due(now: number, limit: number): Promise<readonly StoredDelivery[]>;
+  putDelivery(delivery: StoredDelivery, audit?: readonly AuditEntry[]): Promise<void>;
+  /** Removes closed incidents, and deliveries that are done, from before a time. */
+  forget(before: number): Promise<void>;
+}

@@ -1,0 +1,55 @@
+import { itemKind } from "../mounts/site/item-kind.ts";
+import type { Addition } from "../mounts/site/row.ts";
+
+/** How long before a token's end an incident begins, in milliseconds. */
+const NOTICE = 3 * 86_400_000;
+/** Three parts in base64url (RFC 7519). */
+const TOKEN = /^(?:Bearer )?([\w-]+)\.([\w-]+)\.[\w-]*$/;
+/** Longer texts are no tokens. */
+const MAX_LENGTH = 16_384;
+
+/** A token among the items of a mount that ends soon, or has ended. */
+export interface TokenEnd {
+  readonly item: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly expires: number;
+}
+
+/**
+ * Finds the token (JWT) of a mount that ends first, within three days. Access tokens that the server
+ * refreshes by itself are left out: refresh tokens, and items that only users give, are looked at.
+ */
+export function tokenEnd(driver: string, addition: Addition, now: number): TokenEnd | undefined {
+  let first: TokenEnd | undefined;
+  for (const [item, value] of Object.entries(addition)) {
+    if (typeof value !== "string") continue;
+    if (itemKind(driver, item) !== "declared" && !/refresh/i.test(item)) continue;
+    const expires = expiryOf(value);
+    if (expires === undefined || expires > now + NOTICE) continue;
+    if (first === undefined || expires < first.expires) first = { item, expires };
+  }
+  return first;
+}
+
+/** The `exp` claim of a JWT in milliseconds since 1970 UTC; undefined: the text is none, or has none. */
+export function expiryOf(text: string): number | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
+  const [, head, body] = TOKEN.exec(text.trim()) ?? [];
+  if (head === undefined || body === undefined) return undefined;
+  if (typeof jsonOf(head)?.["alg"] !== "string") return undefined;
+  const seconds = jsonOf(body)?.["exp"];
+  return typeof seconds === "number" && Number.isFinite(seconds) && seconds > 0
+    ? Math.trunc(seconds * 1_000)
+    : undefined;
+}
+
+function jsonOf(part: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
+    return value !== null && typeof value === "object"
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

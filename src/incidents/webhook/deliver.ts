@@ -1,0 +1,89 @@
+import type { IncidentStore, StoredDelivery } from "../store.ts";
+import type { Attempt } from "./send.ts";
+import { signedHeaders } from "./sign.ts";
+
+/** Pauses before the second and later attempts, in milliseconds (Standard Webhooks 1.0). */
+const PAUSES = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map(
+  (seconds) => seconds * 1_000,
+);
+/** Attempts under way at a time, one per webhook. */
+const MAX_RUNNING = 4;
+/** Due deliveries that are looked at in one round. */
+const LOOK = 100;
+
+/** A target with its secrets open. */
+export interface OpenWebhook {
+  readonly id: string;
+  readonly url: string;
+  readonly secret: string;
+  readonly disabled: boolean;
+}
+
+export interface DelivererDeps {
+  readonly store: Pick<IncidentStore, "due" | "putDelivery">;
+  readonly webhook: (id: string) => OpenWebhook | undefined;
+  readonly send: (
+    url: string,
+    body: string,
+    headers: Readonly<Record<string, string>>,
+  ) => Promise<Attempt>;
+  readonly now: () => number;
+  readonly random: () => number;
+  /** Disables a webhook whose target has answered 410 Gone. */
+  readonly disable: (id: string) => Promise<void>;
+  /** Called after each attempt. */
+  readonly onAttempt: (delivery: StoredDelivery) => void;
+  readonly pauses?: readonly number[];
+}
+
+/** Sends what is due. */
+export interface Deliverer {
+  /** Begins with due deliveries as far as others are not under way; resolves when these are done. */
+  run(): Promise<void>;
+}
+
+export function createDeliverer(deps: DelivererDeps): Deliverer {
+  const { store, now, pauses = PAUSES } = deps;
+  const running = new Set<string>();
+  const sendOne = async (delivery: StoredDelivery, webhook: OpenWebhook): Promise<void> => {
+    const { id, body } = delivery;
+    const headers = signedHeaders(webhook.secret, { id, time: now(), body });
+    const { status, error } = await deps.send(webhook.url, body, headers);
+    const attempts = delivery.attempts + 1;
+    const pause = status === 410 ? undefined : pauses[attempts - 1];
+    const done: StoredDelivery = {
+      ...delivery,
+      ...{ attempts, status, error },
+      ...(error === ""
+        ? { state: "delivered", nextTry: 0 }
+        : pause === undefined
+          ? { state: "failed", nextTry: 0 }
+          : // A random tenth more: targets that were away are not asked by all at once.
+            { nextTry: now() + Math.round(pause * (1 + deps.random() / 10)) }),
+    };
+    await store.putDelivery(done);
+    if (status === 410) await deps.disable(webhook.id);
+    deps.onAttempt(done);
+  };
+  return {
+    run: async () => {
+      const due = await store.due(now(), LOOK);
+      const begun: Promise<void>[] = [];
+      for (const delivery of due) {
+        const webhook = deps.webhook(delivery.webhookId);
+        if (webhook === undefined || running.has(webhook.id)) continue;
+        if (webhook.disabled) {
+          await store.putDelivery({
+            ...delivery,
+            ...{ state: "failed", nextTry: 0, error: "the webhook was disabled" },
+          });
+          continue;
+        }
+        if (running.size >= MAX_RUNNING) break;
+        running.add(webhook.id);
+        begun.push(sendOne(delivery, webhook).finally(() => running.delete(webhook.id)));
+      }
+      await Promise.all(begun);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { type LookupAddress, lookup as resolve } from "node:dns";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/** How long one attempt may take, from the look-up of the name to the head of the reply, in milliseconds. */
+const LIMIT = 15_000;
+
+/** What came of an attempt. */
+export interface Attempt {
+  /** HTTP status; 0: no reply. */
+  readonly status: number;
+  /** Empty: the target has taken the message. */
+  readonly error: string;
+}
+
+export interface SendOptions {
+  /** Allows loopback, private, link-local and other addresses that are not public. */
+  readonly allowPrivate: boolean;
+  /** Milliseconds; 15 s by default. */
+  readonly limit?: number;
+}
+
+/**
+ * Posts a message once. Redirects are not followed, and the reply's body is not read. Never rejects.
+ *
+ * The address is checked after the name was resolved, and the connection goes to the address that was
+ * checked: a name that resolves to another address the next time gains nothing.
+ */
+export async function sendOnce(
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  { allowPrivate, limit = LIMIT }: SendOptions,
+): Promise<Attempt> {
+  const target = new URL(url);
+  const host = target.hostname.replace(/^\[|\]$/g, "");
+  if (!allowPrivate && isIP(host) !== 0 && !isPublic(host))
+    return { status: 0, error: privateError(host) };
+  const signal = AbortSignal.timeout(limit);
+  const open = target.protocol === "https:" ? httpsRequest : httpRequest;
+  return new Promise<Attempt>((settle) => {
+    const request = open(target, {
+      method: "POST",
+      agent: false,
+      signal,
+      lookup: allowPrivate ? undefined : publicLookup,
+      headers: {
+        ...headers,
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+        "user-agent": "mooring",
+      },
+    });
+    request.on("response", (response) => {
+      const status = response.statusCode ?? 0;
+      response.on("error", () => undefined);
+      response.destroy();
+      settle({ status, error: status >= 200 && status < 300 ? "" : statusError(status) });
+    });
+    request.on("error", (error: NodeJS.ErrnoException) => {
+      const reason = signal.aborted ? `no reply within ${limit / 1_000} s` : reasonOf(error);
+      settle({ status: 0, error: reason });
+    });
+    request.end(body);
+  });
+}
+
+/** Whether an address is one of the public internet. */
+export function isPublic(address: string): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === "unicast";
+}
+
+class PrivateAddress extends Error {}
+
+const publicLookup: LookupFunction = (name, options, answer) => {
+  resolve(name, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+    if (error !== null) return answer(error, "", 0);
+    // One private address among public ones is reason enough.
+    const wrong = addresses.find(({ address }) => !isPublic(address));
+    if (wrong !== undefined) return answer(new PrivateAddress(privateError(name)), "", 0);
+    const [first] = addresses;
+    if (options.all === true) return answer(null, addresses);
+    return answer(null, first?.address ?? "", first?.family ?? 0);
+  });
+};
+
+function privateError(host: string): string {
+  return `${host} is no public address: set MOORING_WEBHOOK_PRIVATE=true to allow it`;
+}
+
+function statusError(status: number): string {
+  return status >= 300 && status < 400
+    ? `HTTP ${status}: redirects are not followed, give the final address`
+    : `HTTP ${status}`;
+}
+
+/** The message of an error without the address, which may hold a key. */
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error instanceof PrivateAddress) return error.message;
+  return error.code === undefined ? "the request failed" : `the request failed (${error.code})`;
+}
