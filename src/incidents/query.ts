@@ -61,18 +61,27 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
           .executeTakeFirst();
         return row && incidentFromRow(row);
       }),
-    write: (incidents, deliveries, audit = []) =>
+    write: (incidents, deliveries) =>
       writing(async (trx) => {
         for (const incident of incidents) {
-          const { id, ...rest } = incidentToRow(incident);
+          const row = incidentToRow(incident);
+          const { id: _id, acknowledged_at, acknowledged_by, note, ...rest } = row;
           await trx
             .insertInto("incident")
-            .values({ id, ...rest })
+            .values(row)
             .onConflict((conflict) => conflict.column("id").doUpdateSet(rest))
             .execute();
         }
-        for (const delivery of deliveries)
-          await trx.insertInto("webhook_delivery").values(deliveryToRow(delivery)).execute();
+        await addDeliveries(trx, deliveries);
+      }),
+    acknowledge: ({ id, acknowledgedAt, acknowledgedBy, note }, deliveries, audit) =>
+      writing(async (trx) => {
+        await trx
+          .updateTable("incident")
+          .set({ acknowledged_at: acknowledgedAt, acknowledged_by: acknowledgedBy, note })
+          .where("id", "=", id)
+          .execute();
+        await addDeliveries(trx, deliveries);
         await append(trx, audit);
       }),
     webhooks: () =>
@@ -179,6 +188,14 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
         await trimDeliveries(trx);
       }),
   };
+}
+
+async function addDeliveries(
+  trx: Transaction<Database>,
+  deliveries: readonly StoredDelivery[],
+): Promise<void> {
+  for (const delivery of deliveries)
+    await trx.insertInto("webhook_delivery").values(deliveryToRow(delivery)).execute();
 }
 
 /** Removes the oldest closed incidents beyond their number. */

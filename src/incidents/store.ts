@@ -61,11 +61,16 @@ export interface IncidentStore {
   /** Newest first. */
   list(filter: IncidentFilter): Promise<readonly StoredIncident[]>;
   get(id: string): Promise<StoredIncident | undefined>;
-  /** Writes incidents and the deliveries that announce them in one transaction. */
-  write(
-    incidents: readonly StoredIncident[],
+  /**
+   * Writes incidents and the deliveries that announce them in one transaction. Who acknowledged one that
+   * is there already stays as it is.
+   */
+  write(incidents: readonly StoredIncident[], deliveries: readonly StoredDelivery[]): Promise<void>;
+  /** Writes who acknowledged an incident, and nothing else of it: the process that follows sites has the rest. */
+  acknowledge(
+    incident: Incident,
     deliveries: readonly StoredDelivery[],
-    audit?: readonly AuditEntry[],
+    audit: readonly AuditEntry[],
   ): Promise<void>;
   webhooks(): Promise<readonly StoredWebhook[]>;
   /** @returns false when the name is another webhook's already. */

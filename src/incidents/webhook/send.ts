@@ -87,7 +87,7 @@ const publicLookup: LookupFunction = (name, options, answer) => {
 };
 
 function privateError(host: string): string {
-  return `${host} is no public address: set MOORING_WEBHOOK_PRIVATE=true to allow it`;
+  return `${host} is no public address: set MOORING_WEBHOOK_TARGETS=any to allow it`;
 }
 
 function statusError(status: number): string {

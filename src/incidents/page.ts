@@ -1,0 +1,33 @@
+import { invalid } from "../messages/error.ts";
+
+const MAX_PAGE = 1_000;
+const DEFAULT_PAGE = 50;
+const TOKEN = /^(\d{1,15})-([\w-]{1,64})$/;
+
+/** The number of entries of a page. @throws INVALID_ARGUMENT. */
+export function limitOf(pageSize: number): number {
+  if (pageSize >= 0 && pageSize <= MAX_PAGE) return pageSize || DEFAULT_PAGE;
+  throw invalid([
+    {
+      field: "page_size",
+      description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+    },
+  ]);
+}
+
+/** The place that a page token names; undefined: the beginning. @throws INVALID_ARGUMENT. */
+export function placeOf(
+  pageToken: string,
+): { readonly time: number; readonly id: string } | undefined {
+  if (pageToken === "") return undefined;
+  const [, time, id] = TOKEN.exec(pageToken) ?? [];
+  if (time !== undefined && id !== undefined) return { time: Number(time), id };
+  throw invalid([
+    { field: "page_token", description: "page_token is none that a page before has given" },
+  ]);
+}
+
+/** The token of the page that follows an entry. */
+export function tokenOf(time: number, id: string): string {
+  return `${time}-${id}`;
+}

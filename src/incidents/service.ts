@@ -1,0 +1,93 @@
+import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
+import { failedPrecondition, invalid, notFound, unavailable } from "../messages/error.ts";
+import { createWaiter } from "../waiter.ts";
+import type { Incident, IncidentEvent } from "./incident.ts";
+import type { IncidentFilter, IncidentStore, StoredDelivery } from "./store.ts";
+
+/** Open incidents that a stream sends at most. */
+const MAX_WATCHED = 1_000;
+/** How often streams look for what other processes have written, in milliseconds. */
+const LOOK = 1_000;
+const MAX_NOTE = 500;
+
+export interface IncidentServiceDeps {
+  readonly store: IncidentStore;
+  readonly now: () => number;
+  readonly announce: (event: IncidentEvent, incident: Incident) => readonly StoredDelivery[];
+  /** Aborted when streams are to end. */
+  readonly stopping: AbortSignal;
+  /** Milliseconds between two looks of a stream. */
+  readonly look?: number | undefined;
+}
+
+/** Incidents as clients read them, in any process. */
+export interface IncidentService {
+  /** Newest first. */
+  list(filter: IncidentFilter): Promise<readonly Incident[]>;
+  /** @throws NOT_FOUND. */
+  get(id: string): Promise<Incident>;
+  /** @throws NOT_FOUND; FAILED_PRECONDITION when it is closed; INVALID_ARGUMENT for a long note. */
+  acknowledge(id: string, note: string, origin: AuditOrigin): Promise<Incident>;
+  /** All open incidents, then each one that changes or is closed. @throws UNAVAILABLE at the end. */
+  watch(signal: AbortSignal): AsyncIterable<readonly Incident[]>;
+  /** Wakes streams: this process has stored a change. */
+  changed(): void;
+}
+
+export function createIncidentService(deps: IncidentServiceDeps): IncidentService {
+  const { store, now, stopping, look = LOOK } = deps;
+  const waiter = createWaiter();
+  const get = async (id: string) => {
+    const found = await store.get(id);
+    if (found !== undefined) return found;
+    throw notFound(`there is no incident "${id.slice(0, 64)}"`);
+  };
+  return {
+    list: store.list,
+    get,
+    acknowledge: async (id, note, origin) => {
+      if (note.length > MAX_NOTE)
+        throw invalid([
+          { field: "note", description: `note has more than ${MAX_NOTE} characters` },
+        ]);
+      const before = await get(id);
+      if (before.closedAt > 0) throw failedPrecondition(`the incident "${id}" is closed`);
+      const after = { ...before, note, acknowledgedAt: now(), acknowledgedBy: origin.actor };
+      const subjects = [before.siteId, before.mountPath];
+      await store.acknowledge(after, deps.announce("acknowledged", after), [
+        doneEntry(origin, now(), subjects, { incident: id }),
+      ]);
+      waiter.notify();
+      return after;
+    },
+    async *watch(signal) {
+      let sent = new Map<string, Incident>();
+      const waiting = waiter.join([signal, stopping]);
+      try {
+        for (let first = true; ; first = false) {
+          if (!first) await waiting.next(look);
+          if (signal.aborted) return;
+          if (stopping.aborted) throw unavailable("the service stops; watch again in a moment");
+          const open = await store.list({ open: true, limit: MAX_WATCHED });
+          const ids = new Set(open.map(({ id }) => id));
+          const ended = [...sent.keys()].filter((id) => !ids.has(id));
+          const closed = (await Promise.all(ended.map(store.get))).filter(
+            (each) => each !== undefined,
+          );
+          const changed = open.filter((each) => versionOf(sent.get(each.id)) !== versionOf(each));
+          sent = new Map(open.map((each) => [each.id, each]));
+          if (first || changed.length > 0 || closed.length > 0) yield [...changed, ...closed];
+        }
+      } finally {
+        waiting.close();
+      }
+    },
+    changed: waiter.notify,
+  };
+}
+
+function versionOf(incident: Incident | undefined): string {
+  return incident === undefined
+    ? ""
+    : `${incident.changedAt} ${incident.acknowledgedAt} ${incident.note}`;
+}

@@ -1,0 +1,169 @@
+import { randomBytes } from "node:crypto";
+import type { DriverInfo } from "../drivers/driver-info.ts";
+import type { Language, Translate } from "../messages/language.ts";
+import type { StorageRow } from "../mounts/site/row.ts";
+import type { Sealer } from "../secrets/sealer.ts";
+import type { Book } from "../sites/book.ts";
+import type { Lease } from "../sites/lease.ts";
+import type { Site } from "../sites/site.ts";
+import { createAnnounce } from "./announce.ts";
+import { createIncidentBook } from "./book.ts";
+import type { Incident, IncidentEvent } from "./incident.ts";
+import { createProbes, type ProbeDeps } from "./probe.ts";
+import { createIncidentService, type IncidentService } from "./service.ts";
+import type { IncidentStore, StoredDelivery } from "./store.ts";
+import { createWebhookBook } from "./webhook/book.ts";
+import { createDeliverer } from "./webhook/deliver.ts";
+import { type Attempt, sendOnce } from "./webhook/send.ts";
+import { createWebhookService, type WebhookService } from "./webhook/service.ts";
+
+/** How often deliveries and listings are looked for that are due, in milliseconds. */
+const BEAT = 1_000;
+/** How often what is old is removed. */
+const FORGET = 3_600_000;
+/** How long closed incidents and deliveries are kept. */
+const KEPT = 90 * 86_400_000;
+
+export interface IncidentsDeps {
+  readonly store: IncidentStore;
+  readonly sites: Pick<Book, "sites" | "byId">;
+  /** Held by the process that follows mounts: it alone opens and closes incidents, and sends. */
+  readonly lease: Pick<Lease, "isHeld">;
+  readonly sealer: Sealer;
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+  readonly translations: (language: Language) => Translate;
+  readonly clientOf: ProbeDeps["clientOf"];
+  /** Milliseconds between two listings of a mount; 0: none. */
+  readonly probeInterval: number;
+  /** Whether messages may go to addresses that are not public. */
+  readonly allowPrivate: boolean;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly onChange: (event: IncidentEvent, site: string, incident: Incident) => void;
+  readonly onAttempt: (webhook: string, delivery: StoredDelivery) => void;
+  readonly onError: (error: unknown) => void;
+  /** Other intervals for tests. */
+  readonly times?:
+    | { readonly beat?: number; readonly look?: number; readonly pauses?: readonly number[] }
+    | undefined;
+}
+
+/** Incidents and webhooks on one store. */
+export interface Incidents {
+  readonly incidents: IncidentService;
+  readonly webhooks: WebhookService;
+  /** The open incidents, where this process follows mounts; else none. */
+  open(): readonly Incident[];
+  /** Looks at the mounts that a site lists. */
+  listed(site: Site, rows: readonly StorageRow[]): Promise<void>;
+  siteName(siteId: string): string;
+  endStreams(): void;
+  close(): Promise<void>;
+}
+
+/** Reads the webhooks, and begins to send what is due. */
+export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
+  const { store, sites, lease, now, onError } = deps;
+  const ending = new AbortController();
+  const newId = (): string => randomBytes(9).toString("base64url");
+  const siteName = (siteId: string): string => sites.byId(siteId)?.name ?? siteId;
+  const targets = createWebhookBook({
+    store,
+    sealer: deps.sealer,
+    onClosed: (name, error) => onError(new Error(`webhook ${name}`, { cause: error })),
+  });
+  const announce = createAnnounce({ ...deps, webhooks: targets.all, siteName, newId });
+  const service = createIncidentService({
+    ...{ store, now, announce, stopping: ending.signal, look: deps.times?.look },
+  });
+  const book = createIncidentBook({
+    ...{ store, now, newId, announce, driverOf: deps.driverOf },
+    onChange: (event, incident) => {
+      deps.onChange(event, siteName(incident.siteId), incident);
+      service.changed();
+    },
+  });
+  const probes = createProbes({
+    ...deps,
+    interval: deps.probeInterval,
+    onResult: book.probed,
+  });
+  const send = (
+    url: string,
+    body: string,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Attempt> => sendOnce(url, body, headers, { allowPrivate: deps.allowPrivate });
+  const deliverer = createDeliverer({
+    ...{ store, send, now, random: deps.random },
+    webhook: targets.byId,
+    disable: async (id) => {
+      const webhook = targets.byId(id);
+      if (webhook !== undefined) await targets.put({ ...webhook, disabled: true }, []);
+    },
+    onAttempt: (delivery) => deps.onAttempt(targets.byId(delivery.webhookId)?.name ?? "", delivery),
+    ...(deps.times?.pauses && { pauses: deps.times.pauses }),
+  });
+  /** Loads what another process has written until now, once this one has the lease. */
+  let loading: Promise<void> | undefined;
+  const leading = async (): Promise<boolean> => {
+    if (!lease.isHeld()) {
+      loading = undefined;
+      return false;
+    }
+    loading ??= book.load();
+    try {
+      await loading;
+    } catch (error) {
+      loading = undefined;
+      throw error;
+    }
+    return true;
+  };
+  const running = new Set<Promise<void>>();
+  const inBackground = (work: Promise<void>): void => {
+    const mine = work.catch(onError).finally(() => running.delete(mine));
+    running.add(mine);
+  };
+  let forgotten = 0;
+  let beating = false;
+  const beat = async (): Promise<void> => {
+    if (beating || ending.signal.aborted) return;
+    beating = true;
+    try {
+      if (!(await leading())) return;
+      await targets.load();
+      await book.forgetSites((siteId) => sites.byId(siteId) !== undefined);
+      if (now() - forgotten >= FORGET) {
+        forgotten = now();
+        await store.forget(now() - KEPT);
+      }
+      inBackground(deliverer.run());
+      inBackground(probes.run());
+    } finally {
+      beating = false;
+    }
+  };
+  await targets.load();
+  const timer = setInterval(() => void beat().catch(onError), deps.times?.beat ?? BEAT).unref();
+  return {
+    incidents: service,
+    webhooks: createWebhookService({ store, book: targets, send, now, newId }),
+    open: () => (lease.isHeld() ? book.open() : []),
+    listed: async (site, rows) => {
+      if (!(await leading())) return;
+      await book.listed(site, rows);
+      probes.listed(site, rows);
+    },
+    siteName,
+    endStreams: () => ending.abort(),
+    close: async () => {
+      ending.abort();
+      clearInterval(timer);
+      // A listing may take two minutes; its site's connection is closed by who made it.
+      await Promise.race([
+        Promise.all(running),
+        new Promise((done) => setTimeout(done, 1_000).unref()),
+      ]);
+    },
+  };
+}

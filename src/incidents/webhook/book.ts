@@ -1,0 +1,88 @@
+import type { AuditEntry } from "../../audit/store.ts";
+import type { Sealer } from "../../secrets/sealer.ts";
+import type { IncidentClass } from "../incident.ts";
+import type { IncidentStore, StoredWebhook } from "../store.ts";
+import type { Webhook } from "./input.ts";
+
+/** The webhooks of the store with their secrets open, in memory. */
+export interface WebhookBook {
+  /** Reads them again: other processes write, too. */
+  load(): Promise<void>;
+  /** By name. */
+  all(): readonly Webhook[];
+  byId(id: string): Webhook | undefined;
+  /** @returns false when another webhook has the name. */
+  put(webhook: Webhook, audit: readonly AuditEntry[]): Promise<boolean>;
+  delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
+}
+
+export function createWebhookBook({
+  store,
+  sealer,
+  onClosed,
+}: {
+  readonly store: IncidentStore;
+  readonly sealer: Sealer;
+  /** Called with a webhook whose secrets can't be opened; it is left out. */
+  readonly onClosed: (name: string, error: unknown) => void;
+}): WebhookBook {
+  let webhooks = new Map<string, { readonly row: StoredWebhook; readonly open: Webhook }>();
+  const closed = new Set<string>();
+  const openRow = (row: StoredWebhook): Webhook | undefined => {
+    try {
+      const { url, secret, classes, sites, ...rest } = row;
+      return Object.freeze({
+        ...rest,
+        url: sealer.open(keyOf(row.id, "url"), url),
+        secret: sealer.open(keyOf(row.id, "secret"), secret),
+        classes: JSON.parse(classes) as IncidentClass[],
+        sites: JSON.parse(sites) as string[],
+      });
+    } catch (error) {
+      // Each second otherwise.
+      if (!closed.has(row.id)) onClosed(row.name, error);
+      closed.add(row.id);
+      return undefined;
+    }
+  };
+  const book: WebhookBook = {
+    load: async () => {
+      const rows = await store.webhooks();
+      const next: typeof webhooks = new Map();
+      for (const row of rows) {
+        const known = webhooks.get(row.id);
+        const isSame = known !== undefined && JSON.stringify(known.row) === JSON.stringify(row);
+        const open = isSame ? known.open : openRow(row);
+        if (open !== undefined) next.set(row.id, { row, open });
+      }
+      webhooks = next;
+      for (const { row, open } of next.values())
+        if (sealer.needsReseal(row.url) || sealer.needsReseal(row.secret)) await book.put(open, []);
+    },
+    all: () => [...webhooks.values()].map(({ open }) => open),
+    byId: (id) => webhooks.get(id)?.open,
+    put: async (webhook, audit) => {
+      const { url, secret, classes, sites, ...rest } = webhook;
+      const row: StoredWebhook = {
+        ...rest,
+        url: sealer.seal(keyOf(webhook.id, "url"), url),
+        secret: sealer.seal(keyOf(webhook.id, "secret"), secret),
+        classes: JSON.stringify(classes),
+        sites: JSON.stringify(sites),
+      };
+      if (!(await store.putWebhook(row, audit))) return false;
+      webhooks.set(webhook.id, { row, open: Object.freeze(webhook) });
+      return true;
+    },
+    delete: async (id, audit) => {
+      await store.deleteWebhook(id, audit);
+      webhooks.delete(id);
+    },
+  };
+  return book;
+}
+
+/** What a secret is sealed for: it opens nowhere else. */
+function keyOf(id: string, member: "url" | "secret"): string {
+  return `webhook/${id}/${member}`;
+}

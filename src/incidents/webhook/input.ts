@@ -1,0 +1,93 @@
+import { invalid, type Violation } from "../../messages/error.ts";
+import { CLASSES, type IncidentClass } from "../incident.ts";
+import { keyProblem } from "./sign.ts";
+
+/** Languages of the texts that are sent. */
+export const WEBHOOK_LANGUAGES = ["en", "zh-CN"] as const;
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const MAX_URL = 2_000;
+const MAX_SITES = 200;
+
+/** A target of notifications. Frozen. */
+export interface Webhook {
+  /** Never changes. */
+  readonly id: string;
+  /** 1 to 64 letters, digits, `.`, `_` and `-`. Unique. */
+  readonly name: string;
+  readonly url: string;
+  /** Key of the signatures: `whsec_` and base64. */
+  readonly secret: string;
+  /** Empty: all. */
+  readonly classes: readonly IncidentClass[];
+  /** Names of sites. Empty: all. */
+  readonly sites: readonly string[];
+  readonly language: string;
+  readonly disabled: boolean;
+  /** Milliseconds since 1970 UTC. */
+  readonly createdAt: number;
+  readonly createdBy: string;
+}
+
+/** A webhook as a client describes it. What is undefined stays as it is. */
+export type WebhookInput = {
+  readonly [M in "name" | "url" | "secret" | "classes" | "sites" | "language" | "disabled"]?:
+    | Webhook[M]
+    | undefined;
+};
+
+/**
+ * A webhook with what a client gives.
+ *
+ * @throws INVALID_ARGUMENT with every violation; none has an address or a key.
+ */
+export function withWebhookInput(webhook: Webhook, input: WebhookInput): Webhook {
+  const given = Object.fromEntries(
+    Object.entries(input).filter(([, value]) => value !== undefined),
+  );
+  const next: Webhook = Object.freeze({ ...webhook, ...given });
+  const problems: [field: string, problem: string | undefined][] = [
+    [
+      "name",
+      NAME.test(next.name)
+        ? undefined
+        : "must have 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit",
+    ],
+    ["url", urlProblem(next.url)],
+    ["secret", keyProblem(next.secret)],
+    [
+      "classes",
+      next.classes.every((each) => CLASSES.includes(each))
+        ? undefined
+        : `must be some of ${CLASSES.join(", ")}`,
+    ],
+    [
+      "sites",
+      next.sites.length <= MAX_SITES && next.sites.every((each) => NAME.test(each))
+        ? undefined
+        : `must be names of sites, at most ${MAX_SITES}`,
+    ],
+    [
+      "language",
+      WEBHOOK_LANGUAGES.some((each) => each === next.language)
+        ? undefined
+        : `must be one of ${WEBHOOK_LANGUAGES.join(", ")}`,
+    ],
+  ];
+  const violations = problems.flatMap(([field, problem]): Violation[] =>
+    problem === undefined ? [] : [{ field, description: `${field} ${problem}` }],
+  );
+  const [first, ...rest] = violations;
+  if (first !== undefined) throw invalid([first, ...rest]);
+  return next;
+}
+
+function urlProblem(text: string): string | undefined {
+  if (text.length > MAX_URL) return `must have at most ${MAX_URL} characters`;
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol))
+    return "must be an address that begins with https:// or http://";
+  return url.username !== "" || url.password !== ""
+    ? "must have no user name and no password: give a key in its path or query"
+    : undefined;
+}

@@ -1,0 +1,138 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  type IncidentClass as ClassProto,
+  type WebhookDelivery as DeliveryMessage,
+  WebhookDeliveryState as StateProto,
+  WebhookDeliverySchema,
+  type WebhookInput as WebhookInputMessage,
+  type Webhook as WebhookMessage,
+  WebhookSchema,
+} from "../../../gen/mooring/v1/incident_pb.js";
+import {
+  CreateWebhookResponseSchema,
+  DeleteWebhookResponseSchema,
+  ListWebhookDeliveriesResponseSchema,
+  ListWebhooksResponseSchema,
+  ResendWebhookDeliveryResponseSchema,
+  TestWebhookResponseSchema,
+  UpdateWebhookResponseSchema,
+  type WebhookService as WebhookServiceDesc,
+} from "../../../gen/mooring/v1/webhook_service_pb.js";
+import { originOf } from "../../audit/origin.ts";
+import { invalid } from "../../messages/error.ts";
+import { createTranslations, type Language, type Translate } from "../../messages/language.ts";
+import { createSayIn } from "../../messages/localize.ts";
+import { CLASSES, type IncidentClass } from "../incident.ts";
+import { limitOf, placeOf, tokenOf } from "../page.ts";
+import { CLASS_VALUES } from "../rpc.ts";
+import type { DeliveryState } from "../store.ts";
+import type { Webhook, WebhookInput } from "./input.ts";
+import type { NamedDelivery, WebhookService } from "./service.ts";
+
+/** mooring.v1.WebhookService. */
+export function webhookImpl(
+  source: () => { readonly webhooks: WebhookService },
+  translations: (language: Language) => Translate = createTranslations(),
+): ServiceImpl<typeof WebhookServiceDesc> {
+  const sayIn = createSayIn(translations);
+  const webhooks = (): WebhookService => source().webhooks;
+  const deliveryIn = (context: HandlerContext) => {
+    const say = sayIn(context);
+    return (delivery: NamedDelivery) => deliveryToProto(delivery, say);
+  };
+  return {
+    listWebhooks: async () =>
+      create(ListWebhooksResponseSchema, { webhooks: (await webhooks().list()).map(toProto) }),
+    createWebhook: async ({ webhook }, context) => {
+      const made = await webhooks().create(inputFromProto(webhook), originOf(context));
+      return create(CreateWebhookResponseSchema, { webhook: toProto(made), secret: made.secret });
+    },
+    updateWebhook: async ({ name, webhook }, context) => {
+      const changed = await webhooks().update(name, inputFromProto(webhook), originOf(context));
+      return create(UpdateWebhookResponseSchema, { webhook: toProto(changed) });
+    },
+    deleteWebhook: async ({ name }, context) => {
+      await webhooks().delete(name, originOf(context));
+      return create(DeleteWebhookResponseSchema);
+    },
+    testWebhook: async ({ name }, context) => {
+      const delivery = await webhooks().test(name, originOf(context));
+      return create(TestWebhookResponseSchema, { delivery: deliveryIn(context)(delivery) });
+    },
+    listWebhookDeliveries: async ({ name, pageSize, pageToken }, context) => {
+      const limit = limitOf(pageSize);
+      const before = placeOf(pageToken);
+      const found = await webhooks().deliveries(
+        name,
+        limit + 1,
+        before && { createdAt: before.time, id: before.id },
+      );
+      const page = found.slice(0, limit);
+      const last = page.at(-1);
+      return create(ListWebhookDeliveriesResponseSchema, {
+        deliveries: page.map(deliveryIn(context)),
+        nextPageToken:
+          found.length > limit && last !== undefined ? tokenOf(last.createdAt, last.id) : "",
+      });
+    },
+    resendWebhookDelivery: async ({ id }, context) => {
+      const delivery = await webhooks().resend(id, originOf(context));
+      return create(ResendWebhookDeliveryResponseSchema, {
+        delivery: deliveryIn(context)(delivery),
+      });
+    },
+  };
+}
+
+function inputFromProto(input: WebhookInputMessage | undefined): WebhookInput {
+  if (input === undefined)
+    throw invalid([
+      { field: "webhook", description: '"webhook" is missing: give what it is to be' },
+    ]);
+  const { name, url, secret, language, disabled } = input;
+  return {
+    ...{ name, url, secret, language, disabled },
+    classes: input.classes?.classes.map(classFromProto),
+    sites: input.sites?.names,
+  };
+}
+
+function classFromProto(value: ClassProto): IncidentClass {
+  const found = CLASSES.find((each) => CLASS_VALUES[each] === value);
+  if (found !== undefined) return found;
+  throw invalid([
+    {
+      field: "classes",
+      description: `classes must be some of ${CLASSES.map((each) => `INCIDENT_CLASS_${each.toUpperCase()}`).join(", ")}`,
+    },
+  ]);
+}
+
+function toProto(webhook: Webhook): WebhookMessage {
+  const { name, sites, language, disabled, createdBy } = webhook;
+  return create(WebhookSchema, {
+    ...{ name, language, disabled, createdBy, sites: [...sites] },
+    target: new URL(webhook.url).origin,
+    classes: webhook.classes.map((each) => CLASS_VALUES[each]),
+    createTime: timestampFromMs(webhook.createdAt),
+  });
+}
+
+const STATES: Readonly<Record<DeliveryState, StateProto>> = {
+  waiting: StateProto.WAITING,
+  delivered: StateProto.DELIVERED,
+  failed: StateProto.FAILED,
+};
+
+function deliveryToProto(delivery: NamedDelivery, say: (text: string) => string): DeliveryMessage {
+  const { id, webhook, type, body, attempts, status } = delivery;
+  return create(WebhookDeliverySchema, {
+    ...{ id, webhook, type, body, attempts, status, incident: delivery.incidentId },
+    createTime: timestampFromMs(delivery.createdAt),
+    state: STATES[delivery.state],
+    ...(delivery.nextTry > 0 && { retryTime: timestampFromMs(delivery.nextTry) }),
+    error: say(delivery.error),
+  });
+}

@@ -1,0 +1,139 @@
+import { Code } from "@connectrpc/connect";
+import { type AuditOrigin, doneEntry } from "../../audit/entry.ts";
+import { failedPrecondition, notFound, ServiceError } from "../../messages/error.ts";
+import { didYouMean } from "../../messages/nearest.ts";
+import type { IncidentStore, StoredDelivery } from "../store.ts";
+import type { WebhookBook } from "./book.ts";
+import { type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
+import type { Attempt } from "./send.ts";
+import { newKey, signedHeaders } from "./sign.ts";
+
+const MAX_WEBHOOKS = 20;
+
+export interface WebhookServiceDeps {
+  readonly store: IncidentStore;
+  readonly book: WebhookBook;
+  readonly send: (
+    url: string,
+    body: string,
+    headers: Readonly<Record<string, string>>,
+  ) => Promise<Attempt>;
+  readonly now: () => number;
+  readonly newId: () => string;
+}
+
+/** A delivery with the name of its webhook. */
+export type NamedDelivery = StoredDelivery & { readonly webhook: string };
+
+/** The rules of webhooks. Every method begins with what other processes have written. */
+export interface WebhookService {
+  list(): Promise<readonly Webhook[]>;
+  /** @throws INVALID_ARGUMENT; ALREADY_EXISTS; FAILED_PRECONDITION beyond 20. */
+  create(input: WebhookInput, origin: AuditOrigin): Promise<Webhook>;
+  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS. */
+  update(name: string, input: WebhookInput, origin: AuditOrigin): Promise<Webhook>;
+  /** @throws NOT_FOUND. */
+  delete(name: string, origin: AuditOrigin): Promise<void>;
+  /** Sends a test now, once. @throws NOT_FOUND; FAILED_PRECONDITION. */
+  test(name: string, origin: AuditOrigin): Promise<NamedDelivery>;
+  /** Newest first. @throws NOT_FOUND. */
+  deliveries(
+    name: string,
+    limit: number,
+    before?: { readonly createdAt: number; readonly id: string },
+  ): Promise<readonly NamedDelivery[]>;
+  /** Sends a message once more now. @throws NOT_FOUND; FAILED_PRECONDITION. */
+  resend(id: string, origin: AuditOrigin): Promise<NamedDelivery>;
+}
+
+export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
+  const { store, book, now } = deps;
+  const get = async (name: string): Promise<Webhook> => {
+    await book.load();
+    const found = book.all().find((each) => each.name === name);
+    if (found !== undefined) return found;
+    const names = book.all().map((each) => each.name);
+    throw notFound(`there is no webhook "${name.slice(0, 64)}".${didYouMean(name, names)}`);
+  };
+  const put = async (webhook: Webhook, origin: AuditOrigin, changed: readonly string[]) => {
+    const entry = doneEntry(origin, now(), [webhook.name], { changed: [...changed] });
+    if (await book.put(webhook, [entry])) return webhook;
+    throw new ServiceError(Code.AlreadyExists, `there is a webhook "${webhook.name}" already`);
+  };
+  const sendNow = async (
+    webhook: Webhook,
+    delivery: StoredDelivery,
+    origin: AuditOrigin,
+  ): Promise<NamedDelivery> => {
+    if (webhook.disabled)
+      throw failedPrecondition(`the webhook "${webhook.name}" is disabled: enable it first`);
+    const { id, body, attempts } = delivery;
+    const headers = signedHeaders(webhook.secret, { id, time: now(), body });
+    const { status, error } = await deps.send(webhook.url, body, headers);
+    const done: StoredDelivery = {
+      ...delivery,
+      ...{ state: error === "" ? "delivered" : "failed", nextTry: 0 },
+      ...{ attempts: attempts + 1, status, error },
+    };
+    await store.putDelivery(done, [
+      doneEntry(origin, now(), [webhook.name], { delivery: id, status }),
+    ]);
+    return { ...done, webhook: webhook.name };
+  };
+  return {
+    list: async () => {
+      await book.load();
+      return book.all();
+    },
+    create: async (input, origin) => {
+      await book.load();
+      if (book.all().length >= MAX_WEBHOOKS)
+        throw failedPrecondition(`there are ${MAX_WEBHOOKS} webhooks already: delete one first`);
+      const empty: Webhook = {
+        ...{ id: deps.newId(), name: "", url: "", secret: newKey(), classes: [], sites: [] },
+        ...{ language: "en", disabled: false, createdAt: now(), createdBy: origin.actor },
+      };
+      const { secret, ...rest } = input;
+      const webhook = withWebhookInput(empty, secret === "" ? rest : input);
+      return put(webhook, origin, ["name", "url", "secret"]);
+    },
+    update: async (name, input, origin) => {
+      const before = await get(name);
+      const { secret, ...rest } = input;
+      const after = withWebhookInput(before, secret === "" ? rest : input);
+      const names = Object.keys(after) as (keyof Webhook)[];
+      const isOther = (each: keyof Webhook): boolean =>
+        JSON.stringify(before[each]) !== JSON.stringify(after[each]);
+      const changed = names.filter(isOther);
+      return changed.length === 0 ? before : put(after, origin, changed);
+    },
+    delete: async (name, origin) => {
+      const { id } = await get(name);
+      await book.delete(id, [doneEntry(origin, now(), [name], {})]);
+    },
+    test: async (name, origin) => {
+      const webhook = await get(name);
+      const time = new Date(now()).toISOString();
+      const data = { webhook: name };
+      const delivery: StoredDelivery = {
+        ...{ id: deps.newId(), webhookId: webhook.id, incidentId: "", type: "test" },
+        body: JSON.stringify({ type: "test", timestamp: time, data }),
+        ...{ createdAt: now(), state: "waiting", attempts: 0, nextTry: 0, status: 0, error: "" },
+      };
+      return sendNow(webhook, delivery, origin);
+    },
+    deliveries: async (name, limit, before) => {
+      const webhook = await get(name);
+      const found = await store.deliveries(webhook.id, limit, before);
+      return found.map((each) => ({ ...each, webhook: name }));
+    },
+    resend: async (id, origin) => {
+      await book.load();
+      const delivery = await store.delivery(id);
+      const webhook = delivery && book.byId(delivery.webhookId);
+      if (delivery === undefined || webhook === undefined)
+        throw notFound(`there is no delivery "${id.slice(0, 64)}"`);
+      return sendNow(webhook, delivery, origin);
+    },
+  };
+}
