@@ -36,8 +36,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...["gateway", "proxy", "transport"],
   ],
   mounts: ["database", "drivers", "secrets", "sites"],
+  incidents: ["audit", "database", "drivers", "messages", "mounts", "secrets", "sites"],
   // Above the nouns: their stores on one connection, and the process.
-  store: ["access", "audit", "database", "mounts", "settings", "sites"],
+  store: ["access", "audit", "database", "incidents", "mounts", "settings", "sites"],
   telemetry: ["gateway", "transport"],
   // The contract's clients and its users.
   client: [],

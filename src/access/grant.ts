@@ -13,6 +13,9 @@ export const SCOPES = [
   "drivers:read",
   "sites:read",
   "sites:manage",
+  "incidents:read",
+  "incidents:acknowledge",
+  "webhooks:manage",
   "tokens:manage",
   "audit:read",
 ] as const;
@@ -24,6 +27,7 @@ const INCLUDED: Readonly<Record<string, readonly string[]>> = {
   "settings:delete": ["settings:read"],
   "history:rollback": ["history:read"],
   "sites:manage": ["sites:read"],
+  "incidents:acknowledge": ["incidents:read"],
 };
 
 /** What a token that is limited to some settings may be for: the rest has no such limit. */

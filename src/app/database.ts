@@ -5,6 +5,7 @@ import type { Databases } from "../cli/world.ts";
 import type { Config } from "../config/config.ts";
 import { type Database, databaseName, inMemory } from "../config/database.ts";
 import type { Notify } from "../database/error.ts";
+import type { IncidentStore } from "../incidents/store.ts";
 import type { MountStateStore } from "../mounts/site/book.ts";
 import type { SettingStore } from "../settings/store.ts";
 import type { SiteStore } from "../sites/store.ts";
@@ -15,6 +16,7 @@ import { copyRows, type OpenDatabase } from "../store/copy.ts";
 export type Store = SettingStore & {
   readonly sites: SiteStore;
   readonly mountStates: MountStateStore;
+  readonly incidents: IncidentStore;
   readonly access: AccessStore;
   readonly audit: AuditStore;
 };

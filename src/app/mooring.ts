@@ -45,6 +45,8 @@ export interface MooringDeps {
   readonly committed?: ((duration: number) => void) | undefined;
   /** Other intervals for the background work on sites; undefined: those of the program. */
   readonly siteTimes?: ServicesDeps["siteTimes"];
+  /** Other intervals for the background work on mounts; undefined: those of the program. */
+  readonly mountTimes?: ServicesDeps["mountTimes"];
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
   /** Shows the token that the first start has made: the only time that anybody sees it. */
@@ -160,6 +162,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
       streamBytes: slowReaders.bytes,
       requestBytes: buffered.bytes,
       sites: figuresOf(services().sites),
+      incidents: services().incidentCounts(),
       endingTokens: services().access.endingTokens().length,
       newestAudit: services().checkpoints.newest(),
       checkpoint: services().checkpoints.published(),

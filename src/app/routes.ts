@@ -4,10 +4,12 @@ import { Health } from "../../gen/health/v1/health_pb.js";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
+import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
+import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
 import { type AccessManager, accessImpl } from "../access/rpc.ts";
 import type { AuditService as Audit } from "../audit/audit.ts";
 import type { Recorder } from "../audit/recorder.ts";
@@ -16,6 +18,9 @@ import type { BackupService } from "../backup/backup.ts";
 import { backupImpl } from "../backup/rpc.ts";
 import type { DriverService as Drivers } from "../drivers/driver.ts";
 import { driverImpl } from "../drivers/rpc.ts";
+import { type IncidentSite, incidentImpl } from "../incidents/rpc.ts";
+import { webhookImpl } from "../incidents/webhook/rpc.ts";
+import type { WebhookService as Webhooks } from "../incidents/webhook/service.ts";
 import { createTranslations } from "../messages/language.ts";
 import type { History } from "../settings/history.ts";
 import { historyImpl } from "../settings/history-rpc.ts";
@@ -29,7 +34,8 @@ import type { StatusService as Statuses } from "./status.ts";
 import { statusImpl } from "./status-rpc.ts";
 
 /** The services behind the contract. They exist once the program has started. */
-export interface Services extends WatchSource, SiteSource {
+export interface Services extends WatchSource, SiteSource, IncidentSite {
+  readonly webhooks: Webhooks;
   readonly drivers: Drivers;
   readonly history: History;
   readonly backup: BackupService;
@@ -44,6 +50,8 @@ export const servedServices = [
   DriverService,
   SettingService,
   SiteService,
+  IncidentService,
+  WebhookService,
   AccessService,
   AuditService,
   StatusService,
@@ -83,6 +91,8 @@ export function createRoutes(
       watchSettings,
     });
     serve(SiteService, siteImpl(services, translations));
+    serve(IncidentService, incidentImpl(services, translations));
+    serve(WebhookService, webhookImpl(services, translations));
     serve(
       AccessService,
       accessImpl(() => services().access),

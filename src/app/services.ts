@@ -12,6 +12,7 @@ import type { Logger } from "../telemetry/log.ts";
 import { type OpenAccess, openAccess } from "./access.ts";
 import { keepAudit, openAudit } from "./audit.ts";
 import { openStore, type Store } from "./database.ts";
+import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
 import { type SettingServiceOptions, startSettingServices } from "./settings.ts";
 import { openSites, openUpstream, summaryOf } from "./sites.ts";
@@ -24,6 +25,8 @@ export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "com
   readonly committed?: ((duration: number) => void) | undefined;
   /** Other intervals for the background work on sites; undefined: those of the program. */
   readonly siteTimes?: SitesDeps["times"] | undefined;
+  /** Likewise on mounts and incidents. */
+  readonly mountTimes?: MountTimes | undefined;
   /** Open streams: how many there are, and how they end. */
   readonly streams: Pick<Access, "recheck" | "expire"> & { count(): number };
   readonly draining: () => boolean;
@@ -35,6 +38,8 @@ export interface RunningServices extends Services {
   /** The server that this one stands in front of. */
   readonly upstream: Upstream | undefined;
   readonly engine: Engine;
+  /** Open incidents by class. */
+  readonly incidentCounts: OpenMounts["incidents"]["counts"];
   readonly databaseId: string;
   readonly checkpoints: Checkpoints;
   /** Milliseconds since the database has answered, where it is away; 0: it is there. */
@@ -86,6 +91,12 @@ async function start(
   const { engine, feed } = services;
   const sites = await openSites(config, { services, store, log, times: deps.siteTimes });
   opened.defer(sites.close);
+  const driverOf = (name: string) => drivers.current().get(name);
+  const { incidents, close: closeMounts } = await openMounts(config, {
+    ...{ sites, store, fingerprint: services.fingerprint, driverOf, log },
+    times: deps.mountTimes,
+  });
+  opened.defer(closeMounts);
   const upstream = openUpstream(config, { services, sites, log });
   opened.defer(() => upstream?.close());
   const { identity, manager, close } = await openAccess({
@@ -101,6 +112,12 @@ async function start(
   return {
     ...services,
     sites: sites.service,
+    incidents: incidents.incidents,
+    webhooks: incidents.webhooks,
+    siteName: incidents.siteName,
+    siteId: (name) => sites.book.sites().find((site) => site.name === name)?.id,
+    driverOf,
+    incidentCounts: incidents.counts,
     access: manager,
     audit,
     checkpoints,
@@ -135,6 +152,7 @@ async function start(
       feed.close();
       audit.endStreams();
       sites.endStreams();
+      incidents.endStreams();
     },
     close: () => opened.disposeAsync(),
   };

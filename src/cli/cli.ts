@@ -7,6 +7,7 @@ import { auditCommand } from "./command/audit.ts";
 import { exportCommand, importCommand } from "./command/backup.ts";
 import { databaseCommand } from "./command/database.ts";
 import { diffCommand, historyCommand } from "./command/history.ts";
+import { incidentCommand } from "./command/incident.ts";
 import { principalCommand } from "./command/principal.ts";
 import { getCommand, listCommand } from "./command/read.ts";
 import { rollbackCommand } from "./command/rollback.ts";
@@ -15,6 +16,7 @@ import { siteCommand } from "./command/site.ts";
 import { healthCommand, statusCommand } from "./command/status.ts";
 import { tokenCommand } from "./command/token.ts";
 import { watchCommand } from "./command/watch.ts";
+import { webhookCommand } from "./command/webhook.ts";
 import type { Command } from "./command.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { CliFailure, EXIT, type ExitCode, OutputClosed, usage } from "./failure.ts";
@@ -36,6 +38,8 @@ export const commands: readonly Command[] = [
   exportCommand,
   importCommand,
   siteCommand,
+  incidentCommand,
+  webhookCommand,
   tokenCommand,
   principalCommand,
   whoamiCommand,

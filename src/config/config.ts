@@ -87,6 +87,10 @@ export interface Config {
   readonly upstream: string | undefined;
   /** Its permanent token. Secret. */
   readonly upstreamToken: string | undefined;
+  /** Milliseconds between two listings of a mount at its provider; 0: none. */
+  readonly probeIntervalMs: number;
+  /** Where notifications may go. */
+  readonly webhookTargets: "public" | "any";
   readonly console: "on" | "off";
   readonly workers: number;
 }

@@ -12,6 +12,7 @@ import {
   nameList,
   origins,
   path,
+  probeInterval,
   showOrigins,
   wholeNumber,
   workerCount,
@@ -365,6 +366,20 @@ export const definitions = {
     placeholder: "PATH",
     parse: path,
     help: "File to read that token from, instead of `MOORING_UPSTREAM_TOKEN`.",
+  },
+  probeIntervalMs: {
+    variable: "MOORING_PROBE_INTERVAL",
+    placeholder: "DURATION",
+    parse: probeInterval,
+    default: "0s",
+    help: "How often each mount of a site is listed at its provider to find out whether it still works: `15m` to `24h`, half of it more or less by chance; `0s` is never. Without it, incidents come from the sites' own lists, which keep `work` while listings fail.",
+  },
+  webhookTargets: {
+    variable: "MOORING_WEBHOOK_TARGETS",
+    placeholder: "MODE",
+    parse: choice("public", "any"),
+    default: "public",
+    help: "Where notifications may go: `public` addresses alone, or `any`, which includes loopback and private networks.",
   },
   console: {
     variable: "MOORING_CONSOLE",

@@ -112,6 +112,12 @@ export function duration(bounds: { shortest?: string; longest: string }): Parser
   };
 }
 
+const probeBounds = duration({ shortest: "15m", longest: "24h" });
+
+/** Milliseconds between two listings of a mount: 15 minutes to a day, or 0 for none. */
+export const probeInterval: Parser<number> = (text, context) =>
+  durationMs(text) === 0 ? { value: 0 } : probeBounds(text, context);
+
 const unitBytes = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
 /** Bytes of a size such as `4MiB`; undefined when the text is anything else, a bare number as well. */

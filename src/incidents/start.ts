@@ -8,7 +8,7 @@ import type { Lease } from "../sites/lease.ts";
 import type { Site } from "../sites/site.ts";
 import { createAnnounce } from "./announce.ts";
 import { createIncidentBook } from "./book.ts";
-import type { Incident, IncidentEvent } from "./incident.ts";
+import { CLASSES, type Incident, type IncidentClass, type IncidentEvent } from "./incident.ts";
 import { createProbes, type ProbeDeps } from "./probe.ts";
 import { createIncidentService, type IncidentService } from "./service.ts";
 import type { IncidentStore, StoredDelivery } from "./store.ts";
@@ -52,8 +52,8 @@ export interface IncidentsDeps {
 export interface Incidents {
   readonly incidents: IncidentService;
   readonly webhooks: WebhookService;
-  /** The open incidents, where this process follows mounts; else none. */
-  open(): readonly Incident[];
+  /** Number of open incidents by class, where this process follows mounts; else 0. */
+  counts(): Readonly<Record<IncidentClass, number>>;
   /** Looks at the mounts that a site lists. */
   listed(site: Site, rows: readonly StorageRow[]): Promise<void>;
   siteName(siteId: string): string;
@@ -148,7 +148,14 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   return {
     incidents: service,
     webhooks: createWebhookService({ store, book: targets, send, now, newId }),
-    open: () => (lease.isHeld() ? book.open() : []),
+    counts: () => {
+      const counts = Object.fromEntries(CLASSES.map((each) => [each, 0])) as Record<
+        IncidentClass,
+        number
+      >;
+      if (lease.isHeld()) for (const incident of book.open()) counts[incident.class] += 1;
+      return counts;
+    },
     listed: async (site, rows) => {
       if (!(await leading())) return;
       await book.listed(site, rows);

@@ -29,6 +29,8 @@ export interface MeasuredState {
   /** Bytes of requests that are still arriving. */
   readonly requestBytes: number;
   readonly sites: readonly MeasuredSite[];
+  /** Number of open incidents by class, where this process follows mounts; else 0. */
+  readonly incidents: Readonly<Record<string, number>>;
   /** Tokens that end soon. */
   readonly endingTokens: number;
   /** The number of the audit's newest row. */
@@ -158,6 +160,16 @@ export function createMetrics(version: string): Metrics {
   siteGauge("mooring_site_lag_revisions", "Revisions not at a site yet.", ({ lag }) => lag);
   siteGauge("mooring_site_drift_keys", "Settings that differ at a site.", ({ drift }) => drift);
   siteGauge("mooring_site_refused_keys", "Settings that a site refused.", ({ refused }) => refused);
+  const incidents: Gauge = new Gauge({
+    name: "mooring_incidents",
+    help: "Open incidents of mounts, by class of their cause.",
+    labelNames: ["class"],
+    registers,
+    collect: () => {
+      for (const [name, count] of Object.entries(state?.().incidents ?? {}))
+        incidents.set({ class: name }, count);
+    },
+  });
   const dropped: Counter = new Counter({
     name: "mooring_watchers_dropped_total",
     help: "Streams that were ended because their clients read too slowly.",

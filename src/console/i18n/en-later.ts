@@ -270,12 +270,15 @@ export const enLater = {
   "scope.history:read": "revisions and differences",
   "scope.history:rollback": "bring settings back; includes history:read",
   "scope.settings:delete": "delete deprecated settings; includes settings:read",
+  "scope.incidents:acknowledge": "note who deals with an incident; includes incidents:read",
+  "scope.incidents:read": "mounts that do not work",
   "scope.settings:read": "settings and their changes; secrets stay masked",
   "scope.settings:reveal": "secrets in the clear; includes settings:read",
   "scope.settings:write": "change settings, connect download managers; includes settings:read",
   "scope.sites:manage":
     "check and forget sites; with settings:reveal also add, change and sync them",
   "scope.sites:read": "followed sites and their logs",
+  "scope.webhooks:manage": "who is notified of incidents, and what was sent",
   "scope.tokens:manage": "make, rotate and revoke tokens, with no more than its own scopes",
 
   "secret.clear": "Remove",

@@ -16,6 +16,9 @@ const SCOPES: readonly (readonly [Scope, boolean])[] = [
   ["drivers:read", true],
   ["sites:read", false],
   ["sites:manage", false],
+  ["incidents:read", false],
+  ["incidents:acknowledge", false],
+  ["webhooks:manage", false],
   ["tokens:manage", false],
   ["audit:read", false],
 ];

@@ -43,6 +43,8 @@ export interface MountFollowDeps {
   readonly subscribe: (listener: () => void) => () => void;
   /** Called after each round that did something, with content that Mooring is to take. */
   readonly onRound: (site: Site, round: MountRound) => void | Promise<void>;
+  /** Called with the rows of each list that was read in the background. */
+  readonly onList?: (site: Site, rows: MountRound["rows"]) => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Shorter waits for tests, in milliseconds. */
   readonly times?: {
@@ -78,6 +80,8 @@ export interface MountFollow {
     pass: () => Promise<void>,
     take: (round: MountRound) => Promise<MountRequest["states"]>,
   ): Promise<void>;
+  /** The client of a site's mounts; calls wait for those that are under way. */
+  clientOf(site: Site): SiteClient;
   isLeader(): boolean;
   close(): Promise<void>;
 }
@@ -141,6 +145,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     try {
       const round = await roundOf(site, isPushing ? "push" : "look", insist);
       stopped.delete(siteId);
+      await deps.onList?.(site, round.rows);
       const states = [...book.mounts(siteId).values()];
       const isBusy = round.done.length > 0 || states.some(({ since }) => since > 0);
       const tries = states.flatMap(({ nextTry }) => (nextTry > now() ? [nextTry] : []));
@@ -231,6 +236,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
       await book.ask(siteId, request);
       if (lease.isHeld()) await answer();
     },
+    clientOf,
     isLeader: lease.isHeld,
     close: async () => {
       closed = true;

@@ -1,0 +1,92 @@
+import {
+  AcknowledgeIncidentResponseSchema,
+  GetIncidentResponseSchema,
+  IncidentService,
+  ListIncidentsResponseSchema,
+  WatchIncidentsResponseSchema,
+} from "../../../gen/mooring/v1/incident_service_pb.js";
+import { type Action, runAction } from "../action.ts";
+import type { FlagName } from "../argument.ts";
+import type { Command, CommandRun } from "../command.ts";
+import { printEvents } from "../follow.ts";
+import { writeIncident, writeIncidents } from "../incident-text.ts";
+import { limitOf, readPages } from "../pages.ts";
+
+const flags: readonly FlagName[] = ["all", "comment", "limit", "site"];
+
+const actions: Readonly<Record<string, Action>> = {
+  list: { count: 0, flags: ["all", "limit", "site"], act: list },
+  show: { count: 1, flags: [], act: show },
+  ack: { count: 1, flags: ["comment"], act: acknowledge },
+  watch: { count: 0, flags: [], act: watch },
+};
+
+export const incidentCommand: Command = {
+  name: "incident",
+  usage: [
+    "incident list [--site NAME] [--all] [-n N]",
+    "incident show ID",
+    "incident ack ID [--comment TEXT]",
+    "incident watch",
+  ],
+  summary: "Show mounts of sites that do not work, and what to do",
+  details: [
+    "An incident opens when a mount fails, and closes when it works again. list shows",
+    "open ones, with --all also closed ones. show prints what to do. ack notes who",
+    "deals with it. watch prints each change until Ctrl-C.",
+  ],
+  flags,
+  offline: false,
+  positionals: [1, 2],
+  run: (run) => runAction("incident", actions, { run, flags }),
+};
+
+async function list(run: CommandRun): Promise<void> {
+  const { args, output, connectTo, notice } = run;
+  const client = await connectTo(IncidentService);
+  const filter = { site: args.text("site") ?? "", closed: args.is("all") };
+  const { items, next } = await readPages(limitOf(run), async (page) => {
+    const reply = await client.listIncidents({ ...filter, ...page });
+    return { items: reply.incidents, next: reply.nextPageToken };
+  });
+  if (args.is("json"))
+    return output.json(ListIncidentsResponseSchema, {
+      $typeName: "mooring.v1.ListIncidentsResponse",
+      incidents: items,
+      nextPageToken: next,
+    });
+  if (items.length === 0) return notice("there are no incidents: every mount works");
+  await writeIncidents(output, items);
+}
+
+async function show(
+  { args, output, connectTo }: CommandRun,
+  [id = ""]: readonly string[],
+): Promise<void> {
+  const reply = await (await connectTo(IncidentService)).getIncident({ id });
+  if (args.is("json")) return output.json(GetIncidentResponseSchema, reply);
+  if (reply.incident !== undefined) await writeIncident(output, reply.incident);
+}
+
+async function acknowledge(
+  { args, output, connectTo }: CommandRun,
+  [id = ""]: readonly string[],
+): Promise<void> {
+  const note = args.text("comment") ?? "";
+  const reply = await (await connectTo(IncidentService)).acknowledgeIncident({ id, note });
+  if (args.is("json")) return output.json(AcknowledgeIncidentResponseSchema, reply);
+  if (reply.incident !== undefined) await writeIncident(output, reply.incident);
+}
+
+async function watch(run: CommandRun): Promise<void> {
+  const { args, output, connectTo } = run;
+  const client = await connectTo(IncidentService);
+  await printEvents(run, {
+    // Each stream begins with all open incidents.
+    open: (_after, options) => client.watchIncidents({}, options),
+    write: async (event) => {
+      if (args.is("json")) return output.jsonLine(WatchIncidentsResponseSchema, event);
+      if (event.incidents.length > 0) await writeIncidents(output, event.incidents);
+    },
+  });
+}

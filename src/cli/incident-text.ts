@@ -1,0 +1,147 @@
+// Incidents and webhooks as text for people.
+
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import {
+  type Incident,
+  IncidentClass,
+  type Webhook,
+  type WebhookDelivery,
+  WebhookDeliveryState,
+} from "../../gen/mooring/v1/incident_pb.js";
+import { nearestName, quote } from "../config/complaint.ts";
+import { usage } from "./failure.ts";
+import type { Output } from "./output.ts";
+import { printableLine } from "./printable.ts";
+import { localTime } from "./quantity.ts";
+
+const CLASS_NAMES = Object.keys(IncidentClass).filter((name) => /^[A-Z]/.test(name));
+
+function className(value: IncidentClass): string {
+  return (IncidentClass[value] ?? "").toLowerCase();
+}
+
+/** Classes by their names, separated by commas; `all` is an empty list. @throws CliFailure (usage). */
+export function classesOf(text: string): IncidentClass[] {
+  if (text === "all") return [];
+  return text.split(",").map((part) => {
+    const name = part.trim().toUpperCase();
+    const names = CLASS_NAMES.filter((each) => each !== "UNSPECIFIED");
+    if (names.includes(name)) return IncidentClass[name as keyof typeof IncidentClass];
+    const nearest = nearestName(
+      part.trim(),
+      names.map((each) => each.toLowerCase()),
+    );
+    throw usage(`there is no class ${quote(part.trim())}: did you mean ${nearest}?`);
+  });
+}
+
+/** Prints incidents, a line each. */
+export async function writeIncidents(
+  output: Output,
+  incidents: readonly Incident[],
+): Promise<void> {
+  await output.table(
+    [
+      { title: "ID" },
+      { title: "SITE" },
+      { title: "MOUNT", flexible: true },
+      { title: "CLASS" },
+      { title: "SINCE" },
+      { title: "STATE" },
+      { title: "MESSAGE", flexible: true },
+    ],
+    incidents.map((incident) => [
+      incident.id,
+      incident.site,
+      incident.mountPath,
+      className(incident.class),
+      timeOf(incident.openTime),
+      stateOf(incident),
+      incident.message,
+    ]),
+  );
+}
+
+/** Prints one incident with what to do. */
+export async function writeIncident(output: Output, incident: Incident): Promise<void> {
+  const rows: [string, string][] = [
+    ["site", incident.site],
+    ["mount", incident.mountPath],
+    ["driver", incident.driver],
+    ["class", className(incident.class)],
+    ["since", timeOf(incident.openTime)],
+    ["state", stateOf(incident)],
+    ["message", incident.message],
+    ["note", incident.note],
+    ["to do", incident.action],
+    ...incident.items.map(({ name, label, description }): [string, string] => [
+      `  ${name}`,
+      [label, description].filter((text) => text !== "").join(": "),
+    ]),
+    ["guide", incident.guide],
+  ];
+  const shown = rows.filter(([, text]) => text !== "");
+  const width = Math.max(...shown.map(([name]) => name.length));
+  await output.write(
+    shown.map(([name, text]) => `${name.padEnd(width)}  ${printableLine(text)}\n`).join(""),
+  );
+}
+
+function stateOf({ closeTime, acknowledgeTime, acknowledgedBy }: Incident): string {
+  if (closeTime !== undefined) return `closed ${timeOf(closeTime)}`;
+  return acknowledgeTime === undefined ? "open" : `acknowledged by ${acknowledgedBy}`;
+}
+
+/** Prints webhooks, a line each. */
+export async function writeWebhooks(output: Output, webhooks: readonly Webhook[]): Promise<void> {
+  await output.table(
+    [
+      { title: "NAME" },
+      { title: "TARGET", flexible: true },
+      { title: "CLASSES" },
+      { title: "SITES", flexible: true },
+      { title: "LANGUAGE" },
+      { title: "STATE" },
+    ],
+    webhooks.map(({ name, target, classes, sites, language, disabled }) => [
+      name,
+      target,
+      classes.length === 0 ? "all" : classes.map(className).join(","),
+      sites.length === 0 ? "all" : sites.join(","),
+      language,
+      disabled ? "disabled" : "enabled",
+    ]),
+  );
+}
+
+/** Prints deliveries, a line each. */
+export async function writeDeliveries(
+  output: Output,
+  deliveries: readonly WebhookDelivery[],
+): Promise<void> {
+  await output.table(
+    [{ title: "ID" }, { title: "TIME" }, { title: "TYPE" }, { title: "RESULT", flexible: true }],
+    deliveries.map((delivery) => [
+      delivery.id,
+      timeOf(delivery.createTime),
+      delivery.type,
+      resultOf(delivery),
+    ]),
+  );
+}
+
+/** How far a delivery is, in a few words. */
+export function resultOf(delivery: WebhookDelivery | undefined): string {
+  if (delivery === undefined) return "";
+  const { state, status, error, attempts, retryTime } = delivery;
+  if (state === WebhookDeliveryState.DELIVERED) return `delivered (HTTP ${status})`;
+  const tried = `${attempts} ${attempts === 1 ? "attempt" : "attempts"}`;
+  const reason = error === "" ? tried : `${tried}, ${error}`;
+  return retryTime === undefined
+    ? `failed (${reason})`
+    : `waiting until ${timeOf(retryTime)} (${reason})`;
+}
+
+function timeOf(time: Timestamp | undefined): string {
+  return time === undefined ? "" : localTime(timestampMs(time));
+}
