@@ -73,6 +73,8 @@ const DRIVERS = "mooring.v1.DriverService";
 const ACCESS = "mooring.v1.AccessService";
 const AUDIT = "mooring.v1.AuditService";
 const SITES = "mooring.v1.SiteService";
+const INCIDENTS = "mooring.v1.IncidentService";
+const WEBHOOKS = "mooring.v1.WebhookService";
 const SITE = { query: { name: "harbour" } };
 
 /**
@@ -80,6 +82,20 @@ const SITE = { query: { name: "harbour" } };
  * service and holds the reply against its schema.
  */
 export const examples: Readonly<Record<string, CallExample>> = {
+  [`${INCIDENTS}.GetIncident`]: { query: { id: "Zm9vYmFyYmF6" } },
+  [`${INCIDENTS}.AcknowledgeIncident`]: { body: { id: "Zm9vYmFyYmF6", note: "cookie ordered" } },
+  [`${WEBHOOKS}.CreateWebhook`]: {
+    body: {
+      name: "chat",
+      url: "https://chat.example/hooks/3f1c",
+      classes: { classes: ["INCIDENT_CLASS_CREDENTIAL"] },
+    },
+  },
+  [`${WEBHOOKS}.UpdateWebhook`]: { query: { name: "harbour" }, body: { disabled: true } },
+  [`${WEBHOOKS}.DeleteWebhook`]: { query: { name: "harbour" } },
+  [`${WEBHOOKS}.TestWebhook`]: { query: { name: "harbour" } },
+  [`${WEBHOOKS}.ListWebhookDeliveries`]: { query: { name: "harbour" } },
+  [`${WEBHOOKS}.ResendWebhookDelivery`]: { query: { id: "Zm9vYmFyYmF6" } },
   [`${DRIVERS}.GetDriver`]: { query: { driver: "S3" } },
   [`${DRIVERS}.GetDriverSchema`]: { query: { driver: "Local" } },
   [`${DRIVERS}.ValidateDriverConfig`]: {

@@ -206,12 +206,21 @@ describe("each operation's example", () => {
       "POST /api/admin/access/principals/disable": 404,
       "POST /api/admin/access/tokens/revoke": 404,
       "POST /api/admin/access/tokens/rotate": 404,
+      "POST /api/admin/incident/acknowledge": 404,
+      "GET /api/admin/incident/get": 404,
       "POST /api/admin/setting/delete": 404,
       "POST /api/admin/setting/set_aria2": 503,
       "POST /api/admin/setting/set_qbit": 503,
       "POST /api/admin/site/create": 503,
       "GET /api/admin/site/get": 404,
       "GET /api/admin/site/log": 404,
+      ...Object.fromEntries(
+        ["delete", "resend", "test", "update"].map((name) => [
+          `POST /api/admin/webhook/${name}`,
+          404,
+        ]),
+      ),
+      "GET /api/admin/webhook/deliveries": 404,
       ...Object.fromEntries(ofSites.map((name) => [`POST /api/admin/site/${name}`, 404])),
     });
   });

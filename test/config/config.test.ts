@@ -50,6 +50,8 @@ test("without flags and variables the defaults hold", () => {
     wrongTokens: 10,
     socketMode: 0o600,
     integrityCheck: "auto",
+    probeIntervalMs: 0,
+    webhookTargets: "public",
     console: "on",
     workers: 1,
   });
@@ -60,6 +62,8 @@ describe("each variable arrives in its parsed form", () => {
     ["MOORING_LISTEN", ":80", { listen: { host: "", port: 80 } }],
     ["MOORING_GRPC_LISTEN", "[::1]:0", { grpcListen: { host: "::1", port: 0 } }],
     ["MOORING_WRONG_TOKENS", "0", { wrongTokens: 0 }],
+    ["MOORING_PROBE_INTERVAL", "15m", { probeIntervalMs: 900_000 }],
+    ["MOORING_WEBHOOK_TARGETS", "any", { webhookTargets: "any" }],
     [
       "MOORING_DATA_DIR",
       "/var/lib/mooring",

@@ -78,6 +78,12 @@ export interface StandIn {
   put(key: string, value: string): void;
   /** Whether download managers can be reached: they are stored first all the same. */
   managersAnswer: boolean;
+  /** Rows of its mounts, as its list has them. */
+  readonly mounts: Record<string, unknown>[];
+  /** What a folder holds: names of folders, or the error of its driver. Others are empty. */
+  readonly folders: Map<string, readonly string[] | string>;
+  /** Folders that were listed. */
+  readonly listings: { readonly path: string; readonly refresh: boolean }[];
   /** Requests that are under way, and how many of an admin's settings were at one time at most. */
   active(): number;
   mostAtOnce(): number;
@@ -279,8 +285,25 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
       }),
     ),
     "GET /api/admin/storage/list": asAdmin((_request, response) =>
-      envelope(response, { code: 200, message: "success", data: { content: [], total: 0 } }),
+      envelope(response, {
+        code: 200,
+        message: "success",
+        data: { content: site.mounts, total: site.mounts.length },
+      }),
     ),
+    "POST /api/fs/list": asAdmin(async (request, response) => {
+      const body = ((await json(request)) ?? {}) as Record<string, unknown>;
+      const path = String(body["path"]);
+      site.listings.push({ path, refresh: body["refresh"] === true });
+      const folder = site.folders.get(path) ?? [];
+      if (typeof folder === "string") return envelope(response, { code: 500, message: folder });
+      const content = folder.map((name) => ({ name, is_dir: true }));
+      envelope(response, {
+        code: 200,
+        message: "success",
+        data: { content, total: folder.length },
+      });
+    }),
     "POST /api/admin/user/update": asAdmin(async (request, response) => {
       const body = ((await json(request)) ?? {}) as Record<string, unknown>;
       const user = sessions.users.get(String(body["username"]));
@@ -402,6 +425,9 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
       if (found) found.value = value;
     },
     managersAnswer: true,
+    mounts: [],
+    folders: new Map(),
+    listings: [],
     active: () => active,
     mostAtOnce: () => most,
     count: (call) => counts.get(call) ?? 0,

@@ -323,7 +323,8 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       await take(rows[3]);
       // The database of a program that did not have this step, nor those after it.
       await place.run("delete from migration where name >= '0007_forgotten_rows_named'");
-      await place.run("drop table mount_state");
+      for (const table of ["mount_state", "incident", "webhook", "webhook_delivery"])
+        await place.run(`drop table ${table}`);
       expect(await verified()).toContain("row 1 is missing");
       await Promise.all([open(), open()]);
       const now = await allRows(store.audit);

@@ -33,6 +33,8 @@ export interface TestServiceOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Shorter waits for what is done at sites. */
   readonly siteTimes?: MooringDeps["siteTimes"];
+  /** Likewise for what is done about mounts. */
+  readonly mountTimes?: MooringDeps["mountTimes"];
   /** The folder of another test service's database, which this one then shares. */
   readonly folder?: string;
 }
@@ -52,6 +54,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
     version: VERSION,
     showToken: () => {},
     siteTimes: options.siteTimes,
+    mountTimes: options.mountTimes,
   });
   return {
     mooring,

@@ -1,5 +1,6 @@
 import SQLite from "better-sqlite3";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { describeIncidentStore } from "../../incidents/store-contract.ts";
 import { describeAudit } from "../audit-contract.ts";
 import { temporaryPaths } from "../folder.ts";
 import { describeSiteStore } from "../site-contract.ts";
@@ -20,4 +21,5 @@ const newPlace = async () => {
 };
 
 describeSiteStore("the store of sites on SQLite", newPlace);
+describeIncidentStore("the store of incidents on SQLite", newPlace);
 describeAudit("the audit on SQLite", newPlace);

@@ -2,10 +2,12 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../../gen/mooring/v1/audit_service_pb.js";
 import { DriverService } from "../../../gen/mooring/v1/driver_service_pb.js";
+import { IncidentService } from "../../../gen/mooring/v1/incident_service_pb.js";
 import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../../gen/mooring/v1/status_service_pb.js";
+import { WebhookService } from "../../../gen/mooring/v1/webhook_service_pb.js";
 
 /** A method's REST form as its documentation says it: written by hand, not read from the options. */
 export interface RestRoute {
@@ -27,6 +29,8 @@ const { method: setting } = SettingService;
 const { method: audit } = AuditService;
 const { method: access } = AccessService;
 const { method: site } = SiteService;
+const { method: incident } = IncidentService;
+const { method: webhook } = WebhookService;
 const { method: status } = StatusService;
 
 const DRIVER = "/api/admin/driver";
@@ -34,9 +38,28 @@ const SETTING = "/api/admin/setting";
 const AUDIT = "/api/admin/audit";
 const ACCESS = "/api/admin/access";
 const SITE = "/api/admin/site";
+const INCIDENT = "/api/admin/incident";
+const WEBHOOK = "/api/admin/webhook";
 
 /** Every method that REST has. */
 export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod, RestRoute>([
+  [incident.listIncidents, { verb: "GET", path: `${INCIDENT}/list`, data: "*" }],
+  [incident.getIncident, { verb: "GET", path: `${INCIDENT}/get`, data: "incident" }],
+  [
+    incident.acknowledgeIncident,
+    { verb: "POST", path: `${INCIDENT}/acknowledge`, body: "*", data: "incident" },
+  ],
+  [incident.watchIncidents, { verb: "GET", path: `${INCIDENT}/watch`, data: "*" }],
+  [webhook.listWebhooks, { verb: "GET", path: `${WEBHOOK}/list`, data: "webhooks" }],
+  [webhook.createWebhook, { verb: "POST", path: `${WEBHOOK}/create`, body: "webhook", data: "*" }],
+  [
+    webhook.updateWebhook,
+    { verb: "POST", path: `${WEBHOOK}/update`, body: "webhook", data: "webhook" },
+  ],
+  [webhook.deleteWebhook, { verb: "POST", path: `${WEBHOOK}/delete` }],
+  [webhook.testWebhook, { verb: "POST", path: `${WEBHOOK}/test`, data: "delivery" }],
+  [webhook.listWebhookDeliveries, { verb: "GET", path: `${WEBHOOK}/deliveries`, data: "*" }],
+  [webhook.resendWebhookDelivery, { verb: "POST", path: `${WEBHOOK}/resend`, data: "delivery" }],
   [open.ping, { verb: "GET", path: "/ping", data: "message", text: true }],
   [open.getPublicSettings, { verb: "GET", path: "/api/public/settings", data: "settings" }],
   [open.watchPublicSettings, { verb: "GET", path: "/api/public/settings/watch", data: "*" }],

@@ -1,0 +1,165 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createProbes } from "../../src/incidents/probe.ts";
+import type { StorageRow } from "../../src/mounts/site/row.ts";
+import { createSiteClient, type SiteClient } from "../../src/sites/client.ts";
+import type { Site } from "../../src/sites/site.ts";
+import { driverByName } from "../mounts/site/desk.ts";
+import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+
+const INTERVAL = 900_000;
+
+let server: StandIn;
+let client: SiteClient;
+
+beforeEach(async () => {
+  server = await startStandIn();
+  client = createSiteClient({ url: server.url, token: server.token(), ca: "", pin: "" }, 4);
+});
+
+afterEach(async () => {
+  client.close();
+  await server.stop();
+});
+
+const site = { id: "s", name: "one" } as Site;
+
+const row = (id: number, path: string, changes: Partial<StorageRow> = {}): StorageRow => ({
+  ...{ id, mount_path: path, driver: "PikPak", status: "work", disabled: false, modified: "1" },
+  addition: JSON.stringify({ username: "u", password: `password of ${path}` }),
+  ...changes,
+});
+
+function desk() {
+  const clock = { now: 1_000_000 };
+  const results: [path: string, error: string][] = [];
+  const failures: unknown[] = [];
+  const probes = createProbes({
+    interval: INTERVAL,
+    clientOf: () => client,
+    driverOf: driverByName,
+    now: () => clock.now,
+    // The pause is the interval then.
+    random: () => 0.5,
+    onResult: async (_site, { mount_path: path }, error) => void results.push([path, error]),
+    onError: (error) => failures.push(error),
+  });
+  return { clock, results, failures, probes };
+}
+
+/** Paths that were listed with a refresh, in order. */
+const refreshed = () => server.listings.filter(({ refresh }) => refresh).map(({ path }) => path);
+
+test("a mount is listed with a refresh once per interval", async () => {
+  const { clock, results, probes } = desk();
+  probes.listed(site, [row(1, "/a")]);
+  await probes.run();
+  expect(refreshed()).toEqual([]);
+  clock.now += INTERVAL / 2;
+  await probes.run();
+  expect(refreshed()).toEqual(["/a"]);
+  expect(results).toEqual([["/a", ""]]);
+  clock.now += INTERVAL - 1;
+  probes.listed(site, [row(1, "/a")]);
+  await probes.run();
+  expect(refreshed()).toHaveLength(1);
+  clock.now += 1;
+  await probes.run();
+  expect(refreshed()).toHaveLength(2);
+});
+
+test("after an error of the credential a mount is left alone until its row changes", async () => {
+  const { clock, results, probes } = desk();
+  server.folders.set("/a", "failed get objs: failed to list objs: login failed");
+  probes.listed(site, [row(1, "/a")]);
+  clock.now += INTERVAL;
+  await probes.run();
+  expect(results).toEqual([["/a", "failed get objs: failed to list objs: login failed"]]);
+  clock.now += 100 * INTERVAL;
+  // A token that the server has refreshed is no change of a user.
+  probes.listed(site, [row(1, "/a", { addition: '{"token":"other"}' })]);
+  await probes.run();
+  expect(refreshed()).toHaveLength(1);
+  server.folders.delete("/a");
+  probes.listed(site, [row(1, "/a", { modified: "2" })]);
+  clock.now += INTERVAL;
+  await probes.run();
+  expect(results.at(-1)).toEqual(["/a", ""]);
+});
+
+test("other failures double the interval up to six hours", async () => {
+  const { clock, probes } = desk();
+  server.folders.set("/a", "status: 502");
+  probes.listed(site, [row(1, "/a")]);
+  const pauses: number[] = [];
+  let last = clock.now;
+  while (pauses.length < 8) {
+    const before = refreshed().length;
+    clock.now += INTERVAL / 2;
+    await probes.run();
+    if (refreshed().length === before) continue;
+    pauses.push((clock.now - last) / INTERVAL);
+    last = clock.now;
+  }
+  expect(pauses).toEqual([0.5, 2, 4, 8, 16, 24, 24, 24]);
+});
+
+test("mounts of one account are listed one at a time", async () => {
+  const { clock, probes } = desk();
+  const same = { addition: JSON.stringify({ username: "u", password: "one password" }) };
+  probes.listed(site, [row(1, "/a", same), row(2, "/b", same), row(3, "/c")]);
+  clock.now += INTERVAL;
+  await probes.run();
+  expect(refreshed().toSorted()).toEqual(["/a", "/c"]);
+  await probes.run();
+  expect(refreshed().toSorted()).toEqual(["/a", "/b", "/c"]);
+});
+
+describe("a mount with mounts below it", () => {
+  test("is judged by a folder of its own", async () => {
+    const { clock, results, probes } = desk();
+    server.folders.set("/", ["b", "own"]);
+    server.folders.set("/own", "status: 502");
+    probes.listed(site, [row(1, "/"), row(2, "/b")]);
+    clock.now += INTERVAL;
+    await probes.run();
+    expect(refreshed().toSorted()).toEqual(["/b", "/own"]);
+    expect(results).toContainEqual(["/", "status: 502"]);
+  });
+
+  test("and no folder of its own is not judged", async () => {
+    const { clock, results, probes } = desk();
+    server.folders.set("/", ["b", "deep"]);
+    probes.listed(site, [row(1, "/"), row(2, "/b"), row(3, "/deep/c", { disabled: true })]);
+    clock.now += INTERVAL;
+    await probes.run();
+    expect(refreshed()).toEqual(["/b"]);
+    expect(results).toEqual([["/b", ""]]);
+  });
+});
+
+test("a site that does not answer says nothing of its mounts", async () => {
+  const { clock, results, failures, probes } = desk();
+  probes.listed(site, [row(1, "/a")]);
+  await server.stop();
+  clock.now += INTERVAL;
+  await probes.run();
+  expect(results).toEqual([]);
+  expect(failures).toEqual([]);
+  await server.start();
+  clock.now += INTERVAL;
+  await probes.run();
+  expect(results).toEqual([["/a", ""]]);
+});
+
+test("mounts that are disabled, failing or gone are not listed", async () => {
+  const { clock, probes } = desk();
+  probes.listed(site, [
+    row(1, "/a", { disabled: true }),
+    row(2, "/b", { status: "login failed" }),
+    row(3, "/c"),
+  ]);
+  probes.listed(site, []);
+  clock.now += 2 * INTERVAL;
+  await probes.run();
+  expect(server.listings).toEqual([]);
+});

@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import { classify } from "../../src/incidents/classify.ts";
+import type { Signals } from "../../src/incidents/incident.ts";
+import { leadingSignal, type Observation, observe } from "../../src/incidents/signal.ts";
+import { expiryOf, tokenEnd } from "../../src/incidents/token-end.ts";
+
+describe("the class of a driver's message", () => {
+  test.each([
+    ["require login [guest]", "credential"],
+    ["failed init storage: token [st invalid]", "credential"],
+    ["user not login, errNo 990001", "credential"],
+    ["request failed,code: 401, message: token is invalidated", "credential"],
+    ["invalid_grant", "credential"],
+    ["4126: refreshed by other process", "credential"],
+    ["failed to refresh token: empty token", "credential"],
+    ["errno: -6", "credential"],
+    ["errno: 111", "credential"],
+    ["authorization has expired", "credential"],
+    ["InvalidSessionKey", "credential"],
+    ["login failed", "credential"],
+    ["please enter the SMS code", "person"],
+    ['need verify: <a href="https://x">', "person"],
+    ['<html><img src="data:image/png;base64,AAAA"></html>', "person"],
+    ["QR code expired", "person"],
+    ["429 Too Many Requests", "quota"],
+    ["storage quota exceeded", "quota"],
+    ["status: 502", "network"],
+    ["context deadline exceeded", "network"],
+    ["Get https://x: dial tcp: lookup x: no such host", "network"],
+    ["unexpected EOF", "network"],
+    // What failed is the network, not the token.
+    ["failed to refresh token: Post https://x: dial tcp 1.2.3.4:443: i/o timeout", "network"],
+    ["stat /srv/gone: no such file or directory", "configuration"],
+    ["no driver named: X", "configuration"],
+    ["something else", "unknown"],
+    ["", "unknown"],
+  ])("%s", (message, expected) => {
+    expect(classify(message)).toBe(expected);
+  });
+});
+
+describe("what is known of a mount", () => {
+  const plain = (message: string): string => message.replaceAll("secret", "********");
+  const signalsAfter = (
+    ...observations: readonly (Observation | [Observation, number])[]
+  ): Signals => {
+    let now = 1_000_000;
+    return observations.reduce((signals: Signals, each) => {
+      const [observation, later] = Array.isArray(each) ? each : [each, 60_000];
+      now += later;
+      return observe(signals, observation, { now, plain });
+    }, {});
+  };
+  const status = (text: string, remade = false): Observation => ({
+    ...{ kind: "status", status: text, remade },
+  });
+  const probe = (error: string): Observation => ({ kind: "probe", error });
+  const lead = (signals: Signals) => leadingSignal(signals)?.source;
+
+  test("a status that is an error opens at once, and ends with work", () => {
+    expect(lead(signalsAfter(status("login failed")))).toBe("status");
+    expect(lead(signalsAfter(status("login failed"), status("work")))).toBeUndefined();
+  });
+
+  test("an empty status changes nothing: the mount is under way", () => {
+    expect(lead(signalsAfter(status("login failed"), status("")))).toBe("status");
+    expect(lead(signalsAfter(status("")))).toBeUndefined();
+  });
+
+  test("work, which stays while listings fail, does not end what a listing reported", () => {
+    expect(lead(signalsAfter(status("work"), probe("login failed"), status("work")))).toBe("probe");
+    expect(lead(signalsAfter(probe("login failed"), status("work"), probe("")))).toBeUndefined();
+    // A changed row is another mount: the next listing decides.
+    expect(lead(signalsAfter(probe("login failed"), status("work", true)))).toBeUndefined();
+  });
+
+  test("a listing that works ends what the status reported, and not a token's end", () => {
+    const ends: Observation = { kind: "expiry", error: "token ends" };
+    expect(lead(signalsAfter(status("login failed"), probe("")))).toBeUndefined();
+    expect(lead(signalsAfter(status("login failed"), ends, probe("")))).toBe("expiry");
+    expect(lead(signalsAfter(ends, { kind: "expiry", error: undefined }))).toBeUndefined();
+  });
+
+  test("network errors count from the third in a row, 30 s apart", () => {
+    const down = status("dial tcp: i/o timeout");
+    expect(lead(signalsAfter(down, down))).toBeUndefined();
+    expect(lead(signalsAfter(down, [down, 29_999], [down, 29_999]))).toBeUndefined();
+    expect(lead(signalsAfter(down, [down, 30_000], [down, 30_000]))).toBe("status");
+    expect(lead(signalsAfter(down, down, status("work"), down))).toBeUndefined();
+    expect(lead(signalsAfter(down, down, status("login failed")))).toBe("status");
+  });
+
+  test("a mount that is disabled or gone has no incident", () => {
+    expect(signalsAfter(status("login failed"), probe("login failed"), { kind: "off" })).toEqual(
+      {},
+    );
+  });
+
+  test("messages are kept without secrets", () => {
+    expect(signalsAfter(status("login failed: secret")).status?.message).toBe(
+      "login failed: ********",
+    );
+    expect(signalsAfter(probe("login failed: secret")).probe?.message).toBe(
+      "login failed: ********",
+    );
+  });
+});
+
+describe("the end of a token", () => {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const token = (exp: unknown): string => `${part({ alg: "RS256" })}.${part({ exp })}.c2ln`;
+  const now = Date.UTC(2026, 10, 24);
+
+  test("stands in a JWT", () => {
+    expect(expiryOf(token(1_800_000_000))).toBe(1_800_000_000_000);
+    expect(expiryOf(`Bearer ${token(1_800_000_000)}`)).toBe(1_800_000_000_000);
+  });
+
+  test.each([
+    "",
+    "a.b.c",
+    "plain text",
+    token("soon"),
+    token(-1),
+    token(undefined),
+    "x".repeat(20_000),
+  ])("stands in no other text: %#", (text) => {
+    expect(expiryOf(text)).toBeUndefined();
+  });
+
+  test("counts within three days, of items that users give and of refresh tokens", () => {
+    const soon = token(now / 1_000 + 86_400);
+    const later = token(now / 1_000 + 4 * 86_400);
+    const past = token(now / 1_000 - 1);
+    expect(tokenEnd("Other", { authorization: soon }, now)?.item).toBe("authorization");
+    expect(tokenEnd("Other", { authorization: later }, now)).toBeUndefined();
+    expect(tokenEnd("Other", { a: soon, b: past }, now)?.item).toBe("b");
+    expect(tokenEnd("AliyundriveOpen", { refresh_token: past }, now)?.item).toBe("refresh_token");
+    // The server refreshes access tokens by itself.
+    expect(tokenEnd("AliyundriveOpen", { AccessToken: past }, now)).toBeUndefined();
+    expect(tokenEnd("Other", { number: 5, nothing: null }, now)).toBeUndefined();
+  });
+});

@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type {
+  IncidentStore,
+  StoredDelivery,
+  StoredIncident,
+  StoredWebhook,
+} from "../../src/incidents/store.ts";
+
+/** Where a database is. */
+export interface IncidentPlace {
+  open(): Promise<{ readonly incidents: IncidentStore; close(): Promise<void> }>;
+  remove(): Promise<void>;
+}
+
+const incident = (id: string, changes: Partial<StoredIncident> = {}): StoredIncident => ({
+  ...{ id, siteId: "s", mountPath: `/${id}`, driver: "S3", class: "credential", source: "status" },
+  ...{ message: "no", openedAt: 10, changedAt: 10, closedAt: 0, acknowledgedAt: 0 },
+  ...{ acknowledgedBy: "", note: "", signals: {} },
+  ...changes,
+});
+
+const webhook = (id: string, changes: Partial<StoredWebhook> = {}): StoredWebhook => ({
+  ...{ id, name: `name ${id}`, url: "u", secret: "s", classes: '["quota"]', sites: "[]" },
+  ...{ language: "en", disabled: false, createdAt: 5, createdBy: "admin" },
+  ...changes,
+});
+
+const delivery = (id: string, changes: Partial<StoredDelivery> = {}): StoredDelivery => ({
+  ...{ id, webhookId: "w", incidentId: "i", type: "incident.opened", body: "{}", createdAt: 7 },
+  ...{ state: "waiting", attempts: 0, nextTry: 7, status: 0, error: "" },
+  ...changes,
+});
+
+/** What every store of incidents keeps to. */
+export function describeIncidentStore(name: string, newPlace: () => Promise<IncidentPlace>): void {
+  describe(name, () => {
+    let place: IncidentPlace;
+    let opened: Awaited<ReturnType<IncidentPlace["open"]>>;
+    let store: IncidentStore;
+
+    beforeEach(async () => {
+      place = await newPlace();
+      opened = await place.open();
+      store = opened.incidents;
+    });
+
+    afterEach(async () => {
+      await opened.close();
+      await place.remove();
+    });
+
+    test("incidents come back as they were written, newest first, by site, mount and state", async () => {
+      const signals = { status: { class: "quota", message: "m", count: 2, countedAt: 3 } } as const;
+      const all = [
+        incident("a", { openedAt: 1, signals }),
+        incident("b", { openedAt: 3, siteId: "t" }),
+        incident("c", { openedAt: 2, closedAt: 9 }),
+        incident("d", { openedAt: 2 }),
+      ] as const;
+      await store.write(all, []);
+      expect(await store.list({ limit: 10 })).toEqual([all[1], all[3], all[2], all[0]]);
+      expect(await store.get("a")).toEqual(all[0]);
+      expect(await store.get("x")).toBeUndefined();
+      const ids = async (filter: object) =>
+        (await store.list({ limit: 10, ...filter })).map(({ id }) => id);
+      expect(await ids({ siteId: "t" })).toEqual(["b"]);
+      expect(await ids({ mountPath: "/d" })).toEqual(["d"]);
+      expect(await ids({ open: true })).toEqual(["b", "d", "a"]);
+      expect(await ids({ open: false })).toEqual(["c"]);
+      expect(await ids({ limit: 2 })).toEqual(["b", "d"]);
+      expect(await ids({ before: { openedAt: 2, id: "d" } })).toEqual(["c", "a"]);
+    });
+
+    test("who acknowledged an incident outlives what the sites report", async () => {
+      await store.write([incident("a")], []);
+      const noted = { acknowledgedAt: 20, acknowledgedBy: "ann", note: "on it" };
+      await store.acknowledge({ ...incident("a"), ...noted, message: "stale" }, [], []);
+      await store.write([incident("a", { message: "again", changedAt: 30 })], []);
+      expect(await store.get("a")).toEqual(
+        incident("a", { message: "again", changedAt: 30, ...noted }),
+      );
+    });
+
+    test("webhooks come back by name, and no two have one name", async () => {
+      expect(await store.putWebhook(webhook("b", { disabled: true }), [])).toBe(true);
+      expect(await store.putWebhook(webhook("a"), [])).toBe(true);
+      expect(await store.putWebhook(webhook("c", { name: "name a" }), [])).toBe(false);
+      expect(await store.putWebhook(webhook("a", { language: "zh-CN" }), [])).toBe(true);
+      expect(await store.webhooks()).toEqual([
+        webhook("a", { language: "zh-CN" }),
+        webhook("b", { disabled: true }),
+      ]);
+    });
+
+    test("deliveries that are due come oldest first, and go with their webhook", async () => {
+      await store.putWebhook(webhook("w"), []);
+      const all = [
+        delivery("a", { nextTry: 9 }),
+        delivery("b", { nextTry: 8 }),
+        delivery("c", { nextTry: 20 }),
+        delivery("d", { state: "failed", nextTry: 0, createdAt: 8 }),
+      ];
+      await store.write([], all);
+      expect((await store.due(10, 9)).map(({ id }) => id)).toEqual(["b", "a"]);
+      expect((await store.due(10, 1)).map(({ id }) => id)).toEqual(["b"]);
+      const listed = await store.deliveries("w", 9);
+      expect(listed.map(({ id }) => id)).toEqual(["d", "c", "b", "a"]);
+      const rest = await store.deliveries("w", 9, { createdAt: 7, id: "c" });
+      expect(rest.map(({ id }) => id)).toEqual(["b", "a"]);
+      expect(await store.delivery("c")).toEqual(all[2]);
+      await store.putDelivery({ ...delivery("a"), state: "delivered", attempts: 1, nextTry: 0 });
+      expect(await store.delivery("a")).toMatchObject({ state: "delivered", attempts: 1 });
+      await store.deleteWebhook("w", []);
+      expect(await store.deliveries("w", 9)).toEqual([]);
+      await store.putDelivery(delivery("a"));
+      expect(await store.delivery("a")).toBeUndefined();
+    });
+
+    test("what is closed or done is forgotten, and nothing else", async () => {
+      await store.putWebhook(webhook("w"), []);
+      await store.write(
+        [incident("a"), incident("b", { closedAt: 50 }), incident("c", { closedAt: 150 })],
+        [
+          delivery("a", { createdAt: 50 }),
+          delivery("b", { createdAt: 50, state: "delivered" }),
+          delivery("c", { createdAt: 150, state: "failed" }),
+        ],
+      );
+      await store.forget(100);
+      expect((await store.list({ limit: 9 })).map(({ id }) => id)).toEqual(["c", "a"]);
+      expect((await store.deliveries("w", 9)).map(({ id }) => id)).toEqual(["c", "a"]);
+    });
+  });
+}

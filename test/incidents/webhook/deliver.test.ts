@@ -1,0 +1,135 @@
+import { Webhook as Verifier } from "standardwebhooks";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { StoredDelivery } from "../../../src/incidents/store.ts";
+import { createDeliverer, type OpenWebhook } from "../../../src/incidents/webhook/deliver.ts";
+import type { Attempt } from "../../../src/incidents/webhook/send.ts";
+import { newKey } from "../../../src/incidents/webhook/sign.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { temporaryPaths } from "../../store/folder.ts";
+
+const newPath = temporaryPaths();
+const key = newKey();
+let store: Awaited<ReturnType<typeof openSqliteSettingStore>>;
+
+beforeEach(async () => {
+  store = await openSqliteSettingStore(newPath());
+  for (const id of ["a", "b"])
+    await store.incidents.putWebhook(
+      {
+        ...{ id, name: id, url: "", secret: "", classes: "[]", sites: "[]", language: "en" },
+        ...{ disabled: false, createdAt: 1, createdBy: "admin" },
+      },
+      [],
+    );
+});
+
+afterEach(() => store.close());
+
+const delivery = (id: string, changes: Partial<StoredDelivery> = {}): StoredDelivery => ({
+  ...{ id, webhookId: "a", incidentId: "i", type: "incident.opened", body: `{"id":"${id}"}` },
+  ...{ createdAt: 1, state: "waiting", attempts: 0, nextTry: 1, status: 0, error: "" },
+  ...changes,
+});
+
+function desk(
+  answer: (url: string) => Attempt | Promise<Attempt>,
+  webhooks: Partial<Record<string, Partial<OpenWebhook>>> = {},
+) {
+  const sent: { url: string; body: string; headers: Readonly<Record<string, string>> }[] = [];
+  const disabled: string[] = [];
+  const clock = { now: Date.now() };
+  const deliverer = createDeliverer({
+    store: store.incidents,
+    webhook: (id) => ({ id, url: `http://${id}`, secret: key, disabled: false, ...webhooks[id] }),
+    send: async (url, body, headers) => {
+      sent.push({ url, body, headers });
+      return answer(url);
+    },
+    now: () => clock.now,
+    random: () => 0,
+    disable: async (id) => void disabled.push(id),
+    onAttempt: () => undefined,
+    pauses: [5_000, 300_000],
+  });
+  return { sent, disabled, clock, deliverer };
+}
+
+const get = (id: string) => store.incidents.delivery(id);
+
+test("a delivery is signed, sent once, and done", async () => {
+  await store.incidents.write([], [delivery("one")]);
+  const { sent, deliverer } = desk(() => ({ status: 204, error: "" }));
+  await deliverer.run();
+  await deliverer.run();
+  expect(sent).toHaveLength(1);
+  const [{ body, headers }] = sent as [(typeof sent)[0]];
+  expect(new Verifier(key).verify(body, { ...headers })).toEqual({ id: "one" });
+  expect(headers["webhook-id"]).toBe("one");
+  expect(await get("one")).toMatchObject({ state: "delivered", attempts: 1, nextTry: 0 });
+});
+
+test("a failed one is tried again after each pause, then given up", async () => {
+  await store.incidents.write([], [delivery("one")]);
+  const { sent, deliverer, clock } = desk(() => ({ status: 500, error: "HTTP 500" }));
+  await deliverer.run();
+  const first = await get("one");
+  expect(first).toMatchObject({ state: "waiting", attempts: 1, nextTry: clock.now + 5_000 });
+  clock.now += 4_999;
+  await deliverer.run();
+  expect(sent).toHaveLength(1);
+  clock.now += 1;
+  await deliverer.run();
+  expect(await get("one")).toMatchObject({ attempts: 2, nextTry: clock.now + 300_000 });
+  clock.now += 300_000;
+  await deliverer.run();
+  expect(await get("one")).toMatchObject({ state: "failed", attempts: 3, error: "HTTP 500" });
+  clock.now += 1e9;
+  await deliverer.run();
+  expect(sent).toHaveLength(3);
+  // The same identifier each time: the target can tell.
+  expect(new Set(sent.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set(["one"]));
+});
+
+test("410 Gone disables the webhook, and what waits for a disabled one is given up", async () => {
+  await store.incidents.write([], [delivery("one"), delivery("two", { webhookId: "b" })]);
+  const { sent, disabled, deliverer } = desk(() => ({ status: 410, error: "HTTP 410" }), {
+    b: { disabled: true },
+  });
+  await deliverer.run();
+  expect(disabled).toEqual(["a"]);
+  expect(sent).toHaveLength(1);
+  expect(await get("one")).toMatchObject({ state: "failed" });
+  expect(await get("two")).toMatchObject({ state: "failed", error: "the webhook was disabled" });
+});
+
+test("a target that hangs does not hold up another, and gets one message at a time", async () => {
+  await store.incidents.write(
+    [],
+    [delivery("one"), delivery("two"), delivery("three", { webhookId: "b" })],
+  );
+  let release = (_: Attempt): void => undefined;
+  const hanging = new Promise<Attempt>((resolve) => {
+    release = resolve;
+  });
+  const { sent, deliverer } = desk((url) =>
+    url === "http://a" ? hanging : { status: 200, error: "" },
+  );
+  const run = deliverer.run();
+  await expect.poll(async () => (await get("three"))?.state).toBe("delivered");
+  await deliverer.run();
+  expect(sent.filter(({ url }) => url === "http://a")).toHaveLength(1);
+  release({ status: 200, error: "" });
+  await run;
+  await deliverer.run();
+  expect(await get("two")).toMatchObject({ state: "delivered" });
+});
+
+test("deliveries of a webhook that was deleted meanwhile are not stored again", async () => {
+  await store.incidents.write([], [delivery("one")]);
+  const { deliverer } = desk(async () => {
+    await store.incidents.deleteWebhook("a", []);
+    return { status: 500, error: "HTTP 500" };
+  });
+  await deliverer.run();
+  expect(await get("one")).toBeUndefined();
+});

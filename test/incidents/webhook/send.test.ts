@@ -1,0 +1,115 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isPublic, sendOnce } from "../../../src/incidents/webhook/send.ts";
+import { keyProblem, newKey, signedHeaders } from "../../../src/incidents/webhook/sign.ts";
+
+let server: Server;
+let url: string;
+const seen: { path: string; headers: Record<string, unknown>; body: string }[] = [];
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    let body = "";
+    for await (const part of request) body += String(part);
+    seen.push({ path: request.url ?? "", headers: request.headers, body });
+    if (request.url === "/hang") return;
+    if (request.url === "/cut") return void request.socket.destroy();
+    const status = Number(request.url?.slice(1)) || 204;
+    response.writeHead(status, status === 302 ? { location: "/204" } : {}).end("x".repeat(100_000));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const allowPrivate = true;
+
+describe("a signature", () => {
+  test("is what a library of Standard Webhooks takes, and of nothing else", () => {
+    const key = newKey();
+    const body = JSON.stringify({ type: "test", text: "ü" });
+    const headers = signedHeaders(key, { id: "msg_1", time: Date.now(), body });
+    expect(new Webhook(key).verify(body, headers)).toEqual({ type: "test", text: "ü" });
+    expect(() => new Webhook(key).verify(`${body} `, headers)).toThrow();
+    expect(() => new Webhook(newKey()).verify(body, headers)).toThrow();
+    const old = signedHeaders(key, { id: "msg_1", time: Date.now() - 600_000, body });
+    expect(() => new Webhook(key).verify(body, old)).toThrow();
+  });
+
+  test("takes keys of 24 to 64 bytes", () => {
+    const key = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString("base64")}`;
+    for (const good of [newKey(), key(24), key(64), key(25).replace(/=+$/, "")])
+      expect(keyProblem(good)).toBeUndefined();
+    for (const bad of ["", "whsec_", key(23), key(65), "abc", "whsec_$$$$", key(30).slice(6)])
+      expect(keyProblem(bad)).toMatch(/must/);
+  });
+});
+
+describe("an attempt", () => {
+  test("is one request with the body and the headers", async () => {
+    const headers = { "webhook-id": "a" };
+    expect(await sendOnce(`${url}/204?key=1`, "{}", headers, { allowPrivate })).toEqual({
+      ...{ status: 204, error: "" },
+    });
+    expect(seen.at(-1)).toMatchObject({
+      path: "/204?key=1",
+      body: "{}",
+      headers: { "webhook-id": "a", "content-type": "application/json", "content-length": "2" },
+    });
+  });
+
+  test.each([
+    [200, ""],
+    [400, "HTTP 400"],
+    [500, "HTTP 500"],
+    [302, "HTTP 302: redirects are not followed, give the final address"],
+  ])("that is answered with %i", async (status, error) => {
+    const before = seen.length;
+    const result = await sendOnce(`${url}/${status}`, "{}", {}, { allowPrivate });
+    expect(result).toEqual({ status, error });
+    expect(seen.length).toBe(before + 1);
+  });
+
+  test("ends when no reply comes, and says nothing of the address", async () => {
+    const hang = await sendOnce(`${url}/hang`, "{}", {}, { allowPrivate, limit: 50 });
+    expect(hang).toEqual({ status: 0, error: "no reply within 0.05 s" });
+    const cut = await sendOnce(`${url}/cut`, "{}", {}, { allowPrivate });
+    expect(cut).toEqual({ status: 0, error: "the request failed (ECONNRESET)" });
+    const none = await sendOnce("http://name.invalid/key", "{}", {}, { allowPrivate });
+    expect(none.status).toBe(0);
+    expect(none.error).not.toContain("key");
+  });
+});
+
+describe("addresses that are not public", () => {
+  test.each([
+    ...["127.0.0.1", "127.9.9.9", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254"],
+    ...["100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fd00::1"],
+    ...["::ffff:127.0.0.1", "::ffff:10.0.0.1", "ff02::1", "64:ff9b::7f00:1", "2002:7f00:1::"],
+  ])("%s", (address) => {
+    expect(isPublic(address)).toBe(false);
+  });
+
+  test.each(["8.8.8.8", "1.1.1.1", "2606:4700::1111"])("%s is public", (address) => {
+    expect(isPublic(address)).toBe(true);
+  });
+
+  test.each([
+    ...["", "http://127.1", "http://2130706433", "http://0x7f.1", "http://[::1]"],
+    ...["http://[::ffff:7f00:1]", "http://localhost", "http://localhost."],
+  ])("are refused before anything is sent: %s", async (origin) => {
+    const before = seen.length;
+    const { port } = new URL(url);
+    const target = origin === "" ? url : `${origin}:${port}`;
+    const result = await sendOnce(`${target}/204`, "{}", {}, { allowPrivate: false });
+    expect(result.status).toBe(0);
+    expect(result.error).toMatch(/no public address|ENOTFOUND/);
+    expect(seen.length).toBe(before);
+  });
+});

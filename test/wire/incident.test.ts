@@ -1,0 +1,305 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
+import { IncidentClass, WebhookDeliveryState } from "../../gen/mooring/v1/incident_pb.js";
+import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
+import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
+import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
+import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { sharedPortDoors } from "./all-doors.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const SECRET = "a-secret-of-the-provider";
+const headers = { authorization: TOKEN };
+
+let service: TestService;
+let site: StandIn;
+let target: Server;
+let targetUrl: string;
+let targetStatus = 204;
+const received: { headers: Record<string, string>; body: string }[] = [];
+
+beforeAll(async () => {
+  target = createServer(async (request, response) => {
+    let body = "";
+    for await (const part of request) body += String(part);
+    received.push({ headers: request.headers as Record<string, string>, body });
+    response.writeHead(targetStatus).end();
+  });
+  await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
+  targetUrl = `http://127.0.0.1:${(target.address() as AddressInfo).port}/hook/${SECRET}`;
+  site = await startStandIn();
+  site.mounts.push(row(1, "/good", "work"), row(2, "/bad", `login failed: ${SECRET}`));
+  service = await startService({
+    env: { MOORING_WEBHOOK_TARGETS: "any", MOORING_SECRET_KEY: "ab".repeat(32) },
+    mountTimes: { beat: 30, look: 30, watch: 30, pauses: [50, 50] },
+  });
+  await client(SiteService).createSite({
+    site: { name: "one", url: site.url, token: site.token() },
+  });
+  await vi.waitFor(async () => expect((await open()).length).toBe(1), { timeout: 10_000 });
+});
+
+afterAll(async () => {
+  await service.stop();
+  await site.stop();
+  target.closeAllConnections();
+  target.close();
+});
+
+function row(id: number, path: string, status: string) {
+  return {
+    ...{ id, mount_path: path, driver: "PikPak", status, disabled: status === "disabled" },
+    ...{
+      addition: JSON.stringify({ password: SECRET, username: "u" }),
+      modified: `${id} ${status}`,
+    },
+  };
+}
+
+function put(path: string, status: string): void {
+  const at = site.mounts.findIndex((each) => each["mount_path"] === path);
+  site.mounts[at] = row(at + 1, path, status);
+}
+
+function client<S extends typeof IncidentService | typeof WebhookService | typeof SiteService>(
+  desc: S,
+  token = TOKEN,
+) {
+  const baseUrl = `http://127.0.0.1:${service.port}`;
+  return createClient(
+    desc,
+    createConnectTransport({
+      ...{ baseUrl, httpVersion: "1.1" },
+      interceptors: [
+        (next) => (request) => {
+          request.header.set("authorization", token);
+          return next(request);
+        },
+      ],
+    }),
+  );
+}
+
+const open = async () => (await client(IncidentService).listIncidents({})).incidents;
+
+describe.each(sharedPortDoors)("incidents over $name", ({ open: openDoor }) => {
+  const { listIncidents, getIncident, watchIncidents } = IncidentService.method;
+
+  test("are listed and read with what to do, and without secrets", async () => {
+    const door = openDoor(service);
+    try {
+      const list = await door.call(listIncidents, create(listIncidents.input), { headers });
+      expect(list).toMatchObject({
+        kind: "reply",
+        message: {
+          incidents: [
+            {
+              site: "one",
+              mount_path: "/bad",
+              driver: "PikPak",
+              message: "login failed: ********",
+            },
+          ],
+        },
+      });
+      if (list.kind !== "reply") return;
+      const [incident] = list.message["incidents"] as [JsonObject];
+      expect(incident["action"]).toMatch(/^Get a new credential/);
+      const names = (incident["items"] as JsonObject[]).map(({ name }) => name);
+      expect(names).toContain("password");
+      const request = create(getIncident.input, { id: incident["id"] as string });
+      const got = await door.call(getIncident, request, { headers });
+      expect(got).toMatchObject({ kind: "reply", message: { incident: { mount_path: "/bad" } } });
+      expect(JSON.stringify([list, got])).not.toContain(SECRET);
+    } finally {
+      door.close();
+    }
+  });
+
+  test("are sent to watchers", async () => {
+    const door = openDoor(service);
+    const ending = new AbortController();
+    try {
+      if (!door.carries(watchIncidents)) return;
+      const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(10_000)]);
+      const events = door.watch(watchIncidents, create(watchIncidents.input), { headers, signal });
+      const { value } = await events[Symbol.asyncIterator]().next();
+      expect(value).toMatchObject({ incidents: [{ mount_path: "/bad" }] });
+    } finally {
+      ending.abort();
+      door.close();
+    }
+  });
+});
+
+test("texts are in the language of the call", async () => {
+  const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/incident/list`, {
+    headers: { ...headers, "accept-language": "zh-CN" },
+  });
+  const { data } = (await reply.json()) as { data: { incidents: JsonObject[] } };
+  expect(data.incidents[0]?.["action"]).toMatch(/^请向存储服务商获取/);
+});
+
+describe("what a token may do", () => {
+  const made = async (scopes: string[]): Promise<string> => {
+    const transport = createConnectTransport({
+      ...{ baseUrl: `http://127.0.0.1:${service.port}`, httpVersion: "1.1" },
+    });
+    const reply = await createClient(AccessService, transport).createToken(
+      { principal: "p", scopes, comment: "", neverExpires: true },
+      { headers },
+    );
+    return reply.secret;
+  };
+
+  test("is said by its scopes", async () => {
+    const reader = await made(["incidents:read"]);
+    expect((await client(IncidentService, reader).listIncidents({})).incidents).toHaveLength(1);
+    const [incident] = await open();
+    const id = incident?.id ?? "";
+    await expect(client(IncidentService, reader).acknowledgeIncident({ id })).rejects.toThrow(
+      "incidents:acknowledge",
+    );
+    await expect(client(WebhookService, reader).listWebhooks({})).rejects.toThrow(
+      "webhooks:manage",
+    );
+    const other = await made(["sites:read"]);
+    await expect(client(IncidentService, other).listIncidents({})).rejects.toThrow(
+      "incidents:read",
+    );
+  });
+});
+
+describe("an incident", () => {
+  test("opens, is acknowledged, is notified and closes by itself", async () => {
+    const webhooks = client(WebhookService);
+    const { secret, webhook } = await webhooks.createWebhook({
+      webhook: { name: "chat", url: targetUrl, classes: { classes: [IncidentClass.QUOTA] } },
+    });
+    expect(webhook).toMatchObject({ name: "chat", target: new URL(targetUrl).origin });
+    const messages = () =>
+      received.map(({ headers: sent, body }) => new Webhook(secret).verify(body, sent)) as {
+        type: string;
+        data: JsonObject;
+      }[];
+    put("/good", "429 too many requests");
+    await expect.poll(() => messages().map(({ type }) => type)).toEqual(["incident.opened"]);
+    expect(messages()[0]?.data).toMatchObject({
+      ...{ site: "one", mount_path: "/good", class: "quota", message: "429 too many requests" },
+      action: expect.stringMatching(/^Wait/),
+    });
+    const [incident] = (await open()).filter(({ mountPath }) => mountPath === "/good");
+    const id = incident?.id ?? "";
+    const incidents = client(IncidentService);
+    await incidents.acknowledgeIncident({ id, note: "waiting" });
+    await expect.poll(() => messages().at(-1)?.type).toBe("incident.acknowledged");
+    expect((await incidents.getIncident({ id })).incident).toMatchObject({
+      ...{ acknowledgedBy: "admin", note: "waiting" },
+    });
+    put("/good", "work");
+    await expect.poll(() => messages().at(-1)?.type).toBe("incident.closed");
+    const { incident: closed } = await incidents.getIncident({ id });
+    expect(closed?.closeTime).toBeDefined();
+    expect(closed?.note).toBe("waiting");
+    await expect(incidents.acknowledgeIncident({ id })).rejects.toThrow("is closed");
+    expect((await incidents.listIncidents({ closed: true })).incidents).toHaveLength(2);
+    const { deliveries } = await webhooks.listWebhookDeliveries({ name: "chat" });
+    expect(deliveries.map(({ type, state }) => [type, state])).toEqual([
+      ["incident.closed", WebhookDeliveryState.DELIVERED],
+      ["incident.acknowledged", WebhookDeliveryState.DELIVERED],
+      ["incident.opened", WebhookDeliveryState.DELIVERED],
+    ]);
+  });
+
+  test("is notified again until the target takes it, and can be sent once more", async () => {
+    const webhooks = client(WebhookService);
+    targetStatus = 503;
+    put("/good", "quota exceeded");
+    const newest = async () =>
+      (await webhooks.listWebhookDeliveries({ name: "chat", pageSize: 1 })).deliveries[0];
+    await expect.poll(async () => (await newest())?.attempts).toBe(3);
+    await expect.poll(async () => (await newest())?.state).toBe(WebhookDeliveryState.FAILED);
+    targetStatus = 204;
+    const id = (await newest())?.id ?? "";
+    const { delivery } = await webhooks.resendWebhookDelivery({ id });
+    expect(delivery).toMatchObject({ state: WebhookDeliveryState.DELIVERED, attempts: 4 });
+    expect(received.at(-1)?.headers["webhook-id"]).toBe(id);
+    const tested = await webhooks.testWebhook({ name: "chat" });
+    expect(tested.delivery).toMatchObject({ type: "test", status: 204 });
+    put("/good", "work");
+    await expect.poll(async () => (await open()).length).toBe(1);
+  });
+
+  test("closes when the mount is disabled or its row is gone", async () => {
+    site.mounts.push(row(3, "/third", "invalid_grant"));
+    await expect.poll(async () => (await open()).length).toBe(2);
+    put("/third", "disabled");
+    await expect.poll(async () => (await open()).length).toBe(1);
+    put("/third", "invalid_grant");
+    await expect.poll(async () => (await open()).length).toBe(2);
+    site.mounts.pop();
+    await expect.poll(async () => (await open()).length).toBe(1);
+  });
+
+  test("outlives a restart of the service, and is not announced again", async () => {
+    const before = received.length;
+    const second = await startService({
+      folder: service.folder,
+      env: { MOORING_SECRET_KEY: "ab".repeat(32), MOORING_WEBHOOK_TARGETS: "any" },
+      mountTimes: { beat: 30, look: 30 },
+    });
+    const baseUrl = `http://127.0.0.1:${second.port}`;
+    const transport = createConnectTransport({ baseUrl, httpVersion: "1.1" });
+    const { incidents } = await createClient(IncidentService, transport).listIncidents(
+      {},
+      { headers },
+    );
+    expect(incidents.map(({ mountPath }) => mountPath)).toEqual(["/bad"]);
+    await second.stop();
+    expect(received.length).toBe(before);
+  });
+});
+
+describe("webhooks", () => {
+  test.each([
+    [{ name: "chat", url: "https://example.com" }, 'a webhook "chat" already'],
+    [{ name: "a b", url: "https://example.com" }, "name must have"],
+    [{ name: "x", url: "ftp://example.com" }, "url must be"],
+    [{ name: "x", url: "https://u:p@example.com" }, "no password"],
+    [{ name: "x" }, "url must be"],
+    [{ name: "x", url: "https://example.com", secret: "short" }, "secret must be whsec_"],
+    [{ name: "x", url: "https://example.com", language: "fr" }, "language must be one of"],
+    [{ name: "x", url: "https://example.com", sites: { names: ["a b"] } }, "sites must be"],
+    [{ name: "x", url: "https://example.com", classes: { classes: [77] } }, "classes must be"],
+  ])("are refused: %j", async (webhook, message) => {
+    await expect(client(WebhookService).createWebhook({ webhook })).rejects.toThrow(message);
+  });
+
+  test("keep their secrets to themselves", async () => {
+    const webhooks = client(WebhookService);
+    const { secret } = await webhooks.createWebhook({
+      webhook: { name: "second", url: targetUrl, sites: { names: ["other"] } },
+    });
+    const shown = JSON.stringify(
+      [
+        await webhooks.listWebhooks({}),
+        await webhooks.updateWebhook({ name: "second", webhook: { language: "zh-CN" } }),
+      ],
+      (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value),
+    );
+    const audit = await fetch(`http://127.0.0.1:${service.port}/api/admin/audit/list`, { headers });
+    for (const text of [shown, await audit.text(), service.log()]) {
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain(SECRET);
+    }
+    expect(await audit.headers.get("content-type")).toContain("application/json");
+    await webhooks.deleteWebhook({ name: "second" });
+    await expect(webhooks.testWebhook({ name: "second" })).rejects.toThrow("no webhook");
+  });
+});
