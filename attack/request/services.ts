@@ -2,10 +2,12 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
+import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
+import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
 
 /** The services of the contract. */
 export const services: readonly DescService[] = [
@@ -13,6 +15,8 @@ export const services: readonly DescService[] = [
   DriverService,
   SettingService,
   SiteService,
+  IncidentService,
+  WebhookService,
   AccessService,
   AuditService,
   StatusService,
