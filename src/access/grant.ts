@@ -13,6 +13,9 @@ export const SCOPES = [
   "drivers:read",
   "sites:read",
   "sites:manage",
+  "mounts:read",
+  "mounts:write",
+  "mounts:reveal",
   "incidents:read",
   "incidents:acknowledge",
   "webhooks:manage",
@@ -27,11 +30,13 @@ const INCLUDED: Readonly<Record<string, readonly string[]>> = {
   "settings:delete": ["settings:read"],
   "history:rollback": ["history:read"],
   "sites:manage": ["sites:read"],
+  "mounts:write": ["mounts:read"],
+  "mounts:reveal": ["mounts:read"],
   "incidents:acknowledge": ["incidents:read"],
 };
 
 /** What a token that is limited to some settings may be for: the rest has no such limit. */
-const LIMITED = /^(settings|history|backup|drivers):/;
+const LIMITED = /^(settings|history|backup|drivers|mounts):/;
 const MAX_LIMITS = 100;
 /** Characters of all limits of a token together: each setting of a list is compared with all of them. */
 const MAX_LIMITS_LENGTH = 4_096;
@@ -53,6 +58,8 @@ export interface Grant {
    * @param group undefined: not known, which fits no group.
    */
   allows(key: string, group: number | undefined): boolean;
+  /** Whether a mount is one of those that the caller is limited to, by its path. */
+  allowsMount(path: string): boolean;
 }
 
 /** Of the permanent admin token. */
@@ -62,6 +69,7 @@ export const ROOT: Grant = {
   limits: [],
   has: () => true,
   allows: () => true,
+  allowsMount: () => true,
 };
 
 /** Of whom nobody has let in. */
@@ -71,12 +79,14 @@ export const NOTHING: Grant = {
   limits: [],
   has: () => false,
   allows: () => false,
+  allowsMount: () => false,
 };
 
 /** Makes a grant of scopes and limits that were checked. */
 export function createGrant(scopes: readonly string[], limits: readonly string[]): Grant {
   const all = new Set(scopes.flatMap((scope) => [scope, ...(INCLUDED[scope] ?? [])]));
   const tests = limits.map(testOf);
+  const mountTests = limits.map(mountTestOf);
   return {
     isRoot: false,
     scopes: [...all].sort(),
@@ -86,6 +96,10 @@ export function createGrant(scopes: readonly string[], limits: readonly string[]
       tests.length === 0
         ? () => true
         : (key, group) => tests.some((matches) => matches?.(key, group) === true),
+    allowsMount:
+      mountTests.length === 0
+        ? () => true
+        : (path) => mountTests.some((matches) => matches?.(path) === true),
   };
 }
 
@@ -126,10 +140,10 @@ export function grantProblems(
       description: `all limits of a token have at most ${MAX_LIMITS_LENGTH} characters together: use fewer or shorter ones`,
     });
   for (const [at, limit] of limits.slice(0, MAX_LIMITS).entries())
-    if (testOf(limit) === undefined)
+    if (testOf(limit) === undefined && mountTestOf(limit) === undefined)
       problems.push({
         field: `limits[${at}]`,
-        description: `${quoted(limit)} is no limit: write key:NAME, where * stands for any text (key:s3_*), or group:NUMBER`,
+        description: `${quoted(limit)} is no limit: write key:NAME, where * stands for any text (key:s3_*), group:NUMBER, or mount:/PATH`,
       });
   const whole = scopes.find((scope) => known.has(scope) && !LIMITED.test(scope));
   if (limits.length > 0 && whole !== undefined)
@@ -146,6 +160,12 @@ function testOf(limit: string): Test | undefined {
   const [, digits] = /^group:(\d{1,9})$/.exec(limit) ?? [];
   if (digits !== undefined) return (_key, group) => group === Number(digits);
   const [, glob] = /^key:([\w.*-]{1,255})$/.exec(limit) ?? [];
+  return glob === undefined ? undefined : createGlob(glob);
+}
+
+/** A path of mounts, where `*` stands for any text; everything below a path is `mount:/path/*`. */
+function mountTestOf(limit: string): ((path: string) => boolean) | undefined {
+  const [, glob] = /^mount:(\/[^\p{Cc}]{0,254})$/u.exec(limit) ?? [];
   return glob === undefined ? undefined : createGlob(glob);
 }
 

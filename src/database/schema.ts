@@ -10,7 +10,7 @@ export interface SettingTable {
   group_id: number;
   flag: number;
   /** `known`: defined by the program when it was written. `custom`: made by a client. */
-  origin: "known" | "custom";
+  origin: "known" | "custom" | "mount";
   /** Order of custom settings among themselves; 0 for known ones. */
   position: number;
   /** The revision that wrote this row last. */

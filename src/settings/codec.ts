@@ -58,7 +58,11 @@ export function createCodec({
       });
       const others = settings.filter((row) => !definitionOf.has(row.key)).map(fromStored);
       const items = [...known, ...others].filter((item) => item !== undefined);
-      return createSnapshot(revision, items);
+      return createSnapshot(
+        revision,
+        items.filter(({ origin }) => origin !== "mount"),
+        items.filter(({ origin }) => origin === "mount"),
+      );
     },
   };
 }

@@ -75,7 +75,7 @@ function isSameSetting(before: SettingItem | undefined, after: SettingItem | und
 }
 
 function definitionJson(item: SettingItem | undefined): string | null {
-  if (item === undefined || item.definition !== undefined) return null;
+  if (item === undefined || item.definition !== undefined || item.origin === "mount") return null;
   const { type, options, help, group, flag } = item;
   return JSON.stringify({ type, options, help, group, flag } satisfies CustomDefinition);
 }

@@ -1,6 +1,7 @@
 import type { Violation } from "../messages/error.ts";
 import { checkKey, isSettingType, type SettingDefinition } from "./definition.ts";
 import { latinOf } from "./look-alike.ts";
+import { MOUNT_PREFIX } from "./mount-key.ts";
 import { checkText } from "./value.ts";
 
 /** UTF-8 bytes of a help text and of a list of options at most. */
@@ -30,7 +31,11 @@ export function checkCustomDefinition(
   { isNew, isKnown }: { readonly isNew: boolean; readonly isKnown: (key: string) => boolean },
 ): Violation[] {
   const problems: Record<string, string | undefined> = {
-    key: isNew ? (checkKey(setting.key) ?? checkLookAlike(setting.key, isKnown)) : undefined,
+    key: isNew
+      ? (checkMountKey(setting.key) ??
+        checkKey(setting.key) ??
+        checkLookAlike(setting.key, isKnown))
+      : undefined,
     type: isSettingType(setting.type) ? undefined : "must be string, text, number, bool or select",
     options: checkText(setting.options, MAX_PROSE) ?? checkOptions(setting),
     group: checkWhole(setting.group, -MAX_INT32 - 1, MAX_INT32),
@@ -66,6 +71,12 @@ export function customDefinition(setting: CustomSetting): SettingDefinition {
     decimal: true,
     index: 0,
   });
+}
+
+function checkMountKey(key: string): string | undefined {
+  return key.startsWith(MOUNT_PREFIX)
+    ? `must not begin with ${MOUNT_PREFIX}, which is kept for mounts`
+    : undefined;
 }
 
 function checkLookAlike(key: string, isKnown: (key: string) => boolean): string | undefined {

@@ -27,7 +27,8 @@ export function historyImpl(history: () => History, snapshot: () => Snapshot): H
 
   return {
     listRevisions: async ({ pageSize, pageToken, key, actor, since, until }, context) => {
-      const { need, isLimited, seesChange } = rights(context);
+      const { need, isLimited, seesMounts, seesChange } = rights(context);
+      const isPart = isLimited || !seesMounts;
       if (key !== "") need([key]);
       const page = await history().list({
         pageSize,
@@ -39,8 +40,8 @@ export function historyImpl(history: () => History, snapshot: () => Snapshot): H
       });
       return create(ListRevisionsResponseSchema, {
         revisions: page.revisions
-          .map((revision) => (isLimited ? seen(revision, seesChange) : revision))
-          .filter(({ changes }) => !isLimited || changes.length > 0)
+          .map((revision) => (isPart ? seen(revision, seesChange) : revision))
+          .filter(({ changes }) => !isPart || changes.length > 0)
           .map(revisionToProto),
         nextPageToken: page.next === undefined ? "" : String(page.next),
         oldestRevision: BigInt(page.oldest),
@@ -48,10 +49,11 @@ export function historyImpl(history: () => History, snapshot: () => Snapshot): H
     },
     getRevision: async ({ revision }, context) => {
       const commit = await history().get(Number(revision));
-      const { isLimited, refuse, seesChange } = rights(context);
+      const { isLimited, seesMounts, refuse, needScope, seesChange } = rights(context);
       const changes = commit.changes.filter(seesChange);
       // Nothing of it may be seen: as with any setting that is not the caller's.
       if (isLimited && changes.length === 0) refuse();
+      if (!seesMounts && changes.length === 0) needScope("mounts:read");
       return create(GetRevisionResponseSchema, {
         revision: revisionToProto(seen(commit, seesChange)),
         changes: changes.map(describeChange).map(changeToProto),

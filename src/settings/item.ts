@@ -19,7 +19,10 @@ export interface SettingItem {
   readonly position: number;
   /** The revision that wrote the value last; 0: it is the default. */
   readonly revision: number;
-  /** `known`: defined by this version of the program or by an earlier one. `custom`: by a client. */
+  /**
+   * `known`: defined by this version of the program or by an earlier one. `custom`: by a client. `mount`:
+   * a mount, which no list of settings has.
+   */
   readonly origin: StoredSetting["origin"];
   /** The program's definition; undefined for custom and deprecated settings. */
   readonly definition: SettingDefinition | undefined;
@@ -78,7 +81,7 @@ export function itemFromStored(
     options: row.options,
     group: row.group,
     flag: row.origin === "known" ? FLAG.deprecated : row.flag,
-    secret: row.origin === "known" && row.flag === FLAG.private,
+    secret: row.origin !== "custom" && row.flag === FLAG.private,
     position: row.position,
     revision: row.revision,
     origin: row.origin,

@@ -2,6 +2,7 @@ import type { Grant } from "../access/grant.ts";
 import { denied, type ServiceError } from "../messages/error.ts";
 import { parseDefinition } from "./commit.ts";
 import type { SettingItem } from "./item.ts";
+import { isMountChange } from "./mount-key.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { StoredChange } from "./store.ts";
 import { TOKEN_KEY } from "./token.ts";
@@ -18,6 +19,8 @@ export interface Rights {
   readonly kind: string;
   /** A setting as it is now. */
   sees(key: string): boolean;
+  /** Changes of mounts in the history. */
+  readonly seesMounts: boolean;
   seesItem(item: Pick<SettingItem, "key" | "group">): boolean;
   /** What the history has of a setting: it has to be allowed before and after. */
   seesChange(change: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">): boolean;
@@ -48,11 +51,15 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
     isLimited,
     kind: grant.limits.join("\n"),
     masks,
+    // What is secret of a mount is never in the history.
     masksChange: ({ key, oldHash, newHash }) =>
       masks({ key, secret: oldHash !== null || newHash !== null }),
     sees,
     seesItem,
-    seesChange: ({ key, oldDefinition, newDefinition }) => {
+    seesMounts: grant.has("mounts:read") && !isLimited,
+    seesChange: (change) => {
+      const { key, oldDefinition, newDefinition } = change;
+      if (isMountChange(change)) return grant.has("mounts:read") && !isLimited;
       const groups = [oldDefinition, newDefinition].flatMap(
         (json) => parseDefinition(json)?.group ?? [],
       );

@@ -2,6 +2,7 @@ import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { parseDefinition, toChange } from "./commit.ts";
 import type { Draft } from "./draft.ts";
 import { FLAG, type Skipped } from "./item.ts";
+import { isMountChange } from "./mount-key.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { StoredChange } from "./store.ts";
 
@@ -43,6 +44,8 @@ export function decideRollback(
 ): Skipped[] {
   const skipped: Skipped[] = [];
   for (const change of since) {
+    // Mounts go back by a call of their own.
+    if (isMountChange(change)) continue;
     const reason =
       change.oldHash !== null && hidesChange(change)
         ? SECRET

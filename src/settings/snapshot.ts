@@ -24,7 +24,10 @@ export interface Snapshot {
   readonly lastPosition: number;
   /** How many and how large the settings are. */
   readonly totals: SettingTotals;
+  /** A setting. Mounts are none. */
   get(key: string): SettingItem | undefined;
+  /** Mounts and their secret items, by key. */
+  readonly mounts: ReadonlyMap<string, SettingItem>;
   /** The item's position in a list, from 0; gaps where settings were deleted. */
   indexOf(key: string): number;
   items(): Iterable<SettingItem>;
@@ -32,8 +35,12 @@ export interface Snapshot {
   with(revision: number, changes: Iterable<ItemChange>): Snapshot;
 }
 
-/** Makes the first snapshot of a process from items in list order. */
-export function createSnapshot(revision: number, items: Iterable<SettingItem>): Snapshot {
+/** Makes the first snapshot of a process from settings in list order, and mounts in any. */
+export function createSnapshot(
+  revision: number,
+  items: Iterable<SettingItem>,
+  mountItems: Iterable<SettingItem> = [],
+): Snapshot {
   const slots = new Map<string, number>();
   const flat: SettingItem[] = [];
   for (const item of items) {
@@ -41,7 +48,11 @@ export function createSnapshot(revision: number, items: Iterable<SettingItem>): 
     flat.push(item);
   }
   const lastPosition = flat.reduce((last, item) => Math.max(last, item.position), 0);
-  const totals = flat.reduce((sum, item) => replaceIn(sum, undefined, item), NO_TOTALS);
+  const mounts = new Map([...mountItems].map((item) => [item.key, item]));
+  const totals = [...flat, ...mounts.values()].reduce(
+    (sum, item) => replaceIn(sum, undefined, item),
+    NO_TOTALS,
+  );
   const chunks: Chunk[] = [];
   for (let at = 0; at < flat.length; at += CHUNK) chunks.push(flat.slice(at, at + CHUNK));
   return new ChunkedSnapshot({
@@ -52,6 +63,7 @@ export function createSnapshot(revision: number, items: Iterable<SettingItem>): 
     slotCount: flat.length,
     slots,
     chunks,
+    mounts,
   });
 }
 
@@ -64,6 +76,7 @@ interface State {
   /** Key to slot, shared by all snapshots of a process: slots are only ever added. */
   readonly slots: Map<string, number>;
   readonly chunks: readonly Chunk[];
+  readonly mounts: ReadonlyMap<string, SettingItem>;
 }
 
 class ChunkedSnapshot implements Snapshot {
@@ -71,6 +84,7 @@ class ChunkedSnapshot implements Snapshot {
   readonly size: number;
   readonly lastPosition: number;
   readonly totals: SettingTotals;
+  readonly mounts: ReadonlyMap<string, SettingItem>;
   readonly #slotCount: number;
   readonly #slots: Map<string, number>;
   readonly #chunks: readonly Chunk[];
@@ -80,6 +94,7 @@ class ChunkedSnapshot implements Snapshot {
     this.size = state.size;
     this.lastPosition = state.lastPosition;
     this.totals = state.totals;
+    this.mounts = state.mounts;
     this.#slotCount = state.slotCount;
     this.#slots = state.slots;
     this.#chunks = state.chunks;
@@ -105,7 +120,16 @@ class ChunkedSnapshot implements Snapshot {
     const copied = new Set<number>();
     let { size, lastPosition, totals } = this;
     let slotCount = this.#slotCount;
+    let mounts: Map<string, SettingItem> | undefined;
     for (const [key, item] of changes) {
+      const mount = (mounts ?? this.mounts).get(key);
+      if (mount !== undefined || item?.origin === "mount") {
+        mounts ??= new Map(this.mounts);
+        totals = replaceIn(totals, mount, item);
+        if (item === undefined) mounts.delete(key);
+        else mounts.set(key, item);
+        continue;
+      }
       let slot = this.#slots.get(key);
       if (slot === undefined) {
         if (item === undefined) continue;
@@ -126,8 +150,11 @@ class ChunkedSnapshot implements Snapshot {
     }
     const next = new ChunkedSnapshot({
       ...{ revision, size, lastPosition, totals, slotCount, slots: this.#slots, chunks },
+      mounts: mounts ?? this.mounts,
     });
     // Keys of deleted settings keep their slots, and clients choose keys.
-    return this.#slots.size > 2 * size + SPARE ? createSnapshot(revision, next.items()) : next;
+    return this.#slots.size > 2 * size + SPARE
+      ? createSnapshot(revision, next.items(), next.mounts.values())
+      : next;
   }
 }

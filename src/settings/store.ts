@@ -11,8 +11,11 @@ export interface StoredSetting {
   readonly help: string;
   readonly group: number;
   readonly flag: number;
-  /** `known`: defined by the program when it was written. `custom`: made by a client. */
-  readonly origin: "known" | "custom";
+  /**
+   * `known`: defined by the program when it was written. `custom`: made by a client. `mount`: no setting,
+   * but a mount or one of its secret items (`mount-key.ts`).
+   */
+  readonly origin: "known" | "custom" | "mount";
   /** Order of custom settings among themselves; 0 for known ones. */
   readonly position: number;
   /** The revision that wrote it last. */

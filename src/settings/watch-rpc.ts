@@ -23,6 +23,7 @@ import { describeChange, publicChange } from "./change.ts";
 import type { SettingDefinition } from "./definition.ts";
 import type { Feed } from "./feed.ts";
 import { changeToProto, createSettingView } from "./message.ts";
+import { isMountChange } from "./mount-key.ts";
 import type { PublicService } from "./public.ts";
 import { createReplyCache, onePerSnapshot, ReplyBudget } from "./reply.ts";
 import type { SettingService } from "./setting.ts";
@@ -224,7 +225,9 @@ function settingsChanged(
   commit: RevisionCommit,
   wanted: Wanted | undefined,
 ): WatchSettingsResponse | undefined {
-  const changes = commit.changes.filter((change) => wanted?.change(change) ?? true);
+  const changes = commit.changes.filter(
+    (change) => !isMountChange(change) && (wanted?.change(change) ?? true),
+  );
   if (changes.length === 0) return undefined;
   return create(WatchSettingsResponseSchema, {
     revision: BigInt(commit.revision),

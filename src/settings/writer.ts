@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { failedPrecondition, invalid } from "../messages/error.ts";
 import { type ItemCodec, type ItemReplacement, toCommit, toWrite } from "./commit.ts";
-import { type Base, createDraft, type Draft } from "./draft.ts";
+import { type Base, createDraft, type Draft, onlyMount, onlySetting } from "./draft.ts";
 import type { SettingItem } from "./item.ts";
 import type { Rights } from "./rights.ts";
 import { checkTotals, replaceIn, type SettingLimits } from "./size.ts";
@@ -223,17 +223,24 @@ function decideAll(
   const committed: Committed[] = [];
   const decided = new Map<string, SettingItem | undefined>();
   let { revision, lastPosition, totals } = snapshot;
-  const get = (key: string) => (decided.has(key) ? decided.get(key) : snapshot.get(key));
+  const get = (key: string) =>
+    decided.has(key) ? onlySetting(decided.get(key)) : snapshot.get(key);
+  const mount = (key: string) =>
+    decided.has(key) ? onlyMount(decided.get(key)) : snapshot.mounts.get(key);
   function* keys(): Iterable<string> {
     for (const { key } of snapshot.items()) if (!decided.has(key)) yield key;
-    for (const [key, item] of decided) if (item !== undefined) yield key;
+    for (const [key, item] of decided) if (item !== undefined && item.origin !== "mount") yield key;
+  }
+  function* mountKeys(): Iterable<string> {
+    for (const key of snapshot.mounts.keys()) if (!decided.has(key)) yield key;
+    for (const [key, item] of decided) if (item?.origin === "mount") yield key;
   }
   for (const job of jobs) {
-    const base: Base = { revision, lastPosition, get, keys };
+    const base: Base = { revision, lastPosition, get, mount, keys, mountKeys };
     const draft = createDraft(base);
     try {
       const result = job.decide(draft);
-      const items = replacements(draft, get, revision + 1);
+      const items = replacements(draft, (key) => get(key) ?? mount(key), revision + 1);
       check(items);
       const { origin } = job;
       // The one place that every change passes, whatever call it comes from.

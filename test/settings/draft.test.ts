@@ -12,7 +12,9 @@ const onto = (snapshot: Snapshot) => ({
   revision: snapshot.revision,
   lastPosition: snapshot.lastPosition,
   get: (key: string) => snapshot.get(key),
+  mount: (key: string) => snapshot.mounts.get(key),
   keys: () => [...snapshot.items()].map(({ key }) => key),
+  mountKeys: () => [...snapshot.mounts.keys()],
 });
 
 const base = () => onto(createSnapshot(4, [item("a", "1"), item("b", "1"), item("z", "1", 6)]));

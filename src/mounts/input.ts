@@ -1,0 +1,211 @@
+import type { DriverInfo } from "../drivers/driver-info.ts";
+import type { Scalar } from "../drivers/item-value.ts";
+import { validateDriverConfig } from "../drivers/validate.ts";
+import type { Violation } from "../messages/error.ts";
+import { didYouMean } from "../messages/nearest.ts";
+import { MASK } from "../settings/value.ts";
+import type { Mount, Override, Values } from "./mount.ts";
+import { itemKind } from "./site/item-kind.ts";
+import { cleanPath } from "./site/row.ts";
+
+/** Values to set; null removes one. */
+export type ValueInput = Readonly<Record<string, unknown>>;
+
+export interface OverrideInput {
+  readonly path: string;
+  readonly config: ValueInput;
+  readonly members: ValueInput;
+}
+
+/** A mount as a client describes it. What is undefined stays as it is. */
+export interface MountInput {
+  readonly name: string;
+  readonly path?: string | undefined;
+  readonly driver?: string | undefined;
+  readonly config?: ValueInput | undefined;
+  readonly members?: ValueInput | undefined;
+  readonly disabled?: boolean | undefined;
+  readonly content?: Mount["content"] | undefined;
+  readonly sites?: readonly string[] | undefined;
+  readonly overrides?: Readonly<Record<string, OverrideInput>> | undefined;
+  /** 0: it is to be new. Undefined: any. */
+  readonly expectedRevision?: number | undefined;
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const MAX_PATH = 1_000;
+const MAX_SITES = 200;
+/** UTF-8 bytes of all values of one mount. */
+const MAX_BYTES = 65_536;
+/** Members of the form that the mount has in members of its own. */
+const OWN_MEMBERS = new Set(["mount_path", "driver", "disabled"]);
+
+/** @returns what is wrong with the name of a mount; undefined: nothing. */
+export function nameProblem(name: string): string | undefined {
+  return NAME.test(name)
+    ? undefined
+    : "must have 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit";
+}
+
+/** Whether an item is never shown, and stored in a row of its own. */
+export function isSecretItem(driver: DriverInfo | undefined, name: string): boolean {
+  if (driver === undefined) return true;
+  const item = driver.additional.find((each) => each.name === name);
+  return item === undefined || item.secret || itemKind(driver.config.name, name) === "learned";
+}
+
+export interface CheckedMount {
+  readonly mount: Mount;
+  readonly violations: readonly Violation[];
+  /** Keys `item` and `site\0item` of secret items that the client gave. */
+  readonly given: readonly { readonly item: string; readonly site: string | undefined }[];
+}
+
+/**
+ * The mount with what a client gives. Items are checked by the catalogue, at the field
+ * `mounts[3].config.root_folder_path`; no description quotes a value.
+ *
+ * @param before undefined: it is new.
+ */
+export function withMountInput(
+  before: Mount | undefined,
+  input: MountInput,
+  options: {
+    readonly field: string;
+    readonly driverOf: (name: string) => DriverInfo | undefined;
+    readonly driverNames: () => Iterable<string>;
+  },
+): CheckedMount {
+  const { field } = options;
+  const violations: Violation[] = [];
+  const look = (at: string, problem: string | undefined): void => {
+    if (problem !== undefined)
+      violations.push({ field: `${field}${at}`, description: `${field}${at} ${problem}` });
+  };
+  const driverName = input.driver ?? before?.driver ?? "";
+  const driver = options.driverOf(driverName);
+  look("name", nameProblem(input.name));
+  if (before !== undefined && driverName !== before.driver)
+    look("driver", "can't be changed: delete the mount and create another one");
+  else if (driver === undefined)
+    look(
+      "driver",
+      driverName === ""
+        ? "is missing"
+        : `is none of the drivers of this service.${didYouMean(driverName, options.driverNames())}`,
+    );
+  if (before === undefined && input.path === undefined) look("mount_path", "is missing");
+  const path = cleanPath(input.path ?? before?.path ?? "");
+  look("mount_path", pathProblem(input.path ?? before?.path ?? "/"));
+  const sites = [...new Set(input.sites ?? before?.sites ?? [])];
+  look(
+    "sites",
+    sites.length > MAX_SITES || sites.some((site) => !NAME.test(site))
+      ? `must be names of sites, at most ${MAX_SITES}`
+      : undefined,
+  );
+  const items = merged(before?.items, input.config);
+  const members = merged(before?.members, input.members);
+  const overrides = withOverrides(before?.overrides ?? {}, input.overrides ?? {});
+  for (const [site, override] of Object.entries(overrides)) {
+    look(`overrides.${site}`, NAME.test(site) ? undefined : "is no name of a site");
+    if (override.path !== "") look(`overrides.${site}.mount_path`, pathProblem(override.path));
+  }
+  const mount: Mount = {
+    ...{ name: input.name, path, driver: driverName, sites },
+    items: items as Values,
+    members: members as Values,
+    disabled: input.disabled ?? before?.disabled ?? false,
+    content: input.content ?? before?.content ?? "adopt",
+    overrides: Object.fromEntries(
+      Object.entries(overrides).filter(([, { path: own, items: some, members: few }]) =>
+        [own !== "", Object.keys(some).length > 0, Object.keys(few).length > 0].includes(true),
+      ),
+    ),
+    credentialRevision: before?.credentialRevision ?? 0,
+    revision: before?.revision ?? 0,
+  };
+  if (driver !== undefined) {
+    checkValues(driver, mount, "", look);
+    for (const site of Object.keys(mount.overrides)) checkValues(driver, mount, site, look);
+  }
+  if (Buffer.byteLength(JSON.stringify(mount)) > MAX_BYTES)
+    look("config", `has more than ${MAX_BYTES / 1_024} KiB with the other values of the mount`);
+  return { mount, violations, given: givenSecrets(driver, input) };
+}
+
+/** Checks the values that a site gets: those of the mount, and the site's own. */
+function checkValues(
+  driver: DriverInfo,
+  mount: Mount,
+  site: string,
+  look: (at: string, problem: string) => void,
+): void {
+  const override = mount.overrides[site];
+  const own = { ...override?.items, ...override?.members };
+  const common = new Set(driver.common.map(({ name }) => name));
+  const values = {
+    ...{ mount_path: mount.path, ...mount.members, ...mount.items, ...own },
+  };
+  const prefix = site === "" ? "" : `overrides.${site}.`;
+  for (const { field: name, description } of validateDriverConfig(driver, values).violations) {
+    // What the mount itself has wrong is reported once.
+    if (site !== "" && !Object.hasOwn(own, name)) continue;
+    const place = common.has(name) ? (OWN_MEMBERS.has(name) ? "" : "members.") : "config.";
+    look(`${prefix}${place}${name}`, description);
+  }
+  for (const name of Object.keys({ ...mount.members, ...override?.members }))
+    if (OWN_MEMBERS.has(name) || !common.has(name))
+      look(`${prefix}members.${name}`, "is no member of a mount's form");
+  for (const name of Object.keys({ ...mount.items, ...override?.items }))
+    if (common.has(name)) look(`${prefix}config.${name}`, "is a member: give it in members");
+}
+
+function pathProblem(path: string): string | undefined {
+  if (path === "" || path.length > MAX_PATH) return `must have 1 to ${MAX_PATH} characters`;
+  return /\p{Cc}/u.test(path) ? "must not contain control characters" : undefined;
+}
+
+/** Null removes a value, and the mask leaves it. */
+function merged(before: ValueInput = {}, given: ValueInput = {}): Record<string, unknown> {
+  const values: Record<string, unknown> = { ...before };
+  for (const [name, value] of Object.entries(given))
+    if (value === null) delete values[name];
+    else if (value !== MASK || !Object.hasOwn(before, name)) values[name] = value;
+  return values;
+}
+
+function withOverrides(
+  before: Mount["overrides"],
+  given: Readonly<Record<string, OverrideInput>>,
+): Record<string, Override> {
+  const all: Record<string, Override> = { ...before };
+  for (const [site, { path, config, members }] of Object.entries(given)) {
+    const known = before[site];
+    // An override is given whole: what it masks stays, and the rest goes.
+    const keep = (values: Values | undefined, some: ValueInput): Values =>
+      Object.fromEntries(
+        Object.entries(some).map(([name, value]) => [
+          name,
+          (value === MASK ? (values?.[name] ?? value) : value) as Scalar,
+        ]),
+      );
+    all[site] = {
+      path: path === "" ? "" : cleanPath(path),
+      items: keep(known?.items, config),
+      members: keep(known?.members, members),
+    };
+  }
+  return all;
+}
+
+function givenSecrets(driver: DriverInfo | undefined, input: MountInput): CheckedMount["given"] {
+  const of = (values: ValueInput = {}, site?: string) =>
+    Object.entries(values).flatMap(([item, value]) =>
+      value === null || value === MASK || !isSecretItem(driver, item) ? [] : [{ item, site }],
+    );
+  return [
+    ...of(input.config),
+    ...Object.entries(input.overrides ?? {}).flatMap(([site, { config }]) => of(config, site)),
+  ];
+}

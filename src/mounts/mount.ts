@@ -1,0 +1,172 @@
+import type { Scalar } from "../drivers/item-value.ts";
+import type { Draft } from "../settings/draft.ts";
+import type { SettingItem } from "../settings/item.ts";
+import { mountItem, mountKey, readMountKey } from "../settings/mount-key.ts";
+import type { Site } from "../sites/site.ts";
+import type { WantedMount } from "./site/wanted.ts";
+
+export type Values = Readonly<Record<string, Scalar>>;
+
+/** What a site has in the place of a mount's values. */
+export interface Override {
+  /** Empty: the mount's. */
+  readonly path: string;
+  readonly items: Values;
+  readonly members: Values;
+}
+
+/** A mount that sites are to have. Secrets are in the clear. */
+export interface Mount {
+  /** 1 to 64 letters, digits, `.`, `_` and `-`. Unique. */
+  readonly name: string;
+  /** As `cleanPath` returns it. */
+  readonly path: string;
+  readonly driver: string;
+  /** The driver's items in the JSON types of the catalogue. */
+  readonly items: Values;
+  /** Members of the row, such as `order` and `remark`. */
+  readonly members: Values;
+  readonly disabled: boolean;
+  readonly content: "adopt" | "overwrite";
+  /** Names of sites. Empty: all. */
+  readonly sites: readonly string[];
+  /** By the site's name. */
+  readonly overrides: Readonly<Record<string, Override>>;
+  /** The revision in which a user last gave an item that sites refresh; 0: none. */
+  readonly credentialRevision: number;
+  /** The revision that changed it last. */
+  readonly revision: number;
+}
+
+/** What the row of a mount holds: everything but its name, its secrets and its revision. */
+type Stored = Omit<Mount, "name" | "revision">;
+
+/** Reads all mounts from their rows, by name. */
+export function readMounts(rows: ReadonlyMap<string, SettingItem>): ReadonlyMap<string, Mount> {
+  const secrets = new Map<string, SettingItem[]>();
+  const mounts: [string, SettingItem][] = [];
+  for (const [key, row] of rows) {
+    const place = readMountKey(key);
+    if (place === undefined) continue;
+    if (place.item === undefined) mounts.push([place.name, row]);
+    else {
+      const of = secrets.get(place.name) ?? [];
+      of.push(row);
+      secrets.set(place.name, of);
+    }
+  }
+  mounts.sort(([a], [b]) => (a < b ? -1 : 1));
+  return new Map(mounts.map(([name, row]) => [name, mountOf(name, row, secrets.get(name) ?? [])]));
+}
+
+/** Reads one mount from a draft. */
+export function readDraftMount(draft: Draft, name: string): Mount | undefined {
+  const row = draft.mount(mountKey(name));
+  return row && mountOf(name, row, secretRows(draft, name));
+}
+
+function secretRows(draft: Draft, name: string): SettingItem[] {
+  const rows: SettingItem[] = [];
+  for (const key of draft.mountKeys()) {
+    const place = readMountKey(key);
+    if (place?.name !== name || place.item === undefined) continue;
+    const row = draft.mount(key);
+    if (row !== undefined) rows.push(row);
+  }
+  return rows;
+}
+
+function mountOf(name: string, row: SettingItem, secrets: readonly SettingItem[]): Mount {
+  const stored = JSON.parse(row.value) as Stored;
+  const items: Record<string, Scalar> = { ...stored.items };
+  const overrides: Record<string, Override> = { ...stored.overrides };
+  let { revision } = row;
+  for (const secret of secrets) {
+    const { site, item = "" } = readMountKey(secret.key) ?? { site: undefined };
+    const value = JSON.parse(secret.value) as Scalar;
+    revision = Math.max(revision, secret.revision);
+    if (site === undefined) items[item] = value;
+    else {
+      const before = overrides[site] ?? EMPTY;
+      overrides[site] = { ...before, items: { ...before.items, [item]: value } };
+    }
+  }
+  return Object.freeze({ ...stored, name, items, overrides, revision });
+}
+
+const EMPTY: Override = { path: "", items: {}, members: {} };
+
+/**
+ * Writes a mount, its secret items into rows of their own.
+ *
+ * @param isSecret whether an item of its driver is secret.
+ * @param given keys of secret rows that count as changed whatever they held: the caller may not learn
+ *   that a value was right.
+ */
+export function writeMount(
+  draft: Draft,
+  { name, revision: _revision, ...mount }: Mount,
+  isSecret: (item: string) => boolean,
+  given: ReadonlySet<string> = new Set(),
+): void {
+  const secrets = new Map<string, Scalar>();
+  const split = (items: Values, site?: string): Values => {
+    const open: Record<string, Scalar> = {};
+    for (const [item, value] of Object.entries(items))
+      if (isSecret(item)) secrets.set(mountKey(name, item, site), value);
+      else open[item] = value;
+    return open;
+  };
+  const overrides = Object.fromEntries(
+    Object.entries(mount.overrides).map(([site, override]) => [
+      site,
+      { ...override, items: split(override.items, site) },
+    ]),
+  );
+  const stored: Stored = { ...mount, items: split(mount.items), overrides };
+  draft.putMount(mountItem(mountKey(name), JSON.stringify(stored), false));
+  for (const row of secretRows(draft, name)) if (!secrets.has(row.key)) draft.deleteMount(row.key);
+  for (const [key, value] of secrets)
+    draft.putMount(mountItem(key, JSON.stringify(value), true), given.has(key));
+}
+
+/** Deletes a mount with its secrets. */
+export function deleteMount(draft: Draft, name: string): void {
+  for (const row of secretRows(draft, name)) draft.deleteMount(row.key);
+  draft.deleteMount(mountKey(name));
+}
+
+/** Whether a site is to have a mount. */
+export function isOnSite(mount: Pick<Mount, "sites">, site: string): boolean {
+  return mount.sites.length === 0 || mount.sites.includes(site);
+}
+
+/** The path of a mount on a site. */
+export function pathOn(
+  { path, overrides }: Pick<Mount, "path" | "overrides">,
+  site: string,
+): string {
+  return overrides[site]?.path || path;
+}
+
+/** A mount as a site is to have it. */
+export function wantedOn(mount: Mount, site: string): WantedMount {
+  const { name, driver, disabled, content, revision, credentialRevision } = mount;
+  const override = mount.overrides[site] ?? EMPTY;
+  return {
+    ...{ name, driver, disabled, content, revision, credentialRevision },
+    path: pathOn(mount, site),
+    items: { ...mount.items, ...override.items },
+    members: { ...mount.members, ...override.members },
+  };
+}
+
+/** The mounts that a site is to have. */
+export function wantedMounts(
+  mounts: ReadonlyMap<string, Mount>,
+  site: Pick<Site, "name">,
+): readonly WantedMount[] {
+  return [...mounts.values()]
+    .filter((mount) => isOnSite(mount, site.name))
+    .map((mount) => wantedOn(mount, site.name));
+}

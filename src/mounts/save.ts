@@ -1,0 +1,228 @@
+import { Code } from "@connectrpc/connect";
+import type { DriverInfo } from "../drivers/driver-info.ts";
+import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
+import type { Draft } from "../settings/draft.ts";
+import { mountKey } from "../settings/mount-key.ts";
+import { isSecretItem, type MountInput, withMountInput } from "./input.ts";
+import {
+  deleteMount,
+  isOnSite,
+  type Mount,
+  pathOn,
+  readDraftMount,
+  wantedOn,
+  writeMount,
+} from "./mount.ts";
+import { itemKind, sharedCredentials } from "./site/item-kind.ts";
+
+/** Mounts of this service at most, and of one request. */
+const MAX_MOUNTS = 10_000;
+export const MAX_REQUEST = 500;
+/** Violations of one reply at most. */
+const MAX_VIOLATIONS = 100;
+
+/** What became of a mount. */
+export interface Result {
+  readonly name: string;
+  readonly outcome: "created" | "changed" | "deleted" | "unchanged" | "skipped";
+  readonly note: string;
+  readonly differs: readonly string[];
+}
+
+export interface SaveRules {
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+  readonly driverNames: () => Iterable<string>;
+  /** Names of the sites that there are. */
+  readonly siteNames: readonly string[];
+  /** Whether the caller may know and change a mount at a path. */
+  readonly allows: (path: string) => boolean;
+  /** Throws PERMISSION_DENIED. */
+  readonly refuse: () => never;
+  /** Whether the caller may learn secrets. */
+  readonly reveals: boolean;
+  readonly allowShared: boolean;
+  readonly isDry: boolean;
+}
+
+/**
+ * Decides a save on a draft: every mount or none.
+ *
+ * @param mounts all mounts of the draft, by name; brought up to date.
+ * @throws INVALID_ARGUMENT with every violation; ABORTED; FAILED_PRECONDITION; PERMISSION_DENIED.
+ */
+export function decideSave(
+  draft: Draft,
+  inputs: readonly MountInput[],
+  mounts: Map<string, Mount>,
+  rules: SaveRules,
+): Result[] {
+  if (inputs.length > MAX_REQUEST)
+    throw invalid([
+      { field: "mounts", description: `mounts has more than ${MAX_REQUEST} entries: send several` },
+    ]);
+  const violations: Violation[] = [];
+  const names = new Set<string>();
+  const saved: { readonly before: Mount | undefined; readonly mount: Mount }[] = [];
+  for (const [at, input] of inputs.entries()) {
+    const field = `mounts[${at}].`;
+    const before = mounts.get(input.name);
+    if (before !== undefined && !rules.allows(before.path)) rules.refuse();
+    if (names.has(input.name))
+      violations.push({
+        field: `${field}name`,
+        description: `${field}name: ${input.name} is in this request twice`,
+      });
+    names.add(input.name);
+    checkRevision(before, input);
+    const checked = withMountInput(before, input, { ...rules, field });
+    violations.push(...checked.violations);
+    if (checked.violations.length > 0) continue;
+    for (const path of pathsOf(checked.mount)) if (!rules.allows(path)) rules.refuse();
+    const given = rules.reveals ? [] : checked.given;
+    const isLearned = ({ item, site }: (typeof checked.given)[number]): boolean =>
+      itemKind(checked.mount.driver, item) === "learned" &&
+      (!rules.reveals || valueOf(before, item, site) !== valueOf(checked.mount, item, site));
+    const mount = checked.given.some(isLearned)
+      ? { ...checked.mount, credentialRevision: draft.revision + 1 }
+      : checked.mount;
+    writeMount(
+      draft,
+      mount,
+      (item) => isSecretItem(rules.driverOf(mount.driver), item),
+      new Set(given.map(({ item, site }) => mountKey(mount.name, item, site))),
+    );
+    mounts.set(mount.name, mount);
+    saved.push({ before, mount });
+  }
+  const taken = saved.flatMap(({ mount }, at) => pathViolations(mount, at, mounts, rules));
+  const [first, ...rest] = [...violations, ...taken].slice(0, MAX_VIOLATIONS);
+  if (first !== undefined) throw invalid([first, ...rest]);
+  if (mounts.size > MAX_MOUNTS)
+    throw new ServiceError(
+      Code.ResourceExhausted,
+      `there would be ${mounts.size} mounts, and at most ${MAX_MOUNTS} are kept`,
+    );
+  return saved.map(({ before, mount }) => resultOf(before, mount, draft, rules));
+}
+
+function resultOf(before: Mount | undefined, mount: Mount, draft: Draft, rules: SaveRules): Result {
+  const { name } = mount;
+  const shared = sharedItems(mount, rules.siteNames);
+  const wasShared = before === undefined ? [] : sharedItems(before, rules.siteNames);
+  const isNew = shared.some((item) => !wasShared.includes(item)) || isRenewed(before, mount);
+  const note =
+    shared.length > 0 && isNew
+      ? `several sites would share ${shared.join(", ")}, which can be used once: the first site that refreshes it leaves the others without`
+      : "";
+  if (note !== "" && !rules.allowShared && !rules.isDry)
+    throw failedPrecondition(
+      `${name}: ${note}. Give each site its own by an override, or set allow_shared_credential`,
+    );
+  if (before === undefined) return { name, outcome: "created", note, differs: [] };
+  const changed = draft
+    .changes()
+    .some(
+      ([key]) =>
+        key === mountKey(name) ||
+        key.startsWith(`${mountKey(name)}:`) ||
+        key.startsWith(`${mountKey(name)}@`),
+    );
+  return {
+    ...{ name, outcome: changed ? "changed" : "unchanged", note },
+    differs: changed ? changedNames(before, mount) : [],
+  };
+}
+
+/** Credentials that several of a mount's sites would share. */
+function sharedItems(mount: Mount, siteNames: readonly string[]): string[] {
+  const sites = siteNames.filter((site) => isOnSite(mount, site));
+  if (sites.length < 2) return [];
+  return sharedCredentials(
+    mount.driver,
+    sites.map((site) => wantedOn(mount, site).items),
+  );
+}
+
+function isRenewed(before: Mount | undefined, mount: Mount): boolean {
+  return before === undefined || before.credentialRevision !== mount.credentialRevision;
+}
+
+function checkRevision(before: Mount | undefined, { name, expectedRevision }: MountInput): void {
+  if (expectedRevision === undefined) return;
+  if (expectedRevision === 0 && before !== undefined)
+    throw new ServiceError(Code.AlreadyExists, `there is a mount "${name}" already`);
+  if (expectedRevision > 0 && before === undefined)
+    throw new ServiceError(Code.Aborted, `the mount "${name}" was deleted: read it again`);
+  if (expectedRevision > 0 && before !== undefined && before.revision > expectedRevision)
+    throw new ServiceError(
+      Code.Aborted,
+      `the mount "${name}" has changed in revision ${before.revision}, and revision ${expectedRevision} was expected: read it again`,
+    );
+}
+
+/** Paths of a mount on any site. */
+export function pathsOf({ path, overrides }: Mount): string[] {
+  return [path, ...Object.values(overrides).flatMap(({ path: own }) => (own === "" ? [] : [own]))];
+}
+
+/** Two mounts of one site can't have one path. */
+function pathViolations(
+  mount: Mount,
+  at: number,
+  mounts: ReadonlyMap<string, Mount>,
+  { siteNames, allows }: SaveRules,
+): Violation[] {
+  const mine = new Set(pathsOf(mount));
+  for (const other of mounts.values()) {
+    if (other.name === mount.name || !pathsOf(other).some((path) => mine.has(path))) continue;
+    const sites = new Set([...siteNames, ...mount.sites, ...other.sites]);
+    const both = [...sites].find(
+      (site) =>
+        isOnSite(mount, site) &&
+        isOnSite(other, site) &&
+        pathOn(mount, site) === pathOn(other, site),
+    );
+    const everywhere =
+      mount.sites.length === 0 && other.sites.length === 0 && mount.path === other.path;
+    if (both === undefined && !everywhere) continue;
+    const whose = allows(other.path) ? `the mount "${other.name}"` : "another mount";
+    const where = both === undefined ? "" : ` on the site "${both}"`;
+    const field = `mounts[${at}].mount_path`;
+    return [{ field, description: `${field} is the path of ${whose}${where} already` }];
+  }
+  return [];
+}
+
+function valueOf(mount: Mount | undefined, item: string, site: string | undefined): unknown {
+  return site === undefined ? mount?.items[item] : mount?.overrides[site]?.items[item];
+}
+
+/** Names of what differs between two states of a mount. Values are not told. */
+export function changedNames(before: Mount, after: Mount): string[] {
+  const names: string[] = [];
+  const look = (name: string, a: unknown, b: unknown): void => {
+    if (JSON.stringify(a) !== JSON.stringify(b)) names.push(name);
+  };
+  look("mount_path", before.path, after.path);
+  look("disabled", before.disabled, after.disabled);
+  look("content", before.content, after.content);
+  look("sites", before.sites, after.sites);
+  for (const group of ["items", "members"] as const)
+    for (const name of new Set([...Object.keys(before[group]), ...Object.keys(after[group])]))
+      look(name, before[group][name], after[group][name]);
+  for (const site of new Set([...Object.keys(before.overrides), ...Object.keys(after.overrides)]))
+    look(`overrides.${site}`, before.overrides[site], after.overrides[site]);
+  return names;
+}
+
+/** Deletes mounts on a draft. @throws NOT_FOUND by `need`; PERMISSION_DENIED by `refuse`. */
+export function decideDelete(
+  draft: Draft,
+  names: readonly string[],
+  need: (mount: Mount | undefined, name: string) => Mount,
+): void {
+  for (const name of names) {
+    need(readDraftMount(draft, name), name);
+    deleteMount(draft, name);
+  }
+}
