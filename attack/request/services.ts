@@ -3,6 +3,7 @@ import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
+import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
@@ -15,6 +16,7 @@ export const services: readonly DescService[] = [
   DriverService,
   SettingService,
   SiteService,
+  MountService,
   IncidentService,
   WebhookService,
   AccessService,

@@ -1,17 +1,21 @@
 import { randomBytes } from "node:crypto";
+import { doneEntry } from "../audit/entry.ts";
+import type { AuditStore } from "../audit/store.ts";
 import type { Config } from "../config/config.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { type Incidents, startIncidents } from "../incidents/start.ts";
 import type { IncidentStore } from "../incidents/store.ts";
 import { createTranslations } from "../messages/language.ts";
+import { createMountService, type MountService } from "../mounts/service.ts";
 import { createMountBook, type MountStateStore } from "../mounts/site/book.ts";
-import { type MountFollow, startMountFollow } from "../mounts/site/follow.ts";
-import type { Fingerprint } from "../secrets/fingerprint.ts";
+import { startMountFollow } from "../mounts/site/follow.ts";
 import { createSealer } from "../secrets/sealer.ts";
+import { isMountChange } from "../settings/mount-key.ts";
 import { createLease } from "../sites/lease.ts";
 import type { Sites } from "../sites/start.ts";
 import type { SiteStore } from "../sites/store.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { SettingServices } from "./settings.ts";
 
 /** What mounts and incidents stand on. */
 export interface MountParts {
@@ -20,9 +24,11 @@ export interface MountParts {
     readonly sites: SiteStore;
     readonly mountStates: MountStateStore;
     readonly incidents: IncidentStore;
+    readonly audit: Pick<AuditStore, "append">;
   };
-  readonly fingerprint: Fingerprint;
+  readonly services: Pick<SettingServices, "engine" | "feed" | "history" | "fingerprint">;
   readonly driverOf: (name: string) => DriverInfo | undefined;
+  readonly driverNames: () => Iterable<string>;
   readonly log: Logger;
   /** Other intervals for the background work; undefined: those of the program. */
   readonly times?: MountTimes | undefined;
@@ -41,18 +47,21 @@ export interface MountTimes {
 
 /** Mounts of sites, and what does not work about them. */
 export interface OpenMounts {
-  readonly follow: MountFollow;
+  readonly mounts: MountService;
   readonly incidents: Incidents;
+  endStreams(): void;
   close(): Promise<void>;
 }
 
-/** Begins to read the mounts of the sites, and to notice which of them do not work. */
+/** Begins to follow the mounts of the sites, and to notice which of them do not work. */
 export async function openMounts(
   { secretKeys, probeIntervalMs, webhookTargets }: Config,
-  { sites, store, fingerprint, driverOf, log, times = {} }: MountParts,
+  { sites, store, services, driverOf, driverNames, log, times = {} }: MountParts,
 ): Promise<OpenMounts> {
+  const { engine, feed, history, fingerprint } = services;
   const holder = randomBytes(9).toString("base64url");
   const lease = createLease(store.sites, { name: "mounts", holder, now: Date.now });
+  const ending = new AbortController();
   const incidents = await startIncidents({
     ...{ store: store.incidents, sites: sites.book, lease, driverOf },
     sealer: createSealer(secretKeys),
@@ -73,29 +82,91 @@ export async function openMounts(
         "webhook",
       ),
     onError: (error) => log.error({ err: error }, "incidents can't be followed"),
-    times: { ...times, look: times.watch } as NonNullable<
-      Parameters<typeof startIncidents>[0]["times"]
-    >,
+    times: {
+      ...(times.beat !== undefined && { beat: times.beat }),
+      ...(times.watch !== undefined && { look: times.watch }),
+      ...(times.pauses !== undefined && { pauses: times.pauses }),
+    },
   });
+  const book = createMountBook(store.mountStates);
+  const mounts = createMountService({
+    ...{ engine, history, fingerprint, book, driverOf, driverNames, stopping: ending.signal },
+    sites: sites.book.sites,
+    follow: () => follow,
+  });
+  const listeners = new Set<() => void>();
   const follow = await startMountFollow({
-    ...{ sites: sites.book, lease, driverOf, hash: fingerprint },
-    book: createMountBook(store.mountStates),
+    ...{ sites: sites.book, lease, driverOf, hash: fingerprint, book },
     now: Date.now,
     random: Math.random,
-    // Mooring has no mounts of its own yet: sites are read, and nothing is written there.
-    wantedOf: () => [],
-    subscribe: () => () => undefined,
-    onRound: () => undefined,
+    wantedOf: mounts.wantedOf,
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    onRound: async (site, round) => {
+      for (const { name, path, steps, drifted, error } of round.done)
+        log[error === "" ? "info" : "warn"](
+          { site: site.name, mount: name, path, steps, drifted, reason: error },
+          "mount",
+        );
+      const time = Date.now();
+      const written = round.done.filter(({ steps }) => steps.length > 0);
+      if (written.length > 0)
+        await store.audit.append(
+          written.map(({ name, path, steps, error }) => ({
+            ...doneEntry(WORKER, time, [site.name, `mount:${name}`], { path, steps: [...steps] }),
+            outcome: error === "" ? "OK" : "FAILED_PRECONDITION",
+          })),
+        );
+      if (Object.keys(round.take).length > 0)
+        await mounts.takeContent(site, round.take, {
+          ...WORKER,
+          reason: `content of ${site.name}`,
+        });
+    },
     onList: incidents.listed,
     onError: (error) => log.error({ err: error }, "mounts can't be followed"),
     times,
   });
+  /** Brings committed mounts to the sites at once. */
+  const listen = async (): Promise<void> => {
+    while (!ending.signal.aborted) {
+      try {
+        for await (const commits of feed.read(feed.head, ending.signal)) {
+          if (!commits.some(({ changes }) => changes.some(isMountChange))) continue;
+          mounts.changed();
+          for (const listener of listeners) listener();
+        }
+        return;
+      } catch {
+        if (ending.signal.aborted) return;
+        // Too much at once, or another database in its place: all sites are looked at.
+        await new Promise((resolve) => setTimeout(resolve, RETRY).unref());
+        mounts.changed();
+        for (const listener of listeners) listener();
+      }
+    }
+  };
+  const listening = listen();
   return {
-    follow,
+    mounts,
     incidents,
+    endStreams: () => {
+      ending.abort();
+      incidents.endStreams();
+    },
     close: async () => {
+      ending.abort();
       await incidents.close();
       await follow.close();
+      await listening;
     },
   };
 }
+
+/** Between two tries to read commits, in milliseconds. */
+const RETRY = 100;
+
+/** What the audit and the history say of work on sites. */
+const WORKER = { actor: "mounts", door: "", method: "mount", peer: "", requestId: "" };

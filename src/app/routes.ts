@@ -5,6 +5,7 @@ import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
+import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
@@ -22,6 +23,7 @@ import { type IncidentSite, incidentImpl } from "../incidents/rpc.ts";
 import { webhookImpl } from "../incidents/webhook/rpc.ts";
 import type { WebhookService as Webhooks } from "../incidents/webhook/service.ts";
 import { createTranslations } from "../messages/language.ts";
+import { type MountSource, mountImpl } from "../mounts/rpc.ts";
 import type { History } from "../settings/history.ts";
 import { historyImpl } from "../settings/history-rpc.ts";
 import { publicImpl } from "../settings/public-rpc.ts";
@@ -34,7 +36,7 @@ import type { StatusService as Statuses } from "./status.ts";
 import { statusImpl } from "./status-rpc.ts";
 
 /** The services behind the contract. They exist once the program has started. */
-export interface Services extends WatchSource, SiteSource, IncidentSite {
+export interface Services extends WatchSource, SiteSource, IncidentSite, MountSource {
   readonly webhooks: Webhooks;
   readonly drivers: Drivers;
   readonly history: History;
@@ -50,6 +52,7 @@ export const servedServices = [
   DriverService,
   SettingService,
   SiteService,
+  MountService,
   IncidentService,
   WebhookService,
   AccessService,
@@ -91,6 +94,7 @@ export function createRoutes(
       watchSettings,
     });
     serve(SiteService, siteImpl(services, translations));
+    serve(MountService, mountImpl(services, audit, translations));
     serve(IncidentService, incidentImpl(services, translations));
     serve(WebhookService, webhookImpl(services, translations));
     serve(

@@ -92,8 +92,14 @@ async function start(
   const sites = await openSites(config, { services, store, log, times: deps.siteTimes });
   opened.defer(sites.close);
   const driverOf = (name: string) => drivers.current().get(name);
-  const { incidents, close: closeMounts } = await openMounts(config, {
-    ...{ sites, store, fingerprint: services.fingerprint, driverOf, log },
+  const {
+    incidents,
+    mounts,
+    endStreams: endMountStreams,
+    close: closeMounts,
+  } = await openMounts(config, {
+    ...{ sites, store, services, driverOf, log },
+    driverNames: () => drivers.current().names,
     times: deps.mountTimes,
   });
   opened.defer(closeMounts);
@@ -112,6 +118,7 @@ async function start(
   return {
     ...services,
     sites: sites.service,
+    mounts,
     incidents: incidents.incidents,
     webhooks: incidents.webhooks,
     siteName: incidents.siteName,
@@ -152,7 +159,7 @@ async function start(
       feed.close();
       audit.endStreams();
       sites.endStreams();
-      incidents.endStreams();
+      endMountStreams();
     },
     close: () => opened.disposeAsync(),
   };

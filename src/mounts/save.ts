@@ -29,6 +29,11 @@ export interface Result {
   readonly differs: readonly string[];
 }
 
+/** A result without differences. */
+export function resultAs(name: string, outcome: Result["outcome"], note: string): Result {
+  return { name, outcome, note, differs: [] };
+}
+
 export interface SaveRules {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
@@ -81,7 +86,7 @@ export function decideSave(
     const given = rules.reveals ? [] : checked.given;
     const isLearned = ({ item, site }: (typeof checked.given)[number]): boolean =>
       itemKind(checked.mount.driver, item) === "learned" &&
-      (!rules.reveals || valueOf(before, item, site) !== valueOf(checked.mount, item, site));
+      (!rules.reveals || itemOn(before, item, site) !== itemOn(checked.mount, item, site));
     const mount = checked.given.some(isLearned)
       ? { ...checked.mount, credentialRevision: draft.revision + 1 }
       : checked.mount;
@@ -193,7 +198,7 @@ function pathViolations(
   return [];
 }
 
-function valueOf(mount: Mount | undefined, item: string, site: string | undefined): unknown {
+function itemOn(mount: Mount | undefined, item: string, site: string | undefined): unknown {
   return site === undefined ? mount?.items[item] : mount?.overrides[site]?.items[item];
 }
 

@@ -245,11 +245,12 @@ export async function told<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw error instanceof SiteFailureClass ? describe(error) : error;
+    throw error instanceof SiteFailureClass ? siteError(error) : error;
   }
 }
 
-function describe(failure: SiteFailure): ServiceError {
+/** A failed call to a site, for the client that asked for it. */
+export function siteError(failure: SiteFailure): ServiceError {
   const { kind, message } = failure;
   return kind === "unreachable" || kind === "silent" || kind === "loading"
     ? unavailable(message, failure)

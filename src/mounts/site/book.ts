@@ -30,6 +30,8 @@ export interface MountRequest {
   readonly insist: readonly string[];
   /** States of mounts that were adopted, by name. */
   readonly states: Readonly<Record<string, MountState>>;
+  /** Names whose states are removed, because the mounts have other names now. */
+  readonly forget?: readonly string[];
 }
 
 /** What is known of the mounts of all sites, in memory. The process that holds the lease writes it. */
@@ -108,16 +110,21 @@ export function createMountBook(store: MountStateStore): MountBook {
       const whole: MountRequest = {
         insist: [...new Set([...(before?.insist ?? []), ...request.insist])],
         states: { ...before?.states, ...request.states },
+        forget: [...(before?.forget ?? []), ...(request.forget ?? [])],
       };
       await store.write([{ siteId, name: REQUEST, state: JSON.stringify(whole) }]);
     },
     answer: async () => {
       const rows = await store.list(REQUEST);
       for (const { siteId, state } of rows) {
-        const { insist, states }: MountRequest = JSON.parse(state);
+        const { insist, states, forget = [] }: MountRequest = JSON.parse(state);
         const site = book.site(siteId);
         const all = [...new Set([...site.insist, ...insist])];
-        await book.put(siteId, { site: { ...site, met: true, insist: all }, mounts: states });
+        await book.put(siteId, {
+          // A mount that only has another name is no reason to write to a site.
+          site: { ...site, met: site.met || forget.length === 0, insist: all },
+          mounts: { ...Object.fromEntries(forget.map((name) => [name, undefined])), ...states },
+        });
         await store.write([{ siteId, name: REQUEST }]);
       }
       return rows.map(({ siteId }) => siteId);

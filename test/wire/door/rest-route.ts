@@ -3,6 +3,7 @@ import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../../gen/mooring/v1/audit_service_pb.js";
 import { DriverService } from "../../../gen/mooring/v1/driver_service_pb.js";
 import { IncidentService } from "../../../gen/mooring/v1/incident_service_pb.js";
+import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
 import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
@@ -29,6 +30,7 @@ const { method: setting } = SettingService;
 const { method: audit } = AuditService;
 const { method: access } = AccessService;
 const { method: site } = SiteService;
+const { method: mount } = MountService;
 const { method: incident } = IncidentService;
 const { method: webhook } = WebhookService;
 const { method: status } = StatusService;
@@ -38,11 +40,25 @@ const SETTING = "/api/admin/setting";
 const AUDIT = "/api/admin/audit";
 const ACCESS = "/api/admin/access";
 const SITE = "/api/admin/site";
+const MOUNT = "/api/admin/mount";
 const INCIDENT = "/api/admin/incident";
 const WEBHOOK = "/api/admin/webhook";
 
 /** Every method that REST has. */
 export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod, RestRoute>([
+  [mount.listMounts, { verb: "GET", path: `${MOUNT}/list`, data: "*" }],
+  [mount.getMount, { verb: "GET", path: `${MOUNT}/get`, data: "mount" }],
+  [mount.saveMounts, { verb: "POST", path: `${MOUNT}/save`, body: "*", data: "*" }],
+  [mount.copyMount, { verb: "POST", path: `${MOUNT}/copy`, body: "*", data: "mount" }],
+  [mount.renameMount, { verb: "POST", path: `${MOUNT}/rename`, body: "*", data: "mount" }],
+  [mount.deleteMounts, { verb: "POST", path: `${MOUNT}/delete`, body: "*", data: "*" }],
+  [mount.compareMounts, { verb: "POST", path: `${MOUNT}/compare`, body: "*", data: "results" }],
+  [mount.syncMounts, { verb: "POST", path: `${MOUNT}/sync`, body: "*", data: "*" }],
+  [mount.adoptMounts, { verb: "POST", path: `${MOUNT}/adopt`, body: "*", data: "*" }],
+  [mount.rollbackMounts, { verb: "POST", path: `${MOUNT}/rollback`, body: "*", data: "*" }],
+  [mount.importMounts, { verb: "POST", path: `${MOUNT}/import`, body: "*", data: "*" }],
+  [mount.exportMounts, { verb: "POST", path: `${MOUNT}/export`, body: "*", data: "document" }],
+  [mount.watchMounts, { verb: "GET", path: `${MOUNT}/watch`, data: "*" }],
   [incident.listIncidents, { verb: "GET", path: `${INCIDENT}/list`, data: "*" }],
   [incident.getIncident, { verb: "GET", path: `${INCIDENT}/get`, data: "incident" }],
   [

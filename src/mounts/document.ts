@@ -1,0 +1,101 @@
+import type { DriverInfo } from "../drivers/driver-info.ts";
+import type { MountInput } from "./input.ts";
+import type { Mount } from "./mount.ts";
+import { cleanPath, isStorageRow, readAddition, type StorageRow } from "./site/row.ts";
+import { freeName, readMount } from "./site/take.ts";
+import { newRow, type WantedMount } from "./site/wanted.ts";
+
+/** A row of a document, as a mount to be saved or with the reason why it is left out. */
+export type ReadRow =
+  | { readonly path: string; readonly input: MountInput }
+  | { readonly path: string; readonly reason: string };
+
+/**
+ * Reads the storages of a backup of OpenList or AList (`storages`), the reply of `storage/list` (`data`,
+ * `content`), or a list of rows as small tools keep it (`storages.json`), whose addition may be an object.
+ *
+ * A row whose path a mount has already becomes a change of that mount.
+ *
+ * @returns undefined: the document is none of these.
+ */
+export function readDocument(
+  document: unknown,
+  options: {
+    readonly mounts: ReadonlyMap<string, Mount>;
+    readonly driverOf: (name: string) => DriverInfo | undefined;
+    /** Empty: all. Undefined: mounts that there are keep theirs. */
+    readonly sites: readonly string[];
+  },
+): readonly ReadRow[] | undefined {
+  const rows = rowsOf(document);
+  if (rows === undefined) return undefined;
+  const taken = new Set(options.mounts.keys());
+  const byPath = new Map([...options.mounts.values()].map((mount) => [mount.path, mount]));
+  return rows.map((given, at): ReadRow => {
+    const row = completeRow(given, at + 1);
+    if (row === undefined)
+      return { path: `row ${at + 1}`, reason: "is no row: mount_path and driver are missing" };
+    const path = cleanPath(row.mount_path);
+    const found = readMount(row, options.driverOf(row.driver));
+    if (found === undefined)
+      return {
+        path,
+        reason:
+          "its addition is no JSON object: a backup with a password is decrypted by the server",
+      };
+    const before = byPath.get(path);
+    const isSame = before !== undefined && before.driver === found.driver;
+    if (before !== undefined && !isSame)
+      return { path, reason: `the mount "${before.name}" has this path and another driver` };
+    const input: MountInput = {
+      name: before?.name ?? freeName(path, taken),
+      path,
+      driver: found.driver,
+      config: found.items,
+      members: found.members,
+      disabled: found.disabled,
+      ...(before === undefined && { sites: options.sites }),
+    };
+    return { path, input };
+  });
+}
+
+function rowsOf(document: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(document)) return document;
+  if (document === null || typeof document !== "object") return undefined;
+  const { storages, content, data } = document as Record<string, unknown>;
+  return rowsOf(storages ?? content ?? data);
+}
+
+/** A row with the members that tools leave out. */
+function completeRow(given: unknown, id: number): StorageRow | undefined {
+  if (given === null || typeof given !== "object") return undefined;
+  const { addition = "{}", ...rest } = given as { readonly addition?: unknown };
+  const row: Record<string, unknown> = { status: "work", disabled: false, ...rest, id };
+  row["addition"] = typeof addition === "string" ? addition : JSON.stringify(addition);
+  return isStorageRow(row) ? row : undefined;
+}
+
+/**
+ * Rows as servers list them, without `id`, `status` and `modified`, so that they can be imported on a
+ * server's backup page as well as here.
+ *
+ * @param hides whether an item is left out.
+ */
+export function writeDocument(
+  mounts: readonly WantedMount[],
+  driverOf: (name: string) => DriverInfo | undefined,
+  hides: (driver: string, item: string) => boolean,
+): { readonly storages: readonly Record<string, unknown>[] } {
+  return {
+    storages: mounts.map((mount) => {
+      const row = newRow(mount, driverOf(mount.driver));
+      const addition = Object.fromEntries(
+        Object.entries(readAddition(String(row["addition"])) ?? {}).filter(
+          ([item]) => !hides(mount.driver, item),
+        ),
+      );
+      return { ...row, addition: JSON.stringify(addition), disabled: mount.disabled };
+    }),
+  };
+}

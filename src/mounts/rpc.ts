@@ -1,0 +1,299 @@
+import { create, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  MountContent,
+  type MountInput as MountInputMessage,
+  type Mount as MountMessage,
+  MountResultSchema,
+  MountSchema,
+  MountStatusSchema,
+} from "../../gen/mooring/v1/mount_pb.js";
+import {
+  AdoptMountsResponseSchema,
+  CompareMountsResponseSchema,
+  CopyMountResponseSchema,
+  DeleteMountsResponseSchema,
+  ExportMountsResponseSchema,
+  GetMountResponseSchema,
+  ImportMountsResponseSchema,
+  ListMountsResponseSchema,
+  type MountService as MountServiceDesc,
+  RenameMountResponseSchema,
+  RollbackMountsResponseSchema,
+  SaveMountsResponseSchema,
+  SyncMountsResponseSchema,
+  WatchMountsResponseSchema,
+} from "../../gen/mooring/v1/mount_service_pb.js";
+import { grantOf } from "../access/call-grant.ts";
+import { auditOriginOf, dryRunOf, originOf } from "../audit/origin.ts";
+import type { Recorder } from "../audit/recorder.ts";
+import type { DriverInfo } from "../drivers/driver-info.ts";
+import { denied, invalid } from "../messages/error.ts";
+import { createTranslations, type Language, type Translate } from "../messages/language.ts";
+import { createSayIn } from "../messages/localize.ts";
+import { mountKey } from "../settings/mount-key.ts";
+import { MASK } from "../settings/value.ts";
+import { isSecretItem, type MountInput } from "./input.ts";
+import { isOnSite, type Mount, type Values } from "./mount.ts";
+import type { Result } from "./save.ts";
+import type { Caller, MountService } from "./service.ts";
+import type { Status } from "./status.ts";
+
+/** What the messages need besides mounts. */
+export interface MountSource {
+  readonly mounts: MountService;
+  driverOf(name: string): DriverInfo | undefined;
+}
+
+const MAX_PAGE = 1_000;
+
+/** mooring.v1.MountService. */
+export function mountImpl(
+  source: () => MountSource,
+  audit: () => Pick<Recorder, "note">,
+  translations: (language: Language) => Translate = createTranslations(),
+): ServiceImpl<typeof MountServiceDesc> {
+  const sayIn = createSayIn(translations);
+  const mounts = (): MountService => source().mounts;
+  const callerOf = (context: HandlerContext, reason = ""): Caller => ({
+    grant: grantOf(context),
+    origin: originOf(context, reason),
+  });
+  /** Checks the scope of a request for secrets, and tells the audit whose secrets were read. */
+  const revealing = (
+    context: HandlerContext,
+    reveal: boolean,
+    found: readonly Mount[],
+  ): boolean => {
+    if (!reveal) return false;
+    if (!grantOf(context).has("mounts:reveal"))
+      throw denied("this token has no scope mounts:reveal");
+    const subjects = found.flatMap((mount) => secretKeys(mount, source().driverOf));
+    if (subjects.length > 0)
+      audit().note({ origin: auditOriginOf(context), outcome: "OK", subjects });
+    return true;
+  };
+  const showIn = (context: HandlerContext, reveals = false) => {
+    const say = sayIn(context);
+    return (mount: Mount): MountMessage =>
+      mountToProto(mount, mounts().statuses(mount), source().driverOf(mount.driver), {
+        reveals,
+        say,
+      });
+  };
+  const resultIn = (context: HandlerContext) => {
+    const say = sayIn(context);
+    return ({ name, outcome, note, differs }: Result) =>
+      create(MountResultSchema, { name, outcome, note: say(note), differs: [...differs] });
+  };
+  const statusIn = (context: HandlerContext) => {
+    const say = sayIn(context);
+    return (status: Status) => statusToProto(status, say);
+  };
+  return {
+    listMounts: ({ site, pageSize, pageToken, reveal }, context) => {
+      if (pageSize < 0 || pageSize > MAX_PAGE)
+        throw invalid([
+          {
+            field: "page_size",
+            description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+          },
+        ]);
+      const limit = pageSize || MAX_PAGE;
+      const found = mounts()
+        .list(grantOf(context))
+        .filter((mount) => (site === "" || isOnSite(mount, site)) && mount.name > pageToken);
+      const page = found.slice(0, limit);
+      const reveals = revealing(context, reveal, page);
+      return create(ListMountsResponseSchema, {
+        mounts: page.map(showIn(context, reveals)),
+        nextPageToken: found.length > limit ? (page.at(-1)?.name ?? "") : "",
+        revision: BigInt(mounts().revision()),
+      });
+    },
+    getMount: ({ name, reveal }, context) => {
+      const mount = mounts().get(name, grantOf(context));
+      const reveals = revealing(context, reveal, [mount]);
+      return create(GetMountResponseSchema, { mount: showIn(context, reveals)(mount) });
+    },
+    saveMounts: async (request, context) => {
+      const { dryRun, reason, allowSharedCredential: allowShared } = request;
+      const inputs = request.mounts.map(inputFromProto);
+      const caller = callerOf(context, reason);
+      const saved = await mounts().save(inputs, caller, { dryRun, allowShared });
+      // Dry runs could try values of secrets.
+      if (dryRun && !caller.grant.has("mounts:reveal"))
+        audit().note(
+          dryRunOf(
+            context,
+            inputs.map(({ name }) => mountKey(name)),
+          ),
+        );
+      return create(SaveMountsResponseSchema, {
+        revision: BigInt(saved.revision),
+        results: saved.results.map(resultIn(context)),
+      });
+    },
+    copyMount: async ({ name, newName, mountPath, reason, allowSharedCredential }, context) => {
+      const mount = await mounts().copy(
+        name,
+        { name: newName, path: mountPath },
+        callerOf(context, reason),
+        { allowShared: allowSharedCredential },
+      );
+      return create(CopyMountResponseSchema, { mount: showIn(context)(mount) });
+    },
+    renameMount: async ({ name, newName, reason }, context) => {
+      const mount = await mounts().rename(name, newName, callerOf(context, reason));
+      return create(RenameMountResponseSchema, { mount: showIn(context)(mount) });
+    },
+    deleteMounts: async ({ names, reason }, context) => {
+      const revision = await mounts().delete(names, callerOf(context, reason));
+      return create(DeleteMountsResponseSchema, { revision: BigInt(revision) });
+    },
+    compareMounts: async ({ site }, context) => {
+      const results = await mounts().compare(site);
+      return create(CompareMountsResponseSchema, { results: results.map(resultIn(context)) });
+    },
+    syncMounts: async ({ site, names }, context) => {
+      const status = await mounts().sync(site, names);
+      return create(SyncMountsResponseSchema, { status: status.map(statusIn(context)) });
+    },
+    adoptMounts: async ({ site, names, dryRun, reason }, context) => {
+      const saved = await mounts().adopt(site, names, callerOf(context, reason), { dryRun });
+      return create(AdoptMountsResponseSchema, {
+        revision: BigInt(saved.revision),
+        results: saved.results.map(resultIn(context)),
+      });
+    },
+    rollbackMounts: async ({ revision, names, dryRun, reason }, context) => {
+      const caller = callerOf(context, reason);
+      const saved = await mounts().rollback(Number(revision), names, caller, { dryRun });
+      return create(RollbackMountsResponseSchema, {
+        revision: BigInt(saved.revision),
+        results: saved.results.map(resultIn(context)),
+      });
+    },
+    importMounts: async (request, context) => {
+      const { document, sites, dryRun, reason, allowSharedCredential: allowShared } = request;
+      if (document === undefined)
+        throw invalid([{ field: "document", description: '"document" is missing' }]);
+      const caller = callerOf(context, reason);
+      const rows = toJson(ValueSchema, document);
+      const saved = await mounts().import(rows, sites, caller, { dryRun, allowShared });
+      return create(ImportMountsResponseSchema, {
+        revision: BigInt(saved.revision),
+        results: saved.results.map(resultIn(context)),
+      });
+    },
+    exportMounts: ({ names, site, reveal }, context) => {
+      const grant = grantOf(context);
+      const found =
+        names.length === 0 ? mounts().list(grant) : names.map((name) => mounts().get(name, grant));
+      const reveals = revealing(context, reveal, found);
+      const document = mounts().export(names, site, grant, reveals);
+      return create(ExportMountsResponseSchema, { document: document as unknown as JsonObject });
+    },
+    watchMounts: async function* (_request, context) {
+      const show = showIn(context);
+      for await (const { mounts: changed, removed } of mounts().watch(
+        grantOf(context),
+        context.signal,
+      ))
+        yield create(WatchMountsResponseSchema, {
+          mounts: changed.map(show),
+          removed: [...removed],
+          revision: BigInt(mounts().revision()),
+        });
+    },
+  };
+}
+
+function inputFromProto(input: MountInputMessage, at: number): MountInput {
+  const { name, mountPath, driver, config, members, disabled, sites, overrides, content } = input;
+  if (MountContent[content] === undefined)
+    throw invalid([
+      {
+        field: `mounts[${at}].content`,
+        description: `mounts[${at}].content must be MOUNT_CONTENT_ADOPT or MOUNT_CONTENT_OVERWRITE`,
+      },
+    ]);
+  return {
+    ...{ name, path: mountPath, driver, config, members, disabled, sites: sites?.names },
+    content:
+      content === MountContent.UNSPECIFIED
+        ? undefined
+        : content === MountContent.OVERWRITE
+          ? "overwrite"
+          : "adopt",
+    ...(Object.keys(overrides).length > 0 && {
+      overrides: Object.fromEntries(
+        Object.entries(overrides).map(([site, override]) => [
+          site,
+          {
+            path: override.mountPath,
+            config: override.config ?? {},
+            members: override.members ?? {},
+          },
+        ]),
+      ),
+    }),
+    expectedRevision:
+      input.expectedRevision === undefined ? undefined : Number(input.expectedRevision),
+  };
+}
+
+function mountToProto(
+  mount: Mount,
+  statuses: readonly Status[],
+  driver: DriverInfo | undefined,
+  { reveals, say }: { readonly reveals: boolean; readonly say: (text: string) => string },
+): MountMessage {
+  const { name, path, disabled, sites, revision } = mount;
+  const show = (items: Values): JsonObject =>
+    Object.fromEntries(
+      Object.entries(items).map(([item, value]): [string, JsonValue] => [
+        item,
+        !reveals && value !== "" && isSecretItem(driver, item) ? MASK : value,
+      ]),
+    );
+  return create(MountSchema, {
+    ...{ name, mountPath: path, driver: mount.driver, disabled, sites: [...sites] },
+    config: show(mount.items),
+    members: { ...mount.members },
+    overrides: Object.fromEntries(
+      Object.entries(mount.overrides).map(([site, { path: own, items, members }]) => [
+        site,
+        { mountPath: own, config: show(items), members: { ...members } },
+      ]),
+    ),
+    content: mount.content === "adopt" ? MountContent.ADOPT : MountContent.OVERWRITE,
+    revision: BigInt(revision),
+    status: statuses.map((status) => statusToProto(status, say)),
+  });
+}
+
+function statusToProto(status: Status, say: (text: string) => string) {
+  const { site, state, applied, differs, error } = status;
+  return create(MountStatusSchema, {
+    ...{ site, state, differs: [...differs], status: status.status, error: say(error) },
+    appliedRevision: BigInt(applied),
+  });
+}
+
+/** Keys of the secrets that a mount has, as the audit names them. */
+function secretKeys(
+  mount: Mount,
+  driverOf: (name: string) => DriverInfo | undefined,
+): readonly string[] {
+  const driver = driverOf(mount.driver);
+  const keys = (items: Values, site?: string): string[] =>
+    Object.entries(items).flatMap(([item, value]) =>
+      value !== "" && isSecretItem(driver, item) ? [mountKey(mount.name, item, site)] : [],
+    );
+  return [
+    ...keys(mount.items),
+    ...Object.entries(mount.overrides).flatMap(([site, { items }]) => keys(items, site)),
+  ];
+}

@@ -1,0 +1,422 @@
+import { Code } from "@connectrpc/connect";
+import type { Grant } from "../access/grant.ts";
+import type { DriverInfo } from "../drivers/driver-info.ts";
+import { memoize } from "../memoize.ts";
+import { denied, invalid, notFound, ServiceError } from "../messages/error.ts";
+import { didYouMean } from "../messages/nearest.ts";
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import type { Draft } from "../settings/draft.ts";
+import type { Engine } from "../settings/engine.ts";
+import type { History } from "../settings/history.ts";
+import type { SettingItem } from "../settings/item.ts";
+import { isMountChange } from "../settings/mount-key.ts";
+import type { RevisionOrigin } from "../settings/store.ts";
+import { SiteFailure } from "../sites/failure.ts";
+import { siteError } from "../sites/service.ts";
+import type { Site } from "../sites/site.ts";
+import { createWaiter } from "../waiter.ts";
+import { compareResults, foundInput, leaveSite, takeContent } from "./adopt.ts";
+import { readDocument, writeDocument } from "./document.ts";
+import { isSecretItem, type MountInput, nameProblem } from "./input.ts";
+import {
+  deleteMount,
+  isOnSite,
+  type Mount,
+  readDraftMount,
+  readMounts,
+  wantedMounts,
+  wantedOn,
+  writeMount,
+} from "./mount.ts";
+import { rollBack } from "./rollback.ts";
+import { decideDelete, decideSave, MAX_REQUEST, pathsOf, type Result, resultAs } from "./save.ts";
+import type { MountBook } from "./site/book.ts";
+import type { MountFollow } from "./site/follow.ts";
+import type { MountRound } from "./site/round.ts";
+import { type FoundMount, findMounts, takeMounts } from "./site/take.ts";
+import type { WantedMount } from "./site/wanted.ts";
+import { type Status, statusOf } from "./status.ts";
+import { usableInputs } from "./usable.ts";
+import { watchMounts } from "./watch.ts";
+
+export interface MountServiceDeps {
+  readonly engine: Engine;
+  readonly history: Pick<History, "diff">;
+  readonly fingerprint: Fingerprint;
+  readonly sites: () => readonly Site[];
+  readonly follow: () => Pick<MountFollow, "look" | "ask" | "follow">;
+  readonly book: MountBook;
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+  readonly driverNames: () => Iterable<string>;
+  /** Aborted when streams are to end. */
+  readonly stopping: AbortSignal;
+}
+
+/** What a change came to. */
+export interface Saved {
+  /** The revision afterwards. */
+  readonly revision: number;
+  readonly results: readonly Result[];
+}
+
+export interface ChangeOptions {
+  readonly dryRun?: boolean;
+  readonly allowShared?: boolean;
+}
+
+/** The caller of a change: its rights, and what the history says of it. */
+export interface Caller {
+  readonly grant: Grant;
+  readonly origin: RevisionOrigin;
+}
+
+/** The rules of mounts. Calls to sites are UNAVAILABLE or FAILED_PRECONDITION as those of settings. */
+export interface MountService {
+  revision(): number;
+  /** By name, those that the caller may know. */
+  list(grant: Grant): readonly Mount[];
+  /** @throws NOT_FOUND; PERMISSION_DENIED. */
+  get(name: string, grant: Grant): Mount;
+  /** How a mount is on each of its sites. */
+  statuses(mount: Mount): readonly Status[];
+  save(inputs: readonly MountInput[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
+  copy(
+    name: string,
+    to: { readonly name: string; readonly path: string },
+    caller: Caller,
+    options?: ChangeOptions,
+  ): Promise<Mount>;
+  rename(name: string, newName: string, caller: Caller): Promise<Mount>;
+  delete(names: readonly string[], caller: Caller): Promise<number>;
+  /** What a sync of a site would do. */
+  compare(site: string): Promise<readonly Result[]>;
+  sync(site: string, names: readonly string[]): Promise<readonly Status[]>;
+  adopt(
+    site: string,
+    names: readonly string[],
+    caller: Caller,
+    options?: ChangeOptions,
+  ): Promise<Saved>;
+  /** Takes content that users have edited on a site. */
+  takeContent(site: Site, take: MountRound["take"], origin: RevisionOrigin): Promise<void>;
+  /** Brings mounts back to a revision. @throws NOT_FOUND; OUT_OF_RANGE; ABORTED. */
+  rollback(
+    revision: number,
+    names: readonly string[],
+    caller: Caller,
+    options?: ChangeOptions,
+  ): Promise<Saved>;
+  import(
+    document: unknown,
+    sites: readonly string[],
+    caller: Caller,
+    options?: ChangeOptions,
+  ): Promise<Saved>;
+  /** @param reveals with secrets. */
+  export(
+    names: readonly string[],
+    site: string,
+    grant: Grant,
+    reveals: boolean,
+  ): { readonly storages: readonly Record<string, unknown>[] };
+  /** All mounts, then each one that changes with its statuses. @throws UNAVAILABLE at the end. */
+  watch(
+    grant: Grant,
+    signal: AbortSignal,
+  ): AsyncIterable<{ readonly mounts: readonly Mount[]; readonly removed: readonly string[] }>;
+  /** Wakes streams: something was committed. */
+  changed(): void;
+  /** The mounts that a site is to have. */
+  wantedOf(site: Site): readonly WantedMount[];
+}
+
+export function createMountService(deps: MountServiceDeps): MountService {
+  const { engine, book, driverOf } = deps;
+  const readAll = memoize((rows: ReadonlyMap<string, SettingItem>) => readMounts(rows));
+  const all = (): ReadonlyMap<string, Mount> => readAll(engine.snapshot().mounts);
+  const wantedOfAll = memoize((mounts: ReadonlyMap<string, Mount>) =>
+    memoize((name: string) => wantedMounts(mounts, { name }), { limit: 1_000 }),
+  );
+  const wantedOf = ({ name }: Pick<Site, "name">): readonly WantedMount[] =>
+    wantedOfAll(all())(name);
+  const waiter = createWaiter();
+  book.onChange(waiter.notify);
+
+  const siteNamed = (name: string): Site => {
+    const site = deps.sites().find((each) => each.name === name);
+    if (site !== undefined) return site;
+    const names = deps.sites().map((each) => each.name);
+    throw notFound(`there is no site "${name.slice(0, 64)}".${didYouMean(name, names)}`);
+  };
+  const allowed = (grant: Grant) => (mount: Mount) => pathsOf(mount).every(grant.allowsMount);
+  const refuse = (grant: Grant) => (): never => {
+    throw denied(
+      `this token is limited to ${grant.limits.slice(0, 5).join(", ")}${grant.limits.length > 5 ? ", …" : ""}: nothing was read or changed`,
+    );
+  };
+  const need =
+    (grant: Grant) =>
+    (mount: Mount | undefined, name: string): Mount => {
+      if (mount !== undefined && allowed(grant)(mount)) return mount;
+      if (grant.limits.length > 0) refuse(grant)();
+      const near = didYouMean(name, all().keys());
+      throw notFound(`there is no mount "${name.slice(0, 64)}".${near}`);
+    };
+  const rulesOf = ({ grant }: Caller, { dryRun = false, allowShared = false }: ChangeOptions) => ({
+    ...{ driverOf, driverNames: deps.driverNames, allowShared, isDry: dryRun },
+    siteNames: deps.sites().map(({ name }) => name),
+    allows: grant.allowsMount,
+    refuse: refuse(grant),
+    reveals: grant.has("mounts:reveal"),
+  });
+  const draftMounts = (draft: Draft): Map<string, Mount> => {
+    const rows = new Map<string, SettingItem>();
+    for (const key of draft.mountKeys()) {
+      const row = draft.mount(key);
+      if (row !== undefined) rows.set(key, row);
+    }
+    return new Map(readMounts(rows));
+  };
+  const save = async (
+    inputs: readonly MountInput[],
+    caller: Caller,
+    options: ChangeOptions = {},
+  ): Promise<Saved> => {
+    if (inputs.length === 0)
+      throw invalid([{ field: "mounts", description: "mounts: give at least one" }]);
+    const { result: results, revision } = await engine.change(
+      caller.origin,
+      (draft) => decideSave(draft, inputs, draftMounts(draft), rulesOf(caller, options)),
+      { dryRun: options.dryRun ?? false },
+    );
+    return { revision, results };
+  };
+  const isSecret = (driver: string, item: string): boolean => isSecretItem(driverOf(driver), item);
+  const onSite = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      throw error instanceof SiteFailure ? siteError(error) : error;
+    }
+  };
+  const statusOn = (mount: Mount, site: Site): Status => statusOf(mount, site, book);
+  const statuses = (mount: Mount): readonly Status[] =>
+    deps
+      .sites()
+      .filter(({ name }) => isOnSite(mount, name))
+      .map((site) => statusOn(mount, site));
+  return {
+    revision: () => engine.snapshot().revision,
+    list: (grant) => [...all().values()].filter(allowed(grant)),
+    get: (name, grant) => need(grant)(all().get(name), name),
+    statuses,
+    save,
+    copy: async (name, to, caller, options = {}) => {
+      const { result } = await engine.change(caller.origin, (draft) => {
+        const from = need(caller.grant)(readDraftMount(draft, name), name);
+        const { sites, driver, disabled, content, items, members, overrides } = from;
+        // Secrets go along unread: the copy is no way to learn them.
+        const input: MountInput = {
+          ...{ name: to.name, path: to.path, driver, disabled, content, sites },
+          ...{ config: items, members, expectedRevision: 0 },
+          overrides: Object.fromEntries(
+            Object.entries(overrides).map(([site, { items: own, members: few }]) => [
+              site,
+              { path: "", config: own, members: few },
+            ]),
+          ),
+        };
+        decideSave(draft, [input], draftMounts(draft), rulesOf(caller, options));
+        return readDraftMount(draft, to.name);
+      });
+      return need(caller.grant)(all().get(to.name) ?? result, to.name);
+    },
+    rename: async (name, newName, caller) => {
+      const problem = nameProblem(newName);
+      if (problem !== undefined)
+        throw invalid([{ field: "new_name", description: `new_name ${problem}` }]);
+      await engine.change(caller.origin, (draft) => {
+        const mount = need(caller.grant)(readDraftMount(draft, name), name);
+        if (newName === name) return;
+        if (readDraftMount(draft, newName) !== undefined)
+          throw new ServiceError(Code.AlreadyExists, `there is a mount "${newName}" already`);
+        deleteMount(draft, name);
+        writeMount(draft, { ...mount, name: newName }, (item) => isSecret(mount.driver, item));
+      });
+      const renamed = need(caller.grant)(all().get(newName), newName);
+      // The sites' rows are the same: they get the new name, and nothing is sent.
+      for (const site of deps.sites()) {
+        const state = book.mounts(site.id).get(name);
+        if (state !== undefined && newName !== name)
+          await deps.follow().ask(site.id, {
+            insist: [],
+            states: { [newName]: { ...state, applied: renamed.revision, tried: renamed.revision } },
+            forget: [name],
+          });
+      }
+      return renamed;
+    },
+    delete: async (names, caller) => {
+      if (names.length === 0 || names.length > MAX_REQUEST)
+        throw invalid([{ field: "names", description: `names: give 1 to ${MAX_REQUEST}` }]);
+      const { revision } = await engine.change(caller.origin, (draft) =>
+        decideDelete(draft, names, need(caller.grant)),
+      );
+      return revision;
+    },
+    compare: async (name) => {
+      const site = siteNamed(name);
+      const round = await onSite(deps.follow().look(site.id));
+      return compareResults(round, wantedOf(site), book.mounts(site.id));
+    },
+    sync: async (name, names) => {
+      const site = siteNamed(name);
+      const wanted = wantedOf(site);
+      const asked = names.length === 0 ? wanted.map((mount) => mount.name) : names;
+      for (const one of asked)
+        if (!wanted.some((mount) => mount.name === one))
+          throw notFound(`the site "${name}" is to have no mount "${one.slice(0, 64)}"`);
+      await onSite(deps.follow().look(site.id));
+      await onSite(deps.follow().ask(site.id, { insist: asked, states: {} }));
+      await onSite(deps.follow().follow(site.id));
+      return asked.flatMap((one) => {
+        const mount = all().get(one);
+        return mount === undefined ? [] : [statusOn(mount, site)];
+      });
+    },
+    adopt: async (name, names, caller, options = {}) => {
+      const site = siteNamed(name);
+      const siteNames = deps.sites().map((each) => each.name);
+      const inputOf = (each: FoundMount): MountInput => {
+        const before = all().get(each.name);
+        const isShared =
+          before !== undefined && siteNames.some((one) => one !== name && isOnSite(before, one));
+        return foundInput(each, name, each.isNew ? undefined : before, isShared);
+      };
+      const round = await onSite(deps.follow().look(site.id));
+      const known = book.mounts(site.id);
+      const found = findMounts(round, {
+        ...{ names, known, driverOf, wanted: wantedOf(site), taken: [...all().keys()] },
+      });
+      const skipped = found.refused.map(({ path, reason }) => resultAs(path, "skipped", reason));
+      let saved: Saved = { revision: engine.snapshot().revision, results: [] };
+      const isDry = options.dryRun ?? false;
+      const take = async (): Promise<readonly WantedMount[]> => {
+        const { result, revision } = await engine.change(
+          caller.origin,
+          (draft) => {
+            const rules = rulesOf(caller, { ...options, allowShared: true });
+            const { usable, unusable } = usableInputs(
+              draft,
+              found.mounts.map((each) => inputOf(each)),
+              draftMounts,
+              rules,
+            );
+            const results =
+              usable.length === 0 ? [] : decideSave(draft, usable, draftMounts(draft), rules);
+            const gone = found.gone.flatMap((each) =>
+              leaveSite(draft, each, { site: name, siteNames, isSecret }),
+            );
+            return [...results, ...gone, ...unusable];
+          },
+          { dryRun: isDry },
+        );
+        saved = { revision, results: result };
+        // Adopting on one site is no news for the others: their credentials stay.
+        return wantedOf(site);
+      };
+      if (isDry) await take();
+      else {
+        const states = await takeMounts(found, { known, hash: deps.fingerprint, save: take });
+        const names = Object.keys(states);
+        if (names.length > 0 || round.rows.length === 0 || found.mounts.length === 0)
+          await onSite(deps.follow().ask(site.id, { insist: [], states }));
+      }
+      return { ...saved, results: [...saved.results, ...skipped] };
+    },
+    takeContent: async (site, take, origin) => {
+      await engine.change(origin, (draft) => {
+        for (const [name, items] of Object.entries(take))
+          takeContent(draft, { name, site: site.name, items, isSecret });
+      });
+    },
+    rollback: async (revision, names, caller, options = {}) => {
+      const base = engine.snapshot().revision;
+      const changes = (await deps.history.diff(revision, base)).filter(isMountChange);
+      const { result, revision: after } = await engine.change(
+        caller.origin,
+        (draft) => {
+          if (draft.revision !== base)
+            throw new ServiceError(
+              Code.Aborted,
+              `something was saved meanwhile, in revision ${draft.revision}: try again`,
+            );
+          return rollBack(draft, changes, names, {
+            need: need(caller.grant),
+            isSecret,
+          });
+        },
+        { dryRun: options.dryRun ?? false },
+      );
+      return { revision: after, results: result };
+    },
+    import: async (document, sites, caller, options = {}) => {
+      for (const site of sites) siteNamed(site);
+      const rows = readDocument(document, { mounts: all(), driverOf, sites });
+      if (rows === undefined)
+        throw invalid([
+          {
+            field: "document",
+            description:
+              "document: must be a list of rows, or an object with storages, content or data",
+          },
+        ]);
+      const inputs = rows.flatMap((row) => ("input" in row ? [row.input] : []));
+      const skipped = rows.flatMap((row) =>
+        "reason" in row ? [resultAs(row.path, "skipped", row.reason)] : [],
+      );
+      if (inputs.length > MAX_IMPORT)
+        throw invalid([
+          { field: "document", description: `document has more than ${MAX_IMPORT} rows` },
+        ]);
+      const rules = rulesOf(caller, options);
+      const { result, revision } = await engine.change(
+        caller.origin,
+        (draft) => {
+          const { usable, unusable } = usableInputs(draft, inputs, draftMounts, rules);
+          const mounts = draftMounts(draft);
+          const results: Result[] = [];
+          for (let at = 0; at < usable.length; at += MAX_REQUEST)
+            results.push(...decideSave(draft, usable.slice(at, at + MAX_REQUEST), mounts, rules));
+          return [...results, ...unusable];
+        },
+        { dryRun: options.dryRun ?? false },
+      );
+      return { revision, results: [...result, ...skipped] };
+    },
+    export: (names, site, grant, reveals) => {
+      const place = site === "" ? "" : siteNamed(site).name;
+      const mounts =
+        names.length === 0
+          ? [...all().values()].filter(allowed(grant))
+          : names.map((name) => need(grant)(all().get(name), name));
+      const wanted = mounts
+        .filter((mount) => place === "" || isOnSite(mount, place))
+        .map((mount) => wantedOn(mount, place));
+      return writeDocument(wanted, driverOf, (driver, item) => !reveals && isSecret(driver, item));
+    },
+    watch: (grant, signal) =>
+      watchMounts({
+        waiting: waiter.join([signal, deps.stopping]),
+        isEnded: () => signal.aborted,
+        isStopping: () => deps.stopping.aborted,
+        mounts: () => [...all().values()].filter(allowed(grant)),
+        statuses,
+      }),
+    changed: waiter.notify,
+    wantedOf,
+  };
+}
+
+/** Rows of one import at most. */
+const MAX_IMPORT = 5_000;

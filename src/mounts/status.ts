@@ -1,0 +1,31 @@
+import type { Site } from "../sites/site.ts";
+import type { Mount } from "./mount.ts";
+import type { MountBook } from "./site/book.ts";
+
+/** How a mount is on a site. */
+export interface Status {
+  readonly site: string;
+  readonly state: "ok" | "waiting" | "differs" | "failing" | "stuck";
+  readonly applied: number;
+  readonly differs: readonly string[];
+  readonly status: string;
+  readonly error: string;
+}
+
+/** How a mount is on a site, by what the process that follows mounts has stored. */
+export function statusOf(
+  mount: Mount,
+  site: Site,
+  book: Pick<MountBook, "site" | "mounts">,
+): Status {
+  const state = book.mounts(site.id).get(mount.name);
+  const whole = book.site(site.id);
+  const { applied = 0, differs = [], status = "", error = "", failures = 0 } = state ?? {};
+  const base = { site: site.name, applied, differs, status, error: error || whole.error };
+  if (error !== "") return { ...base, state: failures > 0 ? "failing" : "stuck" };
+  if (whole.error !== "") return { ...base, state: "failing" };
+  if (applied === mount.revision && differs.length === 0 && state?.phase === "")
+    return { ...base, state: "ok" };
+  const isPushing = site.mode === "follow" && !site.paused && whole.met;
+  return { ...base, state: isPushing ? "waiting" : "differs" };
+}

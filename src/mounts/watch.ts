@@ -1,0 +1,45 @@
+import { unavailable } from "../messages/error.ts";
+import type { Waiting } from "../waiter.ts";
+import type { Mount } from "./mount.ts";
+import type { Status } from "./status.ts";
+
+export interface WatchOptions {
+  /** Its waits end when a mount, or what is known of one, has changed, and at the end. */
+  readonly waiting: Waiting;
+  readonly isEnded: () => boolean;
+  readonly isStopping: () => boolean;
+  /** Those that the caller may know. */
+  readonly mounts: () => readonly Mount[];
+  readonly statuses: (mount: Mount) => readonly Status[];
+}
+
+/** All mounts, then each one that changes with its statuses. @throws UNAVAILABLE when the service stops. */
+export async function* watchMounts({
+  waiting,
+  isEnded,
+  isStopping,
+  mounts,
+  statuses,
+}: WatchOptions): AsyncIterable<{
+  readonly mounts: readonly Mount[];
+  readonly removed: readonly string[];
+}> {
+  let sent = new Map<string, string>();
+  try {
+    for (let first = true; ; first = false) {
+      if (!first) await waiting.next();
+      if (isEnded()) return;
+      if (isStopping()) throw unavailable("the service stops; watch again in a moment");
+      const all = mounts();
+      const now = new Map(
+        all.map((mount) => [mount.name, JSON.stringify([mount.revision, statuses(mount)])]),
+      );
+      const changed = all.filter(({ name }) => sent.get(name) !== now.get(name));
+      const removed = [...sent.keys()].filter((name) => !now.has(name));
+      sent = now;
+      if (first || changed.length > 0 || removed.length > 0) yield { mounts: changed, removed };
+    }
+  } finally {
+    waiting.close();
+  }
+}

@@ -1,0 +1,49 @@
+import { createServer, type Server, request as send } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { driverByName } from "./site/desk.ts";
+import { type Storages, startStorages } from "./site/stand-in.ts";
+
+/** A server with settings and mounts, of the two stand-ins behind one address. */
+export interface WholeSite {
+  readonly url: string;
+  token(): string;
+  readonly settings: StandIn;
+  readonly storages: Storages;
+  stop(): Promise<void>;
+}
+
+export async function startWholeSite(): Promise<WholeSite> {
+  const [settings, storages] = await Promise.all([startStandIn(), startStorages(driverByName)]);
+  const server: Server = createServer((request, response) => {
+    const path = request.url ?? "/";
+    const isMount = path.startsWith("/api/admin/storage/") || path.startsWith("/api/fs/");
+    const isAdmin = request.headers.authorization === settings.token();
+    const target = new URL(isMount ? storages.url : settings.url);
+    const headers = {
+      ...request.headers,
+      ...(isMount && { authorization: isAdmin ? storages.token : "wrong" }),
+    };
+    const forward = send(
+      { host: target.hostname, port: target.port, path, method: request.method, headers },
+      (reply) => {
+        response.writeHead(reply.statusCode ?? 500, reply.headers);
+        reply.pipe(response);
+      },
+    );
+    forward.on("error", () => response.destroy());
+    request.pipe(forward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    token: settings.token,
+    settings,
+    storages,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await Promise.all([settings.stop(), storages.stop()]);
+    },
+  };
+}

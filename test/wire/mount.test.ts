@@ -1,0 +1,501 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
+import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
+import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
+import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
+import { sharedPortDoors } from "./all-doors.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const SECRET = "pikpak-password-5f3a";
+const headers = { authorization: TOKEN };
+
+let service: TestService;
+let one: WholeSite;
+let two: WholeSite;
+
+beforeAll(async () => {
+  [one, two] = await Promise.all([startWholeSite(), startWholeSite()]);
+  service = await startService({
+    env: { MOORING_SECRET_KEY: "ab".repeat(32) },
+    siteTimes: { beat: 30, look: 60 },
+    mountTimes: { beat: 30, look: 60 },
+  });
+  for (const [name, { url, token }] of Object.entries({ one, two })) {
+    await sites().createSite({ site: { name, url, token: token() } });
+    await sites().syncSite({ name });
+    await sites().updateSite({ name, site: { mode: SiteMode.FOLLOW } });
+  }
+});
+
+afterAll(async () => {
+  await service.stop();
+  await Promise.all([one.stop(), two.stop()]);
+});
+
+function transport(token = TOKEN) {
+  return createConnectTransport({
+    ...{ baseUrl: `http://127.0.0.1:${service.port}`, httpVersion: "1.1" },
+    interceptors: [
+      (next) => (request) => {
+        request.header.set("authorization", token);
+        return next(request);
+      },
+    ],
+  });
+}
+const mounts = (token?: string) => createClient(MountService, transport(token));
+const sites = () => createClient(SiteService, transport());
+const settings = (token?: string) => createClient(SettingService, transport(token));
+
+const local = (name: string, root: string, more: JsonObject = {}) => ({
+  name,
+  mountPath: `/${name}`,
+  driver: "Local",
+  config: { root_folder_path: root },
+  ...more,
+});
+
+const rowOf = (site: WholeSite, path: string) => site.storages.row(path);
+
+describe("a mount", () => {
+  test("reaches every site that follows, is changed and deleted there", async () => {
+    const made = await mounts().saveMounts({
+      mounts: [local("films", "/srv/films", { members: { remark: "all films", order: 3 } })],
+      reason: "films for all",
+    });
+    expect(made.results).toMatchObject([{ name: "films", outcome: "created" }]);
+    for (const site of [one, two]) {
+      await expect.poll(() => rowOf(site, "/films")?.status).toBe("work");
+      expect(rowOf(site, "/films")).toMatchObject({ remark: "all films", order: 3 });
+      expect(site.storages.addition("/films")).toMatchObject({ root_folder_path: "/srv/films" });
+    }
+    await expect
+      .poll(async () => (await mounts().getMount({ name: "films" })).mount?.status)
+      .toMatchObject([
+        { site: "one", state: "ok" },
+        { site: "two", state: "ok" },
+      ]);
+    await mounts().saveMounts({
+      mounts: [{ name: "films", config: { root_folder_path: "/data" } }],
+    });
+    for (const site of [one, two])
+      await expect.poll(() => site.storages.addition("/films")["root_folder_path"]).toBe("/data");
+    await mounts().saveMounts({ mounts: [{ name: "films", disabled: true }] });
+    await expect.poll(() => rowOf(one, "/films")?.disabled).toBe(true);
+    await mounts().deleteMounts({ names: ["films"] });
+    for (const site of [one, two]) await expect.poll(() => rowOf(site, "/films")).toBeUndefined();
+  });
+
+  test("is on some sites only, with values of their own", async () => {
+    await mounts().saveMounts({
+      mounts: [
+        local("books", "/srv/books", {
+          sites: { names: ["one", "two"] },
+          overrides: { two: { mountPath: "/library", config: { root_folder_path: "/mnt/books" } } },
+        }),
+        local("own", "/srv/own", { sites: { names: ["two"] } }),
+      ],
+    });
+    await expect.poll(() => rowOf(one, "/books")?.status).toBe("work");
+    await expect.poll(() => rowOf(two, "/library")?.status).toBe("work");
+    await expect.poll(() => rowOf(two, "/own")?.status).toBe("work");
+    expect(two.storages.addition("/library")["root_folder_path"]).toBe("/mnt/books");
+    expect(rowOf(two, "/books")).toBeUndefined();
+    expect(rowOf(one, "/own")).toBeUndefined();
+    await mounts().saveMounts({ mounts: [{ name: "own", sites: { names: ["one"] } }] });
+    await expect.poll(() => rowOf(one, "/own")?.status).toBe("work");
+    await expect.poll(() => rowOf(two, "/own")).toBeUndefined();
+    await mounts().deleteMounts({ names: ["books", "own"] });
+    await expect.poll(() => one.storages.rows.size + two.storages.rows.size).toBe(0);
+  });
+
+  test("is copied with its secrets, and renamed without a call to a site", async () => {
+    await mounts().saveMounts({
+      mounts: [
+        {
+          ...{ name: "cloud", mountPath: "/cloud", driver: "PikPak", sites: { names: ["one"] } },
+          config: { username: "ann", password: SECRET },
+        },
+      ],
+    });
+    await expect.poll(() => rowOf(one, "/cloud")?.status).toBe("work");
+    await mounts().copyMount({ name: "cloud", newName: "cloud2", mountPath: "/cloud2" });
+    await expect.poll(() => rowOf(one, "/cloud2")?.status).toBe("work");
+    expect(one.storages.addition("/cloud2")["password"]).toBe(SECRET);
+    await expect
+      .poll(async () => (await mounts().getMount({ name: "cloud2" })).mount?.status[0]?.state)
+      .toBe("ok");
+    const before = one.storages.calls.filter(({ call }) => call.startsWith("POST")).length;
+    await mounts().renameMount({ name: "cloud2", newName: "copy" });
+    await expect
+      .poll(async () => (await mounts().getMount({ name: "copy" })).mount?.status[0]?.state)
+      .toBe("ok");
+    expect(one.storages.calls.filter(({ call }) => call.startsWith("POST")).length).toBe(before);
+    await expect(mounts().getMount({ name: "cloud2" })).rejects.toThrow("no mount");
+    await mounts().deleteMounts({ names: ["copy"] });
+    await expect.poll(() => rowOf(one, "/cloud2")).toBeUndefined();
+  });
+});
+
+describe("what is wrong", () => {
+  test.each([
+    [{ name: "a b" }, "mounts[0].name must have"],
+    [{ name: "x", mountPath: "/x" }, "mounts[0].driver is missing"],
+    [{ name: "x", mountPath: "/x", driver: "Lokal" }, 'Did you mean "Local"?'],
+    [{ name: "x", driver: "Local" }, "mounts[0].mount_path is missing"],
+    [
+      { name: "x", mountPath: "/x", driver: "Local", config: { root_folder_path: 5 } },
+      "mounts[0].config.root_folder_path must be text",
+    ],
+    [
+      { name: "x", mountPath: "/x", driver: "Local", config: { rot: "x" } },
+      "mounts[0].config.rot is not an item of this driver",
+    ],
+    [
+      { name: "x", mountPath: "/x", driver: "S3", config: {} },
+      "mounts[0].config.bucket is required",
+    ],
+    [
+      { ...local("x", "/x"), members: { order: "first" } },
+      "mounts[0].members.order must be a whole number",
+    ],
+    [
+      { ...local("x", "/x"), overrides: { one: { config: { root_folder_path: 1 } } } },
+      "mounts[0].overrides.one.config.root_folder_path must be text",
+    ],
+    [
+      { name: "x", mountPath: "/cloud", driver: "Local", config: { root_folder_path: "/x" } },
+      "is the path of",
+    ],
+  ])("%j", async (mount, message) => {
+    const before = (await mounts().listMounts({})).revision;
+    await expect(mounts().saveMounts({ mounts: [mount as object] })).rejects.toThrow(message);
+    expect((await mounts().listMounts({})).revision).toBe(before);
+  });
+
+  test("an expected revision that is not met", async () => {
+    const { mount } = await mounts().getMount({ name: "cloud" });
+    const save = (expectedRevision: bigint) =>
+      mounts().saveMounts({
+        mounts: [{ name: "cloud", disabled: false, expectedRevision }],
+        dryRun: true,
+      });
+    await expect(save(0n)).rejects.toThrow('a mount "cloud" already');
+    await expect(save((mount?.revision ?? 0n) - 1n)).rejects.toThrow("has changed in revision");
+    await expect(save(mount?.revision ?? 0n)).resolves.toMatchObject({
+      results: [{ outcome: "unchanged" }],
+    });
+  });
+
+  test("one credential on several sites, unless that is said", async () => {
+    const shared = {
+      ...{ name: "shared", mountPath: "/shared", driver: "PikPak" },
+      config: { username: "ann", password: "p", refresh_token: "once" },
+    };
+    const dry = await mounts().saveMounts({ mounts: [shared], dryRun: true });
+    expect(dry.results[0]?.note).toContain("several sites would share refresh_token");
+    await expect(mounts().saveMounts({ mounts: [shared] })).rejects.toThrow(
+      "allow_shared_credential",
+    );
+    await mounts().saveMounts({
+      mounts: [{ ...shared, overrides: { two: { config: { refresh_token: "another" } } } }],
+    });
+    await expect.poll(() => two.storages.addition("/shared")["refresh_token"]).toBe("another");
+    await mounts().deleteMounts({ names: ["shared"] });
+    await expect.poll(() => rowOf(two, "/shared")).toBeUndefined();
+  });
+});
+
+describe("secrets", () => {
+  test("stay out of replies, history, audit, settings and log", async () => {
+    const list = JSON.stringify(
+      [
+        await mounts().listMounts({}),
+        await settings().listSettings({}),
+        await settings().listRevisions({ pageSize: 100 }),
+        await mounts().exportMounts({}),
+        await settings().exportSettings({}),
+      ],
+      (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value),
+    );
+    const audit = await fetch(`http://127.0.0.1:${service.port}/api/admin/audit/list`, { headers });
+    for (const text of [list, await audit.text(), service.log()]) {
+      expect(text).toContain("cloud");
+      expect(text).not.toContain(SECRET);
+    }
+    expect(list).toContain("********");
+    const revealed = await mounts().getMount({ name: "cloud", reveal: true });
+    expect(revealed.mount?.config?.["password"]).toBe(SECRET);
+  });
+
+  test("are no settings: neither read, changed nor deleted as such", async () => {
+    for (const key of ["mount:cloud", "mount:cloud:password"]) {
+      await expect(settings().getSetting({ key })).rejects.toThrow("no setting");
+      await expect(settings().deleteSetting({ key })).rejects.toThrow("no setting");
+      await expect(
+        settings().saveSettings({ settings: [{ key, value: "x", type: "string" }] }),
+      ).rejects.toThrow("kept for mounts");
+    }
+  });
+
+  test("are left by the mask, and go with null", async () => {
+    await mounts().saveMounts({ mounts: [{ name: "cloud", config: { password: "********" } }] });
+    const read = async () => (await mounts().getMount({ name: "cloud", reveal: true })).mount;
+    expect((await read())?.config?.["password"]).toBe(SECRET);
+    await mounts().saveMounts({ mounts: [{ name: "cloud", members: { remark: "r" } }] });
+    expect((await read())?.members).toMatchObject({ remark: "r" });
+    await mounts().saveMounts({
+      mounts: [{ name: "cloud", members: { remark: null } as unknown as JsonObject }],
+    });
+    expect((await read())?.members).not.toHaveProperty("remark");
+  });
+});
+
+describe("what a token may do", () => {
+  const made = async (scopes: string[], limits: string[] = []): Promise<string> =>
+    (
+      await createClient(AccessService, transport()).createToken({
+        ...{ principal: "p", scopes, limits, neverExpires: true },
+      })
+    ).secret;
+
+  test("is said by its scopes", async () => {
+    const reader = mounts(await made(["mounts:read"]));
+    expect((await reader.getMount({ name: "cloud" })).mount?.config?.["password"]).toBe("********");
+    await expect(reader.getMount({ name: "cloud", reveal: true })).rejects.toThrow("mounts:reveal");
+    await expect(reader.exportMounts({ reveal: true })).rejects.toThrow("mounts:reveal");
+    await expect(reader.deleteMounts({ names: ["cloud"] })).rejects.toThrow("mounts:write");
+    const other = await made(["settings:read", "history:read"]);
+    await expect(mounts(other).listMounts({})).rejects.toThrow("mounts:read");
+    const { revisions } = await settings(other).listRevisions({ pageSize: 500 });
+    expect(JSON.stringify(revisions.map(({ keys }) => keys))).not.toContain("mount:");
+  });
+
+  test("guesses no secret by a dry run", async () => {
+    const writer = mounts(await made(["mounts:write"]));
+    const guess = async (password: string) =>
+      (
+        await writer.saveMounts({
+          mounts: [{ name: "cloud", config: { password } }],
+          dryRun: true,
+        })
+      ).results.map(({ outcome }) => outcome);
+    expect(await guess(SECRET)).toEqual(await guess("wrong"));
+  });
+
+  test("keeps to the paths that it is limited to", async () => {
+    await mounts().saveMounts({
+      mounts: [local("inner", "/i", { mountPath: "/team/inner", sites: { names: ["one"] } })],
+    });
+    const limited = mounts(await made(["mounts:write"], ["mount:/team/*"]));
+    expect((await limited.listMounts({})).mounts.map(({ name }) => name)).toEqual(["inner"]);
+    await expect(limited.getMount({ name: "cloud" })).rejects.toThrow("limited to");
+    await expect(limited.getMount({ name: "nothing" })).rejects.toThrow("limited to");
+    await expect(
+      limited.saveMounts({ mounts: [{ name: "inner", mountPath: "/elsewhere" }] }),
+    ).rejects.toThrow("limited to");
+    await expect(limited.saveMounts({ mounts: [local("x", "/x")] })).rejects.toThrow("limited to");
+    await expect(limited.syncMounts({ site: "one" })).rejects.toThrow();
+    await limited.saveMounts({ mounts: [{ name: "inner", disabled: true }] });
+    await limited.deleteMounts({ names: ["inner"] });
+    const all = mounts(await made(["mounts:read"], ["key:*"]));
+    expect((await all.listMounts({})).mounts).toEqual([]);
+  });
+});
+
+describe("history", () => {
+  test("a set of mounts on two sites goes back as it was, and secrets stay", async () => {
+    await mounts().saveMounts({
+      mounts: [local("a", "/a"), local("b", "/b", { sites: { names: ["two"] } })],
+    });
+    const { revision } = await mounts().listMounts({});
+    await mounts().saveMounts({
+      mounts: [
+        { name: "a", config: { root_folder_path: "/changed" } },
+        { name: "cloud", config: { password: "other" }, members: { remark: "changed" } },
+      ],
+    });
+    await mounts().deleteMounts({ names: ["b"] });
+    await mounts().saveMounts({ mounts: [local("c", "/c")] });
+    await expect.poll(() => rowOf(two, "/c")?.status).toBe("work");
+    await expect.poll(() => rowOf(two, "/b")).toBeUndefined();
+    const back = await mounts().rollbackMounts({ revision, reason: "undo" });
+    expect(back.results.map(({ name, outcome }) => `${name} ${outcome}`).sort()).toEqual([
+      ...["a changed", "b created", "c deleted", "cloud changed"],
+    ]);
+    expect(back.results.find(({ name }) => name === "cloud")?.note).toContain("password");
+    await expect.poll(() => one.storages.addition("/a")["root_folder_path"]).toBe("/a");
+    await expect.poll(() => rowOf(two, "/b")?.status).toBe("work");
+    await expect.poll(() => rowOf(one, "/c")).toBeUndefined();
+    const { mount } = await mounts().getMount({ name: "cloud", reveal: true });
+    expect(mount?.config?.["password"]).toBe("other");
+    expect(mount?.members).not.toHaveProperty("remark");
+    await mounts().deleteMounts({ names: ["a", "b"] });
+  });
+
+  test("a rollback of settings leaves mounts alone", async () => {
+    const { revision } = await mounts().listMounts({});
+    await settings().saveSettings({ settings: [{ key: "site_title", value: "Other" }] });
+    await mounts().saveMounts({ mounts: [local("kept", "/k", { sites: { names: ["one"] } })] });
+    const { skipped } = await settings().rollback({ revision });
+    expect(skipped).toEqual([]);
+    expect((await mounts().getMount({ name: "kept" })).mount?.mountPath).toBe("/kept");
+    await mounts().deleteMounts({ names: ["kept"] });
+  });
+
+  test("watchers of settings see nothing of mounts", async () => {
+    const ending = new AbortController();
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const { event } of settings().watchSettings({}, { signal: ending.signal }))
+        if (event.case === "change") seen.push(...event.value.changes.map(({ key }) => key));
+    })().catch(() => undefined);
+    await mounts().saveMounts({ mounts: [local("hidden", "/h", { sites: { names: ["one"] } })] });
+    await mounts().deleteMounts({ names: ["hidden"] });
+    await settings().saveSettings({ settings: [{ key: "site_title", value: "Seen" }] });
+    await expect.poll(() => seen).toEqual(["site_title"]);
+    ending.abort();
+    await watching;
+  });
+});
+
+describe("first contact with a server that has mounts", () => {
+  test("writes nothing there, and adopts all of them as one revision", async () => {
+    const third = await startWholeSite();
+    const add = (path: string, addition: object) =>
+      fetch(`${third.url}/api/admin/storage/create`, {
+        method: "POST",
+        headers: { authorization: third.token() },
+        body: JSON.stringify({
+          ...{ mount_path: path, driver: "Local", addition: JSON.stringify(addition) },
+          ...{ order: 1, remark: "by hand" },
+        }),
+      });
+    await add("/old", { root_folder_path: "/srv/old" });
+    await add("/older", { root_folder_path: "/srv/older" });
+    const writes = () => third.storages.calls.filter(({ call }) => call.startsWith("POST")).length;
+    const before = writes();
+    await sites().createSite({ site: { name: "three", url: third.url, token: third.token() } });
+    await sites().syncSite({ name: "three" });
+    await sites().updateSite({ name: "three", site: { mode: SiteMode.FOLLOW } });
+    await mounts().saveMounts({ mounts: [local("new", "/n")] });
+    await expect.poll(() => rowOf(one, "/new")?.status).toBe("work");
+    const compared = await mounts().compareMounts({ site: "three" });
+    expect(compared.results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
+      ...["cloud created", "new created", "/old skipped", "/older skipped"].filter(
+        (text) => !text.startsWith("cloud"),
+      ),
+    ]);
+    expect(writes()).toBe(before);
+    const dry = await mounts().adoptMounts({ site: "three", dryRun: true });
+    expect(dry.results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
+      ...["old created", "older created"],
+    ]);
+    const { revision } = await mounts().listMounts({});
+    const adopted = await mounts().adoptMounts({ site: "three" });
+    expect(adopted.revision).toBe(revision + 1n);
+    expect((await mounts().getMount({ name: "old" })).mount).toMatchObject({
+      ...{ mountPath: "/old", sites: ["three"], members: { remark: "by hand" } },
+    });
+    // From now on it gets what is here, and what it has is left.
+    await expect.poll(() => rowOf(third, "/new")?.status).toBe("work");
+    expect(third.storages.count("POST /api/admin/storage/update")).toBe(0);
+    await mounts().deleteMounts({ names: ["new", "old", "older"] });
+    await expect.poll(() => third.storages.rows.size).toBe(0);
+    await sites().deleteSite({ name: "three" });
+    await third.stop();
+  });
+});
+
+describe("import and export", () => {
+  test("a document of one service is read by another, and by this one", async () => {
+    await mounts().saveMounts({
+      mounts: [local("docs", "/d", { sites: { names: ["one"] }, members: { order: 7 } })],
+    });
+    const { document } = await mounts().exportMounts({ names: ["docs"] });
+    expect(document).toMatchObject({
+      storages: [{ mount_path: "/docs", driver: "Local", order: 7, disabled: false }],
+    });
+    await mounts().deleteMounts({ names: ["docs"] });
+    const read = await mounts()
+      .importMounts({
+        document: { kind: { case: "structValue", value: document as never } } as never,
+        sites: ["one"],
+      })
+      .catch(async () => importRest(document));
+    expect(
+      JSON.stringify(read, (_k, v: unknown) => (typeof v === "bigint" ? String(v) : v)),
+    ).toContain("docs");
+    expect((await mounts().getMount({ name: "docs" })).mount?.members).toMatchObject({ order: 7 });
+  });
+
+  const importRest = async (document: unknown, more: object = {}) => {
+    const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/mount/import`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify({ document, sites: ["one"], ...more }),
+    });
+    return (await reply.json()) as { code: number; message: string; data: JsonObject };
+  };
+
+  test("storages.json of small tools, a list of a server, and rows that are none", async () => {
+    const rows = [
+      { mount_path: "/tool", driver: "Local", addition: { root_folder_path: "/tool" } },
+      { mount_path: "/broken", driver: "Local", addition: "___encrypted" },
+      { mount_path: "/unknown", driver: "Nothing", addition: "{}" },
+      { driver: "Local" },
+      { mount_path: "/docs", driver: "Local", addition: '{"root_folder_path":"/other"}' },
+    ];
+    const { data } = await importRest({ code: 200, data: { content: rows } }, { dry_run: true });
+    const outcomes = (data["results"] as JsonObject[]).map(
+      ({ name, outcome }) => `${name} ${outcome}`,
+    );
+    expect(outcomes.sort()).toEqual(
+      [
+        "tool created",
+        "docs changed",
+        "/broken skipped",
+        "/unknown skipped",
+        "row 4 skipped",
+      ].sort(),
+    );
+    expect((await importRest("text")).code).toBe(400);
+    await mounts().deleteMounts({ names: ["docs"] });
+  });
+});
+
+describe.each(sharedPortDoors)("mounts over $name", ({ open }) => {
+  const { listMounts, getMount, watchMounts, compareMounts } = MountService.method;
+
+  test("are listed, read, compared and watched", async () => {
+    const door = open(service);
+    const ending = new AbortController();
+    try {
+      const list = await door.call(listMounts, create(listMounts.input), { headers });
+      expect(list).toMatchObject({ kind: "reply", message: { mounts: [{ name: "cloud" }] } });
+      const got = await door.call(getMount, create(getMount.input, { name: "cloud" }), { headers });
+      expect(got).toMatchObject({
+        kind: "reply",
+        message: { mount: { config: { password: "********" }, status: [{ site: "one" }] } },
+      });
+      const request = create(compareMounts.input, { site: "one" });
+      expect(await door.call(compareMounts, request, { headers })).toMatchObject({
+        kind: "reply",
+        message: { results: [{ name: "cloud" }] },
+      });
+      if (!door.carries(watchMounts)) return;
+      const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(10_000)]);
+      const events = door.watch(watchMounts, create(watchMounts.input), { headers, signal });
+      const { value } = await events[Symbol.asyncIterator]().next();
+      expect(value).toMatchObject({ mounts: [{ name: "cloud" }] });
+    } finally {
+      ending.abort();
+      door.close();
+    }
+  });
+});
