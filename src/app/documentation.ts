@@ -73,6 +73,7 @@ const DRIVERS = "mooring.v1.DriverService";
 const ACCESS = "mooring.v1.AccessService";
 const AUDIT = "mooring.v1.AuditService";
 const SITES = "mooring.v1.SiteService";
+const MOUNTS = "mooring.v1.MountService";
 const INCIDENTS = "mooring.v1.IncidentService";
 const WEBHOOKS = "mooring.v1.WebhookService";
 const SITE = { query: { name: "harbour" } };
@@ -82,6 +83,41 @@ const SITE = { query: { name: "harbour" } };
  * service and holds the reply against its schema.
  */
 export const examples: Readonly<Record<string, CallExample>> = {
+  [`${MOUNTS}.GetMount`]: { query: { name: "films" } },
+  [`${MOUNTS}.SaveMounts`]: {
+    body: {
+      mounts: [
+        {
+          name: "films",
+          mount_path: "/films",
+          driver: "Local",
+          config: { root_folder_path: "/srv/films" },
+          members: { remark: "all films" },
+        },
+      ],
+      reason: "films for all sites",
+    },
+  },
+  [`${MOUNTS}.CopyMount`]: {
+    body: { name: "films", new_name: "films-2", mount_path: "/films-2" },
+  },
+  [`${MOUNTS}.RenameMount`]: { body: { name: "films-2", new_name: "old-films" } },
+  [`${MOUNTS}.DeleteMounts`]: { body: { names: ["old-films"] } },
+  [`${MOUNTS}.CompareMounts`]: { body: { site: "harbour" } },
+  [`${MOUNTS}.SyncMounts`]: { body: { site: "harbour" } },
+  [`${MOUNTS}.AdoptMounts`]: { body: { site: "harbour", dry_run: true } },
+  [`${MOUNTS}.RollbackMounts`]: { body: { revision: 1, dry_run: true } },
+  [`${MOUNTS}.ImportMounts`]: {
+    body: {
+      document: {
+        storages: [
+          { mount_path: "/books", driver: "Local", addition: '{"root_folder_path":"/srv/books"}' },
+        ],
+      },
+      dry_run: true,
+    },
+  },
+  [`${MOUNTS}.ExportMounts`]: { body: { site: "" } },
   [`${INCIDENTS}.GetIncident`]: { query: { id: "Zm9vYmFyYmF6" } },
   [`${INCIDENTS}.AcknowledgeIncident`]: { body: { id: "Zm9vYmFyYmF6", note: "cookie ordered" } },
   [`${WEBHOOKS}.CreateWebhook`]: {

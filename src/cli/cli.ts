@@ -8,6 +8,7 @@ import { exportCommand, importCommand } from "./command/backup.ts";
 import { databaseCommand } from "./command/database.ts";
 import { diffCommand, historyCommand } from "./command/history.ts";
 import { incidentCommand } from "./command/incident.ts";
+import { mountCommand } from "./command/mount.ts";
 import { principalCommand } from "./command/principal.ts";
 import { getCommand, listCommand } from "./command/read.ts";
 import { rollbackCommand } from "./command/rollback.ts";
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   exportCommand,
   importCommand,
   siteCommand,
+  mountCommand,
   incidentCommand,
   webhookCommand,
   tokenCommand,

@@ -1,5 +1,4 @@
-import { create, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   MountContent,
@@ -180,8 +179,7 @@ export function mountImpl(
       if (document === undefined)
         throw invalid([{ field: "document", description: '"document" is missing' }]);
       const caller = callerOf(context, reason);
-      const rows = toJson(ValueSchema, document);
-      const saved = await mounts().import(rows, sites, caller, { dryRun, allowShared });
+      const saved = await mounts().import(document, sites, caller, { dryRun, allowShared });
       return create(ImportMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),

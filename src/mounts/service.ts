@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import type { Grant } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { memoize } from "../memoize.ts";
-import { denied, invalid, notFound, ServiceError } from "../messages/error.ts";
+import { denied, failedPrecondition, invalid, notFound, ServiceError } from "../messages/error.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Draft } from "../settings/draft.ts";
@@ -32,11 +32,12 @@ import { rollBack } from "./rollback.ts";
 import { decideDelete, decideSave, MAX_REQUEST, pathsOf, type Result, resultAs } from "./save.ts";
 import type { MountBook } from "./site/book.ts";
 import type { MountFollow } from "./site/follow.ts";
+import { sharedCredentials } from "./site/item-kind.ts";
 import type { MountRound } from "./site/round.ts";
 import { type FoundMount, findMounts, takeMounts } from "./site/take.ts";
 import type { WantedMount } from "./site/wanted.ts";
 import { type Status, statusOf } from "./status.ts";
-import { usableInputs } from "./usable.ts";
+import { usableInputs, withLeft } from "./usable.ts";
 import { watchMounts } from "./watch.ts";
 
 export interface MountServiceDeps {
@@ -215,6 +216,11 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const { result } = await engine.change(caller.origin, (draft) => {
         const from = need(caller.grant)(readDraftMount(draft, name), name);
         const { sites, driver, disabled, content, items, members, overrides } = from;
+        const shared = sharedCredentials(driver, [items, items]);
+        if (shared.length > 0 && options.allowShared !== true)
+          throw failedPrecondition(
+            `${to.name} and ${name} would share ${shared.join(", ")}, which can be used once. Save the copy with one of its own, or set allow_shared_credential`,
+          );
         // Secrets go along unread: the copy is no way to learn them.
         const input: MountInput = {
           ...{ name: to.name, path: to.path, driver, disabled, content, sites },
@@ -277,8 +283,14 @@ export function createMountService(deps: MountServiceDeps): MountService {
         if (!wanted.some((mount) => mount.name === one))
           throw notFound(`the site "${name}" is to have no mount "${one.slice(0, 64)}"`);
       await onSite(deps.follow().look(site.id));
-      await onSite(deps.follow().ask(site.id, { insist: asked, states: {} }));
-      await onSite(deps.follow().follow(site.id));
+      // A second round reads what the first one has written: only then is it known to be there.
+      let open = [...asked];
+      for (let round = 0; round < SYNC_ROUNDS && open.length > 0; round += 1) {
+        await onSite(deps.follow().ask(site.id, { insist: open, states: {} }));
+        await onSite(deps.follow().follow(site.id));
+        const known = book.mounts(site.id);
+        open = open.filter((one) => known.get(one)?.phase !== "" && known.get(one)?.error === "");
+      }
       return asked.flatMap((one) => {
         const mount = all().get(one);
         return mount === undefined ? [] : [statusOn(mount, site)];
@@ -306,18 +318,16 @@ export function createMountService(deps: MountServiceDeps): MountService {
           caller.origin,
           (draft) => {
             const rules = rulesOf(caller, { ...options, allowShared: true });
-            const { usable, unusable } = usableInputs(
-              draft,
-              found.mounts.map((each) => inputOf(each)),
-              draftMounts,
-              rules,
-            );
+            const inputs = found.mounts.map((each) => inputOf(each));
+            const tried = usableInputs(draft, inputs, draftMounts(draft), rules);
             const results =
-              usable.length === 0 ? [] : decideSave(draft, usable, draftMounts(draft), rules);
+              tried.usable.length === 0
+                ? []
+                : decideSave(draft, tried.usable, draftMounts(draft), rules);
             const gone = found.gone.flatMap((each) =>
               leaveSite(draft, each, { site: name, siteNames, isSecret }),
             );
-            return [...results, ...gone, ...unusable];
+            return [...withLeft(results, tried), ...gone, ...tried.unusable];
           },
           { dryRun: isDry },
         );
@@ -367,8 +377,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         throw invalid([
           {
             field: "document",
-            description:
-              "document: must be a list of rows, or an object with storages, content or data",
+            description: "document: must be an object with rows in storages, content or data",
           },
         ]);
       const inputs = rows.flatMap((row) => ("input" in row ? [row.input] : []));
@@ -383,12 +392,14 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const { result, revision } = await engine.change(
         caller.origin,
         (draft) => {
-          const { usable, unusable } = usableInputs(draft, inputs, draftMounts, rules);
+          const tried = usableInputs(draft, inputs, draftMounts(draft), rules);
           const mounts = draftMounts(draft);
           const results: Result[] = [];
-          for (let at = 0; at < usable.length; at += MAX_REQUEST)
-            results.push(...decideSave(draft, usable.slice(at, at + MAX_REQUEST), mounts, rules));
-          return [...results, ...unusable];
+          for (let at = 0; at < tried.usable.length; at += MAX_REQUEST)
+            results.push(
+              ...decideSave(draft, tried.usable.slice(at, at + MAX_REQUEST), mounts, rules),
+            );
+          return [...withLeft(results, tried), ...tried.unusable];
         },
         { dryRun: options.dryRun ?? false },
       );
@@ -418,5 +429,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
   };
 }
 
+/** Rounds of one sync at most. */
+const SYNC_ROUNDS = 3;
 /** Rows of one import at most. */
 const MAX_IMPORT = 5_000;

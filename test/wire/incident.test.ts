@@ -293,7 +293,9 @@ describe("webhooks", () => {
       ],
       (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value),
     );
-    const audit = await fetch(`http://127.0.0.1:${service.port}/api/admin/audit/list`, { headers });
+    const audit = await fetch(`http://127.0.0.1:${service.port}/api/admin/audit/events`, {
+      headers,
+    });
     for (const text of [shown, await audit.text(), service.log()]) {
       expect(text).not.toContain(secret);
       expect(text).not.toContain(SECRET);

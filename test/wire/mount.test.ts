@@ -118,8 +118,8 @@ describe("a mount", () => {
     await mounts().saveMounts({
       mounts: [
         {
-          ...{ name: "cloud", mountPath: "/cloud", driver: "PikPak", sites: { names: ["one"] } },
-          config: { username: "ann", password: SECRET },
+          ...{ name: "cloud", mountPath: "/cloud", driver: "WebDav", sites: { names: ["one"] } },
+          config: { address: "https://dav.example", username: "ann", password: SECRET },
         },
       ],
     });
@@ -206,6 +206,8 @@ describe("what is wrong", () => {
       mounts: [{ ...shared, overrides: { two: { config: { refresh_token: "another" } } } }],
     });
     await expect.poll(() => two.storages.addition("/shared")["refresh_token"]).toBe("another");
+    const copy = { name: "shared", newName: "again", mountPath: "/again" };
+    await expect(mounts().copyMount(copy)).rejects.toThrow("would share refresh_token");
     await mounts().deleteMounts({ names: ["shared"] });
     await expect.poll(() => rowOf(two, "/shared")).toBeUndefined();
   });
@@ -223,7 +225,9 @@ describe("secrets", () => {
       ],
       (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value),
     );
-    const audit = await fetch(`http://127.0.0.1:${service.port}/api/admin/audit/list`, { headers });
+    const audit = await fetch(`http://127.0.0.1:${service.port}/api/admin/audit/events`, {
+      headers,
+    });
     for (const text of [list, await audit.text(), service.log()]) {
       expect(text).toContain("cloud");
       expect(text).not.toContain(SECRET);
@@ -342,7 +346,7 @@ describe("history", () => {
     const { revision } = await mounts().listMounts({});
     await settings().saveSettings({ settings: [{ key: "site_title", value: "Other" }] });
     await mounts().saveMounts({ mounts: [local("kept", "/k", { sites: { names: ["one"] } })] });
-    const { skipped } = await settings().rollback({ revision });
+    const { skipped } = await settings().rollback({ to: revision, keys: ["site_title"] });
     expect(skipped).toEqual([]);
     expect((await mounts().getMount({ name: "kept" })).mount?.mountPath).toBe("/kept");
     await mounts().deleteMounts({ names: ["kept"] });
@@ -422,15 +426,8 @@ describe("import and export", () => {
       storages: [{ mount_path: "/docs", driver: "Local", order: 7, disabled: false }],
     });
     await mounts().deleteMounts({ names: ["docs"] });
-    const read = await mounts()
-      .importMounts({
-        document: { kind: { case: "structValue", value: document as never } } as never,
-        sites: ["one"],
-      })
-      .catch(async () => importRest(document));
-    expect(
-      JSON.stringify(read, (_k, v: unknown) => (typeof v === "bigint" ? String(v) : v)),
-    ).toContain("docs");
+    const read = await mounts().importMounts({ document: document ?? {}, sites: ["one"] });
+    expect(read.results).toMatchObject([{ name: "docs", outcome: "created" }]);
     expect((await mounts().getMount({ name: "docs" })).mount?.members).toMatchObject({ order: 7 });
   });
 
@@ -466,6 +463,10 @@ describe("import and export", () => {
     );
     expect((await importRest("text")).code).toBe(400);
     await mounts().deleteMounts({ names: ["docs"] });
+    await expect.poll(() => one.storages.rows.size).toBe(1);
+    await expect
+      .poll(async () => (await mounts().compareMounts({ site: "one" })).results.length)
+      .toBe(1);
   });
 });
 

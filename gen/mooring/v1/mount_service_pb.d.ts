@@ -5,7 +5,6 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Mount, MountInput, MountResult, MountStatus } from "./mount_pb.js";
-import type { Value } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file mooring/v1/mount_service.proto.
@@ -601,12 +600,11 @@ export declare const RollbackMountsResponseSchema: GenMessage<RollbackMountsResp
  */
 export declare type ImportMountsRequest = Message<"mooring.v1.ImportMountsRequest"> & {
   /**
-   * The document: a list of rows, or an object with `storages`, `content` or
-   * `data`.
+   * The document: an object with the rows in `storages`, `content` or `data`.
    *
-   * @generated from field: google.protobuf.Value document = 1;
+   * @generated from field: google.protobuf.Struct document = 1;
    */
-  document?: Value | undefined;
+  document?: JsonObject | undefined;
 
   /**
    * Sites that have the mounts. Empty: all.

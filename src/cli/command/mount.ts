@@ -1,0 +1,296 @@
+import { resolve } from "node:path";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { type MountInput, MountInputSchema } from "../../../gen/mooring/v1/mount_pb.js";
+import {
+  AdoptMountsResponseSchema,
+  CompareMountsResponseSchema,
+  CopyMountResponseSchema,
+  GetMountResponseSchema,
+  ImportMountsResponseSchema,
+  ListMountsResponseSchema,
+  MountService,
+  RenameMountResponseSchema,
+  SaveMountsResponseSchema,
+  SyncMountsResponseSchema,
+  WatchMountsResponseSchema,
+} from "../../../gen/mooring/v1/mount_service_pb.js";
+import { nearestName, quote } from "../../config/complaint.ts";
+import type { Command, CommandRun } from "../command.ts";
+import { CliFailure, EXIT, usage } from "../failure.ts";
+import { readText, writeNewFile } from "../file.ts";
+import { printEvents } from "../follow.ts";
+import { readMountMembers } from "../mount-input.ts";
+import { writeMount, writeMounts, writeResults, writeStatus } from "../mount-text.ts";
+import { readPages } from "../pages.ts";
+import { canAsk, confirm } from "../prompt.ts";
+import { counted } from "../quantity.ts";
+
+type Action = (run: CommandRun, rest: readonly string[]) => Promise<void>;
+
+/** Each with the fewest and most arguments after its own name. */
+const actions: Readonly<Record<string, readonly [min: number, max: number, Action]>> = {
+  list: [0, 0, list],
+  get: [1, 1, get],
+  create: [3, 500, createOne],
+  set: [2, 500, set],
+  copy: [3, 3, copy],
+  rename: [2, 2, rename],
+  delete: [1, 500, remove],
+  compare: [1, 1, compare],
+  sync: [1, 501, sync],
+  adopt: [1, 501, adopt],
+  rollback: [1, 501, rollback],
+  import: [1, 1, importFile],
+  export: [0, 500, exportAll],
+  watch: [0, 0, watch],
+};
+
+export const mountCommand: Command = {
+  name: "mount",
+  usage: [
+    "mount list [--site NAME]",
+    "mount get NAME [--reveal]",
+    "mount create NAME PATH DRIVER [ITEM=VALUE...] [--dry-run]",
+    "mount set NAME ITEM=VALUE... [--dry-run]",
+    "mount copy NAME NEW-NAME PATH",
+    "mount rename NAME NEW-NAME",
+    "mount delete NAME... [--yes]",
+    "mount compare SITE",
+    "mount sync SITE [NAME...] [--yes]",
+    "mount adopt SITE [NAME...] [--dry-run] [--yes]",
+    "mount rollback REVISION [NAME...] [--dry-run] [--yes]",
+    "mount import FILE [--site NAMES] [--dry-run]",
+    "mount export [NAME...] [--site NAME] [--reveal] [--output PATH]",
+    "mount watch",
+  ],
+  summary: "Keep mounts (storages) of sites as data",
+  details: [
+    "ITEM is an item of the driver or a member of every mount (order, remark, ...), or",
+    "path, disabled, sites and content. ITEM@SITE=VALUE is a value of one site, and",
+    "ITEM alone removes a value. ITEM=@PATH reads it from a file, ITEM=@- from standard",
+    "input: the way for secrets, as a process list shows arguments. compare shows what",
+    "sync would do; adopt takes a server's mounts as Mooring's. import reads backups of",
+    "OpenList and AList, and storages.json.",
+  ],
+  flags: [
+    "allow-shared-credential",
+    "dry-run",
+    "force",
+    "output",
+    "reason",
+    "reveal",
+    "site",
+    "yes",
+  ],
+  offline: false,
+  positionals: [1, 502],
+  run: async (run) => {
+    const [name = "", ...rest] = run.args.positionals;
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+    if (action === undefined)
+      throw usage(
+        `there is no mount ${quote(name)}: did you mean mount ${nearestName(name, Object.keys(actions))}?`,
+      );
+    const [min, max, act] = action;
+    if (rest.length < min) throw usage(`mount ${name}: an argument is missing`);
+    if (rest.length > max) throw usage(`mount ${name}: more than ${counted(max, "argument")}`);
+    await act(run, rest);
+  },
+};
+
+/** A mount may take two minutes on a site. */
+const PATIENCE = 180_000;
+
+function patience({ args }: CommandRun): { readonly timeoutMs?: number } {
+  return args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
+}
+
+const client = (run: CommandRun) => run.connectTo(MountService);
+const reasonOf = ({ args }: CommandRun): string => args.text("reason") ?? "";
+
+async function list(run: CommandRun): Promise<void> {
+  const { args, output, notice } = run;
+  const mounts = await client(run);
+  const site = args.text("site") ?? "";
+  const { items } = await readPages(Number.POSITIVE_INFINITY, async (page) => {
+    const reply = await mounts.listMounts({ site, ...page });
+    return { items: reply.mounts, next: reply.nextPageToken };
+  });
+  if (args.is("json"))
+    return output.json(
+      ListMountsResponseSchema,
+      create(ListMountsResponseSchema, { mounts: items }),
+    );
+  if (items.length === 0)
+    return notice("there are no mounts: mooring mount create, or mooring mount adopt SITE");
+  await writeMounts(output, items);
+}
+
+async function get(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
+  const { args, output } = run;
+  const reply = await (await client(run)).getMount({ name, reveal: args.is("reveal") });
+  if (args.is("json")) return output.json(GetMountResponseSchema, reply);
+  if (reply.mount !== undefined) await writeMount(output, reply.mount);
+}
+
+async function createOne(
+  run: CommandRun,
+  [name = "", mountPath = "", driver = "", ...members]: readonly string[],
+): Promise<void> {
+  const input = create(MountInputSchema, { name, mountPath, driver, expectedRevision: 0n });
+  await readMountMembers(run, input, members, driver);
+  await save(run, input);
+}
+
+async function set(run: CommandRun, [name = "", ...members]: readonly string[]): Promise<void> {
+  const { mount } = await (await client(run)).getMount({ name });
+  const input = create(MountInputSchema, { name });
+  await readMountMembers(run, input, members, mount?.driver ?? "", mount);
+  await save(run, input);
+}
+
+async function save(run: CommandRun, input: MountInput): Promise<void> {
+  const { args, output, notice } = run;
+  const dryRun = args.is("dry-run");
+  const reply = await (await client(run)).saveMounts({
+    ...{ mounts: [input], dryRun, reason: reasonOf(run) },
+    allowSharedCredential: args.is("allow-shared-credential"),
+  });
+  if (args.is("json")) return output.json(SaveMountsResponseSchema, reply);
+  await writeResults(output, reply.results);
+  if (dryRun) notice("nothing was changed");
+}
+
+async function copy(
+  run: CommandRun,
+  [name = "", newName = "", mountPath = ""]: readonly string[],
+): Promise<void> {
+  const { args, output } = run;
+  const reply = await (await client(run)).copyMount({
+    ...{ name, newName, mountPath, reason: reasonOf(run) },
+    allowSharedCredential: args.is("allow-shared-credential"),
+  });
+  if (args.is("json")) return output.json(CopyMountResponseSchema, reply);
+  await output.write(`${newName}: created\n`);
+}
+
+async function rename(
+  run: CommandRun,
+  [name = "", newName = ""]: readonly string[],
+): Promise<void> {
+  const { args, output } = run;
+  const reply = await (await client(run)).renameMount({ name, newName, reason: reasonOf(run) });
+  if (args.is("json")) return output.json(RenameMountResponseSchema, reply);
+  await output.write(`${name}: has the name ${newName} now\n`);
+}
+
+async function remove(run: CommandRun, names: readonly string[]): Promise<void> {
+  const mounts = await client(run);
+  await agree(run, `Delete ${names.join(", ")} here and on the sites that follow?`);
+  await mounts.deleteMounts({ names: [...names], reason: reasonOf(run) });
+  for (const name of names) await run.output.write(`${name}: deleted\n`);
+}
+
+async function compare(run: CommandRun, [site = ""]: readonly string[]): Promise<void> {
+  const { args, output, notice } = run;
+  const reply = await (await client(run)).compareMounts({ site }, patience(run));
+  if (args.is("json")) return output.json(CompareMountsResponseSchema, reply);
+  const open = reply.results.filter(({ outcome }) => outcome !== "unchanged");
+  if (open.length === 0) return notice(`the mounts of ${site} are as they are here`);
+  await writeResults(output, open);
+}
+
+async function sync(run: CommandRun, [site = "", ...names]: readonly string[]): Promise<void> {
+  const { args, output } = run;
+  await agree(run, `Bring ${names.length === 0 ? "all mounts" : names.join(", ")} to ${site}?`);
+  const reply = await (await client(run)).syncMounts({ site, names }, patience(run));
+  if (args.is("json")) await output.json(SyncMountsResponseSchema, reply);
+  else await writeStatus(output, reply.status);
+  if (reply.status.some(({ state }) => state !== "ok"))
+    throw new CliFailure(EXIT.refused, "not every mount is there as it should be");
+}
+
+async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]): Promise<void> {
+  const { args, output, notice } = run;
+  const mounts = await client(run);
+  const dryRun = args.is("dry-run");
+  const request = { site, names, reason: reasonOf(run) };
+  if (!dryRun && !args.is("yes") && canAsk(run.world)) {
+    const preview = await mounts.adoptMounts({ ...request, dryRun: true }, patience(run));
+    await writeResults(output, preview.results);
+    await agree(run, "Take these as Mooring's?");
+  }
+  const reply = await mounts.adoptMounts({ ...request, dryRun }, patience(run));
+  if (args.is("json")) return output.json(AdoptMountsResponseSchema, reply);
+  if (reply.results.length === 0) return notice(`the mounts of ${site} are as they are here`);
+  await writeResults(output, reply.results);
+  if (dryRun) notice("nothing was changed");
+}
+
+async function rollback(run: CommandRun, [text = "", ...names]: readonly string[]): Promise<void> {
+  if (!/^\d{1,15}$/.test(text)) throw usage("mount rollback takes the number of a revision");
+  const { args, output, notice } = run;
+  const dryRun = args.is("dry-run");
+  if (!dryRun) await agree(run, `Bring mounts back to revision ${text}?`);
+  const request = { revision: BigInt(text), names, dryRun, reason: reasonOf(run) };
+  const reply = await (await client(run)).rollbackMounts(request);
+  if (reply.results.length === 0) return notice(`mounts are as in revision ${text}`);
+  await writeResults(output, reply.results);
+  if (dryRun) notice("nothing was changed");
+}
+
+/** UTF-8 bytes of a document at most. */
+const MAX_DOCUMENT = 4 * 2 ** 20;
+
+async function importFile(run: CommandRun, [path = ""]: readonly string[]): Promise<void> {
+  const { args, output, notice, world } = run;
+  const text = await readText({ path, limit: MAX_DOCUMENT }, world);
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    throw usage(`${quote(path)} is no JSON`);
+  }
+  if (document === null || typeof document !== "object")
+    throw usage(`${quote(path)} has no list of mounts`);
+  const dryRun = args.is("dry-run");
+  const sites = args.text("site");
+  const reply = await (await client(run)).importMounts({
+    document: (Array.isArray(document) ? { storages: document } : document) as JsonObject,
+    sites: sites === undefined ? [] : sites.split(",").map((name) => name.trim()),
+    ...{ dryRun, reason: reasonOf(run) },
+    allowSharedCredential: args.is("allow-shared-credential"),
+  });
+  if (args.is("json")) return output.json(ImportMountsResponseSchema, reply);
+  await writeResults(output, reply.results);
+  if (dryRun) notice("nothing was changed");
+}
+
+async function exportAll(run: CommandRun, names: readonly string[]): Promise<void> {
+  const { args, output, world } = run;
+  const request = { names: [...names], site: args.text("site") ?? "", reveal: args.is("reveal") };
+  const { document = {} } = await (await client(run)).exportMounts(request);
+  const text = `${JSON.stringify(document, null, 2)}\n`;
+  const path = args.text("output");
+  if (path === undefined) return output.value(text);
+  await writeNewFile(resolve(world.cwd, path), async () => text, { force: args.is("force") });
+}
+
+async function watch(run: CommandRun): Promise<void> {
+  const { args, output } = run;
+  const mounts = await client(run);
+  await printEvents(run, {
+    // Each stream begins with all mounts.
+    open: (_after, options) => mounts.watchMounts({}, options),
+    write: async (event) => {
+      if (args.is("json")) return output.jsonLine(WatchMountsResponseSchema, event);
+      if (event.mounts.length > 0) await writeMounts(output, event.mounts);
+      for (const name of event.removed) await output.write(`${name}: deleted\n`);
+    },
+  });
+}
+
+async function agree({ args, world }: CommandRun, question: string): Promise<void> {
+  if (args.is("yes") || !canAsk(world)) return;
+  if (!(await confirm(world, question))) throw new CliFailure(EXIT.failed, "nothing was changed");
+}

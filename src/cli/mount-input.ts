@@ -1,0 +1,111 @@
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import type { ConfigItem } from "../../gen/mooring/v1/driver_pb.js";
+import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
+import {
+  type Mount,
+  MountContent,
+  type MountInput,
+  MountOverrideSchema,
+  MountSitesSchema,
+} from "../../gen/mooring/v1/mount_pb.js";
+import { nearestName, quote } from "../config/complaint.ts";
+import type { CommandRun } from "./command.ts";
+import { usage } from "./failure.ts";
+import { readValue } from "./file.ts";
+
+/** What a mount has besides values of its form. */
+const OWN = ["path", "disabled", "sites", "content"];
+
+/**
+ * Puts arguments such as `root_folder_path=/srv`, `order@harbour=3` or `password=@PATH` into what a mount
+ * is to be, in the types of the catalogue.
+ *
+ * @param before the mount as it is; overrides of a site are given whole.
+ * @throws CliFailure that says how it is written.
+ */
+export async function readMountMembers(
+  run: CommandRun,
+  input: MountInput,
+  members: readonly string[],
+  driver: string,
+  before?: Mount,
+): Promise<void> {
+  const { info } = await (await run.connectTo(DriverService)).getDriver({ driver });
+  const common = new Map((info?.common ?? []).map((item) => [item.name, item]));
+  const items = new Map((info?.additional ?? []).map((item) => [item.name, item]));
+  const config: JsonObject = {};
+  const shared: JsonObject = {};
+  const overrides = structuredClone(before?.overrides ?? {});
+  const changed = new Set<string>();
+  for (const member of members) {
+    const [, name = "", site, text] = /^([^=@]+)(?:@([^=]+))?(?:=(.*))?$/s.exec(member) ?? [];
+    if (name === "") throw usage("an argument is no ITEM=VALUE, such as root_folder_path=/srv");
+    if (site === undefined && OWN.includes(name)) {
+      readOwn(input, name, text);
+      continue;
+    }
+    const item = items.get(name) ?? common.get(name);
+    if (item === undefined && !(site !== undefined && name === "path"))
+      throw usage(
+        `${driver} has no ${quote(name)}: did you mean ${nearestName(name, [...OWN, ...items.keys(), ...common.keys()])}?`,
+      );
+    const value = text === undefined ? null : scalarOf(item, await textOf(run, text));
+    if (site === undefined) {
+      (items.has(name) ? config : shared)[name] = value;
+      continue;
+    }
+    const override = overrides[site] ?? create(MountOverrideSchema);
+    overrides[site] = override;
+    changed.add(site);
+    if (item === undefined) {
+      override.mountPath = value === null ? "" : String(value);
+      continue;
+    }
+    const place = items.has(name) ? "config" : "members";
+    const values = { ...override[place] };
+    if (value === null) delete values[name];
+    else values[name] = value;
+    override[place] = values;
+  }
+  if (Object.keys(config).length > 0) input.config = config;
+  if (Object.keys(shared).length > 0) input.members = shared;
+  for (const site of changed) {
+    const override = overrides[site];
+    if (override !== undefined) input.overrides[site] = override;
+  }
+}
+
+/** `@PATH` is the content of a file; `@@` stands for a text that begins with `@`. */
+async function textOf({ world }: CommandRun, text: string): Promise<string> {
+  if (text.startsWith("@@")) return text.slice(1);
+  return text.startsWith("@") ? readValue(text.slice(1), world) : text;
+}
+
+/** A value in the JSON type of its item. Text that can't be read stays text: the service explains. */
+function scalarOf(item: ConfigItem | undefined, text: string): JsonValue {
+  if (item?.type === "bool" && (text === "true" || text === "false")) return text === "true";
+  const isNumber = item?.type === "number" || item?.type === "float";
+  if (isNumber && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  return text;
+}
+
+function readOwn(input: MountInput, name: string, text: string | undefined): void {
+  if (text === undefined) throw usage(`${name} needs a value: ${name}=VALUE`);
+  switch (name) {
+    case "path":
+      input.mountPath = text;
+      return;
+    case "disabled":
+      if (text !== "true" && text !== "false") throw usage("disabled is true or false");
+      input.disabled = text === "true";
+      return;
+    case "sites":
+      input.sites = create(MountSitesSchema, {
+        names: text === "all" ? [] : text.split(",").map((site) => site.trim()),
+      });
+      return;
+    default:
+      if (text !== "adopt" && text !== "overwrite") throw usage("content is adopt or overwrite");
+      input.content = text === "adopt" ? MountContent.ADOPT : MountContent.OVERWRITE;
+  }
+}

@@ -1,0 +1,113 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
+import { type Service, startService } from "./service.ts";
+
+let service: Service;
+let harbour: WholeSite;
+let quay: WholeSite;
+
+beforeAll(async () => {
+  [service, harbour, quay] = await Promise.all([
+    startService(),
+    startWholeSite(),
+    startWholeSite(),
+  ]);
+  await writeFile(join(service.folder, "harbour.token"), harbour.token());
+  await writeFile(join(service.folder, "quay.token"), quay.token());
+  for (const [path, root] of [
+    ["/films", "/srv/films"],
+    ["/books", "/srv/books"],
+  ])
+    await fetch(`${harbour.url}/api/admin/storage/create`, {
+      method: "POST",
+      headers: { authorization: harbour.token() },
+      body: JSON.stringify({
+        ...{ mount_path: path, driver: "Local", webdav_policy: "native_proxy" },
+        addition: JSON.stringify({ root_folder_path: root }),
+      }),
+    });
+});
+
+afterAll(async () => {
+  await service.remove();
+  await Promise.all([harbour.stop(), quay.stop()]);
+});
+
+const mount = (...args: string[]) => service.cli(["mount", ...args]);
+const site = (...args: string[]) => service.cli(["site", ...args]);
+
+test("a server is cloned as docs/mounts.md says", async () => {
+  expect(await mount("list")).toMatchObject({ code: 0, out: "" });
+  await site("add", "harbour", harbour.url, "--site-token-file", "harbour.token");
+  const dry = await mount("adopt", "harbour", "--dry-run");
+  expect(dry.out).toBe("films: created\nbooks: created\n");
+  expect((await mount("list")).out).toBe("");
+  expect((await mount("adopt", "harbour", "--yes")).out).toBe("films: created\nbooks: created\n");
+  await site("add", "quay", quay.url, "--site-token-file", "quay.token");
+  expect((await mount("set", "films", "sites=all")).out).toBe("films: changed (sites)\n");
+  const own = await mount("set", "films", "root_folder_path@quay=/mnt/films");
+  expect(own.out).toBe("films: changed (overrides.quay)\n");
+  expect((await mount("compare", "quay")).out).toBe("films: created\n");
+  expect(await mount("sync", "quay", "--yes")).toMatchObject({ code: 0, out: "quay: 1 ok\n" });
+  expect(quay.storages.addition("/films")["root_folder_path"]).toBe("/mnt/films");
+  expect(quay.storages.row("/books")).toBeUndefined();
+  const list = await mount("list");
+  expect(list.out).toMatch(/^books +\/books +Local +harbour +ok$/m);
+  expect(list.out).toMatch(/^films +\/films +Local +all +/m);
+  expect((await mount("list", "--site", "quay")).out).not.toContain("books");
+});
+
+test("a mount is created, shown, changed, copied, renamed and deleted", async () => {
+  await writeFile(join(service.folder, "password"), "dav-secret-1\n");
+  const values = ["address=https://dav.example", "username=ann", "password=@password"];
+  const made = await mount("create", "dav", "/dav", "WebDav", ...values, "order=4", "sites=quay");
+  expect(made).toMatchObject({ code: 0, out: "dav: created\n" });
+  const shown = await mount("get", "dav");
+  expect(shown.out).toMatch(/^password +\*{8}$/m);
+  expect(shown.out).toMatch(/^order +4$/m);
+  expect(shown.out).not.toContain("dav-secret-1");
+  expect((await mount("get", "dav", "--reveal")).out).toMatch(/^password +dav-secret-1$/m);
+  expect((await mount("set", "dav", "order", "disabled=true", "--dry-run")).out).toBe(
+    "dav: changed (disabled, order)\n",
+  );
+  expect((await mount("copy", "dav", "dav2", "/dav2")).out).toBe("dav2: created\n");
+  expect((await mount("rename", "dav2", "copy")).out).toBe("dav2: has the name copy now\n");
+  expect((await mount("delete", "copy", "dav", "--yes")).out).toBe("copy: deleted\ndav: deleted\n");
+  expect((await mount("get", "dav")).err).toContain('there is no mount "dav"');
+});
+
+test("mounts go out, come in and go back", async () => {
+  const file = join(service.folder, "mounts.json");
+  expect((await mount("export", "--output", "mounts.json")).code).toBe(0);
+  const { storages } = JSON.parse(await readFile(file, "utf8"));
+  expect(storages.map((row: { mount_path: string }) => row.mount_path)).toEqual([
+    ...["/books", "/films"],
+  ]);
+  const { revision } = JSON.parse((await mount("list", "--json")).out);
+  expect(revision).toBeDefined();
+  await mount("delete", "books", "--yes");
+  const before = JSON.parse((await service.cli(["history", "--json", "-n", "1"])).out);
+  const number = Number(before.revisions[0].revision) - 1;
+  expect((await mount("rollback", String(number), "--yes")).out).toBe("books: created\n");
+  await mount("delete", "books", "--yes");
+  const again = await mount("import", "mounts.json", "--site", "harbour", "--dry-run");
+  expect(again.out).toMatch(/^books: created$/m);
+  await writeFile(
+    join(service.folder, "storages.json"),
+    JSON.stringify([{ mount_path: "/x", driver: "Local", addition: { root_folder_path: "/x" } }]),
+  );
+  expect((await mount("import", "storages.json", "--dry-run")).out).toBe("x: created\n");
+});
+
+test("mistakes are named", async () => {
+  expect((await mount("create", "a", "/a", "Lokal")).err).toContain('Did you mean "Local"?');
+  expect((await mount("create", "a", "/a", "Local", "rot_folder_path=/x")).err).toContain(
+    "did you mean root_folder_path?",
+  );
+  expect((await mount("create", "a", "/a", "S3")).err).toContain("bucket");
+  expect((await mount("set", "films", "disabled=maybe")).err).toContain("true or false");
+  expect((await mount("lst")).err).toContain("did you mean mount list?");
+  expect((await mount("rollback", "last")).err).toContain("number of a revision");
+});
