@@ -37,6 +37,7 @@ import type { MountRound } from "./site/round.ts";
 import { type FoundMount, findMounts, takeMounts } from "./site/take.ts";
 import type { WantedMount } from "./site/wanted.ts";
 import { type Status, statusOf } from "./status.ts";
+import { syncSite } from "./sync.ts";
 import { usableInputs, withLeft } from "./usable.ts";
 import { watchMounts } from "./watch.ts";
 
@@ -45,7 +46,7 @@ export interface MountServiceDeps {
   readonly history: Pick<History, "diff">;
   readonly fingerprint: Fingerprint;
   readonly sites: () => readonly Site[];
-  readonly follow: () => Pick<MountFollow, "look" | "ask" | "follow">;
+  readonly follow: () => Pick<MountFollow, "look" | "ask" | "follow" | "isLeader">;
   readonly book: MountBook;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
@@ -283,14 +284,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         if (!wanted.some((mount) => mount.name === one))
           throw notFound(`the site "${name}" is to have no mount "${one.slice(0, 64)}"`);
       await onSite(deps.follow().look(site.id));
-      // A second round reads what the first one has written: only then is it known to be there.
-      let open = [...asked];
-      for (let round = 0; round < SYNC_ROUNDS && open.length > 0; round += 1) {
-        await onSite(deps.follow().ask(site.id, { insist: open, states: {} }));
-        await onSite(deps.follow().follow(site.id));
-        const known = book.mounts(site.id);
-        open = open.filter((one) => known.get(one)?.phase !== "" && known.get(one)?.error === "");
-      }
+      await onSite(syncSite(site.id, asked, { follow: deps.follow(), book }));
       return asked.flatMap((one) => {
         const mount = all().get(one);
         return mount === undefined ? [] : [statusOn(mount, site)];
@@ -429,7 +423,5 @@ export function createMountService(deps: MountServiceDeps): MountService {
   };
 }
 
-/** Rounds of one sync at most. */
-const SYNC_ROUNDS = 3;
 /** Rows of one import at most. */
 const MAX_IMPORT = 5_000;

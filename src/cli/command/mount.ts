@@ -63,7 +63,7 @@ export const mountCommand: Command = {
     "mount export [NAME...] [--site NAME] [--reveal] [--output PATH]",
     "mount watch",
   ],
-  summary: "Keep mounts (storages) of sites as data",
+  summary: "Keep mounts of sites, also called storages, as data",
   details: [
     "ITEM is an item of the driver or a member of every mount (order, remark, ...), or",
     "path, disabled, sites and content. ITEM@SITE=VALUE is a value of one site, and",

@@ -234,6 +234,11 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     ask: async (siteId, request) => {
       if (sites.byId(siteId) === undefined) throw new SiteFailure("refused", "the site is gone");
       await book.ask(siteId, request);
+      if (!lease.isHeld()) {
+        // A first site was added a moment ago, or the process that had the lease is gone.
+        await lease.renew();
+        if (lease.isHeld()) await book.load();
+      }
       if (lease.isHeld()) await answer();
     },
     clientOf,

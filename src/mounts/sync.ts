@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MountBook } from "./site/book.ts";
+import { MOUNT_LIMIT } from "./site/client.ts";
+import type { MountFollow } from "./site/follow.ts";
+
+/** Rounds of one sync at most. */
+const ROUNDS = 3;
+/** How often it is looked what another process has done, in milliseconds. */
+const LOOK = 200;
+
+/**
+ * Brings mounts to a site by choice, and waits for it. Another round reads what the first one has
+ * written: only then is it known to be there. Where another process follows mounts, its work is awaited,
+ * as long as one mount may take.
+ *
+ * @throws SiteFailure.
+ */
+export async function syncSite(
+  siteId: string,
+  names: readonly string[],
+  {
+    follow,
+    book,
+  }: {
+    readonly follow: Pick<MountFollow, "ask" | "follow" | "isLeader">;
+    readonly book: Pick<MountBook, "load" | "mounts">;
+  },
+): Promise<void> {
+  const isOpen = (name: string): boolean => {
+    const state = book.mounts(siteId).get(name);
+    return state === undefined || (state.phase !== "" && state.error === "");
+  };
+  let open: readonly string[] = names;
+  for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
+    await follow.ask(siteId, { insist: open, states: {} });
+    if (follow.isLeader()) await follow.follow(siteId);
+    else
+      for (let waited = 0; waited < MOUNT_LIMIT && open.some(isOpen); waited += LOOK) {
+        await sleep(LOOK);
+        await book.load();
+      }
+    open = open.filter(isOpen);
+  }
+}
