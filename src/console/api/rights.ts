@@ -14,6 +14,9 @@ export type Need =
   | `history:${"read" | "rollback"}`
   | `backup:${"export" | "import"}`
   | `sites:${"read" | "manage"}`
+  | `mounts:${"read" | "write" | "reveal"}`
+  | `incidents:${"read" | "acknowledge"}`
+  | "webhooks:manage"
   | "drivers:read"
   | "tokens:manage"
   | "audit:read"

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Token } from "../../../gen/mooring/v1/access_pb.js";
+import type { Incident } from "../../../gen/mooring/v1/incident_pb.js";
 import type { Site } from "../../../gen/mooring/v1/site_pb.js";
 import { allTokens } from "../api/access-list.ts";
 import { connection, settings } from "../api/live.ts";
@@ -24,12 +25,13 @@ export function Attention() {
   const contested = conflicts.value.length;
   const live = connection.value === "live";
   const { data: sites = [] } = useCall(sitesToLookAt, [live]);
+  const { data: broken = [] } = useCall(incidentsToLookAt, [live]);
   const { data: tokens = [] } = useCall(tokensThatEnd, [live]);
   const { data: status } = useCall(statusToLookAt, [live]);
   const { problems = [], endingTokens = 0 } = status ?? {};
   const own = rights.value?.end;
   const ownEnds = own !== undefined && own < Date.now() + SOON;
-  const lines = [old, sites, tokens, problems].reduce((sum, { length }) => sum + length, 0);
+  const lines = [old, sites, broken, tokens, problems].reduce((sum, { length }) => sum + length, 0);
   const count = lines + waiting + endingTokens + (ownEnds ? 1 : 0);
   const sees = may("settings:read") || may("sites:read") || may("tokens:manage");
   // Who sees nothing can't say that nothing is wrong.
@@ -80,6 +82,14 @@ export function Attention() {
             {status?.error || t("overview.site", { count: status?.drift.length ?? 0 })}
           </Line>
         ))}
+        {broken.map(({ id, site, mountPath, message }) => (
+          <Line key={id} icon="warning">
+            <a href={href("mounts")}>
+              {site} <code>{mountPath}</code>
+            </a>{" "}
+            {t("overview.incident", { message })}
+          </Line>
+        ))}
         {old.map(({ key }) => (
           <Line key={key} icon="warning">
             <a href={href("settings", { key })}>
@@ -101,6 +111,13 @@ async function sitesToLookAt(signal: AbortSignal): Promise<readonly Site[]> {
   return sites.filter(({ status }) =>
     ["differs", "failing", "stopped", "behind"].includes(status?.health ?? ""),
   );
+}
+
+/** Mounts that do not work. */
+async function incidentsToLookAt(signal: AbortSignal): Promise<readonly Incident[]> {
+  if (!may("incidents:read")) return [];
+  const { incidentService } = await import("../api/mounts.ts");
+  return (await incidentService.listIncidents({ pageSize: 20 }, { signal })).incidents;
 }
 
 /** Tokens that end soon and have no successor. */

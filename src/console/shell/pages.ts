@@ -64,6 +64,14 @@ export const pages: readonly Page[] = [
     load: () => import("../sites/page.tsx"),
   },
   {
+    name: "mounts",
+    title: "page.mounts",
+    icon: "mounts",
+    needs: ["mounts:read", "incidents:read"],
+    rest: true,
+    load: () => import("../mounts/page.tsx"),
+  },
+  {
     name: "backup",
     title: "page.backup",
     icon: "backup",

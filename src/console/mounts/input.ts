@@ -1,0 +1,77 @@
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
+import {
+  type Mount,
+  type MountInput,
+  MountInputSchema,
+  MountSitesSchema,
+} from "../../../gen/mooring/v1/mount_pb.js";
+import type { Values } from "../drivers/shown.ts";
+
+/** What the service sends in the place of a secret. */
+export const MASK = "********";
+/** Items of the form that the mount has in members of its own. */
+export const OWN_ITEMS = new Set(["mount_path", "driver", "disabled"]);
+
+/** The values of a mount as a form has them; secrets are left empty. */
+export function formValues(mount: Mount | undefined): Values {
+  if (mount === undefined) return {};
+  const entries = Object.entries({ ...mount.members, ...mount.config });
+  return Object.fromEntries([
+    ["mount_path", mount.mountPath],
+    ...entries.flatMap(([name, value]) => (value === MASK ? [] : [[name, String(value)]])),
+  ]);
+}
+
+/** What a form changes of a mount, in the types of the catalogue. */
+export function inputOf(
+  name: string,
+  values: Values,
+  touched: ReadonlySet<string>,
+  info: DriverInfo,
+  {
+    sites,
+    disabled,
+    mount,
+  }: {
+    readonly sites: string;
+    readonly disabled: boolean;
+    readonly mount: Mount | undefined;
+  },
+): MountInput {
+  const given = (items: readonly ConfigItem[]): JsonObject =>
+    Object.fromEntries(
+      items.flatMap((item): [string, JsonValue][] =>
+        touched.has(item.name) && !OWN_ITEMS.has(item.name)
+          ? [[item.name, typed(item, values[item.name] ?? "")]]
+          : [],
+      ),
+    );
+  return create(MountInputSchema, {
+    ...{ name, disabled, config: given(info.additional), members: given(info.common) },
+    ...(touched.has("mount_path") && { mountPath: values["mount_path"] ?? "" }),
+    ...(mount === undefined
+      ? { driver: info.config?.name ?? "", expectedRevision: 0n }
+      : { expectedRevision: mount.revision }),
+    sites: create(MountSitesSchema, {
+      names: sites
+        .split(",")
+        .map((one) => one.trim())
+        .filter(Boolean),
+    }),
+  });
+}
+
+/** Empty text of a number removes the value; text that is no number stays text for the service to say so. */
+function typed(item: ConfigItem, text: string): JsonValue {
+  if (item.type === "bool") return text === "true";
+  if (item.type !== "number" && item.type !== "float") return text;
+  if (text === "") return null;
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+/** The item that a violation is about, such as `root_folder_path` of `mounts[0].config.root_folder_path`. */
+export function itemOf(field: string): string {
+  const [, name = ""] = /^mounts\[0\]\.(?:config\.|members\.)?(.+)$/s.exec(field) ?? [];
+  return name;
+}

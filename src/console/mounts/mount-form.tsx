@@ -1,0 +1,212 @@
+import { useSignal } from "@preact/signals";
+import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
+import type { Mount, MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import { type Failure, failureOf } from "../api/failure.ts";
+import { mountService } from "../api/mounts.ts";
+import { may } from "../api/rights.ts";
+import { ItemField } from "../drivers/item-field.tsx";
+import { isShown, type Values } from "../drivers/shown.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "../part/button.tsx";
+import { Confirm } from "../part/confirm.tsx";
+import { Field } from "../part/field.tsx";
+import { Notice } from "../part/state.tsx";
+import { go, href } from "../shell/location.ts";
+import { PageHead } from "../shell/page-head.tsx";
+import { Results } from "./adopt.tsx";
+import { formValues, inputOf, itemOf, MASK, OWN_ITEMS } from "./input.ts";
+import { OnSite } from "./list.tsx";
+
+interface MountFormProps {
+  /** Undefined: it is new. */
+  readonly mount?: Mount;
+  readonly driver: string;
+  /** Undefined: the catalogue does not have the driver any more. */
+  readonly info: DriverInfo | undefined;
+}
+
+/** A mount with how it is on its sites, and its driver's form. */
+export function MountForm({ mount, driver, info }: MountFormProps) {
+  const name = useSignal(mount?.name ?? "");
+  const sites = useSignal(mount?.sites.join(", ") ?? "");
+  const disabled = useSignal(mount?.disabled ?? false);
+  const values = useSignal<Values>(formValues(mount));
+  const touched = useSignal<ReadonlySet<string>>(new Set());
+  const failure = useSignal<Failure | undefined>(undefined);
+  const preview = useSignal<readonly MountResult[] | undefined>(undefined);
+  const allowShared = useSignal(false);
+  const busy = useSignal(false);
+  const asked = useSignal(false);
+  const wrong = new Map(
+    failure.value?.violations.map(({ field, description }) => [itemOf(field), description]),
+  );
+  const mayWrite = may("mounts:write") && info !== undefined;
+  const save = async (dryRun: boolean): Promise<void> => {
+    if (info === undefined) return;
+    busy.value = true;
+    const options = { sites: sites.value, disabled: disabled.value, mount };
+    const input = inputOf(name.value.trim(), values.value, touched.value, info, options);
+    try {
+      const reply = await mountService.saveMounts({
+        ...{ mounts: [input], dryRun, allowSharedCredential: allowShared.value },
+      });
+      failure.value = undefined;
+      preview.value = reply.results;
+      if (dryRun) return;
+      touched.value = new Set();
+      if (mount === undefined) go(href("mounts", { name: input.name }));
+    } catch (thrown) {
+      failure.value = failureOf(thrown);
+      preview.value = undefined;
+    } finally {
+      busy.value = false;
+    }
+  };
+  const part = (title: string, list: readonly ConfigItem[]) => {
+    const items = new Map(
+      [...(info?.common ?? []), ...(info?.additional ?? [])].map((item) => [item.name, item]),
+    );
+    const shown = list.filter(
+      (item) =>
+        isShown(item, items, values.value) &&
+        (item.name === "mount_path" || !OWN_ITEMS.has(item.name)),
+    );
+    if (shown.length === 0) return null;
+    return (
+      <section class="sheet" aria-label={title}>
+        <h2 class="sheet-title">{title}</h2>
+        {shown.map((item) => (
+          <ItemField
+            key={item.name}
+            item={isKept(mount, item) ? { ...item, default: MASK } : item}
+            value={values.value[item.name]}
+            wrong={wrong.get(item.name)}
+            missing={wrong.has(item.name)}
+            onChange={(value) => {
+              values.value = { ...values.peek(), [item.name]: value };
+              touched.value = new Set(touched.peek()).add(item.name);
+            }}
+          />
+        ))}
+      </section>
+    );
+  };
+  const isShared = failure.value?.message.includes("allow_shared_credential") === true;
+  return (
+    <>
+      <PageHead title={mount?.name ?? t("mounts.new")}>
+        <div class="ways">
+          <a class="button" href={href("mounts")}>
+            {t("page.mounts")}
+          </a>
+          {mount !== undefined && may("mounts:write") && (
+            <Button
+              onClick={() => {
+                asked.value = true;
+              }}
+            >
+              {t("mount.delete")}
+            </Button>
+          )}
+        </div>
+      </PageHead>
+      <p class="behaviour quiet">{info?.label || driver}</p>
+      {mount !== undefined && mount.status.length > 0 && (
+        <ul class="sheet mounts">
+          {mount.status.map((status) => (
+            <li key={status.site}>
+              <OnSite of={status} />
+              <span class="quiet small">{status.error || status.differs.join(", ")}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy.value) void save(false);
+        }}
+      >
+        <section class="sheet block block-form" aria-label={t("mount.itself")}>
+          {mount === undefined && (
+            <Field
+              label={t("mount.name")}
+              hint={t("mount.nameHint")}
+              wrong={wrong.get("name")}
+              value={name.value}
+              onChange={(text) => {
+                name.value = text;
+              }}
+            />
+          )}
+          <Field
+            label={t("mount.sites")}
+            hint={t("mount.sitesHint")}
+            wrong={wrong.get("sites")}
+            value={sites.value}
+            onChange={(text) => {
+              sites.value = text;
+            }}
+          />
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={disabled.value}
+              onChange={(event) => {
+                disabled.value = event.currentTarget.checked;
+              }}
+            />
+            <span>{t("mount.isDisabled")}</span>
+          </label>
+        </section>
+        {info && part(t("drivers.own"), info.additional)}
+        {info && part(t("drivers.common"), info.common)}
+        {failure.value && (
+          <Notice kind="wrong">{failure.value.message || t("state.offline")}</Notice>
+        )}
+        {isShared && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={allowShared.value}
+              onChange={(event) => {
+                allowShared.value = event.currentTarget.checked;
+              }}
+            />
+            <span>{t("mount.allowShared")}</span>
+          </label>
+        )}
+        {preview.value && <Results results={preview.value} />}
+        {mayWrite && (
+          <div class="ways">
+            <Button disabled={busy.value} onClick={() => void save(true)}>
+              {t("mount.preview")}
+            </Button>
+            <Button kind="main" type="submit" disabled={busy.value}>
+              {t("mount.save")}
+            </Button>
+          </div>
+        )}
+      </form>
+      {asked.value && mount !== undefined && (
+        <Confirm
+          title={t("mount.delete")}
+          deed={t("mount.deleteNow")}
+          onDeed={() =>
+            mountService.deleteMounts({ names: [mount.name] }).then(() => go(href("mounts")))
+          }
+          onClose={() => {
+            asked.value = false;
+          }}
+        >
+          {t("mount.deleteQuestion")}
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** Whether the mount has a secret for an item, which stays unless another one is typed. */
+function isKept(mount: Mount | undefined, { name }: ConfigItem): boolean {
+  return mount?.config?.[name] === MASK;
+}

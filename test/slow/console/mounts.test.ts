@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
+import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
+import { startWholeSite } from "../../mounts/whole-site.ts";
+import { consoleTest, visit } from "./console.ts";
+
+const console = consoleTest();
+
+describe("mounts", () => {
+  test("are created by the driver's form, with mistakes at their items, changed and deleted", async () => {
+    const page = await console.enter("mounts");
+    await page.getByText("There are no mounts.").waitFor();
+    await page.getByRole("link", { name: "New mount" }).click();
+    await page.getByLabel("Driver").selectOption("WebDav");
+    await page.getByLabel("Name", { exact: true }).fill("cloud");
+    await page.locator("#item-mount_path").fill("/cloud");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("#item-address-wrong", { hasText: "is required" }).waitFor();
+    await page.locator("#item-address").fill("https://dav.example");
+    await page.locator("#item-username").fill("ann");
+    await page.locator("#item-password").fill("console-secret");
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.locator(".mount-results", { hasText: "cloud created" }).waitFor();
+    const mounts = console.client(MountService);
+    expect((await mounts.listMounts({})).mounts).toEqual([]);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "cloud" }).waitFor();
+    // The secret stays unless another one is typed.
+    expect(await page.locator("#item-password").inputValue()).toBe("");
+    expect(await page.content()).not.toContain("console-secret");
+    await page.locator("#item-username").fill("bob");
+    await page.getByLabel("Disabled").check();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator(".mount-results", { hasText: "cloud changed" }).waitFor();
+    const { mount } = await mounts.getMount({ name: "cloud", reveal: true });
+    expect(mount).toMatchObject({
+      disabled: true,
+      config: { username: "bob", password: "console-secret" },
+    });
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("button", { name: "Delete it now" }).click();
+    await page.getByText("There are no mounts.").waitFor();
+  });
+
+  test("of a site are taken after they were shown; what does not work stands above", async () => {
+    const site = await startWholeSite();
+    try {
+      await fetch(`${site.url}/api/admin/storage/create`, {
+        method: "POST",
+        headers: { authorization: site.token() },
+        body: JSON.stringify({
+          ...{ mount_path: "/films", driver: "Local", webdav_policy: "native_proxy" },
+          addition: '{"root_folder_path":"/srv/films"}',
+        }),
+      });
+      site.storages.edit("/films", { status: "login failed: 401" });
+      await console.client(SiteService).createSite({
+        site: { name: "harbour", url: site.url, token: site.token() },
+      });
+      const page = await console.enter("mounts");
+      await page.getByRole("button", { name: "Take mounts of a site" }).click();
+      await page.locator("dialog select").selectOption("harbour");
+      await page.getByRole("button", { name: "Show what would be taken" }).click();
+      await page.locator(".mount-results", { hasText: "films created" }).waitFor();
+      await page.getByRole("button", { name: "Take them" }).click();
+      await page.locator("[data-mount=films]").waitFor();
+      const incident = page.locator(".incidents li", { hasText: "/films" });
+      await incident.getByText("Get a new credential").waitFor();
+      await incident.getByRole("button", { name: "I deal with it" }).click();
+      await incident.getByText("acknowledged by admin").waitFor();
+      await visit(page, "");
+      await page.locator(".lines li", { hasText: "/films" }).getByRole("link").click();
+      await page.getByRole("heading", { name: "Mounts", exact: true }).waitFor();
+      await console.client(SiteService).deleteSite({ name: "harbour" });
+      await page.locator(".incidents").waitFor({ state: "detached" });
+      await console.client(MountService).deleteMounts({ names: ["films"] });
+      await page.getByText("There are no mounts.").waitFor();
+    } finally {
+      await site.stop();
+    }
+  });
+
+  test("are shown as far as the token goes", async () => {
+    const token = await console.token(["incidents:read"], "watcher");
+    const page = await console.enter("mounts", { token });
+    await page.getByRole("heading", { name: "Mounts" }).waitFor();
+    expect(await page.getByRole("link", { name: "New mount" }).count()).toBe(0);
+  });
+});
