@@ -10,6 +10,7 @@ const PAGES = [
   "history",
   "drivers",
   "sites",
+  "mounts",
   "backup",
   "tokens",
   "audit",

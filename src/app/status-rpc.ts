@@ -7,6 +7,7 @@ import {
 } from "../../gen/mooring/v1/status_service_pb.js";
 import { grantOf } from "../access/call-grant.ts";
 import type { EndingToken } from "../access/ending.ts";
+import type { IncidentService } from "../incidents/service.ts";
 import { rightsOf } from "../settings/call-rights.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { StatusService } from "./status.ts";
@@ -19,7 +20,11 @@ export interface StatusSource {
   readonly status: StatusService;
   readonly access: { endingTokens(): readonly EndingToken[] };
   readonly settings: { snapshot(): Snapshot };
+  readonly incidents: Pick<IncidentService, "list">;
 }
+
+/** Incidents that are counted at most. */
+const MAX_INCIDENTS = 1_000;
 
 /** mooring.v1.StatusService. */
 export function statusImpl(source: () => StatusSource): ServiceImpl<typeof StatusServiceDesc> {
@@ -29,6 +34,9 @@ export function statusImpl(source: () => StatusSource): ServiceImpl<typeof Statu
       const { isLimited, seesItem } = rightsOf(context, snapshot);
       const ending = source().access.endingTokens();
       const named = grantOf(context).has("tokens:manage") ? ending.slice(0, MAX_NAMED) : [];
+      const incidents = grantOf(context).has("incidents:read")
+        ? await source().incidents.list({ open: true, limit: MAX_INCIDENTS })
+        : [];
       const { startTime, revision, checks, ...status } = await source().status.status();
       return create(GetStatusResponseSchema, {
         ...status,
@@ -36,6 +44,7 @@ export function statusImpl(source: () => StatusSource): ServiceImpl<typeof Statu
         processId: process.pid,
         revision: BigInt(revision),
         ...(isLimited ? { settings: [...snapshot().items()].filter(seesItem).length } : {}),
+        openIncidentCount: incidents.length,
         endingTokenCount: ending.length,
         endingTokens: named.map(({ principal, tokenId, until }) => ({
           principal,

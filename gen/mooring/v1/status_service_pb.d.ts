@@ -114,6 +114,14 @@ export declare type GetStatusResponse = Message<"mooring.v1.GetStatusResponse"> 
    * @generated from field: repeated mooring.v1.EndingToken ending_tokens = 12;
    */
   endingTokens: EndingToken[];
+
+  /**
+   * Mounts of sites that do not work; at most 1,000 are counted. 0 for callers
+   * without `incidents:read`.
+   *
+   * @generated from field: uint32 open_incident_count = 13;
+   */
+  openIncidentCount: number;
 };
 
 /**

@@ -55,6 +55,11 @@ function rowsOf(reply: GetStatusResponse, now: number): (readonly [string, strin
     ["watchers", String(reply.watchers)],
     // Such as how sites are.
     ...checks.flatMap(({ name, note }) => (note === "" ? [] : [[name, note] as const])),
+    ...(reply.openIncidentCount === 0
+      ? []
+      : ([
+          ["mounts", `${counted(reply.openIncidentCount, "incident")}: mooring incident list`],
+        ] as const)),
     ...endingRows(reply),
   ];
 }

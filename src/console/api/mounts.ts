@@ -1,7 +1,5 @@
 import { createClient } from "@connectrpc/connect";
 import { signal } from "@preact/signals";
-import type { Incident } from "../../../gen/mooring/v1/incident_pb.js";
-import { IncidentService } from "../../../gen/mooring/v1/incident_service_pb.js";
 import type { Mount } from "../../../gen/mooring/v1/mount_pb.js";
 import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
 import type { StreamOptions } from "../../client/follow.ts";
@@ -12,18 +10,13 @@ import { may } from "./rights.ts";
 import { session } from "./session.ts";
 
 export const mountService = createClient(MountService, transport);
-export const incidentService = createClient(IncidentService, transport);
 
 /** By name, as the service sent them last; undefined until it has. */
 export const mounts = signal<ReadonlyMap<string, Mount> | undefined>(undefined);
 export const mountsFailure = signal<Failure | undefined>(undefined);
-/** Open incidents, newest first. */
-export const incidents = signal<readonly Incident[]>([]);
 
 session.subscribe((now) => {
-  if (now !== undefined) return;
-  mounts.value = undefined;
-  incidents.value = [];
+  if (now === undefined) mounts.value = undefined;
 });
 
 /** Follows mounts until the signal: while a page shows them. */
@@ -37,12 +30,6 @@ export async function followMounts(signal: AbortSignal): Promise<void> {
     mounts.value = new Map([...known].sort(([one], [other]) => one.localeCompare(other)));
 }
 
-/** Follows open incidents likewise, where the token may read them. */
-export async function followIncidents(signal: AbortSignal): Promise<void> {
-  if (!may("incidents:read")) return;
-  for await (const open of followCalls({ open: readIncidents, signal })) incidents.value = open;
-}
-
 /** All mounts by name after each event; a stream begins with all of them. */
 async function* readMounts(_: undefined, options: StreamOptions) {
   const known = new Map<string, Mount>();
@@ -50,15 +37,5 @@ async function* readMounts(_: undefined, options: StreamOptions) {
     for (const mount of changed) known.set(mount.name, mount);
     for (const name of removed) known.delete(name);
     yield known;
-  }
-}
-
-async function* readIncidents(_: undefined, options: StreamOptions) {
-  const known = new Map<string, Incident>();
-  for await (const { incidents: changed } of incidentService.watchIncidents({}, options)) {
-    for (const incident of changed)
-      if (incident.closeTime === undefined) known.set(incident.id, incident);
-      else known.delete(incident.id);
-    yield [...known.values()];
   }
 }

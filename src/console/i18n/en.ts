@@ -55,7 +55,7 @@ export const en = {
   "overview.attention": "Needs attention",
   "overview.deprecated": "has no effect any more and can be deleted.",
   "overview.fine": "Nothing needs attention.",
-  "overview.incident": "does not work: {message}",
+  "overview.incidents": { one: "1 mount does not work.", other: "{count} mounts do not work." },
   "overview.newest": "Recent changes",
   "overview.ownEnds": "The token that you use ends {when}.",
   "overview.ownToken": "Your token",

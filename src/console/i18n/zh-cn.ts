@@ -263,7 +263,7 @@ export const zhCn: Messages = {
   "mounts.none": "没有存储。",
   "mounts.same": "没有：站点的存储与这里一致。",
   "mounts.take": "取用",
-  "overview.incident": "无法使用：{message}",
+  "overview.incidents": "{count} 个存储无法使用。",
   "page.mounts": "存储",
 
   "new.help": "用途说明",

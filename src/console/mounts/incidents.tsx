@@ -2,7 +2,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import { type Incident, IncidentClass } from "../../../gen/mooring/v1/incident_pb.js";
 import { failureOf } from "../api/failure.ts";
-import { incidentService, incidents } from "../api/mounts.ts";
+import { incidentService, incidents } from "../api/incidents.ts";
 import { may } from "../api/rights.ts";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";

@@ -1,6 +1,7 @@
 import "../i18n/later.ts";
 import { catalogue, followCatalogue } from "../api/drivers.ts";
-import { followIncidents, followMounts, mounts, mountsFailure } from "../api/mounts.ts";
+import { followIncidents } from "../api/incidents.ts";
+import { followMounts, mounts, mountsFailure } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { language, t } from "../i18n/language.ts";
 import { Empty, Failed, Skeleton } from "../part/state.tsx";

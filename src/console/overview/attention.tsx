@@ -1,6 +1,5 @@
 import type { ComponentChildren } from "preact";
 import type { Token } from "../../../gen/mooring/v1/access_pb.js";
-import type { Incident } from "../../../gen/mooring/v1/incident_pb.js";
 import type { Site } from "../../../gen/mooring/v1/site_pb.js";
 import { allTokens } from "../api/access-list.ts";
 import { connection, settings } from "../api/live.ts";
@@ -25,14 +24,13 @@ export function Attention() {
   const contested = conflicts.value.length;
   const live = connection.value === "live";
   const { data: sites = [] } = useCall(sitesToLookAt, [live]);
-  const { data: broken = [] } = useCall(incidentsToLookAt, [live]);
   const { data: tokens = [] } = useCall(tokensThatEnd, [live]);
   const { data: status } = useCall(statusToLookAt, [live]);
-  const { problems = [], endingTokens = 0 } = status ?? {};
+  const { problems = [], endingTokens = 0, incidents = 0 } = status ?? {};
   const own = rights.value?.end;
   const ownEnds = own !== undefined && own < Date.now() + SOON;
-  const lines = [old, sites, broken, tokens, problems].reduce((sum, { length }) => sum + length, 0);
-  const count = lines + waiting + endingTokens + (ownEnds ? 1 : 0);
+  const lines = [old, sites, tokens, problems].reduce((sum, { length }) => sum + length, 0);
+  const count = lines + waiting + endingTokens + incidents + (ownEnds ? 1 : 0);
   const sees = may("settings:read") || may("sites:read") || may("tokens:manage");
   // Who sees nothing can't say that nothing is wrong.
   if (count === 0 && !sees) return null;
@@ -65,6 +63,11 @@ export function Attention() {
             <code>{name}</code>: {problem}
           </Line>
         ))}
+        {incidents > 0 && (
+          <Line icon="warning">
+            <a href={href("mounts")}>{t("overview.incidents", { count: incidents })}</a>
+          </Line>
+        )}
         {endingTokens > 0 && (
           <Line icon="warning">{t("overview.tokens", { count: endingTokens })}</Line>
         )}
@@ -80,14 +83,6 @@ export function Attention() {
           <Line key={name} icon="warning">
             <a href={href("sites", { name })}>{name}</a>{" "}
             {status?.error || t("overview.site", { count: status?.drift.length ?? 0 })}
-          </Line>
-        ))}
-        {broken.map(({ id, site, mountPath, message }) => (
-          <Line key={id} icon="warning">
-            <a href={href("mounts")}>
-              {site} <code>{mountPath}</code>
-            </a>{" "}
-            {t("overview.incident", { message })}
           </Line>
         ))}
         {old.map(({ key }) => (
@@ -113,13 +108,6 @@ async function sitesToLookAt(signal: AbortSignal): Promise<readonly Site[]> {
   );
 }
 
-/** Mounts that do not work. */
-async function incidentsToLookAt(signal: AbortSignal): Promise<readonly Incident[]> {
-  if (!may("incidents:read")) return [];
-  const { incidentService } = await import("../api/mounts.ts");
-  return (await incidentService.listIncidents({ pageSize: 20 }, { signal })).incidents;
-}
-
 /** Tokens that end soon and have no successor. */
 async function tokensThatEnd(signal: AbortSignal): Promise<readonly Token[]> {
   if (!may("tokens:manage")) return [];
@@ -129,12 +117,16 @@ async function tokensThatEnd(signal: AbortSignal): Promise<readonly Token[]> {
 
 /** What is wrong with the service itself, and how many tokens end soon that one may not see. */
 async function statusToLookAt(signal: AbortSignal) {
-  if (!may("settings:read")) return { problems: [], endingTokens: 0 };
+  if (!may("settings:read")) return { problems: [], endingTokens: 0, incidents: 0 };
   const { statusService } = await import("../api/status.ts");
-  const { checks, endingTokenCount } = await statusService.getStatus({}, { signal });
+  const { checks, endingTokenCount, openIncidentCount } = await statusService.getStatus(
+    {},
+    { signal },
+  );
   return {
     problems: checks.filter(({ problem }) => problem !== ""),
     endingTokens: may("tokens:manage") ? 0 : endingTokenCount,
+    incidents: openIncidentCount,
   };
 }
 

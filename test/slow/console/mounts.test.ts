@@ -69,7 +69,10 @@ describe("mounts", () => {
       await incident.getByRole("button", { name: "I deal with it" }).click();
       await incident.getByText("acknowledged by admin").waitFor();
       await visit(page, "");
-      await page.locator(".lines li", { hasText: "/films" }).getByRole("link").click();
+      await page
+        .locator(".lines li", { hasText: "1 mount does not work" })
+        .getByRole("link")
+        .click();
       await page.getByRole("heading", { name: "Mounts", exact: true }).waitFor();
       await console.client(SiteService).deleteSite({ name: "harbour" });
       await page.locator(".incidents").waitFor({ state: "detached" });

@@ -280,6 +280,7 @@ describe("the console", () => {
     ["history", "History"],
     ["drivers", "Drivers"],
     ["sites", "Sites"],
+    ["mounts", "Mounts"],
     ["backup", "Backup"],
     ["tokens", "Tokens"],
     ["audit", "Audit"],
