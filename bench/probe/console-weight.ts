@@ -11,6 +11,7 @@ const PAGES = [
   "drivers",
   "sites",
   "mounts",
+  "mount",
   "backup",
   "tokens",
   "audit",

@@ -70,6 +70,7 @@ export const en = {
   "page.backup": "Backup",
   "page.drivers": "Drivers",
   "page.history": "History",
+  "page.mount": "Mount",
   "page.mounts": "Mounts",
   "page.overview": "Overview",
   "page.review": "Review changes",

@@ -264,6 +264,7 @@ export const zhCn: Messages = {
   "mounts.same": "没有：站点的存储与这里一致。",
   "mounts.take": "取用",
   "overview.incidents": "{count} 个存储无法使用。",
+  "page.mount": "存储详情",
   "page.mounts": "存储",
 
   "new.help": "用途说明",

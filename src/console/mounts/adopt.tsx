@@ -8,6 +8,7 @@ import { Button } from "../part/button.tsx";
 import { Dialog } from "../part/dialog.tsx";
 import { Notice } from "../part/state.tsx";
 import { useCall } from "../part/use-call.ts";
+import { Results } from "./results.tsx";
 
 /** Takes the mounts of a site, after they were shown. */
 export function AdoptMounts() {
@@ -97,27 +98,3 @@ function AdoptDialog({ onClose }: { readonly onClose: () => void }) {
     </Dialog>
   );
 }
-
-/** What became of mounts, or would. */
-export function Results({ results }: { readonly results: readonly MountResult[] }) {
-  return (
-    <ul class="mount-results">
-      {results.map(({ name, outcome, note, differs }) => (
-        <li key={name}>
-          <strong>{name}</strong> {t(OUTCOMES[outcome] ?? "mount.unchanged")}
-          {differs.length > 0 && <span class="quiet small"> {differs.join(", ")}</span>}
-          {note !== "" && <p class="quiet small">{note}</p>}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-const OUTCOMES: Readonly<
-  Record<string, "mount.created" | "mount.changed" | "mount.deleted" | "mount.skipped">
-> = {
-  created: "mount.created",
-  changed: "mount.changed",
-  deleted: "mount.deleted",
-  skipped: "mount.skipped",
-};

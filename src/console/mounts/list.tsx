@@ -31,7 +31,7 @@ export function MountList({ mounts }: { readonly mounts: readonly Mount[] }) {
       {mounts.map((mount) => (
         <li key={mount.name} data-mount={mount.name}>
           <div>
-            <a href={href("mounts", { name: mount.name })}>
+            <a href={href("mount", { name: mount.name })}>
               <strong>{mount.name}</strong>
             </a>{" "}
             {mount.disabled && <span class="badge">{t("mount.disabled")}</span>}

@@ -13,9 +13,9 @@ import { Field } from "../part/field.tsx";
 import { Notice } from "../part/state.tsx";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { Results } from "./adopt.tsx";
 import { formValues, inputOf, itemOf, MASK, OWN_ITEMS } from "./input.ts";
 import { OnSite } from "./list.tsx";
+import { Results } from "./results.tsx";
 
 interface MountFormProps {
   /** Undefined: it is new. */
@@ -54,7 +54,7 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
       preview.value = reply.results;
       if (dryRun) return;
       touched.value = new Set();
-      if (mount === undefined) go(href("mounts", { name: input.name }));
+      if (mount === undefined) go(href("mount", { name: input.name }));
     } catch (thrown) {
       failure.value = failureOf(thrown);
       preview.value = undefined;

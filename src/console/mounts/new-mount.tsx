@@ -24,7 +24,7 @@ export function NewMount({ driver }: { readonly driver: string }) {
           id="mount-driver"
           class="input"
           value=""
-          onChange={(event) => go(href("mounts", { new: event.currentTarget.value }))}
+          onChange={(event) => go(href("mount", { new: event.currentTarget.value }))}
         >
           <option value="">{t("drivers.choose")}</option>
           {[...drivers].map(([name, { label }]) => (

@@ -72,6 +72,13 @@ export const pages: readonly Page[] = [
     load: () => import("../mounts/page.tsx"),
   },
   {
+    name: "mount",
+    title: "page.mount",
+    below: "mounts",
+    needs: ["mounts:read"],
+    load: () => import("../mounts/one-page.tsx"),
+  },
+  {
     name: "backup",
     title: "page.backup",
     icon: "backup",

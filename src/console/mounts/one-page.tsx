@@ -1,0 +1,44 @@
+import "../i18n/later.ts";
+import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts";
+import { followMounts, mounts, mountsFailure } from "../api/mounts.ts";
+import { may } from "../api/rights.ts";
+import { language, t } from "../i18n/language.ts";
+import { Empty, Failed, Skeleton } from "../part/state.tsx";
+import { useFollow } from "../part/use-follow.ts";
+import { href, place } from "../shell/location.ts";
+import { PageHead } from "../shell/page-head.tsx";
+import { MountForm } from "./mount-form.tsx";
+import { NewMount } from "./new-mount.tsx";
+import "./mounts.css";
+
+/** One mount, or a new one: how it is on its sites, and the form of its driver. */
+export default function MountPage() {
+  const canForm = may("drivers:read");
+  useFollow(followMounts, []);
+  useFollow((signal) => (canForm ? followCatalogue(signal) : Promise.resolve()), [language.value]);
+  const known = mounts.value;
+  const { query } = place.value;
+  const name = query.get("name") ?? "";
+  const failure = mountsFailure.value ?? catalogueFailure.value;
+  if (known === undefined || (canForm && catalogue.value === undefined))
+    return (
+      <>
+        <PageHead title={name || t("page.mount")} />
+        {failure ? <Failed failure={failure} /> : <Skeleton rows={3} />}
+      </>
+    );
+  if (query.has("new") && may("mounts:write", "drivers:read"))
+    return <NewMount driver={query.get("new") ?? ""} />;
+  const mount = known.get(name);
+  if (mount === undefined)
+    return (
+      <>
+        <PageHead title={name || t("page.mount")} />
+        <Empty icon="mounts" title={t("mounts.gone", { name })}>
+          <a href={href("mounts")}>{t("page.mounts")}</a>
+        </Empty>
+      </>
+    );
+  const info = catalogue.value?.drivers.get(mount.driver);
+  return <MountForm key={mount.name} mount={mount} driver={mount.driver} info={info} />;
+}
