@@ -338,6 +338,8 @@ describe("the console", () => {
     const page = await console.open("settings");
     await page.locator(".check input").check();
     await signIn(page);
+    // Late replies to the page before the reload would count, too.
+    await page.locator("#setting-site_title").waitFor();
     const held: Route[] = [];
     await page.route("**/assets/shared-*.js", (route) => void held.push(route));
     const answered: string[] = [];
