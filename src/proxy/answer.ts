@@ -1,10 +1,12 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import { leaveRest } from "../transport/request.ts";
 import { cutOff } from "../transport/whole-reply.ts";
 import { replyHeaders } from "./header.ts";
+import { sendLong } from "./long-reply.ts";
 import { pump } from "./pump.ts";
 
 interface Exchange {
+  readonly call: ClientRequest;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly hasBody: boolean;
@@ -15,7 +17,7 @@ interface Exchange {
 
 /** Sends the reply of the server behind. @throws Error when its head is none that can be sent. */
 export function answer(reply: IncomingMessage, exchange: Exchange): void {
-  const { request, response, hasBody, taker, stop } = exchange;
+  const { call, request, response, hasBody, taker, stop } = exchange;
   const isEarly = hasBody && !request.complete;
   if (isEarly) {
     closeAfter(reply, exchange);
@@ -27,6 +29,7 @@ export function answer(reply: IncomingMessage, exchange: Exchange): void {
   }
   response.sendDate = false;
   writeHead(response, reply);
+  if (!hasBody && taker === undefined && sendLong(call, reply, response)) return;
   reply.on("error", () => cutOff(response));
   reply.once("close", () => {
     if (!reply.complete) cutOff(response);

@@ -1,5 +1,4 @@
 import {
-  Agent,
   type ClientRequest,
   type IncomingMessage,
   request as requestHttp,
@@ -8,11 +7,13 @@ import {
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import { type ConnectionBounds, PeerCounts } from "../transport/front.ts";
+import { release } from "../transport/release.ts";
 import { announcesBody, hasEnded, isGone } from "../transport/request.ts";
 import { cutOff } from "../transport/whole-reply.ts";
 import { answer } from "./answer.ts";
 import { type Origin, requestHeaders } from "./header.ts";
-import { pump, release } from "./pump.ts";
+import { pump } from "./pump.ts";
+import { ReadingAgent } from "./reading.ts";
 
 /** How long nothing at all may move on a transfer, in milliseconds: storages may be loading. */
 const IDLE = 15 * 60_000;
@@ -66,7 +67,7 @@ export function createPipe(options: PipeOptions): Pipe {
   const { url, via, originOf, authorizationOf, bounds, onFailure, refuse } = options;
   const isTls = url.protocol === "https:";
   const send = isTls ? requestHttps : requestHttp;
-  const agent = new (isTls ? HttpsAgent : Agent)({ keepAlive: true, maxFreeSockets: KEPT });
+  const agent = new (isTls ? HttpsAgent : ReadingAgent)({ keepAlive: true, maxFreeSockets: KEPT });
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const target = {
     ...{ agent, host, port: url.port || (isTls ? 443 : 80) },
@@ -124,7 +125,7 @@ export function createPipe(options: PipeOptions): Pipe {
       if (call === undefined) return;
       outgoing = call;
       call.setTimeout(IDLE, () => call.destroy(new Error("nothing moved for too long")));
-      releaseReads(call);
+      if (isTls) releaseReads(call);
       call.on("error", (error: NodeJS.ErrnoException) => {
         if (response.writableEnded) return;
         if (hasLeft) return void response.destroy();
@@ -141,7 +142,7 @@ export function createPipe(options: PipeOptions): Pipe {
         isAnswered = true;
         try {
           const taker = onReply?.(reply.statusCode ?? 0);
-          answer(reply, { request, response, hasBody, taker, stop });
+          answer(reply, { call, request, response, hasBody, taker, stop });
         } catch {
           call.destroy();
           fail("its reply is no HTTP");

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { release } from "../transport/release.ts";
 
 /**
  * Writes all that one stream gives to another one, at the pace of that one's reader, and ends it
@@ -27,12 +28,4 @@ export function pump(from: Readable, to: Writable): () => void {
   to.on("drain", onDrain).on("close", stop);
   from.on("data", onData).on("end", onEnd);
   return stop;
-}
-
-/** Gives the memory of bytes back that nobody reads any more: they are empty afterwards. */
-export function release(piece: Buffer): void {
-  const { buffer } = piece;
-  // Small pieces share their memory with others.
-  if (piece.length > 0 && piece.length === buffer.byteLength && buffer instanceof ArrayBuffer)
-    buffer.transfer(0);
 }

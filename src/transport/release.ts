@@ -1,0 +1,7 @@
+/** Gives the memory of bytes back that nothing reads any more: they are empty afterwards. */
+export function release(piece: Buffer): void {
+  const { buffer } = piece;
+  // Small pieces share their memory with others.
+  if (piece.length > 0 && piece.length === buffer.byteLength && buffer instanceof ArrayBuffer)
+    buffer.transfer(0);
+}

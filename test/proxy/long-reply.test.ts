@@ -1,0 +1,275 @@
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, get, type IncomingMessage, type ServerResponse } from "node:http";
+import { connect as connectHttp2, createServer as createHttp2 } from "node:http2";
+import { type AddressInfo, connect, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createPipe } from "../../src/proxy/pipe.ts";
+import { refuse } from "../../src/sites/front-refuse.ts";
+
+/** Above the bound from which a reply is sent past the parser, and no multiple of anything. */
+const SIZE = 12_345_679;
+const content = randomBytes(SIZE);
+const hashOf = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+const HASH = hashOf(content);
+
+/** Connections of the server behind that are gone, and how much it has written on the last `/stalled`. */
+const gone: Socket[] = [];
+let connections = 0;
+let stalled: Socket | undefined;
+
+const behind = createServer((request, response) => {
+  const { url, socket } = request;
+  const head = { "content-length": SIZE, etag: '"long"' };
+  if (url === "/cut") {
+    response.writeHead(200, head);
+    response.write(content.subarray(0, 6_000_000), () => socket.destroy());
+  } else if (url === "/more") {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`);
+    socket.write(content);
+    socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
+  } else if (url === "/slow") {
+    response.writeHead(206, head);
+    let at = 0;
+    const next = (): void => {
+      if (at >= SIZE) return void response.end();
+      const from = at;
+      at += 700_001;
+      response.write(content.subarray(from, at), () => setImmediate(next));
+    };
+    next();
+  } else if (url === "/chunked") {
+    response.write(content);
+    response.end();
+  } else if (url === "/small") response.end("small");
+  else {
+    if (url === "/stalled") stalled = socket;
+    response.writeHead(200, head);
+    response.end(request.method === "HEAD" ? undefined : content);
+  }
+});
+behind.on("connection", (socket) => {
+  connections += 1;
+  socket.once("close", () => gone.push(socket));
+});
+
+const listening = async (server: Pick<Server, "listen" | "address">): Promise<number> => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+  return (server.address() as AddressInfo).port;
+};
+
+let port1 = 0;
+let port2 = 0;
+let close = (): void => undefined;
+
+beforeAll(async () => {
+  const pipe = createPipe({
+    url: new URL(`http://127.0.0.1:${await listening(behind)}`),
+    bounds: { all: 99, eachPeer: 99 },
+    via: "test",
+    originOf: () => ({ peer: "127.0.0.1", scheme: "http" }),
+    authorizationOf: () => undefined,
+    reasonOf: ({ message }) => message,
+    refuse,
+    onFailure: () => undefined,
+  });
+  const handler = (request: unknown, response: unknown): void =>
+    void pipe.pass(request as IncomingMessage, response as ServerResponse);
+  const [http2, http1] = [createHttp2(handler), createServer(handler)];
+  port2 = await listening(http2 as unknown as Server);
+  port1 = await listening(http1);
+  close = () => {
+    pipe.close();
+    http1.closeAllConnections();
+    http1.close();
+    http2.close();
+    behind.closeAllConnections();
+    behind.close();
+  };
+});
+
+afterAll(() => close());
+
+interface Got {
+  readonly status: number | undefined;
+  readonly body: Buffer;
+  readonly isWhole: boolean;
+}
+
+async function got(path: string, pace = (): Promise<void> | void => undefined): Promise<Got> {
+  const request = get({ port: port1, host: "127.0.0.1", path });
+  const [reply] = (await once(request, "response")) as [IncomingMessage];
+  const parts: Buffer[] = [];
+  try {
+    for await (const part of reply as AsyncIterable<Buffer>) {
+      parts.push(part);
+      await pace();
+    }
+  } catch {
+    // What was cut off is seen by `complete`.
+  }
+  return { status: reply.statusCode, body: Buffer.concat(parts), isWhole: reply.complete };
+}
+
+const soon = (check: () => void) => vi.waitFor(check, { timeout: 10_000, interval: 5 });
+
+describe("a long reply of the server behind", () => {
+  test.each(["/long", "/slow", "/chunked"])("arrives byte for byte: %s", async (path) => {
+    const { body, isWhole } = await got(path);
+    expect(isWhole).toBe(true);
+    expect(hashOf(body)).toBe(HASH);
+  });
+
+  test("arrives whole for each of more than are read at once, at any pace", async () => {
+    let turn = 0;
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        got(at % 3 === 0 ? "/slow" : "/long", () =>
+          (turn++ + at) % 40 === 0 ? sleep(1) : undefined,
+        ),
+      ),
+    );
+    for (const { body, isWhole } of replies) {
+      expect(isWhole).toBe(true);
+      expect(hashOf(body)).toBe(HASH);
+    }
+  });
+
+  test("arrives whole when others are left, stall or break off again and again", async () => {
+    const port = port1;
+    for (let round = 0; round < 6; round += 1) {
+      const stalls = Array.from({ length: 2 }, () => {
+        const client = connect(port, "127.0.0.1").on("error", () => undefined);
+        client.write("GET /long HTTP/1.1\r\nHost: a\r\n\r\n");
+        return client.pause();
+      });
+      const session = connectHttp2(`http://127.0.0.1:${port2}`).on("error", () => undefined);
+      const left = session.request({ ":path": "/long" }).on("error", () => undefined);
+      left.once("data", () => left.close());
+      const [, ...whole] = await Promise.all([
+        got("/cut"),
+        got("/long"),
+        got("/slow"),
+        got("/long"),
+      ]);
+      for (const { body } of whole) expect(hashOf(body)).toBe(HASH);
+      for (const client of stalls) client.destroy();
+      session.destroy();
+    }
+  });
+
+  test("arrives over HTTP/2, beside others on the same connection", async () => {
+    const session = connectHttp2(`http://127.0.0.1:${port2}`);
+    const bodies = await Promise.all(
+      ["/long", "/slow", "/small", "/long"].map(async (path) => {
+        const parts: Buffer[] = [];
+        const stream = session.request({ ":path": path });
+        for await (const part of stream as AsyncIterable<Buffer>) parts.push(part);
+        return hashOf(Buffer.concat(parts));
+      }),
+    );
+    session.close();
+    const small = hashOf(Buffer.from("small"));
+    expect(bodies).toEqual([HASH, HASH, small, HASH]);
+  });
+
+  test("that is cut off does not look whole, over HTTP/1.1 and HTTP/2", async () => {
+    const { isWhole, body } = await got("/cut");
+    expect(isWhole).toBe(false);
+    expect(content.subarray(0, body.length).equals(body)).toBe(true);
+    const session = connectHttp2(`http://127.0.0.1:${port2}`);
+    const stream = session.request({ ":path": "/cut" }).resume();
+    await expect(once(stream, "end")).rejects.toThrow(/INTERNAL_ERROR/);
+    session.close();
+  });
+
+  test("ends where it has said, whatever comes after it, and nobody else gets that", async () => {
+    const { body, isWhole } = await got("/more");
+    expect(isWhole).toBe(true);
+    expect(hashOf(body)).toBe(HASH);
+    for (let at = 0; at < 3; at += 1) expect(`${(await got("/small")).body}`).toBe("small");
+  });
+
+  test("that its client leaves is left at the server behind", async () => {
+    const before = gone.length;
+    const request = get({ port: port1, host: "127.0.0.1", path: "/stalled" });
+    request.on("error", () => undefined);
+    const [reply] = (await once(request, "response")) as [IncomingMessage];
+    reply.on("error", () => undefined);
+    await once(reply, "readable");
+    request.destroy();
+    await soon(() => expect(gone.slice(before)).toContain(stalled));
+  });
+
+  test("is read no faster than its client reads", async () => {
+    const client = connect(port1, "127.0.0.1");
+    client.write("GET /stalled HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.pause();
+    const before = stalled;
+    await soon(() => expect(stalled).not.toBe(before));
+    // It has stopped: nothing more leaves the server behind.
+    let sent = -1;
+    await soon(() => {
+      const now = stalled?.bytesWritten ?? 0;
+      const was = sent;
+      sent = now - (stalled?.writableLength ?? 0);
+      expect(sent).toBe(was);
+    });
+    expect(stalled?.writableLength).toBeGreaterThan(0);
+    client.resume();
+    let size = 0;
+    for await (const part of client as AsyncIterable<Buffer>) {
+      size += part.length;
+      if (size > SIZE) break;
+    }
+    expect(size).toBeGreaterThan(SIZE);
+  });
+
+  test("to HEAD has no body, and keeps its connection as small replies do", async () => {
+    await got("/small");
+    const before = connections;
+    const client = connect(port1, "127.0.0.1");
+    client.write("HEAD /long HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    const parts: Buffer[] = [];
+    for await (const part of client as AsyncIterable<Buffer>) parts.push(part);
+    expect(`${Buffer.concat(parts)}`).toMatch(/content-length: 12345679\r\n[\s\S]*\r\n\r\n$/i);
+    expect(`${(await got("/small")).body}`).toBe("small");
+    expect(connections).toBe(before);
+  });
+});
+
+test("a connection on which bytes come that were not asked for is not used again", async () => {
+  let asked = 0;
+  const server = (await import("node:net")).createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.on("data", () => {
+      asked += 1;
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood");
+      setTimeout(() => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"), 5);
+    });
+  });
+  const port = await listening(server);
+  const pipe = createPipe({
+    url: new URL(`http://127.0.0.1:${port}`),
+    bounds: { all: 9, eachPeer: 9 },
+    via: "test",
+    originOf: () => ({ peer: "127.0.0.1", scheme: "http" }),
+    authorizationOf: () => undefined,
+    reasonOf: ({ message }) => message,
+    refuse,
+    onFailure: () => undefined,
+  });
+  const front = createServer((request, response) => void pipe.pass(request, response));
+  const at = await listening(front);
+  for (let turn = 0; turn < 3; turn += 1) {
+    const reply = await fetch(`http://127.0.0.1:${at}/`);
+    expect(await reply.text()).toBe("good");
+    await sleep(20);
+  }
+  expect(asked).toBe(3);
+  pipe.close();
+  front.closeAllConnections();
+  front.close();
+  server.close();
+});
