@@ -14,6 +14,7 @@ import {
 import type { FastifyReply } from "fastify";
 import type { Coding, Encoded, Format } from "./encoded.ts";
 import { type ReplyHeaders, write, writeStreamHead } from "./exchange.ts";
+import { wellFormed } from "./failure.ts";
 import { entriesOf, type HttpCall, isGone, sinkOf } from "./http-call.ts";
 import { JSON_OPTIONS } from "./json-text.ts";
 import { COMPRESSED, wrap } from "./length-prefix.ts";
@@ -89,7 +90,7 @@ function contentType({ call, format, framed }: Form): string {
 function endFrame({ call }: Form, error: ConnectError | undefined): Buffer {
   const trailer = new Headers(call.setTrailer);
   if (call.door === "grpc-web") {
-    const text = trailerSerialize(setTrailerStatus(trailer, error));
+    const text = trailerSerialize(setTrailerStatus(trailer, error && wellFormed(error)));
     return wrap(Buffer.from(text), trailerFlag);
   }
   const json = endStreamToJson(trailer, error, JSON_OPTIONS);

@@ -187,3 +187,15 @@ export function failureStatus(error: ConnectError, registry?: Registry): JsonVal
   const status = create(StatusSchema, { code: error.code, message: error.rawMessage, details });
   return toJson(StatusSchema, status, { registry: inTypes });
 }
+
+/**
+ * The same error with a message that has an encoding: one that was cut within a character has none in
+ * trailers (RFC 3986, section 2.1).
+ */
+export function wellFormed(error: ConnectError): ConnectError {
+  const { rawMessage, code, metadata, details, cause } = error;
+  if (rawMessage.isWellFormed()) return error;
+  const whole = new ConnectError(rawMessage.toWellFormed(), code, metadata, undefined, cause);
+  whole.details = details;
+  return whole;
+}

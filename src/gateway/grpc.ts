@@ -15,6 +15,7 @@ import type { RequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 import { Call } from "./call.ts";
 import { encodeOnce } from "./encoded.ts";
+import { wellFormed } from "./failure.ts";
 import { decompressionFor, PREFIX_LENGTH, unwrap, wrap } from "./length-prefix.ts";
 import type { Method } from "./method.ts";
 import { toConnectError } from "./report.ts";
@@ -268,7 +269,7 @@ function trailersOf(call: GrpcCall, error: ConnectError | undefined): OutgoingHt
 
 function failureTrailers(error: ConnectError): OutgoingHttpHeaders {
   return {
-    ...Object.fromEntries(setTrailerStatus(new Headers(), error)),
+    ...Object.fromEntries(setTrailerStatus(new Headers(), wellFormed(error))),
     // Only what must be escaped (gRPC over HTTP/2, "Responses"): clients of grpc-js leave more as it is.
     "grpc-message": escapeMessage(error.rawMessage),
   };

@@ -1,0 +1,32 @@
+import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { enveloped } from "./raw/cuttable.ts";
+import { askHttp2, textOf } from "./raw/refusal.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(() => service.stop());
+
+// The words of an error name a key as far as its 255th unit, which may be half of a character.
+const { getSetting } = SettingService.method;
+const request = create(getSetting.input, { key: `a${"\u{20000}".repeat(200)}` });
+const bytes = Buffer.from(toBinary(getSetting.input, request));
+const path = "/mooring.v1.SettingService/GetSetting";
+
+test.each<[type: string, path: string, body: Buffer, reply: RegExp]>([
+  ["application/json", path, Buffer.from(toJsonString(getSetting.input, request)), /"not_found"/],
+  ["application/proto", path, bytes, /"not_found"/],
+  ["application/grpc-web+proto", path, enveloped(bytes), /grpc-status: 5\b/],
+  ["application/grpc", path, enveloped(bytes), /grpc-status: 5\b/],
+])("an error whose words are cut within a character is answered: %s", async (...sent) => {
+  const [type, path, body, reply] = sent;
+  const fields = { ":method": "POST", ":path": path, authorization: TOKEN };
+  const answer = await askHttp2(service.port, { ...fields, "content-type": type }, body);
+  expect(textOf(answer)).toMatch(reply);
+});
