@@ -1,9 +1,11 @@
+import { writeFileSync } from "node:fs";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createManagedSettings } from "../../src/settings/provision/managed.ts";
 import { NO_LIMITS, type SettingLimits } from "../../src/settings/size.ts";
 import { failureOf } from "../backup/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { type Parts, save, tester, testParts } from "./parts.ts";
+import { definitions, type Parts, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 
@@ -92,6 +94,29 @@ describe("all settings together", () => {
     expect(
       await failureOf(() => parts.settings.rollback({ revision: 1, keys: ["a"] }, tester)),
     ).toMatchObject(exhausted);
+  });
+
+  test("are bounded for the settings file too, whose change is refused as a whole", async () => {
+    const { bytes } = await emptyTotals();
+    const parts = await limited({ bytes: bytes + 100 });
+    const path = `${newPath()}.yaml`;
+    const declare = (text: string): Promise<void> => {
+      writeFileSync(path, `settings:\n  site_title: a\n  announcement: "${text}"\n`);
+      const managed = createManagedSettings({
+        ...{ path, env: {}, engine: parts.engine, definitions },
+        onProblems: () => undefined,
+        onError: () => undefined,
+        onApplied: () => undefined,
+      });
+      onTestFinished(() => managed.close());
+      return managed.start();
+    };
+    const before = parts.engine.snapshot();
+    const failure = await failureOf(() => declare("x".repeat(1_000)));
+    expect(failure.message).toContain("MOORING_MAX_SETTINGS");
+    expect(parts.engine.snapshot()).toBe(before);
+    await declare("x");
+    expect(parts.engine.snapshot().get("announcement")?.value).toBe("x");
   });
 
   test("leave no trace of keys that are made and deleted again and again", async () => {

@@ -1,0 +1,61 @@
+import { Code } from "@connectrpc/connect";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { failureOf } from "../backup/setting.ts";
+import { ALL, type Follower, ORIGIN, startFollower } from "./follower.ts";
+import { type StandIn, startStandIn } from "./stand-in.ts";
+
+let site: StandIn;
+let mooring: Follower | undefined;
+
+beforeEach(async () => {
+  site = await startStandIn();
+});
+
+afterEach(async () => {
+  await mooring?.close();
+  await site.stop();
+});
+
+/** Rows that the site alone knows. */
+async function addRows(count: number, value = "v"): Promise<void> {
+  const row = site.settings.rows.get("site_title");
+  for (let at = 0; at < count; at += 1)
+    site.settings.rows.set(`own_${at}`, { ...row, key: `own_${at}`, value, flag: 1 } as never);
+}
+
+async function adopting(env: Readonly<Record<string, string>>) {
+  mooring = await startFollower({ env });
+  await mooring.sites.service.create({ name: "one", url: site.url, token: site.token() }, ORIGIN);
+  const before = mooring.settings.engine.snapshot().revision;
+  const { service } = mooring.sites;
+  return { before, adopt: () => service.adopt("one", ALL, ORIGIN), mooring };
+}
+
+describe("a site's values that would go beyond a bound of all settings together", () => {
+  test.each([
+    ["their number", { MOORING_MAX_CUSTOM_SETTINGS: "3" }, () => addRows(4)],
+    ["their bytes", { MOORING_MAX_SETTINGS: "64KiB" }, () => addRows(2, "v".repeat(40_000))],
+    [
+      "the bytes of public ones",
+      { MOORING_MAX_PUBLIC_SETTINGS: "64KiB" },
+      async () => site.put("announcement", "a".repeat(70_000)),
+    ],
+  ] as const)("are not adopted, none of them: %s", async (_name, env, fill) => {
+    await fill();
+    const { adopt, before, mooring } = await adopting(env);
+    const failure = await failureOf(adopt);
+    expect(failure).toMatchObject({ code: Code.ResourceExhausted });
+    expect(failure.message).toContain(Object.keys(env)[0]);
+    const { revision, totals } = mooring.settings.engine.snapshot();
+    expect(revision).toBe(before);
+    expect(totals.custom).toBe(0);
+    expect(mooring.value("announcement")).not.toBe(site.value("announcement"));
+  });
+
+  test("are adopted at the bound", async () => {
+    await addRows(3);
+    const { adopt, mooring } = await adopting({ MOORING_MAX_CUSTOM_SETTINGS: "3" });
+    await adopt();
+    expect(mooring.settings.engine.snapshot().totals.custom).toBe(3);
+  });
+});
