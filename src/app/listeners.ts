@@ -16,6 +16,7 @@ import type { GrpcDoor } from "../transport/http2.ts";
 import { createPeerOf } from "../transport/peer.ts";
 import { createRequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
+import { createBodyLimit } from "./body-limit.ts";
 import { consolePlugin } from "./console.ts";
 import {
   answerHeaders,
@@ -31,9 +32,6 @@ import { restContract } from "./legacy.ts";
 import { openApiPlugin } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
 import { passToUpstream, type UpstreamParts } from "./sites.ts";
-
-/** Longest body of a call that needs no token, in bytes. */
-const PUBLIC_BODY = 4 * 1024;
 
 export interface DoorsDeps extends Omit<UpstreamParts, "requestId"> {
   readonly methods: readonly Method[];
@@ -53,14 +51,6 @@ export interface DoorsDeps extends Omit<UpstreamParts, "requestId"> {
   readonly version: string;
 }
 
-/** The request of a stream is kept as long as the stream: bytes at most. */
-const STREAM_BODY = 256 * 1024;
-
-function requestLimit(desc: DescMethod): number {
-  if (publicMethods.has(desc)) return PUBLIC_BODY;
-  return desc.methodKind === "server_streaming" ? STREAM_BODY : Number.POSITIVE_INFINITY;
-}
-
 /**
  * Puts the methods behind every protocol. Nothing listens yet.
  *
@@ -75,7 +65,7 @@ export async function createDoors(
   const common = {
     methods,
     bounds: { buffered, timeoutMs: config.bodyTimeoutMs, maxBytes: config.maxBody },
-    bodyLimit: (desc: DescMethod) => Math.min(config.maxBody, requestLimit(desc)),
+    bodyLimit: createBodyLimit(config),
     admit,
     peerOf: createPeerOf(config.trustedProxies),
     ...reportUnserved(deps),

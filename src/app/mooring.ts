@@ -22,6 +22,7 @@ import type { Address } from "../transport/listen.ts";
 import { type Doors, openDoors } from "../transport/listeners.ts";
 import { SlowReaders } from "../transport/slow-reader.ts";
 import { createHealth } from "./health.ts";
+import { createCollector } from "./idle-memory.ts";
 import { createDoors } from "./listeners.ts";
 import { openPorts } from "./ports.ts";
 import { createRoutes, servedServices } from "./routes.ts";
@@ -92,7 +93,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   );
   const health = createHealth(servedServices.map(({ typeName }) => typeName));
   const slowReaders = new SlowReaders({ together: config.streamBufferTotal, patienceMs: STALLED });
-  const buffered = new Buffered(config.maxBuffered);
+  const buffered = new Buffered(config.maxBuffered, createCollector());
   const streams = countStreams();
   const toLog = { started: ignore, ended: logCalls(log) };
   const toAudit = auditRefusals(() => started?.audit);

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { invalid, type Violation } from "../messages/error.ts";
 import type { Draft } from "../settings/draft.ts";
 import type { Engine } from "../settings/engine.ts";
@@ -68,6 +69,8 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
     import: async (source, origin, { passphrase, skipInvalid, ...options }) => {
       const reading = passphrase === "" ? {} : { passphrase };
       const backup = await readImport(source, reading, cipher);
+      // Reading thousands of settings takes as long as deciding on them: others come in between.
+      await nextTurn();
       return engine.change(
         origin,
         (draft) => {

@@ -14,6 +14,8 @@ export const LIMITS = {
   folderLength: 8 * 1024 * 1024,
   /** Items of one driver beside the common ones. */
   items: 200,
+  /** Items of one configuration that is checked, known or not. */
+  given: 1_000,
   /** Length of a driver's or an item's name. */
   name: 64,
   /** Length of a help or alert text. */

@@ -22,6 +22,7 @@ import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { DriverService } from "./driver.ts";
 import type { ConfigItem, DriverInfo } from "./driver-info.ts";
+import { LIMITS } from "./limits.ts";
 import { driverJsonSchema } from "./schema.ts";
 import { createDriverTranslation } from "./translated.ts";
 import { typedValues, validateDriverConfig } from "./validate.ts";
@@ -58,6 +59,10 @@ export function driverImpl(
         throw invalid([
           { field: "text_values", description: "give values or text_values, not both" },
         ]);
+      const field = asText ? "text_values" : "values";
+      const count = Object.keys(asText ? textValues : (values ?? {})).length;
+      if (count > LIMITS.given)
+        throw invalid([{ field, description: `give at most ${LIMITS.given} keys, not ${count}` }]);
       const result = validateDriverConfig(
         info,
         asText ? typedValues(info, textValues) : (values ?? {}),

@@ -1,5 +1,7 @@
 import type { Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { release } from "./release.ts";
 
 /**
  * Bytes of request bodies that are held in memory at one time, of all doors together. One peer may
@@ -7,11 +9,15 @@ import { Code, ConnectError } from "@connectrpc/connect";
  */
 export class Buffered {
   readonly #max: number;
+  readonly #collect: () => void;
   readonly #peers = new Map<string, number>();
   #bytes = 0;
+  #last: Promise<unknown> = Promise.resolve();
 
-  constructor(max: number) {
+  /** @param collect called before a large body is used: those before it may have left much garbage. */
+  constructor(max: number, collect: () => void = ignore) {
     this.#max = max;
+    this.#collect = collect;
   }
 
   /** All that is held now, in bytes. */
@@ -33,6 +39,18 @@ export class Buffered {
     const left = (this.#peers.get(peer) ?? 0) - bytes;
     if (left > 0) this.#peers.set(peer, left);
     else this.#peers.delete(peer);
+  }
+
+  /** Does work on large bodies one after another, with a turn of the event loop between two. */
+  inTurn<T>(work: () => T | Promise<T>): Promise<T> {
+    const done = this.#last
+      .then(() => {
+        this.#collect();
+        return nextTurn();
+      })
+      .then(work);
+    this.#last = done.catch(ignore);
+    return done;
   }
 }
 
@@ -100,7 +118,9 @@ export interface Incoming {
 }
 
 /**
- * Reads a body to its end, and gives it back as soon as `use` is done with it.
+ * Reads a body to its end, and gives its memory back as soon as `use` is done with it: what `use`
+ * returns must not be a view of it. Large bodies are used one at a time, each in a turn of the event
+ * loop of its own.
  *
  * @param limit longest body of this request, in bytes.
  * @throws RequestAborted when the client goes away before the end; RESOURCE_EXHAUSTED over the limit, or
@@ -116,7 +136,7 @@ export async function readBody<T>(
   const { buffered, timeoutMs } = bounds;
   const { stream, peer, signal } = incoming;
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const body = new Gathered();
+  const body = new Gathered(limit);
   const onData = (chunk: Buffer): void => {
     if (body.size + chunk.length > limit) reject(tooLarge(limit));
     else if (!buffered.take(peer, chunk.length)) reject(crowded());
@@ -136,7 +156,9 @@ export async function readBody<T>(
   if (signal?.aborted) onAbort();
   else signal?.addEventListener("abort", onAbort);
   try {
-    const used = use(await promise);
+    const whole = await promise;
+    if (whole.length > LARGE) return await buffered.inTurn(() => use(whole));
+    const used = use(whole);
     return used instanceof Promise ? await used : used;
   } finally {
     clearTimeout(timer);
@@ -150,6 +172,8 @@ export async function readBody<T>(
 }
 
 const ignore = (): void => undefined;
+/** Bytes of a body that takes milliseconds to decode, and several times its size in memory. */
+const LARGE = 256 * 1024;
 const NOTHING = Buffer.alloc(0);
 /** Bytes beside a body that may be kept with it: the headers of its request. */
 const BESIDE = 1_024;
@@ -163,6 +187,12 @@ class Gathered {
   /** Memory of the room; undefined while the room is a piece, whose memory Node may share. */
   #own: ArrayBuffer | undefined;
   #size = 0;
+  readonly #limit: number;
+
+  /** @param limit bytes at most. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
 
   get size(): number {
     return this.#size;
@@ -178,13 +208,17 @@ class Gathered {
       // Most bodies are one piece: it is taken as it is.
       this.#room = piece;
     } else {
-      if (size > this.#room.length) this.#grow(this.#size === 0 ? size : 2 * size);
+      if (size > this.#room.length)
+        this.#grow(this.#size === 0 ? size : Math.min(2 * size, this.#limit));
       piece.copy(this.#room, this.#size);
+      release(piece);
     }
     this.#size = size;
   }
 
+  /** Frees the memory at once: the garbage collector sees little of what stands outside of its heap. */
   clear(): void {
+    this.#own?.transfer(0);
     this.#room = NOTHING;
     this.#own = undefined;
     this.#size = 0;
@@ -215,6 +249,7 @@ export function discardRest(stream: Readable, cut: () => void): void {
   const stop = (): void => clearTimeout(timer);
   stream.on("data", (chunk: Buffer) => {
     left -= chunk.length;
+    release(chunk);
     if (left < 0) cut();
   });
   stream.once("end", stop).once("close", stop).on("error", stop).resume();

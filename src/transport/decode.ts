@@ -8,6 +8,7 @@ import {
   type JsonValue,
   type Message,
   mergeFromBinary,
+  ScalarType,
 } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -28,9 +29,25 @@ export const PER_TURN = 2_000;
  */
 export function decodeBinary(desc: DescMessage, bytes: Uint8Array): Message | Promise<Message> {
   const values = refusing(() => countValues(bytes, shapeOf(desc)));
-  if (values > PER_TURN) return decodeInTurns(desc, bytes);
-  return refusing(() => fromBinary(desc, bytes, OPTIONS));
+  // The library makes such fields views of what it reads, whose memory is given back afterwards.
+  const own = hasBytes(desc) ? bytes.slice() : bytes;
+  if (values > PER_TURN) return decodeInTurns(desc, own);
+  return refusing(() => fromBinary(desc, own, OPTIONS));
 }
+
+/** Whether a message type has a field of type `bytes`, in itself or in what it holds. */
+const hasBytes = memoize((desc: DescMessage): boolean => {
+  const seen = new Set<DescMessage>();
+  const look = (inner: DescMessage): boolean => {
+    if (seen.has(inner)) return false;
+    seen.add(inner);
+    return inner.fields.some(
+      ({ scalar, message }) =>
+        scalar === ScalarType.BYTES || (message !== undefined && look(message)),
+    );
+  };
+  return look(desc);
+});
 
 const OPTIONS = { readUnknownFields: false } as const;
 

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { releaseWhenIdle } from "../../src/app/idle-memory.ts";
+import { createCollector, releaseWhenIdle } from "../../src/app/idle-memory.ts";
 
 const MIB = 2 ** 20;
 
@@ -31,4 +31,20 @@ test("a process without a descriptor to spare goes on", async () => {
   const shell = 'ulimit -n 64; exec "$0" --input-type=module --eval "$1"';
   const { stdout } = await promisify(execFile)("sh", ["-c", shell, process.execPath, program]);
   expect(stdout).toBe("EMFILE\nalive\n");
+});
+
+test("garbage between large requests is collected once there is enough of it", () => {
+  let collected = 0;
+  const look = createCollector(8 * MIB, () => {
+    collected += 1;
+  });
+  look();
+  expect(collected).toBe(0);
+  const held = Array.from({ length: 10 }, () => Buffer.alloc(MIB));
+  look();
+  expect(collected).toBe(1);
+  // What stays is no garbage: it is not looked for again.
+  look();
+  expect(collected).toBe(1);
+  expect(held).toHaveLength(10);
 });

@@ -82,6 +82,65 @@ test("a body that grows in memory leaves no smaller copies of itself behind", as
   expect(grown).toBeLessThan(1.5 * size);
 });
 
+/** Sends a body of 64 KiB pieces. */
+function sending(size: number): PassThrough {
+  const stream = new PassThrough({ highWaterMark: 2 * size });
+  for (let left = size; left > 0; left -= 65_536) stream.write(Buffer.alloc(65_536, "b"));
+  stream.end();
+  return stream;
+}
+
+test("the memory of a large body is given back as soon as it is used", async () => {
+  const size = 8 * 2 ** 20;
+  const large = { buffered: new Buffered(4 * size), timeoutMs: 60_000, maxBytes: size };
+  const read = { stream: sending(size), peer: "a", hasEnded: () => true };
+  const body = await readBody(read, large, size, (bytes) => bytes);
+  expect(body.length).toBe(0);
+  expect(body.buffer.byteLength).toBe(0);
+});
+
+test("a body takes no more memory than its bound", async () => {
+  const size = 5 * 2 ** 20;
+  const large = { buffered: new Buffered(4 * size), timeoutMs: 60_000, maxBytes: size };
+  const read = { stream: sending(size), peer: "a", hasEnded: () => true };
+  const room = await readBody(read, large, size, ({ buffer }) => buffer.byteLength);
+  expect(room).toBe(size);
+});
+
+test("large bodies are used one after another, with other work between them", async () => {
+  const size = 2 ** 20;
+  const large = { buffered: new Buffered(64 * size), timeoutMs: 60_000, maxBytes: size };
+  const order: string[] = [];
+  const reading = (name: string): Promise<void> =>
+    readBody({ stream: sending(size), peer: "a", hasEnded: () => true }, large, size, async () => {
+      order.push(`${name} begins`);
+      setImmediate(() => order.push("other work"));
+      await sleep(1);
+      order.push(`${name} ends`);
+      if (name === "b") throw new Error("b fails");
+    });
+  const results = await Promise.allSettled(["a", "b", "c"].map(reading));
+  expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect(order.filter((what) => what !== "other work")).toEqual(
+    ["a", "b", "c"].flatMap((name) => [`${name} begins`, `${name} ends`]),
+  );
+  expect(order.indexOf("other work")).toBeLessThan(order.indexOf("b begins"));
+});
+
+test("garbage is looked for before each large body, and before no other", async () => {
+  let looks = 0;
+  const buffered = new Buffered(64 * 2 ** 20, () => {
+    looks += 1;
+  });
+  const large = { buffered, timeoutMs: 60_000, maxBytes: 2 ** 20 };
+  const reading = (size: number) =>
+    readBody({ stream: sending(size), peer: "a", hasEnded: () => true }, large, 2 ** 20, () => 0);
+  await reading(4 * 65_536);
+  expect(looks).toBe(0);
+  await Promise.all([reading(5 * 65_536), reading(5 * 65_536)]);
+  expect(looks).toBe(2);
+});
+
 test("nothing waits for the rest of a request whose stream is over", () => {
   const stream = new PassThrough();
   stream.destroy();

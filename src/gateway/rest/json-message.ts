@@ -11,7 +11,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence, hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
-import { assignStruct, isStruct, PER_TURN } from "../../transport/decode.ts";
+import { assignStruct, isStruct, MAX_VALUES, PER_TURN } from "../../transport/decode.ts";
 import { badRequest } from "../failure.ts";
 import { findField } from "./field.ts";
 import {
@@ -26,9 +26,9 @@ import {
 import type { Tolerance } from "./tolerance.ts";
 
 /**
- * A message from JSON, as readJson gives it; the JSON is changed. A long list in it takes several turns
- * of the event loop. What stands in a google.protobuf.Struct is taken as it is: such a field keeps plain
- * JSON.
+ * A message from JSON, as readJson gives it; the JSON is changed. A long list or map in it takes
+ * several turns of the event loop. What stands in a google.protobuf.Struct is taken as it is: such a
+ * field keeps plain JSON.
  *
  * @throws INVALID_ARGUMENT that says which value does not fit and what was expected.
  */
@@ -43,27 +43,18 @@ export function messageFromJson(
     return read(() => fromJson(desc, root.json, optionsOf(rules)));
   }
   nameMembers(desc, json, rules.reading.tolerance);
-  const members = Object.entries(json).map(([name, value]) => ({
-    name,
-    value,
-    field: findField(desc, name),
-  }));
-  const structs = members.filter(({ field, value }) => field && isStruct(field) && isObject(value));
-  const lists = members.filter(
-    ({ field, value }) =>
-      field?.fieldKind === "list" && Array.isArray(value) && value.length > LONG_LIST,
-  );
-  const apart = new Set(lists.map(({ name }) => name));
-  // A field given twice is seen only while both are there; the lists' elements are looked at below.
-  const fitted: JsonObject = Object.fromEntries(
-    members.map(({ name, value }) => [name, apart.has(name) ? [] : value]),
-  );
+  const structs = Object.entries(json).flatMap(([name, value]) => {
+    const field = findField(desc, name);
+    return field && isStruct(field) && isObject(value) ? [{ name, value, field }] : [];
+  });
+  const parts = longParts(desc, json);
+  // A field given twice is seen only while both are there; what is taken apart is looked at below.
+  const fitted = { ...json };
   check(fitMembers(desc, fitted, "", rules));
-  for (const { name } of [...structs, ...lists]) delete fitted[name];
+  for (const { name } of structs) delete fitted[name];
   const message = read(() => fromJson(desc, fitted, optionsOf(rules)));
-  for (const { field, value } of structs)
-    if (field) assignStruct(message, field, value as JsonObject);
-  return lists.length === 0 ? message : addLists(desc, message, lists, rules);
+  for (const { field, value } of structs) assignStruct(message, field, value as JsonObject);
+  return parts.length === 0 ? message : addParts(message, parts, rules);
 }
 
 /**
@@ -79,8 +70,8 @@ export function fieldFromJson(
 ): Message | Promise<Message> {
   if (json === null && !holdsNull(field)) return create(desc);
   nameInside(field, json, rules.reading.tolerance);
-  if (field.fieldKind === "list" && Array.isArray(json) && json.length > LONG_LIST)
-    return addLists(desc, create(desc), [{ name: "", value: json, field }], rules);
+  if (field.fieldKind === "list" && Array.isArray(json) && json.length > LONG)
+    return addParts(create(desc), [{ owner: [], at: "", value: json, field }], rules);
   const body = { [field.jsonName]: json };
   check(fitField(field, body, field.jsonName, "", rules));
   if (!isStruct(field) || !isObject(json))
@@ -90,31 +81,75 @@ export function fieldFromJson(
   return message;
 }
 
-/** Elements of a list that are read in one turn: an element is a message of a few values. */
-const LONG_LIST = PER_TURN / 8;
+/** Elements of a list or a map that are read in one turn: one is a message of a few values. */
+const LONG = PER_TURN / 8;
 
 const optionsOf = ({ registry }: JsonRules) => ({ ignoreUnknownFields: true, registry }) as const;
 
-interface LongList {
+/** A long list or map of a message. */
+interface LongPart {
+  /** The fields that lead from the whole message to the one that has it. */
+  readonly owner: readonly DescField[];
   /** For the words of an error; empty where the list is all of the body. */
-  readonly name: string;
-  readonly value: JsonValue;
-  readonly field: DescField | undefined;
+  readonly at: string;
+  readonly value: JsonValue[] | JsonObject;
+  readonly field: DescField;
 }
 
-async function addLists(
+/** Takes the long lists and maps of a message, and of messages in it, out of its JSON: they are empty then. */
+function longParts(
   desc: DescMessage,
+  json: JsonObject,
+  { owner = [], at = "" }: Partial<Pick<LongPart, "owner" | "at">> = {},
+): LongPart[] {
+  return Object.entries(json).flatMap(([name, value]): LongPart[] => {
+    const field = findField(desc, name);
+    if (field === undefined) return [];
+    if (field.fieldKind === "list" && Array.isArray(value) && value.length > LONG) {
+      json[name] = [];
+      return [{ owner, at: at + name, value, field }];
+    }
+    if (!isObject(value)) return [];
+    const entries = field.fieldKind === "map" ? Object.keys(value).length : 0;
+    // As the binary form counts them: an entry, its key and its value.
+    if (3 * entries > MAX_VALUES) throw badRequest(`the body holds more than ${MAX_VALUES} values`);
+    if (entries > LONG) {
+      json[name] = {};
+      return [{ owner, at: at + name, value, field }];
+    }
+    if (field.fieldKind !== "message" || hasCustomJsonRepresentation(field.message)) return [];
+    return longParts(field.message, value, { owner: [...owner, field], at: `${at}${name}.` });
+  });
+}
+
+async function addParts(
   message: Message,
-  lists: readonly LongList[],
+  parts: readonly LongPart[],
   rules: JsonRules,
 ): Promise<Message> {
-  for (const { name, value, field } of lists) {
-    const elements = value as JsonValue[];
-    for (let start = 0; start < elements.length; start += LONG_LIST) {
-      const part = elements.slice(start, start + LONG_LIST);
-      if (field === undefined) continue;
-      check(fitList(field, part, name, rules, start));
-      read(() => mergeFromJson(desc, message, { [field.jsonName]: part }, optionsOf(rules)));
+  for (const { owner, at, value, field } of parts) {
+    const merge = (part: JsonValue): void => {
+      const json = owner.reduceRight((inner, { jsonName }) => ({ [jsonName]: inner }), {
+        [field.jsonName]: part,
+      } as JsonObject);
+      read(() => mergeFromJson(root, message, json, optionsOf(rules)));
+    };
+    const root = owner[0]?.parent ?? field.parent;
+    const keys = Array.isArray(value) ? undefined : Object.keys(value);
+    const length = keys?.length ?? (value as JsonValue[]).length;
+    for (let start = 0; start < length; start += LONG) {
+      const end = start + LONG;
+      const part = Array.isArray(value)
+        ? value.slice(start, end)
+        : Object.fromEntries(
+            (keys ?? []).slice(start, end).map((key) => [key, value[key] ?? null]),
+          );
+      check(
+        Array.isArray(part)
+          ? fitList(field, part, at, rules, start)
+          : fitField(field, { part }, "part", at, rules),
+      );
+      merge(part);
       await nextTurn();
     }
   }

@@ -1,0 +1,47 @@
+import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
+import { publicMethods } from "../access/authenticate.ts";
+import type { Config } from "../config/config.ts";
+import { memoize } from "../memoize.ts";
+
+/** Longest body of a call that needs no token, in bytes. */
+const PUBLIC_BODY = 4 * 1024;
+/** The request of a stream is kept as long as the stream: bytes at most. */
+const STREAM_BODY = 256 * 1024;
+/** Bytes of the longest list of keys: 1,000 of 255 characters of four bytes, in quotes. */
+const KEYS = 1024 * 1024;
+/** Bytes of what stands beside a list of keys or a value. */
+const BESIDE = 64 * 1024;
+
+/**
+ * Makes the longest bodies of requests from what their messages hold, in bytes. One of values of many
+ * settings may have `maxBody`; others name keys, or hold one value: what is larger is refused before
+ * it is decoded.
+ */
+export function createBodyLimit({
+  maxBody,
+  maxValue,
+}: Pick<Config, "maxBody" | "maxValue">): (desc: DescMethod) => number {
+  const least = Math.max(KEYS, maxValue) + BESIDE;
+  return memoize((desc: DescMethod) => {
+    if (publicMethods.has(desc)) return Math.min(maxBody, PUBLIC_BODY);
+    if (desc.methodKind === "server_streaming") return Math.min(maxBody, STREAM_BODY);
+    return holdsMany(desc.input) ? maxBody : Math.min(maxBody, least);
+  });
+}
+
+/** Whether a message holds values of any number: messages in a list, a map or a JSON document. */
+function holdsMany(desc: DescMessage, seen = new Set<DescMessage>()): boolean {
+  if (seen.has(desc)) return false;
+  seen.add(desc);
+  return desc.fields.some((field) => isMany(field) || inner(field, seen));
+}
+
+function isMany(field: DescField): boolean {
+  if (field.fieldKind === "map") return true;
+  return field.fieldKind === "list" && field.listKind === "message";
+}
+
+// A google.protobuf.Struct is a map.
+function inner({ message }: DescField, seen: Set<DescMessage>): boolean {
+  return message !== undefined && holdsMany(message, seen);
+}

@@ -1,0 +1,61 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { publicMethods } from "../../src/access/authenticate.ts";
+import { createBodyLimit } from "../../src/app/body-limit.ts";
+import { servedServices } from "../../src/app/routes.ts";
+
+const MAX_BODY = 8 * 2 ** 20;
+const limit = createBodyLimit({ maxBody: MAX_BODY, maxValue: 2 ** 20 });
+const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
+
+/** Requests that carry values of many settings or mounts, or of a driver's items. */
+const LARGE = [
+  "CreateSite",
+  "ImportMounts",
+  "ImportSettings",
+  "SaveMounts",
+  "SaveSettings",
+  "UpdateSite",
+  "ValidateDriverConfig",
+];
+
+describe("the longest body of a request", () => {
+  test("is MOORING_MAX_BODY only where the message holds values of any number", () => {
+    const large = methods.filter((method) => limit(method) === MAX_BODY).map(({ name }) => name);
+    expect(large.sort()).toEqual(LARGE);
+  });
+
+  test("has room for a thousand of the longest keys, and for the longest value", () => {
+    const keys = Array.from(
+      { length: 1_000 },
+      (_, at) => `${"\u{20000}".repeat(251)}${1_000 + at}`,
+    );
+    const largest = JSON.stringify({ keys, reason: "\u{20000}".repeat(500) });
+    const named = methods.filter(
+      ({ input, methodKind }) =>
+        methodKind === "unary" && input.fields.some(({ name }) => name === "keys"),
+    );
+    expect(named.length).toBeGreaterThan(2);
+    for (const method of named)
+      expect(Buffer.byteLength(largest), method.name).toBeLessThanOrEqual(limit(method));
+    for (const method of methods)
+      if (method.methodKind === "unary" && !publicMethods.has(method))
+        expect(limit(method), method.name).toBeGreaterThan(2 ** 20);
+  });
+
+  test("is small for streams, which keep it, and for calls without a token", () => {
+    for (const method of methods) {
+      if (publicMethods.has(method)) expect(limit(method)).toBe(4_096);
+      else if (method.methodKind === "server_streaming") expect(limit(method)).toBe(262_144);
+    }
+  });
+
+  test("follows MOORING_MAX_BODY and MOORING_MAX_VALUE", () => {
+    const small = createBodyLimit({ maxBody: 8_192, maxValue: 1_024 });
+    const wide = createBodyLimit({ maxBody: 64 * 2 ** 20, maxValue: 16 * 2 ** 20 });
+    for (const method of methods) {
+      expect(small(method)).toBeLessThanOrEqual(8_192);
+      if (method.name === "SetAria2") expect(wide(method)).toBe(16 * 2 ** 20 + 65_536);
+    }
+  });
+});
