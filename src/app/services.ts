@@ -103,7 +103,7 @@ async function start(
     times: deps.mountTimes,
   });
   opened.defer(closeMounts);
-  const upstream = openUpstream(config, { services, sites, log });
+  const upstream = openUpstream(config, { services, sites, passMounts: mounts.passing, log });
   opened.defer(() => upstream?.close());
   const { identity, manager, close } = await openAccess({
     ...{ engine, store, upstream, streams, log },

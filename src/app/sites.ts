@@ -18,7 +18,7 @@ import { healthOf, type Site } from "../sites/site.ts";
 import { type Sites, type SitesDeps, startSites } from "../sites/start.ts";
 import type { SiteEvent, SiteStore } from "../sites/store.ts";
 import { createUnavailablePage } from "../sites/unavailable-page.ts";
-import { startUpstream, type Upstream } from "../sites/upstream.ts";
+import { startUpstream, type Upstream, type UpstreamDeps } from "../sites/upstream.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { createOriginOf } from "../transport/peer.ts";
 import type { RequestIds } from "../transport/request-id.ts";
@@ -90,12 +90,21 @@ const TROUBLE: ReadonlySet<string> = new Set(["fail", "refused"]);
 /** Stands in front of another server, where one is configured. */
 export function openUpstream(
   { upstream: url, upstreamToken: token, maxValue }: Config,
-  { services, sites, log }: Omit<SiteParts, "store"> & { readonly sites: OpenSites },
+  {
+    services,
+    sites,
+    passMounts,
+    log,
+  }: Omit<SiteParts, "store"> & {
+    readonly sites: OpenSites;
+    readonly passMounts: UpstreamDeps["passMounts"];
+  },
 ): Upstream | undefined {
   if (url === undefined) return undefined;
   return startUpstream({
     ...{ sites, url, token, maxValueBytes: maxValue, engine: services.engine, now: Date.now },
     managedBy: services.settings.managedBy,
+    passMounts,
     onEvent: (site, { action, keys, result }) =>
       log.info({ site: site.name, action, keys, result }, "site"),
     onMet: sites.met,

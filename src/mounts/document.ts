@@ -1,6 +1,7 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { MountInput } from "./input.ts";
-import type { Mount } from "./mount.ts";
+import type { Mount, Values } from "./mount.ts";
+import { itemKind } from "./site/item-kind.ts";
 import { cleanPath, isStorageRow, readAddition, type StorageRow } from "./site/row.ts";
 import { freeName, readMount } from "./site/take.ts";
 import { newRow, type WantedMount } from "./site/wanted.ts";
@@ -51,13 +52,20 @@ export function readDocument(
       name: before?.name ?? freeName(path, taken),
       path,
       driver: found.driver,
-      config: found.items,
+      // What a server has refreshed since is newer than a backup.
+      config: before === undefined ? found.items : declared(found.driver, found.items),
       members: found.members,
       disabled: found.disabled,
       ...(before === undefined && { sites: options.sites }),
     };
     return { path, input };
   });
+}
+
+function declared(driver: string, items: Values): Values {
+  return Object.fromEntries(
+    Object.entries(items).filter(([item]) => itemKind(driver, item) !== "learned"),
+  );
 }
 
 function rowsOf(document: unknown): readonly unknown[] | undefined {

@@ -194,6 +194,9 @@ function withOverrides(
       path: path === "" ? "" : cleanPath(path),
       items: keep(known?.items, config),
       members: keep(known?.members, members),
+      ...(known?.credentialRevision !== undefined && {
+        credentialRevision: known.credentialRevision,
+      }),
     };
   }
   return all;

@@ -3,6 +3,7 @@ import type { Draft } from "../settings/draft.ts";
 import type { SettingItem } from "../settings/item.ts";
 import { mountItem, mountKey, readMountKey } from "../settings/mount-key.ts";
 import type { Site } from "../sites/site.ts";
+import { itemKind } from "./site/item-kind.ts";
 import type { WantedMount } from "./site/wanted.ts";
 
 export type Values = Readonly<Record<string, Scalar>>;
@@ -13,6 +14,8 @@ export interface Override {
   readonly path: string;
   readonly items: Values;
   readonly members: Values;
+  /** The revision in which a user last gave this site an item that it refreshes; absent: none. */
+  readonly credentialRevision?: number;
 }
 
 /** A mount that sites are to have. Secrets are in the clear. */
@@ -32,7 +35,7 @@ export interface Mount {
   readonly sites: readonly string[];
   /** By the site's name. */
   readonly overrides: Readonly<Record<string, Override>>;
-  /** The revision in which a user last gave an item that sites refresh; 0: none. */
+  /** The revision in which a user last gave all sites an item that they refresh; 0: none. */
   readonly credentialRevision: number;
   /** The revision that changed it last. */
   readonly revision: number;
@@ -151,8 +154,11 @@ export function pathOn(
 
 /** A mount as a site is to have it. */
 export function wantedOn(mount: Mount, site: string): WantedMount {
-  const { name, driver, disabled, content, revision, credentialRevision } = mount;
+  const { name, driver, disabled, content, revision } = mount;
   const override = mount.overrides[site] ?? EMPTY;
+  // A site with a credential of its own gets nothing when another one is given to the others.
+  const hasOwn = Object.keys(override.items).some((item) => itemKind(driver, item) === "learned");
+  const credentialRevision = hasOwn ? (override.credentialRevision ?? 0) : mount.credentialRevision;
   return {
     ...{ name, driver, disabled, content, revision, credentialRevision },
     path: pathOn(mount, site),

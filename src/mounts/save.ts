@@ -46,6 +46,8 @@ export interface SaveRules {
   /** Whether the caller may learn secrets. */
   readonly reveals: boolean;
   readonly allowShared: boolean;
+  /** The values are those of a site: it has its credentials, and others get none for it. */
+  readonly isTaken: boolean;
   readonly isDry: boolean;
 }
 
@@ -87,9 +89,8 @@ export function decideSave(
     const isLearned = ({ item, site }: (typeof checked.given)[number]): boolean =>
       itemKind(checked.mount.driver, item) === "learned" &&
       (!rules.reveals || itemOn(before, item, site) !== itemOn(checked.mount, item, site));
-    const mount = checked.given.some(isLearned)
-      ? { ...checked.mount, credentialRevision: draft.revision + 1 }
-      : checked.mount;
+    const renewed = rules.isTaken ? [] : checked.given.filter(isLearned);
+    const mount = withCredential(checked.mount, new Set(renewed.map(({ site }) => site)), draft);
     writeMount(
       draft,
       mount,
@@ -149,7 +150,33 @@ function sharedItems(mount: Mount, siteNames: readonly string[]): string[] {
 }
 
 function isRenewed(before: Mount | undefined, mount: Mount): boolean {
-  return before === undefined || before.credentialRevision !== mount.credentialRevision;
+  return (
+    before === undefined ||
+    before.credentialRevision !== mount.credentialRevision ||
+    Object.entries(mount.overrides).some(
+      ([site, { credentialRevision }]) =>
+        before.overrides[site]?.credentialRevision !== credentialRevision,
+    )
+  );
+}
+
+/** Notes for whom a user has given a credential: it is sent to them once. */
+function withCredential(
+  mount: Mount,
+  sites: ReadonlySet<string | undefined>,
+  { revision }: Pick<Draft, "revision">,
+): Mount {
+  const credentialRevision = revision + 1;
+  return {
+    ...mount,
+    ...(sites.has(undefined) && { credentialRevision }),
+    overrides: Object.fromEntries(
+      Object.entries(mount.overrides).map(([site, override]) => [
+        site,
+        sites.has(site) ? { ...override, credentialRevision } : override,
+      ]),
+    ),
+  };
 }
 
 function checkRevision(before: Mount | undefined, { name, expectedRevision }: MountInput): void {
@@ -216,8 +243,12 @@ export function changedNames(before: Mount, after: Mount): string[] {
     for (const name of new Set([...Object.keys(before[group]), ...Object.keys(after[group])]))
       look(name, before[group][name], after[group][name]);
   for (const site of new Set([...Object.keys(before.overrides), ...Object.keys(after.overrides)]))
-    look(`overrides.${site}`, before.overrides[site], after.overrides[site]);
+    look(`overrides.${site}`, valuesOf(before.overrides[site]), valuesOf(after.overrides[site]));
   return names;
+}
+
+function valuesOf(override: Mount["overrides"][string] | undefined): unknown {
+  return override && [override.path, override.items, override.members];
 }
 
 /** Deletes mounts on a draft. @throws NOT_FOUND by `need`; PERMISSION_DENIED by `refuse`. */

@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import type { Grant } from "../access/grant.ts";
+import { type Grant, ROOT } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { memoize } from "../memoize.ts";
 import { denied, failedPrecondition, invalid, notFound, ServiceError } from "../messages/error.ts";
@@ -30,7 +30,7 @@ import {
 } from "./mount.ts";
 import { rollBack } from "./rollback.ts";
 import { decideDelete, decideSave, MAX_REQUEST, pathsOf, type Result, resultAs } from "./save.ts";
-import type { MountBook } from "./site/book.ts";
+import type { MountBook, MountRequest } from "./site/book.ts";
 import type { MountFollow } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
 import type { MountRound } from "./site/round.ts";
@@ -46,7 +46,7 @@ export interface MountServiceDeps {
   readonly history: Pick<History, "diff">;
   readonly fingerprint: Fingerprint;
   readonly sites: () => readonly Site[];
-  readonly follow: () => Pick<MountFollow, "look" | "ask" | "follow" | "isLeader">;
+  readonly follow: () => Pick<MountFollow, "look" | "ask" | "follow" | "isLeader" | "passing">;
   readonly book: MountBook;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
@@ -99,6 +99,8 @@ export interface MountService {
     caller: Caller,
     options?: ChangeOptions,
   ): Promise<Saved>;
+  /** Passes a change on a server's own pages to it, and takes what it did as this caller's change. */
+  passing(site: Site, pass: () => Promise<void>, origin: RevisionOrigin): Promise<void>;
   /** Takes content that users have edited on a site. */
   takeContent(site: Site, take: MountRound["take"], origin: RevisionOrigin): Promise<void>;
   /** Brings mounts back to a revision. @throws NOT_FOUND; OUT_OF_RANGE; ABORTED. */
@@ -165,7 +167,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       throw notFound(`there is no mount "${name.slice(0, 64)}".${near}`);
     };
   const rulesOf = ({ grant }: Caller, { dryRun = false, allowShared = false }: ChangeOptions) => ({
-    ...{ driverOf, driverNames: deps.driverNames, allowShared, isDry: dryRun },
+    ...{ driverOf, driverNames: deps.driverNames, allowShared, isDry: dryRun, isTaken: false },
     siteNames: deps.sites().map(({ name }) => name),
     allows: grant.allowsMount,
     refuse: refuse(grant),
@@ -194,6 +196,54 @@ export function createMountService(deps: MountServiceDeps): MountService {
     return { revision, results };
   };
   const isSecret = (driver: string, item: string): boolean => isSecretItem(driverOf(driver), item);
+  /** Takes what a site has otherwise, as one revision. */
+  const takeRound = async (
+    round: MountRound,
+    site: Site,
+    names: readonly string[],
+    caller: Caller,
+    options: ChangeOptions,
+  ): Promise<{ readonly saved: Saved; readonly states: MountRequest["states"] }> => {
+    const siteNames = deps.sites().map((each) => each.name);
+    const inputOf = (each: FoundMount): MountInput => {
+      const before = all().get(each.name);
+      const isShared =
+        before !== undefined && siteNames.some((one) => one !== site.name && isOnSite(before, one));
+      return foundInput(each, site.name, each.isNew ? undefined : before, isShared);
+    };
+    const known = book.mounts(site.id);
+    const found = findMounts(round, {
+      ...{ names, known, driverOf, wanted: wantedOf(site), taken: [...all().keys()] },
+    });
+    const skipped = found.refused.map(({ path, reason }) => resultAs(path, "skipped", reason));
+    let saved: Saved = { revision: engine.snapshot().revision, results: [] };
+    const isDry = options.dryRun ?? false;
+    const take = async (): Promise<readonly WantedMount[]> => {
+      const { result, revision } = await engine.change(
+        caller.origin,
+        (draft) => {
+          const rules = { ...rulesOf(caller, options), allowShared: true, isTaken: true };
+          const inputs = found.mounts.map(inputOf);
+          const tried = usableInputs(draft, inputs, draftMounts(draft), rules);
+          const results =
+            tried.usable.length === 0
+              ? []
+              : decideSave(draft, tried.usable, draftMounts(draft), rules);
+          const gone = found.gone.flatMap((each) =>
+            leaveSite(draft, each, { site: site.name, siteNames, isSecret }),
+          );
+          return [...withLeft(results, tried), ...gone, ...tried.unusable];
+        },
+        { dryRun: isDry },
+      );
+      saved = { revision, results: result };
+      return wantedOf(site);
+    };
+    let states: MountRequest["states"] = {};
+    if (isDry) await take();
+    else states = await takeMounts(found, { known, hash: deps.fingerprint, save: take });
+    return { saved: { ...saved, results: [...saved.results, ...skipped] }, states };
+  };
   const onSite = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
@@ -292,51 +342,17 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     adopt: async (name, names, caller, options = {}) => {
       const site = siteNamed(name);
-      const siteNames = deps.sites().map((each) => each.name);
-      const inputOf = (each: FoundMount): MountInput => {
-        const before = all().get(each.name);
-        const isShared =
-          before !== undefined && siteNames.some((one) => one !== name && isOnSite(before, one));
-        return foundInput(each, name, each.isNew ? undefined : before, isShared);
-      };
       const round = await onSite(deps.follow().look(site.id));
-      const known = book.mounts(site.id);
-      const found = findMounts(round, {
-        ...{ names, known, driverOf, wanted: wantedOf(site), taken: [...all().keys()] },
+      const { saved, states } = await takeRound(round, site, names, caller, options);
+      if (options.dryRun !== true) await onSite(deps.follow().ask(site.id, { insist: [], states }));
+      return saved;
+    },
+    passing: async (site, pass, origin) => {
+      await deps.follow().passing(site.id, pass, async (round) => {
+        // Until its mounts were adopted they are its own.
+        if (!book.site(site.id).met) return {};
+        return (await takeRound(round, site, [], { grant: ROOT, origin }, {})).states;
       });
-      const skipped = found.refused.map(({ path, reason }) => resultAs(path, "skipped", reason));
-      let saved: Saved = { revision: engine.snapshot().revision, results: [] };
-      const isDry = options.dryRun ?? false;
-      const take = async (): Promise<readonly WantedMount[]> => {
-        const { result, revision } = await engine.change(
-          caller.origin,
-          (draft) => {
-            const rules = rulesOf(caller, { ...options, allowShared: true });
-            const inputs = found.mounts.map((each) => inputOf(each));
-            const tried = usableInputs(draft, inputs, draftMounts(draft), rules);
-            const results =
-              tried.usable.length === 0
-                ? []
-                : decideSave(draft, tried.usable, draftMounts(draft), rules);
-            const gone = found.gone.flatMap((each) =>
-              leaveSite(draft, each, { site: name, siteNames, isSecret }),
-            );
-            return [...withLeft(results, tried), ...gone, ...tried.unusable];
-          },
-          { dryRun: isDry },
-        );
-        saved = { revision, results: result };
-        // Adopting on one site is no news for the others: their credentials stay.
-        return wantedOf(site);
-      };
-      if (isDry) await take();
-      else {
-        const states = await takeMounts(found, { known, hash: deps.fingerprint, save: take });
-        const names = Object.keys(states);
-        if (names.length > 0 || round.rows.length === 0 || found.mounts.length === 0)
-          await onSite(deps.follow().ask(site.id, { insist: [], states }));
-      }
-      return { ...saved, results: [...saved.results, ...skipped] };
     },
     takeContent: async (site, take, origin) => {
       await engine.change(origin, (draft) => {

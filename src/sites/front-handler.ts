@@ -33,6 +33,8 @@ export interface UpstreamEvents {
   meet(authorization: string, clientId: string | undefined): void;
   /** Runs what may change its settings, and takes what it did as this admin's change. */
   changing(pass: () => Promise<void>, by: PassedCall): Promise<void>;
+  /** Likewise for what changes its mounts. */
+  changingMounts(pass: () => Promise<void>, by: PassedCall): Promise<void>;
   /** Its token is another one. @param by undefined: it is not known. */
   tokenReset(token: string, by: PassedCall | undefined): Promise<void>;
 }
@@ -144,12 +146,13 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     response: ServerResponse,
     upstream: UpstreamEvents,
     path: string,
+    changing: UpstreamEvents["changing"],
   ): Promise<void> => {
     const by = await adminOf(request, upstream, path);
     // Nobody else changes anything there, and nobody waits for them.
     if (by === undefined) return pipe.pass(request, response);
     const arrived = Promise.withResolvers<void>();
-    const changed = upstream.changing(() => {
+    const changed = changing(() => {
       const over = pipe.pass(request, response, () => async () => {
         arrived.resolve();
         await Promise.race([changed, sleep(HELD, undefined, { ref: false })]);
@@ -198,7 +201,13 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     } else if (method === "POST" && path === RESET_TOKEN)
       void passReset(request, response, upstream).catch(() => response.destroy());
     else if (method === "POST" && path.startsWith("/api/admin/setting/") && upstream.isReady())
-      void passChange(request, response, upstream, path).catch(() => response.destroy());
+      void passChange(request, response, upstream, path, upstream.changing).catch(() =>
+        response.destroy(),
+      );
+    else if (method === "POST" && path.startsWith("/api/admin/storage/"))
+      void passChange(request, response, upstream, path, upstream.changingMounts).catch(() =>
+        response.destroy(),
+      );
     else void pipe.pass(request, response);
     return true;
   };

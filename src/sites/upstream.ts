@@ -37,6 +37,12 @@ export interface UpstreamDeps
   readonly token: string | undefined;
   /** Told when its values were taken, at each start: it may be followed now. */
   readonly onMet: () => void;
+  /** Passes a change of its mounts to it, and takes what it did. */
+  readonly passMounts: (
+    site: Site,
+    pass: () => Promise<void>,
+    origin: RevisionOrigin,
+  ) => Promise<void>;
   /** Told of what keeps the first contact from succeeding, and when it has. */
   readonly onNotice: (message: string) => void;
   readonly onError: (error: unknown) => void;
@@ -96,6 +102,8 @@ export interface Upstream {
   look(): Promise<void>;
   /** Passes a change of its settings to itself, and takes what it did as the visitor's change. */
   changing(pass: () => Promise<void>, by: PassedCall): Promise<void>;
+  /** Likewise a change of its mounts. */
+  changingMounts(pass: () => Promise<void>, by: PassedCall): Promise<void>;
   /** Its token is another one now. @param by undefined: it is not known. */
   tokenReset(token: string, by: PassedCall | undefined): Promise<void>;
   /** Makes it connect a download manager. @throws SiteFailure. */
@@ -330,6 +338,12 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       await Promise.race([turn, sleep(TURN, undefined, { ref: false })]);
       passed ??= pass();
       await passed;
+    },
+    changingMounts: async (pass, by) => {
+      const site = mine();
+      if (site === undefined) return pass();
+      const reason = `${by.call} of mounts at the upstream`;
+      await deps.passMounts(site, pass, { ...originOf(by), reason });
     },
     tokenReset: async (token, by) => {
       const site = mine();

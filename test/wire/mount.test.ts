@@ -213,6 +213,78 @@ describe("what is wrong", () => {
   });
 });
 
+describe("a credential that a site has refreshed", () => {
+  const token = (site: WholeSite) => site.storages.addition("/drive")["refresh_token"];
+
+  test("stays when another site is given one, when the mount changes, and when a backup is read", async () => {
+    await mounts().saveMounts({
+      mounts: [
+        {
+          ...{ name: "drive", mountPath: "/drive", driver: "PikPak" },
+          config: { username: "ann", password: "p", refresh_token: "one-1" },
+          overrides: { two: { config: { refresh_token: "two-1" } } },
+        },
+      ],
+    });
+    const isOk = async () =>
+      (await mounts().getMount({ name: "drive" })).mount?.status.every(
+        ({ state }) => state === "ok",
+      );
+    await expect.poll(() => token(two)).toBe("two-1");
+    await expect.poll(isOk).toBe(true);
+    const { document } = await mounts().exportMounts({ names: ["drive"], reveal: true });
+    one.storages.writeBack("/drive", { refresh_token: "one-2" });
+    await mounts().saveMounts({
+      mounts: [{ name: "drive", overrides: { two: { config: { refresh_token: "two-2" } } } }],
+    });
+    await expect.poll(() => token(two)).toBe("two-2");
+    await mounts().saveMounts({ mounts: [{ name: "drive", members: { remark: "changed" } }] });
+    await expect.poll(() => rowOf(one, "/drive")?.remark).toBe("changed");
+    await mounts().importMounts({ document: document ?? {}, allowSharedCredential: true });
+    await expect.poll(() => rowOf(one, "/drive")?.remark).toBe("");
+    await expect.poll(isOk).toBe(true);
+    expect(token(one)).toBe("one-2");
+    two.storages.writeBack("/drive", { refresh_token: "two-3" });
+    // A new one for all sites but those with one of their own.
+    await mounts().saveMounts({
+      mounts: [{ name: "drive", config: { refresh_token: "one-3" } }],
+      allowSharedCredential: true,
+    });
+    await expect.poll(() => token(one)).toBe("one-3");
+    await expect.poll(isOk).toBe(true);
+    expect(token(two)).toBe("two-3");
+    await mounts().deleteMounts({ names: ["drive"] });
+    await expect.poll(() => rowOf(two, "/drive")).toBeUndefined();
+  });
+});
+
+test("a sync by a process that does not follow mounts waits for the one that does", async () => {
+  const other = await startService({
+    folder: service.folder,
+    env: { MOORING_SECRET_KEY: "ab".repeat(32) },
+    siteTimes: { beat: 30, look: 60 },
+    mountTimes: { beat: 30, look: 60 },
+  });
+  try {
+    const baseUrl = `http://127.0.0.1:${other.port}`;
+    const there = createClient(
+      MountService,
+      createConnectTransport({ baseUrl, httpVersion: "1.1" }),
+    );
+    await there.saveMounts(
+      { mounts: [local("synced", "/s", { sites: { names: ["one"] } })] },
+      { headers },
+    );
+    const { status } = await there.syncMounts({ site: "one", names: ["synced"] }, { headers });
+    expect(status).toMatchObject([{ site: "one", state: "ok" }]);
+    expect(rowOf(one, "/synced")?.status).toBe("work");
+    await there.deleteMounts({ names: ["synced"] }, { headers });
+    await expect.poll(() => rowOf(one, "/synced")).toBeUndefined();
+  } finally {
+    await other.stop();
+  }
+});
+
 describe("secrets", () => {
   test("stay out of replies, history, audit, settings and log", async () => {
     const list = JSON.stringify(

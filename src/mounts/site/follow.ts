@@ -219,6 +219,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
         await passed;
         const states = await take(await lookAt(siteId));
         // Before the next round, which would put right what was just taken.
+        if (Object.keys(states).length === 0) return;
         await book.ask(siteId, { insist: [], states });
         if (lease.isHeld()) await book.answer();
       }).catch((error: unknown) => {
