@@ -222,6 +222,7 @@ describe("a credential that a site has refreshed", () => {
         {
           ...{ name: "drive", mountPath: "/drive", driver: "PikPak" },
           config: { username: "ann", password: "p", refresh_token: "one-1" },
+          members: { remark: "first" },
           overrides: { two: { config: { refresh_token: "two-1" } } },
         },
       ],
@@ -241,7 +242,7 @@ describe("a credential that a site has refreshed", () => {
     await mounts().saveMounts({ mounts: [{ name: "drive", members: { remark: "changed" } }] });
     await expect.poll(() => rowOf(one, "/drive")?.remark).toBe("changed");
     await mounts().importMounts({ document: document ?? {}, allowSharedCredential: true });
-    await expect.poll(() => rowOf(one, "/drive")?.remark).toBe("");
+    await expect.poll(() => rowOf(one, "/drive")?.remark).toBe("first");
     await expect.poll(isOk).toBe(true);
     expect(token(one)).toBe("one-2");
     two.storages.writeBack("/drive", { refresh_token: "two-3" });
