@@ -35,7 +35,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...["access", "audit", "database", "messages", "secrets", "settings"],
     ...["gateway", "proxy", "transport"],
   ],
-  mounts: ["access", "audit", "database", "drivers", "messages", "secrets", "settings", "sites"],
+  mounts: [
+    "access",
+    "audit",
+    "database",
+    "drivers",
+    "files",
+    "messages",
+    "secrets",
+    "settings",
+    "sites",
+  ],
   incidents: ["audit", "database", "drivers", "messages", "mounts", "secrets", "sites"],
   // Above the nouns: their stores on one connection, and the process.
   store: ["access", "audit", "database", "incidents", "mounts", "settings", "sites"],

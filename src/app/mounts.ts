@@ -6,6 +6,7 @@ import type { DriverInfo } from "../drivers/driver-info.ts";
 import { type Incidents, startIncidents } from "../incidents/start.ts";
 import type { IncidentStore } from "../incidents/store.ts";
 import { createTranslations } from "../messages/language.ts";
+import { followMountsFile } from "../mounts/provision.ts";
 import { createMountService, type MountService } from "../mounts/service.ts";
 import { createMountBook, type MountStateStore } from "../mounts/site/book.ts";
 import { startMountFollow } from "../mounts/site/follow.ts";
@@ -55,7 +56,7 @@ export interface OpenMounts {
 
 /** Begins to follow the mounts of the sites, and to notice which of them do not work. */
 export async function openMounts(
-  { secretKeys, probeIntervalMs, webhookTargets }: Config,
+  { secretKeys, probeIntervalMs, webhookTargets, mountsFile }: Config,
   { sites, store, services, driverOf, driverNames, log, times = {} }: MountParts,
 ): Promise<OpenMounts> {
   const { engine, feed, history, fingerprint } = services;
@@ -94,6 +95,19 @@ export async function openMounts(
     sites: sites.book.sites,
     follow: () => follow,
   });
+  // Before a site is written to: a wrong file ends the start.
+  const stopFile =
+    mountsFile === undefined
+      ? undefined
+      : await followMountsFile({
+          path: mountsFile,
+          env: process.env,
+          declare: mounts.declare,
+          onApplied: (names) => log.info({ mounts: names }, "file of mounts applied"),
+          onProblems: (problems) =>
+            log.error({ problems }, "the file of mounts is wrong; nothing changed"),
+          onError: (error) => log.error({ err: error }, "the file of mounts could not be applied"),
+        });
   const listeners = new Set<() => void>();
   const follow = await startMountFollow({
     ...{ sites: sites.book, lease, driverOf, hash: fingerprint, book },
@@ -158,6 +172,7 @@ export async function openMounts(
     },
     close: async () => {
       ending.abort();
+      await stopFile?.();
       await incidents.close();
       await follow.close();
       await listening;

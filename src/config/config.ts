@@ -50,6 +50,8 @@ export interface Config {
   /** Undefined: all drivers. The names are not compared with the catalogue here. */
   readonly driversEnabled: readonly string[] | undefined;
   readonly settingsFile: string | undefined;
+  /** Mounts that are declared. */
+  readonly mountsFile: string | undefined;
   readonly historyRevisions: number;
   readonly historyAgeMs: number;
   readonly auditRows: number;

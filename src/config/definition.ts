@@ -170,6 +170,12 @@ export const definitions = {
     parse: path,
     help: "YAML or JSON file of settings that are applied at each start and when it changes, and that clients can't change.",
   },
+  mountsFile: {
+    variable: "MOORING_MOUNTS_FILE",
+    placeholder: "PATH",
+    parse: path,
+    help: "YAML or JSON file of mounts that are applied at each start and when it changes, and that clients can't change.",
+  },
   historyRevisions: {
     variable: "MOORING_HISTORY_REVISIONS",
     placeholder: "COUNT",

@@ -134,6 +134,29 @@ export function withMountInput(
   return { mount, violations, given: givenSecrets(driver, input) };
 }
 
+/** An input that also removes what a mount has beside it, but for items that sites refresh. */
+export function wholeInput(input: MountInput, before: Mount | undefined): MountInput {
+  if (before === undefined) return input;
+  const gone = (values: Values, given: ValueInput = {}): ValueInput => ({
+    ...Object.fromEntries(
+      Object.keys(values)
+        .filter((name) => itemKind(before.driver, name) !== "learned")
+        .map((name) => [name, null]),
+    ),
+    ...given,
+  });
+  const none: OverrideInput = { path: "", config: {}, members: {} };
+  return {
+    ...input,
+    config: gone(before.items, input.config),
+    members: gone(before.members, input.members),
+    overrides: {
+      ...Object.fromEntries(Object.keys(before.overrides).map((site) => [site, none])),
+      ...input.overrides,
+    },
+  };
+}
+
 /** Checks the values that a site gets: those of the mount, and the site's own. */
 function checkValues(
   driver: DriverInfo,

@@ -45,10 +45,14 @@ export interface SaveRules {
   readonly refuse: () => never;
   /** Whether the caller may learn secrets. */
   readonly reveals: boolean;
+  /** What manages a mount, such as a file; undefined: clients do. */
+  readonly managedBy: (name: string) => string | undefined;
   readonly allowShared: boolean;
   /** The values are those of a site: it has its credentials, and others get none for it. */
   readonly isTaken: boolean;
   readonly isDry: boolean;
+  /** The number of the first mount in messages. Default: 0. */
+  readonly firstField?: number;
 }
 
 /**
@@ -71,9 +75,10 @@ export function decideSave(
   const names = new Set<string>();
   const saved: { readonly before: Mount | undefined; readonly mount: Mount }[] = [];
   for (const [at, input] of inputs.entries()) {
-    const field = `mounts[${at}].`;
+    const field = `mounts[${at + (rules.firstField ?? 0)}].`;
     const before = mounts.get(input.name);
     if (before !== undefined && !rules.allows(before.path)) rules.refuse();
+    checkManaged(input.name, rules.managedBy);
     if (names.has(input.name))
       violations.push({
         field: `${field}name`,
@@ -158,6 +163,15 @@ function isRenewed(before: Mount | undefined, mount: Mount): boolean {
         before.overrides[site]?.credentialRevision !== credentialRevision,
     )
   );
+}
+
+/** @throws FAILED_PRECONDITION for a mount that a file declares. */
+export function checkManaged(name: string, managedBy: SaveRules["managedBy"]): void {
+  const manager = managedBy(name);
+  if (manager !== undefined)
+    throw failedPrecondition(
+      `${name} is managed by ${manager}: change it there; nothing was saved`,
+    );
 }
 
 /** Notes for whom a user has given a credential: it is sent to them once. */

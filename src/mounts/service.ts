@@ -9,7 +9,7 @@ import type { Draft } from "../settings/draft.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { History } from "../settings/history.ts";
 import type { SettingItem } from "../settings/item.ts";
-import { isMountChange } from "../settings/mount-key.ts";
+import { isMountChange, readMountKey } from "../settings/mount-key.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { SiteFailure } from "../sites/failure.ts";
 import { siteError } from "../sites/service.ts";
@@ -17,7 +17,7 @@ import type { Site } from "../sites/site.ts";
 import { createWaiter } from "../waiter.ts";
 import { compareResults, foundInput, leaveSite, takeContent } from "./adopt.ts";
 import { readDocument, writeDocument } from "./document.ts";
-import { isSecretItem, type MountInput, nameProblem } from "./input.ts";
+import { isSecretItem, type MountInput, nameProblem, wholeInput } from "./input.ts";
 import {
   deleteMount,
   isOnSite,
@@ -29,7 +29,15 @@ import {
   writeMount,
 } from "./mount.ts";
 import { rollBack } from "./rollback.ts";
-import { decideDelete, decideSave, MAX_REQUEST, pathsOf, type Result, resultAs } from "./save.ts";
+import {
+  checkManaged,
+  decideDelete,
+  decideSave,
+  MAX_REQUEST,
+  pathsOf,
+  type Result,
+  resultAs,
+} from "./save.ts";
 import type { MountBook, MountRequest } from "./site/book.ts";
 import type { MountFollow } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
@@ -72,8 +80,20 @@ export interface Caller {
   readonly origin: RevisionOrigin;
 }
 
+/** Mounts that a file declares. */
+export interface DeclaredMounts {
+  /**
+   * Saves mounts as one revision, whole: values that are not given go, but for those that sites refresh.
+   * Clients can't change them from then on.
+   *
+   * @param by what declares them, for messages.
+   * @throws INVALID_ARGUMENT with every violation.
+   */
+  declare(inputs: readonly MountInput[], origin: RevisionOrigin, by: string): Promise<void>;
+}
+
 /** The rules of mounts. Calls to sites are UNAVAILABLE or FAILED_PRECONDITION as those of settings. */
-export interface MountService {
+export interface MountService extends DeclaredMounts {
   revision(): number;
   /** By name, those that the caller may know. */
   list(grant: Grant): readonly Mount[];
@@ -143,6 +163,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
   );
   const wantedOf = ({ name }: Pick<Site, "name">): readonly WantedMount[] =>
     wantedOfAll(all())(name);
+  /** What declares a mount, by its name. */
+  let declared: ReadonlyMap<string, string> = new Map();
+  const guard = (name: string): void => checkManaged(name, (each) => declared.get(each));
   const waiter = createWaiter();
   book.onChange(waiter.notify);
 
@@ -168,6 +191,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     };
   const rulesOf = ({ grant }: Caller, { dryRun = false, allowShared = false }: ChangeOptions) => ({
     ...{ driverOf, driverNames: deps.driverNames, allowShared, isDry: dryRun, isTaken: false },
+    managedBy: (name: string) => declared.get(name),
     siteNames: deps.sites().map(({ name }) => name),
     allows: grant.allowsMount,
     refuse: refuse(grant),
@@ -230,7 +254,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
               ? []
               : decideSave(draft, tried.usable, draftMounts(draft), rules);
           const gone = found.gone.flatMap((each) =>
-            leaveSite(draft, each, { site: site.name, siteNames, isSecret }),
+            declared.has(each)
+              ? [resultAs(each, "skipped", `is managed by ${declared.get(each)}`)]
+              : leaveSite(draft, each, { site: site.name, siteNames, isSecret }),
           );
           return [...withLeft(results, tried), ...gone, ...tried.unusable];
         },
@@ -294,6 +320,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         throw invalid([{ field: "new_name", description: `new_name ${problem}` }]);
       await engine.change(caller.origin, (draft) => {
         const mount = need(caller.grant)(readDraftMount(draft, name), name);
+        guard(name);
         if (newName === name) return;
         if (readDraftMount(draft, newName) !== undefined)
           throw new ServiceError(Code.AlreadyExists, `there is a mount "${newName}" already`);
@@ -317,7 +344,11 @@ export function createMountService(deps: MountServiceDeps): MountService {
       if (names.length === 0 || names.length > MAX_REQUEST)
         throw invalid([{ field: "names", description: `names: give 1 to ${MAX_REQUEST}` }]);
       const { revision } = await engine.change(caller.origin, (draft) =>
-        decideDelete(draft, names, need(caller.grant)),
+        decideDelete(draft, names, (mount, name) => {
+          const known = need(caller.grant)(mount, name);
+          guard(name);
+          return known;
+        }),
       );
       return revision;
     },
@@ -357,7 +388,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     takeContent: async (site, take, origin) => {
       await engine.change(origin, (draft) => {
         for (const [name, items] of Object.entries(take))
-          takeContent(draft, { name, site: site.name, items, isSecret });
+          if (!declared.has(name)) takeContent(draft, { name, site: site.name, items, isSecret });
       });
     },
     rollback: async (revision, names, caller, options = {}) => {
@@ -371,7 +402,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
               Code.Aborted,
               `something was saved meanwhile, in revision ${draft.revision}: try again`,
             );
-          return rollBack(draft, changes, names, {
+          const free = changes.filter(({ key }) => !declared.has(readMountKey(key)?.name ?? ""));
+          return rollBack(draft, free, names, {
             need: need(caller.grant),
             isSecret,
           });
@@ -434,6 +466,20 @@ export function createMountService(deps: MountServiceDeps): MountService {
         mounts: () => [...all().values()].filter(allowed(grant)),
         statuses,
       }),
+    declare: async (inputs, origin, by) => {
+      const rules = rulesOf({ grant: ROOT, origin }, { allowShared: true });
+      await engine.change(origin, (draft) => {
+        const mounts = draftMounts(draft);
+        const whole = inputs.map((input) => wholeInput(input, mounts.get(input.name)));
+        for (let at = 0; at < whole.length; at += MAX_REQUEST)
+          decideSave(draft, whole.slice(at, at + MAX_REQUEST), mounts, {
+            ...rules,
+            managedBy: () => undefined,
+            firstField: at,
+          });
+      });
+      declared = new Map(inputs.map(({ name }) => [name, by]));
+    },
     changed: waiter.notify,
     wantedOf,
   };

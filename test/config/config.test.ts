@@ -25,6 +25,7 @@ test("without flags and variables the defaults hold", () => {
     driversEnabled: undefined,
     metricsListen: undefined,
     settingsFile: undefined,
+    mountsFile: undefined,
     historyRevisions: 10_000,
     auditRows: 500_000,
     auditAgeMs: 400 * 86_400_000,
@@ -62,6 +63,7 @@ describe("each variable arrives in its parsed form", () => {
     ["MOORING_LISTEN", ":80", { listen: { host: "", port: 80 } }],
     ["MOORING_GRPC_LISTEN", "[::1]:0", { grpcListen: { host: "::1", port: 0 } }],
     ["MOORING_WRONG_TOKENS", "0", { wrongTokens: 0 }],
+    ["MOORING_MOUNTS_FILE", "mounts.yaml", { mountsFile: "/srv/mounts.yaml" }],
     ["MOORING_PROBE_INTERVAL", "15m", { probeIntervalMs: 900_000 }],
     ["MOORING_WEBHOOK_TARGETS", "any", { webhookTargets: "any" }],
     [

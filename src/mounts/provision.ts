@@ -1,0 +1,324 @@
+import { dirname } from "node:path";
+import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import { readBoundedFile, textOf } from "../files/bounded-file.ts";
+import { type WatchTimes, watchFiles } from "../files/file-watch.ts";
+import { ServiceError } from "../messages/error.ts";
+import { didYouMean } from "../messages/nearest.ts";
+import { createInterpolation, type Interpolation } from "../settings/provision/interpolation.ts";
+import type { RevisionOrigin } from "../settings/store.ts";
+import type { MountInput, OverrideInput, ValueInput } from "./input.ts";
+import type { DeclaredMounts } from "./service.ts";
+
+const MAX_BYTES = 1024 * 1024;
+/** Mappings in one another. */
+const MAX_DEPTH = 8;
+/** Problems that are reported at once. */
+const MAX_PROBLEMS = 100;
+
+/** What the history says of a change that the file made. */
+const FILE: RevisionOrigin = {
+  ...{ actor: "mounts-file", door: "file", method: "", requestId: "", peer: "" },
+  reason: "declared in the file of mounts",
+};
+
+/** Something wrong in a file of mounts. Line and column count from 1; 0: it is about the whole file. */
+interface Problem {
+  readonly line: number;
+  readonly column: number;
+  readonly reason: string;
+}
+
+/** A file of mounts that was read. */
+interface MountsFile {
+  readonly inputs: readonly MountInput[];
+  readonly problems: readonly Problem[];
+  /** Absolute paths of files that values are taken from. */
+  readonly files: readonly string[];
+  /** The place of a violation's field, such as `mounts[0].config.root_folder_path`. */
+  readonly place: (field: string) => Pick<Problem, "line" | "column">;
+  /** Tells two contents apart. */
+  readonly content: string;
+}
+
+export interface MountsFileDeps {
+  readonly path: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly declare: DeclaredMounts["declare"];
+  readonly onApplied: (names: readonly string[]) => void;
+  /** A file that can't be used while the service runs: nothing was changed. */
+  readonly onProblems: (lines: readonly string[]) => void;
+  readonly onError: (error: unknown) => void;
+  readonly times?: WatchTimes;
+}
+
+/**
+ * Applies a file of mounts as one revision, and whenever it changes. Mounts that it declares are changed
+ * there alone.
+ *
+ * @returns what ends it.
+ * @throws Error listing what is wrong with the file, a line each: `path:line:column: reason`.
+ */
+export async function followMountsFile(deps: MountsFileDeps): Promise<() => Promise<void>> {
+  const { path, env } = deps;
+  const load = (): MountsFile => loadMounts(path, env);
+  const apply = async (file: MountsFile): Promise<readonly string[]> => {
+    const lines = file.problems.map((problem) => lineOf(path, problem));
+    if (lines.length > 0) return lines;
+    try {
+      await deps.declare(file.inputs, FILE, `the file of mounts ${path}`);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      const { violations } = error;
+      if (violations.length === 0) return [`${path}: ${error.message}`];
+      return violations.map(({ field, description }) =>
+        lineOf(path, { ...file.place(field), reason: withoutIndex(description, file.inputs) }),
+      );
+    }
+    deps.onApplied(file.inputs.map(({ name }) => name));
+    return [];
+  };
+  const first = load();
+  const wrong = await apply(first);
+  if (wrong.length > 0) throw new Error(`the file of mounts is wrong\n${wrong.join("\n")}`);
+  let used: string | undefined = first.content;
+  let isClosed = false;
+  let work: Promise<void> = Promise.resolve();
+  const reload = async (): Promise<void> => {
+    if (isClosed) return;
+    const file = load();
+    watch.follow([path, ...file.files]);
+    if (file.content === used) return;
+    used = undefined;
+    const lines = await apply(file);
+    if (lines.length > 0) deps.onProblems(lines);
+    used = file.content;
+  };
+  const watch = watchFiles(
+    [path, ...first.files],
+    () => {
+      work = work.then(reload).catch(deps.onError);
+    },
+    deps.times,
+  );
+  return () => {
+    isClosed = true;
+    watch.close();
+    return work;
+  };
+}
+
+function lineOf(path: string, { line, column, reason }: Problem): string {
+  return line === 0 ? `${path}: ${reason}` : `${path}:${line}:${column}: ${reason}`;
+}
+
+/** `mounts[3].config.x is …` as `films.config.x is …`: a file has names and no numbers. */
+function withoutIndex(description: string, inputs: readonly MountInput[]): string {
+  return description.replace(/^mounts\[(\d+)\]/, (whole, at: string) => {
+    return inputs[Number(at)]?.name ?? whole;
+  });
+}
+
+function loadMounts(path: string, env: MountsFileDeps["env"]): MountsFile {
+  let text: string;
+  try {
+    text = textOf(readBoundedFile(path, MAX_BYTES));
+  } catch (error) {
+    const reason = `the file ${error instanceof Error ? error.message : "can't be read"}`;
+    const problems = [{ line: 0, column: 0, reason }];
+    return { inputs: [], problems, files: [], place: () => NOWHERE, content: reason };
+  }
+  return parseMounts(
+    text,
+    createInterpolation({ env, readFile: readBoundedFile, folder: dirname(path) }),
+  );
+}
+
+const NOWHERE = { line: 0, column: 0 } as const;
+const FORM = 'the form is "mounts:" with an indented mapping for each name';
+const MEMBERS = [
+  "path",
+  "driver",
+  "config",
+  "members",
+  "disabled",
+  "sites",
+  "content",
+  "overrides",
+];
+const OVERRIDE = ["path", "config", "members"];
+
+/** Parses YAML 1.2, of which JSON is a part. No problem quotes a value. */
+export function parseMounts(text: string, interpolation: Interpolation): MountsFile {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const problems: Problem[] = [];
+  const placeAt = (offset: number): Pick<Problem, "line" | "column"> => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const report = (offset: number, reason: string): void => {
+    if (problems.length < MAX_PROBLEMS) problems.push({ ...placeAt(offset), reason });
+  };
+  const [slip] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
+  if (slip !== undefined) report(slip.pos[0], `this is no YAML (${slip.code})`);
+  /** Where the key of a path stands. */
+  const offsets = new Map<string, number>();
+  const plain = (node: unknown, path: readonly string[]): unknown => {
+    if (path.length > MAX_DEPTH) {
+      report(offsetOf(node), "mappings stand too deep in one another");
+      return null;
+    }
+    if (isScalar(node)) {
+      if (typeof node.value !== "string") return node.value;
+      try {
+        return interpolation.resolve(node.value).text;
+      } catch (error) {
+        report(offsetOf(node), error instanceof Error ? error.message : String(error));
+        return "";
+      }
+    }
+    if (isSeq(node)) return node.items.map((item) => plain(item, [...path, "[]"]));
+    if (!isMap(node)) {
+      if (node !== null) report(offsetOf(node), "anchors and aliases have no meaning here");
+      return null;
+    }
+    return Object.fromEntries(
+      node.items.flatMap((pair): [string, unknown][] => {
+        if (!isPair(pair) || !isScalar(pair.key)) {
+          report(offsetOf(node), "a key must be text");
+          return [];
+        }
+        const key = String(pair.key.value);
+        offsets.set(JSON.stringify([...path, key]), offsetOf(pair.key));
+        return [[key, plain(pair.value, [...path, key])]];
+      }),
+    );
+  };
+  const root = slip === undefined ? plain(document.contents, []) : undefined;
+  const offsetAt = (path: readonly string[]): number => {
+    for (let length = path.length; length > 0; length -= 1) {
+      const offset = offsets.get(JSON.stringify(path.slice(0, length)));
+      if (offset !== undefined) return offset;
+    }
+    return 0;
+  };
+  const inputs: MountInput[] = [];
+  if (slip === undefined) {
+    const { mounts, version, ...rest } = isObject(root) ? root : { mounts: undefined };
+    if (!isObject(mounts)) report(0, `"mounts:" is missing: ${FORM}`);
+    if (version !== undefined && version !== 1) report(offsetAt(["version"]), "version must be 1");
+    for (const name of Object.keys(rest))
+      report(offsetAt([name]), `${quoted(name)} can't stand here: ${FORM}`);
+    for (const [name, given] of Object.entries(isObject(mounts) ? mounts : {}))
+      inputs.push(
+        readInput(name, given, (path, reason) =>
+          report(offsetAt(["mounts", name, ...path]), reason),
+        ),
+      );
+  }
+  return {
+    inputs: problems.length === 0 ? inputs : [],
+    problems: problems.toSorted((a, b) => a.line - b.line || a.column - b.column),
+    files: interpolation.files(),
+    place: (field) => placeAt(offsetAt(pathOf(field, inputs))),
+    content: JSON.stringify([root, problems]),
+  };
+}
+
+function offsetOf(node: unknown): number {
+  return (node as Node | null)?.range?.[0] ?? 0;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 64));
+}
+
+type Complain = (path: readonly string[], reason: string) => void;
+
+function readInput(name: string, given: unknown, complain: Complain): MountInput {
+  if (!isObject(given)) {
+    complain([], `${quoted(name)} must be a mapping with path and driver`);
+    return { name };
+  }
+  checkMembers(given, MEMBERS, (member, reason) => complain([member], reason));
+  const { path, driver, config, members, disabled, sites, content, overrides } = given;
+  const need = (member: string, isRight: boolean, form: string): void => {
+    if (!isRight) complain([member], `${member} must be ${form}`);
+  };
+  need("path", typeof path === "string", "text");
+  need("driver", typeof driver === "string", "text");
+  need("disabled", ["boolean", "undefined"].includes(typeof disabled), "true or false");
+  need(
+    "content",
+    [undefined, "adopt", "overwrite"].includes(content as string),
+    "adopt or overwrite",
+  );
+  const isNames = Array.isArray(sites) && sites.every((site) => typeof site === "string");
+  need("sites", sites === undefined || isNames, "a list of names");
+  return {
+    ...{ name, path: String(path), driver: String(driver) },
+    config: mapping(config, ["config"], complain),
+    members: mapping(members, ["members"], complain),
+    disabled: disabled === true,
+    sites: isNames ? (sites as string[]) : [],
+    content: content === "overwrite" ? "overwrite" : "adopt",
+    overrides: Object.fromEntries(
+      Object.entries(mapping(overrides, ["overrides"], complain)).map(([site, values]) => [
+        site,
+        readOverride(values, site, complain),
+      ]),
+    ),
+  };
+}
+
+function readOverride(given: unknown, site: string, complain: Complain): OverrideInput {
+  const place = ["overrides", site];
+  const values = mapping(given, place, complain);
+  checkMembers(values, OVERRIDE, (member, reason) => complain([...place, member], reason));
+  const { path = "", config, members } = values;
+  if (typeof path !== "string") complain([...place, "path"], "path must be text");
+  return {
+    path: String(path),
+    config: mapping(config, [...place, "config"], complain),
+    members: mapping(members, [...place, "members"], complain),
+  };
+}
+
+function checkMembers(
+  given: Readonly<Record<string, unknown>>,
+  known: readonly string[],
+  complain: (member: string, reason: string) => void,
+): void {
+  for (const member of Object.keys(given))
+    if (!known.includes(member))
+      complain(member, `a mount has no ${quoted(member)}.${didYouMean(member, known)}`);
+}
+
+function mapping(given: unknown, place: readonly string[], complain: Complain): ValueInput {
+  if (given === undefined || given === null) return {};
+  if (isObject(given)) return given;
+  complain(place, `${place.at(-1)} must be a mapping`);
+  return {};
+}
+
+/** The keys that lead to a violation's field in the file. */
+function pathOf(field: string, inputs: readonly MountInput[]): string[] {
+  const [, at, rest = ""] = /^mounts\[(\d+)\]\.?(.*)$/s.exec(field) ?? [];
+  const input = inputs[Number(at ?? -1)];
+  if (input === undefined) return [];
+  const start = ["mounts", input.name];
+  const site = Object.keys(input.overrides ?? {}).find(
+    (each) => rest === `overrides.${each}` || rest.startsWith(`overrides.${each}.`),
+  );
+  const [base, inner] =
+    site === undefined
+      ? [start, rest]
+      : [[...start, "overrides", site], rest.slice(`overrides.${site}.`.length)];
+  if (inner === "mount_path") return [...base, "path"];
+  const [, group, name] = /^(config|members)\.(.+)$/s.exec(inner) ?? [];
+  return group === undefined || name === undefined ? [...base, inner] : [...base, group, name];
+}

@@ -1,0 +1,138 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
+import { parseMounts } from "../../src/mounts/provision.ts";
+import { createInterpolation } from "../../src/settings/provision/interpolation.ts";
+import { startService, type TestService, TOKEN } from "../wire/service.ts";
+
+let folder: string;
+let file: string;
+let service: TestService | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mooring-mounts-file-"));
+  file = join(folder, "mounts.yaml");
+});
+
+afterEach(async () => {
+  await service?.stop();
+  service = undefined;
+  await rm(folder, { recursive: true });
+});
+
+const start = async () => {
+  service = await startService({ env: { MOORING_MOUNTS_FILE: file } });
+  const baseUrl = `http://127.0.0.1:${service.port}`;
+  const client = createClient(
+    MountService,
+    createConnectTransport({ baseUrl, httpVersion: "1.1" }),
+  );
+  const headers = { authorization: TOKEN };
+  return {
+    get: async (name: string) => (await client.getMount({ name, reveal: true }, { headers })).mount,
+    save: (mount: object) => client.saveMounts({ mounts: [mount] }, { headers }),
+    remove: (name: string) => client.deleteMounts({ names: [name] }, { headers }),
+    revision: async () => (await client.listMounts({}, { headers })).revision,
+  };
+};
+
+const FILMS = `version: 1
+mounts:
+  films:
+    path: /films
+    driver: Local
+    config:
+      root_folder_path: /srv/films
+    members: { remark: all films }
+  cloud:
+    path: /cloud
+    driver: WebDav
+    config:
+      address: https://dav.example
+      username: ann
+      password: \${file:password}
+    sites: [harbour]
+    overrides:
+      quay: { path: /own }
+`;
+
+test("mounts are declared, followed, and changed by the file alone", async () => {
+  await writeFile(join(folder, "password"), "from-a-file\n");
+  await writeFile(file, FILMS);
+  const { get, save, remove, revision } = await start();
+  expect(await get("films")).toMatchObject({
+    ...{ mountPath: "/films", config: { root_folder_path: "/srv/films" } },
+    members: { remark: "all films" },
+  });
+  expect(await get("cloud")).toMatchObject({
+    ...{ config: { password: "from-a-file" }, sites: ["harbour"] },
+    overrides: { quay: { mountPath: "/own" } },
+  });
+  await expect(save({ name: "films", disabled: true })).rejects.toThrow("is managed by the file");
+  await expect(remove("films")).rejects.toThrow("is managed by the file");
+  const before = await revision();
+  await writeFile(join(folder, "password"), "another\n");
+  await expect.poll(async () => (await get("cloud"))?.config?.["password"]).toBe("another");
+  await writeFile(file, FILMS.replace("    members: { remark: all films }\n", ""));
+  await expect.poll(async () => (await get("films"))?.members).toEqual({});
+  expect(await revision()).toBe(before + 2n);
+  // What is wrong changes nothing, and says where.
+  await writeFile(file, FILMS.replace("root_folder_path", "rot_folder_path"));
+  await expect
+    .poll(() => service?.log())
+    .toContain(`${file}:7:7: films.config.rot_folder_path is not an item of this driver`);
+  expect((await get("films"))?.config).toEqual({ root_folder_path: "/srv/films" });
+  // A mount that is taken out stays, and is the clients' again.
+  await writeFile(file, "mounts: {}\n");
+  await expect
+    .poll(() => save({ name: "films", disabled: true }).then(String, String))
+    .not.toContain("is managed");
+  expect(service?.log()).not.toContain("from-a-file");
+});
+
+describe("a file that is wrong ends the start with the place of each mistake", () => {
+  test.each([
+    ["mounts: [", ":1:10: this is no YAML"],
+    ["", ':1:1: "mounts:" is missing'],
+    ["mount: {}\n", ':1:1: "mounts:" is missing'],
+    ["mounts:\n  a: text\n", ':2:3: "a" must be a mapping'],
+    ["mounts:\n  a:\n    path: /a\n    driver: Lokal\n", ":4:5: a.driver is none of the drivers"],
+    ["mounts:\n  a:\n    driver: Local\n", ":2:3: path must be text"],
+    [
+      "mounts:\n  a:\n    path: /a\n    driver: Local\n    conifg: {}\n",
+      ':5:5: a mount has no "conifg". Did you mean "config"?',
+    ],
+    [
+      "mounts:\n  a:\n    path: /a\n    driver: Local\n    config:\n      root_folder_path: 5\n",
+      ":6:7: a.config.root_folder_path must be text",
+    ],
+    [
+      "mounts:\n  a:\n    path: /a\n    driver: S3\n    overrides:\n      b: { members: { order: x } }\n",
+      ":6:23: a.overrides.b.members.order must be a whole number",
+    ],
+    [
+      `mounts:\n  a:\n    path: /a\n    driver: Local\n    config: { root_folder_path: '\${env:NO_SUCH_VARIABLE}' }\n`,
+      ":5:33: the environment variable NO_SUCH_VARIABLE is not set",
+    ],
+    [
+      "mounts:\n  a: { path: /a, driver: Local, config: { root_folder_path: /x } }\n  b: { path: /a, driver: Local, config: { root_folder_path: /y } }\n",
+      ':2:8: a.mount_path is the path of the mount "b" already',
+    ],
+  ])("%j", async (text, message) => {
+    await writeFile(file, text);
+    await expect(start()).rejects.toThrow(`${file}${message}`);
+  });
+
+  test("and quotes no value", () => {
+    const interpolation = createInterpolation({
+      ...{ env: { SECRET: "a-secret" }, folder, readFile: () => Buffer.alloc(0) },
+    });
+    const { problems } = parseMounts(`mounts: { a: '\${env:SECRET}' }`, interpolation);
+    expect(JSON.stringify(problems)).not.toContain("a-secret");
+    expect(problems).toHaveLength(1);
+  });
+});
