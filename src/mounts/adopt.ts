@@ -15,7 +15,7 @@ import type { FoundMount } from "./site/take.ts";
 import type { WantedMount } from "./site/wanted.ts";
 
 /** Whether an item of a driver is secret. */
-type IsSecret = (driver: string, item: string) => boolean;
+export type IsSecret = (driver: string, item: string) => boolean;
 
 /**
  * A mount as a site has it, as an input: what differs from a mount of several sites becomes an override.

@@ -62,6 +62,16 @@ export function readMounts(rows: ReadonlyMap<string, SettingItem>): ReadonlyMap<
   return new Map(mounts.map(([name, row]) => [name, mountOf(name, row, secrets.get(name) ?? [])]));
 }
 
+/** All mounts of a draft, by name. */
+export function draftMounts(draft: Draft): Map<string, Mount> {
+  const rows = new Map<string, SettingItem>();
+  for (const key of draft.mountKeys()) {
+    const row = draft.mount(key);
+    if (row !== undefined) rows.set(key, row);
+  }
+  return new Map(readMounts(rows));
+}
+
 /** Reads one mount from a draft. */
 export function readDraftMount(draft: Draft, name: string): Mount | undefined {
   const row = draft.mount(mountKey(name));

@@ -5,7 +5,6 @@ import { memoize } from "../memoize.ts";
 import { denied, failedPrecondition, invalid, notFound, ServiceError } from "../messages/error.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import type { Draft } from "../settings/draft.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { History } from "../settings/history.ts";
 import type { SettingItem } from "../settings/item.ts";
@@ -15,11 +14,13 @@ import { SiteFailure } from "../sites/failure.ts";
 import { siteError } from "../sites/service.ts";
 import type { Site } from "../sites/site.ts";
 import { createWaiter } from "../waiter.ts";
-import { compareResults, foundInput, leaveSite, takeContent } from "./adopt.ts";
+import { compareResults, takeContent } from "./adopt.ts";
+import { adoptRound } from "./adopt-round.ts";
 import { readDocument, writeDocument } from "./document.ts";
 import { isSecretItem, type MountInput, nameProblem, wholeInput } from "./input.ts";
 import {
   deleteMount,
+  draftMounts,
   isOnSite,
   type Mount,
   readDraftMount,
@@ -38,11 +39,10 @@ import {
   type Result,
   resultAs,
 } from "./save.ts";
-import type { MountBook, MountRequest } from "./site/book.ts";
+import type { MountBook } from "./site/book.ts";
 import type { MountFollow } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
 import type { MountRound } from "./site/round.ts";
-import { type FoundMount, findMounts, takeMounts } from "./site/take.ts";
 import type { WantedMount } from "./site/wanted.ts";
 import { type Status, statusOf } from "./status.ts";
 import { syncSite } from "./sync.ts";
@@ -197,14 +197,6 @@ export function createMountService(deps: MountServiceDeps): MountService {
     refuse: refuse(grant),
     reveals: grant.has("mounts:reveal"),
   });
-  const draftMounts = (draft: Draft): Map<string, Mount> => {
-    const rows = new Map<string, SettingItem>();
-    for (const key of draft.mountKeys()) {
-      const row = draft.mount(key);
-      if (row !== undefined) rows.set(key, row);
-    }
-    return new Map(readMounts(rows));
-  };
   const save = async (
     inputs: readonly MountInput[],
     caller: Caller,
@@ -221,55 +213,20 @@ export function createMountService(deps: MountServiceDeps): MountService {
   };
   const isSecret = (driver: string, item: string): boolean => isSecretItem(driverOf(driver), item);
   /** Takes what a site has otherwise, as one revision. */
-  const takeRound = async (
+  const takeRound = (
     round: MountRound,
     site: Site,
     names: readonly string[],
     caller: Caller,
     options: ChangeOptions,
-  ): Promise<{ readonly saved: Saved; readonly states: MountRequest["states"] }> => {
-    const siteNames = deps.sites().map((each) => each.name);
-    const inputOf = (each: FoundMount): MountInput => {
-      const before = all().get(each.name);
-      const isShared =
-        before !== undefined && siteNames.some((one) => one !== site.name && isOnSite(before, one));
-      return foundInput(each, site.name, each.isNew ? undefined : before, isShared);
-    };
-    const known = book.mounts(site.id);
-    const found = findMounts(round, {
-      ...{ names, known, driverOf, wanted: wantedOf(site), taken: [...all().keys()] },
+  ) =>
+    adoptRound(round, {
+      ...{ site, names, engine, book, driverOf, isSecret, wantedOf, declared },
+      ...{ hash: deps.fingerprint, origin: caller.origin, dryRun: options.dryRun ?? false },
+      mounts: all(),
+      siteNames: deps.sites().map((each) => each.name),
+      rules: { ...rulesOf(caller, options), allowShared: true, isTaken: true },
     });
-    const skipped = found.refused.map(({ path, reason }) => resultAs(path, "skipped", reason));
-    let saved: Saved = { revision: engine.snapshot().revision, results: [] };
-    const isDry = options.dryRun ?? false;
-    const take = async (): Promise<readonly WantedMount[]> => {
-      const { result, revision } = await engine.change(
-        caller.origin,
-        (draft) => {
-          const rules = { ...rulesOf(caller, options), allowShared: true, isTaken: true };
-          const inputs = found.mounts.map(inputOf);
-          const tried = usableInputs(draft, inputs, draftMounts(draft), rules);
-          const results =
-            tried.usable.length === 0
-              ? []
-              : decideSave(draft, tried.usable, draftMounts(draft), rules);
-          const gone = found.gone.flatMap((each) =>
-            declared.has(each)
-              ? [resultAs(each, "skipped", `is managed by ${declared.get(each)}`)]
-              : leaveSite(draft, each, { site: site.name, siteNames, isSecret }),
-          );
-          return [...withLeft(results, tried), ...gone, ...tried.unusable];
-        },
-        { dryRun: isDry },
-      );
-      saved = { revision, results: result };
-      return wantedOf(site);
-    };
-    let states: MountRequest["states"] = {};
-    if (isDry) await take();
-    else states = await takeMounts(found, { known, hash: deps.fingerprint, save: take });
-    return { saved: { ...saved, results: [...saved.results, ...skipped] }, states };
-  };
   const onSite = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
