@@ -1,9 +1,10 @@
 // Makes what is handed out, in out/ or in the folder that is named:
 //   mooring-VERSION.tgz              an npm package: the command `mooring` on a Node that is there
 //   mooring-client-VERSION.tgz       the contract for TypeScript and JavaScript
+//   mooring-gateway-VERSION.tgz             the gateway alone, for services that are not Mooring
 //   mooring-VERSION-linux-x64/       a folder that needs nothing, its own Node included
 //   mooring-VERSION-linux-x64.tar.gz the same in one file
-// With --only npm, client or linux one of them.
+// With --only npm, client, gateway or linux one of them.
 import { spawnSync } from "node:child_process";
 import {
   copyFileSync,
@@ -20,6 +21,7 @@ import {
 import { stripTypeScriptTypes } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { build } from "rolldown";
 import { softwareBill } from "./software-bill.ts";
 
 const root = resolve(import.meta.dirname, "..");
@@ -33,6 +35,14 @@ interface Manifest {
 
 /** Packages of which a program that uses the client needs one. */
 const TRANSPORTS = ["@connectrpc/connect-node", "@connectrpc/connect-web"];
+/** Packages that a program with the gateway has already. */
+const GATEWAY_NEEDS = ["@bufbuild/protobuf", "@connectrpc/connect", "fastify"];
+/** What contracts import to have rules, and the gateway's own options. */
+const GATEWAY_PROTOS = [
+  "google/api/annotations.proto",
+  "google/api/http.proto",
+  "mooring/rest/v1/rest.proto",
+];
 /** Packages that a build leaves outside of its bundle: native code, and threads of their own. */
 const APART = ["better-sqlite3", "pino", "pino-pretty"];
 /** What only compiles native code, which comes compiled. */
@@ -59,6 +69,7 @@ mkdirSync(target, { recursive: true });
 const { only } = values;
 if (only === undefined || only === "npm") makeNpmPackage();
 if (only === undefined || only === "client") makeClientPackage();
+if (only === undefined || only === "gateway") await makeGatewayPackage();
 if (only === undefined || only === "linux") makeLinuxFolder();
 
 /** JavaScript and declarations: a package's code is not run by type stripping. */
@@ -95,6 +106,81 @@ function makeClientPackage(): void {
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
   run("npm", ["pack", "--pack-destination", target], folder);
   rmSync(folder, { recursive: true });
+}
+
+/** One bundle, and the declarations that its entry leads to. */
+async function makeGatewayPackage(): Promise<void> {
+  const folder = join(target, "gateway-package");
+  const declarations = join(target, "gateway-declarations");
+  for (const one of [folder, declarations]) rmSync(one, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const source = join(root, "src/gateway");
+  await build({
+    input: join(source, "entry.ts"),
+    external: [/^node:/, ...GATEWAY_NEEDS.map((one) => new RegExp(`^${one}(?:/|$)`))],
+    platform: "node",
+    output: { file: join(folder, "index.js"), format: "esm", minify: true, sourcemap: true },
+  });
+  run("tsc", ["-p", join(source, "tsconfig.json"), "--outDir", declarations], root);
+  cpSync(join(root, "gen"), join(declarations, "gen"), { recursive: true });
+  copyDeclaration(declarations, folder, "src/gateway/entry.d.ts");
+  rmSync(declarations, { recursive: true });
+  for (const file of GATEWAY_PROTOS) {
+    const [from = ""] = [
+      join(root, "proto", file),
+      join(modules, "google-proto-files", file),
+    ].filter((path) => existsSync(path));
+    mkdirSync(dirname(join(folder, "proto", file)), { recursive: true });
+    const text = readFileSync(from, "utf8");
+    const [licence = ""] = /^(?:\/\/.*\n)+/.exec(text) ?? [];
+    // Google's page has the comments; its licence stays.
+    writeFileSync(
+      join(folder, "proto", file),
+      file.startsWith("google/") ? `${licence}// Changed: without comments.\n${withoutComments(text)}` : text,
+    );
+  }
+  for (const paper of ["src/gateway/README.md", "LICENSE"])
+    copyFileSync(join(root, paper), join(folder, basename(paper)));
+  const { version, license, type } = readManifest(root) as Manifest & Record<string, unknown>;
+  const own = {
+    ...{ name: `${manifest.name}-gateway`, version, license, type },
+    description: "REST by google.api.http for Connect services, with Connect, gRPC-Web and OpenAPI",
+    engines: { node: ">=22" },
+    exports: { ".": { types: "./src/gateway/entry.d.ts", default: "./index.js" } },
+    sideEffects: false,
+    peerDependencies: Object.fromEntries(
+      GATEWAY_NEEDS.map((one) => [one, `>=${majorOf(join(modules, one))}`]),
+    ),
+  };
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
+  run("npm", ["pack", "--pack-destination", target], folder);
+  rmSync(folder, { recursive: true });
+}
+
+/** A text without its comments and the lines that they leave. */
+function withoutComments(text: string): string {
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, "")
+    .replace(/^\s*\/\/.*$/gm, "")
+    .replace(/\n\s*\n+/g, "\n");
+}
+
+function majorOf(path: string): string {
+  return readManifest(path).version.split(".", 1)[0] ?? "";
+}
+
+/** Copies a file of declarations and all that it imports, by the names that its readers resolve. */
+function copyDeclaration(from: string, to: string, file: string): void {
+  if (existsSync(join(to, file))) return;
+  const whole = readFileSync(join(from, file), "utf8").replace(/("\.[^"\n]*)\.ts"/g, '$1.js"');
+  // What generators and inner files say is in the page and in the options.
+  const isOpen =
+    /gateway\/(?:entry|gateway|method|options|served|call|openapi\/standalone)\.d\.ts$/.test(file);
+  const text = isOpen ? whole : withoutComments(whole);
+  mkdirSync(dirname(join(to, file)), { recursive: true });
+  writeFileSync(join(to, file), text);
+  for (const [, path = ""] of text.matchAll(/(?:from |import\()"(\.[^"]*)\.js"/g))
+    copyDeclaration(from, to, `${join(dirname(file), path)}.d.ts`);
 }
 
 function makeNpmPackage(): void {
@@ -227,6 +313,7 @@ function readManifest(folder: string): Manifest {
 function run(command: string, args: readonly string[], cwd: string): void {
   // Whatever mode somebody is in: a console for development names the files that it is made from.
   const env = { ...process.env, NODE_ENV: "production" };
-  const { status, stderr } = spawnSync(command, args, { cwd, env, encoding: "utf8" });
-  if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stderr}`);
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: "utf8" });
+  // The compiler names its errors on its output.
+  if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stderr}${stdout}`);
 }

@@ -15,7 +15,7 @@ import type { FastifyReply } from "fastify";
 import type { Coding, Encoded, Format } from "./encoded.ts";
 import { type ReplyHeaders, write, writeStreamHead } from "./exchange.ts";
 import { wellFormed } from "./failure.ts";
-import { entriesOf, type HttpCall, isGone, sinkOf } from "./http-call.ts";
+import { entriesOf, type HttpCall, isGone, sinkOf, trailersOf } from "./http-call.ts";
 import { JSON_OPTIONS } from "./json-text.ts";
 import { COMPRESSED, wrap } from "./length-prefix.ts";
 import type { StreamReply } from "./stream.ts";
@@ -105,12 +105,10 @@ export function sendUnary(
   headers: ReplyHeaders,
   body: Buffer,
 ): void {
-  const trailers: Record<string, string> = {};
-  for (const [name, value] of call.setTrailer ?? []) trailers[`trailer-${name}`] = value;
   write(
     reply,
     status,
-    { ...entriesOf(call), ...trailers, ...headers, "content-length": body.length },
+    { ...entriesOf(call), ...trailersOf(call), ...headers, "content-length": body.length },
     body,
   );
 }

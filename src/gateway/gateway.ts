@@ -2,6 +2,10 @@ import type { FastifyInstance } from "fastify";
 import { registerConnect } from "./connect.ts";
 import { complete, type GatewayOptions } from "./options.ts";
 import { registerRest } from "./rest/rest.ts";
+import { type Served, servedMethods } from "./served.ts";
+
+/** What is served, and how. */
+export interface RestGatewayOptions extends Omit<GatewayOptions, "methods">, Served {}
 
 /**
  * A Fastify plugin that serves rpcs: over REST by their `google.api.http` rules, a route for each,
@@ -12,12 +16,12 @@ import { registerRest } from "./rest/rest.ts";
  */
 export async function restGateway(
   fastify: FastifyInstance,
-  options: GatewayOptions,
+  options: RestGatewayOptions,
 ): Promise<void> {
   // Bodies are read here, after the token; Fastify's own parsers would read them before.
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  const gateway = complete(options);
+  const gateway = complete({ ...options, methods: servedMethods(options) });
   registerRest(fastify, gateway);
   if (options.connect !== false) registerConnect(fastify, gateway);
 }

@@ -126,4 +126,16 @@ export function entriesOf({
   return entries;
 }
 
+/** Trailers that it has set, as headers of a whole reply (Connect protocol, "Unary-Trailers"). */
+export function trailersOf({
+  setTrailer,
+  passesOut,
+}: Pick<HttpCall, "setTrailer" | "passesOut">): Record<string, string> {
+  return Object.fromEntries(
+    [...(setTrailer ?? [])].flatMap(([name, value]) =>
+      passesOut?.(name) === false ? [] : [[`trailer-${name}`, value]],
+    ),
+  );
+}
+
 type HeaderValue = string | string[];

@@ -1,4 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import type { MemberNames } from "../json-text.ts";
 import type { Method } from "../method.ts";
 import { type Binding, createBindings } from "../rest/binding.ts";
 import type { PathTemplate } from "../rest/path.ts";
@@ -14,6 +15,8 @@ export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
   readonly version: string;
   readonly description: string;
   readonly comments: Comments;
+  /** Names of JSON members, as the gateway has them. Default: proto names. */
+  readonly memberNames?: MemberNames;
 }
 
 /**
@@ -23,7 +26,7 @@ export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
  */
 export function createDocument(options: DocumentOptions): JsonObject {
   const { methods, rules, title, version, description, comments, isPublic, headers } = options;
-  const schemas = new Schemas(comments);
+  const schemas = new Schemas(comments, options.memberNames);
   const bindings = methods.flatMap((method) => createBindings(method, rules));
   const services = new Set(bindings.map(({ method }) => method.desc.parent));
   const paths: Record<string, JsonObject> = {};

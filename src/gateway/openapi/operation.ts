@@ -129,7 +129,11 @@ function queryParameters(binding: Binding, context: OperationContext): JsonObjec
   ]);
   const direct = input.fields
     .filter(({ name }) => !taken.has(name) && findTarget(input, name) !== undefined)
-    .map(({ name }) => ({ name, field: name, commaSeparated: false }));
+    .map((field) => ({
+      name: context.schemas.name(field),
+      field: field.name,
+      commaSeparated: false,
+    }));
   const example = exampleOf(binding, context).query ?? {};
   // Where several rpcs share the path, each parameter alone may be left out.
   return [...rest.query, ...direct].map(({ name, field, commaSeparated }) => ({

@@ -38,7 +38,7 @@ export function responses(
         ? "The call has succeeded."
         : "The call has ended; the member `code` says how: 200 for a success.",
       headers,
-      content: successContent(reply.shape, inBody),
+      content: successContent(bindings[0], inBody),
     },
     ...(cached && reply.shape !== "events"
       ? { 304: { description: "What the client has is still so.", headers } }
@@ -51,7 +51,9 @@ export function responses(
   };
 }
 
-function successContent(shape: Binding["reply"]["shape"], schemas: JsonObject[]): JsonObject {
+function successContent({ method, reply }: Binding, schemas: JsonObject[]): JsonObject {
+  const { shape } = reply;
+  if (reply.raw) return { "*/*": { schema: {} } };
   if (shape === "text") return { "text/plain; charset=utf-8": { schema: { type: "string" } } };
   if (shape === "events")
     return {
@@ -67,6 +69,12 @@ function successContent(shape: Binding["reply"]["shape"], schemas: JsonObject[])
     };
   const [first] = schemas;
   const schema = schemas.length === 1 && first ? first : { anyOf: schemas };
+  if (method.kind === "server_streaming")
+    return {
+      "application/x-ndjson": { schema },
+      "application/json; charset=utf-8": { schema: { type: "array", items: schema } },
+      "text/event-stream": { schema: { type: "string" } },
+    };
   return { "application/json; charset=utf-8": { schema } };
 }
 

@@ -6,6 +6,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import type { MemberNames } from "../json-text.ts";
 import { integerRange } from "../rest/value.ts";
 
 /** Comments of a contract by full name, such as `acme.v1.Book.title`. */
@@ -22,8 +23,17 @@ export class Schemas {
   readonly #comments: Comments;
   readonly #components = new Map<string, JsonObject>();
 
-  constructor(comments: Comments) {
+  readonly #names: MemberNames;
+
+  /** @param names of members in JSON. Default: proto names. */
+  constructor(comments: Comments, names: MemberNames = "proto") {
     this.#comments = comments;
+    this.#names = names;
+  }
+
+  /** The name of a field's member, which replies have and requests may have. */
+  name({ name, jsonName }: DescField): string {
+    return this.#names === "json" ? jsonName : name;
   }
 
   /** All that were asked for, by name. */
@@ -82,12 +92,12 @@ export class Schemas {
 
   #object(desc: DescMessage, direction: Direction): JsonObject {
     const comment = this.#comments[desc.typeName];
-    const required = desc.fields.filter(isAlwaysThere).map(({ name }) => name);
+    const required = desc.fields.filter(isAlwaysThere).map((field) => this.name(field));
     return {
       type: "object",
       ...(comment === undefined ? {} : { description: comment }),
       properties: Object.fromEntries(
-        desc.fields.map((field) => [field.name, this.#commented(field, direction)]),
+        desc.fields.map((field) => [this.name(field), this.#commented(field, direction)]),
       ),
       ...(direction === "reply" && required.length > 0 ? { required } : {}),
     };

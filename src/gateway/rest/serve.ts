@@ -5,7 +5,7 @@ import { limitRestTime } from "../deadline.ts";
 import { JSON_TYPE } from "../envelope.ts";
 import { type Exchange, write } from "../exchange.ts";
 import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
-import { entriesOf, HttpCall } from "../http-call.ts";
+import { entriesOf, HttpCall, trailersOf } from "../http-call.ts";
 import type { Method } from "../method.ts";
 import { createNegotiator } from "../negotiation.ts";
 import type { Gateway } from "../options.ts";
@@ -167,7 +167,8 @@ export class RestExchange implements Exchange {
       seen === undefined ? encoded.variant(codings) : encoded.unchanged(seen);
     const status = seen === undefined ? 200 : 304;
     const bare = status === 304 || call.requestMethod === "HEAD";
-    const set = call.setHeader === undefined ? headers : { ...headers, ...entriesOf(call) };
+    const nothingSet = call.setHeader === undefined && call.setTrailer === undefined;
+    const set = nothingSet ? headers : { ...headers, ...entriesOf(call), ...trailersOf(call) };
     if (!bare && typeof body !== "string") this.#dialect.gateway.hold(call.response, body);
     write(this.#reply, status, set, bare ? "" : body);
   }

@@ -1,0 +1,10 @@
+// What the package mooring-gateway exports.
+export { type Call, type CallInfo, callKey, type Door } from "./call.ts";
+export { type RestGatewayOptions, restGateway } from "./gateway.ts";
+export { createMethods, type Method, type Routes } from "./method.ts";
+export { createOpenApi, type OpenApiOptions } from "./openapi/standalone.ts";
+export type { GatewayOptions } from "./options.ts";
+export { type GatewayRoute, listRoutes } from "./rest/rest.ts";
+export { type BesideRule, RuleError } from "./rest/rule.ts";
+export type { ReadingOptions, Tolerance } from "./rest/tolerance.ts";
+export type { Served } from "./served.ts";

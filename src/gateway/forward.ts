@@ -1,0 +1,95 @@
+import type {
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  DescService,
+  Message,
+} from "@bufbuild/protobuf";
+import { ConnectError, type HandlerContext, type Transport } from "@connectrpc/connect";
+import type { Routes } from "./method.ts";
+
+/**
+ * Implementations that pass calls to another server, with their metadata, time limit and end. Methods
+ * that stream their requests are left out.
+ */
+export function forwardTo(target: Transport, services: readonly DescService[]): Routes {
+  return (router) => {
+    for (const method of services.flatMap(({ methods }) => methods)) {
+      if (method.methodKind === "unary") {
+        const desc = method as DescMethodUnary;
+        router.rpc(desc, (request, context) => unary(target, desc, request, context));
+      } else if (method.methodKind === "server_streaming") {
+        const desc = method as DescMethodServerStreaming;
+        router.rpc(desc, (request, context) => stream(target, desc, request, context));
+      }
+    }
+  };
+}
+
+async function unary(
+  target: Transport,
+  method: DescMethodUnary,
+  request: Message,
+  context: HandlerContext,
+): Promise<Message> {
+  try {
+    const header = passing(context.requestHeader);
+    const { signal } = context;
+    const reply = await target.unary(method, signal, timeLeft(context), header, request);
+    append(context.responseHeader, passing(reply.header));
+    append(context.responseTrailer, passing(reply.trailer));
+    return reply.message;
+  } catch (error) {
+    throw passingError(error);
+  }
+}
+
+async function* stream(
+  target: Transport,
+  method: DescMethodServerStreaming,
+  request: Message,
+  context: HandlerContext,
+): AsyncIterable<Message> {
+  try {
+    const header = passing(context.requestHeader);
+    const { signal } = context;
+    const reply = await target.stream(method, signal, timeLeft(context), header, only(request));
+    append(context.responseHeader, passing(reply.header));
+    yield* reply.message;
+    append(context.responseTrailer, passing(reply.trailer));
+  } catch (error) {
+    throw passingError(error);
+  }
+}
+
+/** Whole milliseconds: protocols know no fractions of them. */
+function timeLeft(context: HandlerContext): number | undefined {
+  const left = context.timeoutMs();
+  return left === undefined ? undefined : Math.ceil(left);
+}
+
+async function* only(message: Message): AsyncIterable<Message> {
+  yield message;
+}
+
+/**
+ * Headers of one connection or one protocol (RFC 9110, section 7.6.1; gRPC over HTTP/2, "Requests"),
+ * of the form of a body, and those that are answered here.
+ */
+const OF_A_HOP =
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|expect|date|user-agent|content-.*|accept|accept-encoding|if-.*|range|grpc-.*|connect-.*|x-server-timeout)$/;
+
+function passing(headers: Headers): Headers {
+  return new Headers([...headers].filter(([name]) => !OF_A_HOP.test(name)));
+}
+
+function append(to: Headers, from: Headers): void {
+  for (const [name, value] of from) to.append(name, value);
+}
+
+/** The error with its code, message, details and metadata, as far as that may pass. */
+function passingError(thrown: unknown): ConnectError {
+  const error = ConnectError.from(thrown);
+  for (const name of [...error.metadata.keys()])
+    if (OF_A_HOP.test(name)) error.metadata.delete(name);
+  return error;
+}

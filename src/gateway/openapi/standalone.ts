@@ -1,0 +1,37 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { MemberNames } from "../json-text.ts";
+import type { BesideRule } from "../rest/rule.ts";
+import { type Served, servedMethods } from "../served.ts";
+import { createDocument } from "./document.ts";
+import type { Comments } from "./schema.ts";
+
+/** What a document is made of. */
+export interface OpenApiOptions extends Served {
+  readonly title: string;
+  readonly version: string;
+  /** Default: empty. */
+  readonly description?: string;
+  /** As for the gateway. */
+  readonly rules?: readonly BesideRule[];
+  /** As for the gateway. */
+  readonly memberNames?: MemberNames;
+  /** Default: none, because generated code has no comments. */
+  readonly comments?: Comments;
+}
+
+/**
+ * The OpenAPI 3.1 document of the REST routes that a gateway with the same options serves.
+ *
+ * @throws RuleError
+ */
+export function createOpenApi(options: OpenApiOptions): JsonObject {
+  const { title, version, description = "", rules, memberNames = "json", comments = {} } = options;
+  return createDocument({
+    ...{ title, version, description, rules, memberNames, comments },
+    methods: servedMethods(options),
+    examples: {},
+    isPublic: () => true,
+    httpStatus: "envelope",
+    headers: { request: [], reply: [], answer: [] },
+  });
+}
