@@ -98,6 +98,9 @@ export const examples: Readonly<Record<string, CallExample>> = {
       reason: "films for all sites",
     },
   },
+  [`${MOUNTS}.ReplaceCredential`]: {
+    body: { name: "films", item: "root_folder_path", value: "/srv/all-films", dry_run: true },
+  },
   [`${MOUNTS}.CopyMount`]: {
     body: { name: "films", new_name: "films-2", mount_path: "/films-2" },
   },

@@ -75,6 +75,17 @@ export async function readMountMembers(
   }
 }
 
+/** Reads `ITEM=VALUE` or `ITEM@SITE=VALUE`. @throws CliFailure (usage). */
+export async function readItem(
+  run: CommandRun,
+  text: string,
+): Promise<{ readonly item: string; readonly site: string; readonly value: string }> {
+  const [, item, site = "", value] = /^([^=@]+)(?:@([^=]+))?=(.*)$/s.exec(text) ?? [];
+  if (item === undefined || value === undefined)
+    throw usage("an argument is no ITEM=VALUE, such as refresh_token=@token.txt");
+  return { item, site, value: await textOf(run, value) };
+}
+
 /** `@PATH` is the content of a file; `@@` stands for a text that begins with `@`. */
 async function textOf({ world }: CommandRun, text: string): Promise<string> {
   if (text.startsWith("@@")) return text.slice(1);

@@ -7,7 +7,7 @@ import { didYouMean } from "../messages/nearest.ts";
 import { createInterpolation, type Interpolation } from "../settings/provision/interpolation.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import type { MountInput, OverrideInput, ValueInput } from "./input.ts";
-import type { DeclaredMounts } from "./service.ts";
+import type { DeclaredMounts } from "./mount-service.ts";
 
 const MAX_BYTES = 1024 * 1024;
 /** Mappings in one another. */

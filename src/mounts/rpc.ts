@@ -19,6 +19,7 @@ import {
   ListMountsResponseSchema,
   type MountService as MountServiceDesc,
   RenameMountResponseSchema,
+  ReplaceCredentialResponseSchema,
   RollbackMountsResponseSchema,
   SaveMountsResponseSchema,
   SyncMountsResponseSchema,
@@ -35,8 +36,8 @@ import { mountKey } from "../settings/mount-key.ts";
 import { MASK } from "../settings/value.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
 import { isOnSite, type Mount, type Values } from "./mount.ts";
+import type { Caller, MountService } from "./mount-service.ts";
 import type { Result } from "./save.ts";
-import type { Caller, MountService } from "./service.ts";
 import type { Status } from "./status.ts";
 
 /** What the messages need besides mounts. */
@@ -130,6 +131,14 @@ export function mountImpl(
           ),
         );
       return create(SaveMountsResponseSchema, {
+        revision: BigInt(saved.revision),
+        results: saved.results.map(resultIn(context)),
+      });
+    },
+    replaceCredential: async ({ name, item, site, value, dryRun, reason }, context) => {
+      const caller = callerOf(context, reason);
+      const saved = await mounts().replace({ name, item, site }, value, caller, { dryRun });
+      return create(ReplaceCredentialResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
       });

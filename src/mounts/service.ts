@@ -9,7 +9,6 @@ import type { Engine } from "../settings/engine.ts";
 import type { History } from "../settings/history.ts";
 import type { SettingItem } from "../settings/item.ts";
 import { isMountChange, readMountKey } from "../settings/mount-key.ts";
-import type { RevisionOrigin } from "../settings/store.ts";
 import { SiteFailure } from "../sites/failure.ts";
 import { siteError } from "../sites/service.ts";
 import type { Site } from "../sites/site.ts";
@@ -29,6 +28,8 @@ import {
   wantedOn,
   writeMount,
 } from "./mount.ts";
+import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
+import { replaceInputs } from "./replace.ts";
 import { rollBack } from "./rollback.ts";
 import {
   checkManaged,
@@ -60,98 +61,6 @@ export interface MountServiceDeps {
   readonly driverNames: () => Iterable<string>;
   /** Aborted when streams are to end. */
   readonly stopping: AbortSignal;
-}
-
-/** What a change came to. */
-export interface Saved {
-  /** The revision afterwards. */
-  readonly revision: number;
-  readonly results: readonly Result[];
-}
-
-export interface ChangeOptions {
-  readonly dryRun?: boolean;
-  readonly allowShared?: boolean;
-}
-
-/** The caller of a change: its rights, and what the history says of it. */
-export interface Caller {
-  readonly grant: Grant;
-  readonly origin: RevisionOrigin;
-}
-
-/** Mounts that a file declares. */
-export interface DeclaredMounts {
-  /**
-   * Saves mounts as one revision, whole: values that are not given go, but for those that sites refresh.
-   * Clients can't change them from then on.
-   *
-   * @param by what declares them, for messages.
-   * @throws INVALID_ARGUMENT with every violation.
-   */
-  declare(inputs: readonly MountInput[], origin: RevisionOrigin, by: string): Promise<void>;
-}
-
-/** The rules of mounts. Calls to sites are UNAVAILABLE or FAILED_PRECONDITION as those of settings. */
-export interface MountService extends DeclaredMounts {
-  revision(): number;
-  /** By name, those that the caller may know. */
-  list(grant: Grant): readonly Mount[];
-  /** @throws NOT_FOUND; PERMISSION_DENIED. */
-  get(name: string, grant: Grant): Mount;
-  /** How a mount is on each of its sites. */
-  statuses(mount: Mount): readonly Status[];
-  save(inputs: readonly MountInput[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
-  copy(
-    name: string,
-    to: { readonly name: string; readonly path: string },
-    caller: Caller,
-    options?: ChangeOptions,
-  ): Promise<Mount>;
-  rename(name: string, newName: string, caller: Caller): Promise<Mount>;
-  delete(names: readonly string[], caller: Caller): Promise<number>;
-  /** What a sync of a site would do. */
-  compare(site: string): Promise<readonly Result[]>;
-  sync(site: string, names: readonly string[]): Promise<readonly Status[]>;
-  adopt(
-    site: string,
-    names: readonly string[],
-    caller: Caller,
-    options?: ChangeOptions,
-  ): Promise<Saved>;
-  /** Passes a change on a server's own pages to it, and takes what it did as this caller's change. */
-  passing(site: Site, pass: () => Promise<void>, origin: RevisionOrigin): Promise<void>;
-  /** Takes content that users have edited on a site. */
-  takeContent(site: Site, take: MountRound["take"], origin: RevisionOrigin): Promise<void>;
-  /** Brings mounts back to a revision. @throws NOT_FOUND; OUT_OF_RANGE; ABORTED. */
-  rollback(
-    revision: number,
-    names: readonly string[],
-    caller: Caller,
-    options?: ChangeOptions,
-  ): Promise<Saved>;
-  import(
-    document: unknown,
-    sites: readonly string[],
-    caller: Caller,
-    options?: ChangeOptions,
-  ): Promise<Saved>;
-  /** @param reveals with secrets. */
-  export(
-    names: readonly string[],
-    site: string,
-    grant: Grant,
-    reveals: boolean,
-  ): { readonly storages: readonly Record<string, unknown>[] };
-  /** All mounts, then each one that changes with its statuses. @throws UNAVAILABLE at the end. */
-  watch(
-    grant: Grant,
-    signal: AbortSignal,
-  ): AsyncIterable<{ readonly mounts: readonly Mount[]; readonly removed: readonly string[] }>;
-  /** Wakes streams: something was committed. */
-  changed(): void;
-  /** The mounts that a site is to have. */
-  wantedOf(site: Site): readonly WantedMount[];
 }
 
 export function createMountService(deps: MountServiceDeps): MountService {
@@ -246,6 +155,24 @@ export function createMountService(deps: MountServiceDeps): MountService {
     get: (name, grant) => need(grant)(all().get(name), name),
     statuses,
     save,
+    replace: async (at, value, caller, options = {}) => {
+      const { result, revision } = await engine.change(
+        caller.origin,
+        (draft) => {
+          const mounts = draftMounts(draft);
+          const mount = need(caller.grant)(mounts.get(at.name), at.name);
+          const inputs = replaceInputs(
+            { ...at, mount, value },
+            [...mounts.values()].filter(allowed(caller.grant)),
+          );
+          // The value stood in all of them before.
+          const rules = { ...rulesOf(caller, options), allowShared: true };
+          return decideSave(draft, inputs, mounts, rules);
+        },
+        { dryRun: options.dryRun ?? false },
+      );
+      return { revision, results: result };
+    },
     copy: async (name, to, caller, options = {}) => {
       const { result } = await engine.change(caller.origin, (draft) => {
         const from = need(caller.grant)(readDraftMount(draft, name), name);

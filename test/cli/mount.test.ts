@@ -72,6 +72,10 @@ test("a mount is created, shown, changed, copied, renamed and deleted", async ()
   expect((await mount("set", "dav", "order", "disabled=true", "--dry-run")).out).toBe(
     "dav: changed (disabled, order)\n",
   );
+  await writeFile(join(service.folder, "password"), "dav-secret-2\n");
+  expect((await mount("replace", "dav", "password=@password")).out).toBe(
+    "dav: changed (password)\n",
+  );
   expect((await mount("copy", "dav", "dav2", "/dav2")).out).toBe("dav2: created\n");
   expect((await mount("rename", "dav2", "copy")).out).toBe("dav2: has the name copy now\n");
   expect((await mount("delete", "copy", "dav", "--yes")).out).toBe("copy: deleted\ndav: deleted\n");

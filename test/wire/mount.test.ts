@@ -213,6 +213,39 @@ describe("what is wrong", () => {
   });
 });
 
+test("a credential is replaced wherever it is used, in one revision", async () => {
+  const dav = (name: string, password: string, more: JsonObject = {}) => ({
+    ...{ name, mountPath: `/${name}`, driver: "WebDav", sites: { names: ["one"] } },
+    config: { address: "https://dav.example", username: "ann", password },
+    ...more,
+  });
+  const password = async (name: string) =>
+    (await mounts().getMount({ name, reveal: true })).mount?.config?.["password"];
+  await mounts().saveMounts({
+    mounts: [
+      dav("d1", "shared"),
+      dav("d2", "shared"),
+      dav("d3", "own", { overrides: { one: { config: { password: "shared" } } } }),
+    ],
+  });
+  const request = { name: "d1", item: "password", value: "renewed" };
+  const dry = await mounts().replaceCredential({ ...request, dryRun: true });
+  expect(dry.results.map(({ name }) => name)).toEqual(["d1", "d2", "d3"]);
+  expect(await password("d2")).toBe("shared");
+  const { revision } = await mounts().replaceCredential(request);
+  expect(revision).toBe(dry.revision + 1n);
+  expect([await password("d1"), await password("d2"), await password("d3")]).toEqual([
+    ...["renewed", "renewed", "own"],
+  ]);
+  await expect.poll(() => one.storages.addition("/d2")["password"]).toBe("renewed");
+  await expect.poll(() => one.storages.addition("/d3")["password"]).toBe("renewed");
+  await expect(
+    mounts().replaceCredential({ name: "d1", item: "nothing", value: "x" }),
+  ).rejects.toThrow("has no value of nothing");
+  await mounts().deleteMounts({ names: ["d1", "d2", "d3"] });
+  await expect.poll(() => rowOf(one, "/d3")).toBeUndefined();
+});
+
 describe("a credential that a site has refreshed", () => {
   const token = (site: WholeSite) => site.storages.addition("/drive")["refresh_token"];
 

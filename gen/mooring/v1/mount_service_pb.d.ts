@@ -202,6 +202,88 @@ export declare type SaveMountsResponse = Message<"mooring.v1.SaveMountsResponse"
 export declare const SaveMountsResponseSchema: GenMessage<SaveMountsResponse>;
 
 /**
+ * Request of ReplaceCredential.
+ *
+ * @generated from message mooring.v1.ReplaceCredentialRequest
+ */
+export declare type ReplaceCredentialRequest = Message<"mooring.v1.ReplaceCredentialRequest"> & {
+  /**
+   * Name of a mount that has the value.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Name of the item.
+   *
+   * @generated from field: string item = 2;
+   */
+  item: string;
+
+  /**
+   * Name of the site whose override has the value. Empty: the mount itself.
+   *
+   * @generated from field: string site = 3;
+   */
+  site: string;
+
+  /**
+   * The value from now on.
+   *
+   * @generated from field: string value = 4;
+   */
+  value: string;
+
+  /**
+   * Change nothing, say what would be changed.
+   *
+   * @generated from field: bool dry_run = 5;
+   */
+  dryRun: boolean;
+
+  /**
+   * Why, for the history; at most 500 characters.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message mooring.v1.ReplaceCredentialRequest.
+ * Use `create(ReplaceCredentialRequestSchema)` to create a new message.
+ */
+export declare const ReplaceCredentialRequestSchema: GenMessage<ReplaceCredentialRequest>;
+
+/**
+ * Reply of ReplaceCredential.
+ *
+ * @generated from message mooring.v1.ReplaceCredentialResponse
+ */
+export declare type ReplaceCredentialResponse = Message<"mooring.v1.ReplaceCredentialResponse"> & {
+  /**
+   * The revision afterwards.
+   *
+   * @generated from field: int64 revision = 1;
+   */
+  revision: bigint;
+
+  /**
+   * What became of each mount that had the value.
+   *
+   * @generated from field: repeated mooring.v1.MountResult results = 2;
+   */
+  results: MountResult[];
+};
+
+/**
+ * Describes the message mooring.v1.ReplaceCredentialResponse.
+ * Use `create(ReplaceCredentialResponseSchema)` to create a new message.
+ */
+export declare const ReplaceCredentialResponseSchema: GenMessage<ReplaceCredentialResponse>;
+
+/**
  * Request of CopyMount.
  *
  * @generated from message mooring.v1.CopyMountRequest
@@ -809,6 +891,18 @@ export declare const MountService: GenService<{
     methodKind: "unary";
     input: typeof SaveMountsRequestSchema;
     output: typeof SaveMountsResponseSchema;
+  },
+  /**
+   * ReplaceCredential gives an item another value in a mount and in every other
+   * mount of the same driver that has the same value now, in one revision. Mounts
+   * that the token is not limited to are left alone.
+   *
+   * @generated from rpc mooring.v1.MountService.ReplaceCredential
+   */
+  replaceCredential: {
+    methodKind: "unary";
+    input: typeof ReplaceCredentialRequestSchema;
+    output: typeof ReplaceCredentialResponseSchema;
   },
   /**
    * CopyMount creates a mount with the values of another one, secrets included.

@@ -10,6 +10,7 @@ import {
   ListMountsResponseSchema,
   MountService,
   RenameMountResponseSchema,
+  ReplaceCredentialResponseSchema,
   SaveMountsResponseSchema,
   SyncMountsResponseSchema,
   WatchMountsResponseSchema,
@@ -19,7 +20,7 @@ import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readText, writeNewFile } from "../file.ts";
 import { printEvents } from "../follow.ts";
-import { readMountMembers } from "../mount-input.ts";
+import { readItem, readMountMembers } from "../mount-input.ts";
 import { writeMount, writeMounts, writeResults, writeStatus } from "../mount-text.ts";
 import { readPages } from "../pages.ts";
 import { canAsk, confirm } from "../prompt.ts";
@@ -33,6 +34,7 @@ const actions: Readonly<Record<string, readonly [min: number, max: number, Actio
   get: [1, 1, get],
   create: [3, 500, createOne],
   set: [2, 500, set],
+  replace: [2, 2, replace],
   copy: [3, 3, copy],
   rename: [2, 2, rename],
   delete: [1, 500, remove],
@@ -52,6 +54,7 @@ export const mountCommand: Command = {
     "mount get NAME [--reveal]",
     "mount create NAME PATH DRIVER [ITEM=VALUE...] [--dry-run]",
     "mount set NAME ITEM=VALUE... [--dry-run]",
+    "mount replace NAME ITEM=VALUE [--dry-run]",
     "mount copy NAME NEW-NAME PATH",
     "mount rename NAME NEW-NAME",
     "mount delete NAME... [--yes]",
@@ -69,7 +72,8 @@ export const mountCommand: Command = {
     "path, disabled, sites and content. ITEM@SITE=VALUE is a value of one site, and",
     "ITEM alone removes a value. ITEM=@PATH reads it from a file, ITEM=@- from standard",
     "input: the way for secrets, as a process list shows arguments. compare shows what",
-    "sync would do; adopt takes a server's mounts as Mooring's. import reads backups of",
+    "sync would do; adopt takes a server's mounts as Mooring's. replace gives an item",
+    "another value in every mount that has the same one now. import reads backups of",
     "OpenList and AList, and storages.json.",
   ],
   flags: [
@@ -157,6 +161,20 @@ async function save(run: CommandRun, input: MountInput): Promise<void> {
     allowSharedCredential: args.is("allow-shared-credential"),
   });
   if (args.is("json")) return output.json(SaveMountsResponseSchema, reply);
+  await writeResults(output, reply.results);
+  if (dryRun) notice("nothing was changed");
+}
+
+async function replace(
+  run: CommandRun,
+  [name = "", member = ""]: readonly string[],
+): Promise<void> {
+  const { args, output, notice } = run;
+  const { item, site, value } = await readItem(run, member);
+  const dryRun = args.is("dry-run");
+  const request = { name, item, site, value, dryRun, reason: reasonOf(run) };
+  const reply = await (await client(run)).replaceCredential(request);
+  if (args.is("json")) return output.json(ReplaceCredentialResponseSchema, reply);
   await writeResults(output, reply.results);
   if (dryRun) notice("nothing was changed");
 }

@@ -49,6 +49,7 @@ export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod
   [mount.listMounts, { verb: "GET", path: `${MOUNT}/list`, data: "*" }],
   [mount.getMount, { verb: "GET", path: `${MOUNT}/get`, data: "mount" }],
   [mount.saveMounts, { verb: "POST", path: `${MOUNT}/save`, body: "*", data: "*" }],
+  [mount.replaceCredential, { verb: "POST", path: `${MOUNT}/replace`, body: "*", data: "*" }],
   [mount.copyMount, { verb: "POST", path: `${MOUNT}/copy`, body: "*", data: "mount" }],
   [mount.renameMount, { verb: "POST", path: `${MOUNT}/rename`, body: "*", data: "mount" }],
   [mount.deleteMounts, { verb: "POST", path: `${MOUNT}/delete`, body: "*", data: "*" }],
