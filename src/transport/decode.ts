@@ -29,8 +29,9 @@ export const PER_TURN = 2_000;
  */
 export function decodeBinary(desc: DescMessage, bytes: Uint8Array): Message | Promise<Message> {
   const values = refusing(() => countValues(bytes, shapeOf(desc)));
-  // The library makes such fields views of what it reads, whose memory is given back afterwards.
-  const own = hasBytes(desc) ? bytes.slice() : bytes;
+  // The library makes such fields views of what it reads, whose memory is given back afterwards. Not
+  // `slice`: that of a Buffer is a view, too.
+  const own = hasBytes(desc) ? new Uint8Array(bytes) : bytes;
   if (values > PER_TURN) return decodeInTurns(desc, own);
   return refusing(() => fromBinary(desc, own, OPTIONS));
 }

@@ -1,0 +1,15 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { AnySchema } from "@bufbuild/protobuf/wkt";
+import { expect, test } from "vitest";
+import { decodeBinary } from "../../src/transport/decode.ts";
+
+test.each([
+  ["a Buffer", (bytes: Uint8Array) => Buffer.from(bytes)],
+  ["an Uint8Array", (bytes: Uint8Array) => new Uint8Array(bytes)],
+])("fields of bytes stay as they are when the memory of %s is given back", async (_, copy) => {
+  const message = create(AnySchema, { typeUrl: "t", value: new Uint8Array([1, 2, 3]) });
+  const body = copy(toBinary(AnySchema, message));
+  const decoded = await decodeBinary(AnySchema, body);
+  body.fill(0);
+  expect(decoded).toEqual(message);
+});
