@@ -136,7 +136,9 @@ async function makeGatewayPackage(): Promise<void> {
     // Google's page has the comments; its licence stays.
     writeFileSync(
       join(folder, "proto", file),
-      file.startsWith("google/") ? `${licence}// Changed: without comments.\n${withoutComments(text)}` : text,
+      file.startsWith("google/")
+        ? `${licence}// Changed: without comments.\n${withoutComments(text)}`
+        : text,
     );
   }
   for (const paper of ["src/gateway/README.md", "LICENSE"])

@@ -83,7 +83,7 @@ export interface GatewayOptions extends ReadingOptions {
   readonly registry?: Registry;
 }
 
-/** The options with their defaults: what the dialects share. */
+/** The options with their defaults: what the dialects share. @internal */
 export interface Gateway extends GatewayOptions {
   readonly reading: Reading;
   readonly registry: Registry;
@@ -100,7 +100,7 @@ export interface Gateway extends GatewayOptions {
   readonly turnedAway: (error: unknown, call: HttpCall) => void;
 }
 
-/** Fills in the defaults. */
+/** Fills in the defaults. @internal */
 export function complete(options: GatewayOptions): Gateway {
   const { etagPrefix = "", bounds = defaultBounds(), refused, dropped } = options;
   const slow =

@@ -18,7 +18,11 @@ export type Comments = Readonly<Record<string, string>>;
  */
 export type Direction = "reply" | "request";
 
-/** Collects the JSON Schemas (draft 2020-12) of messages, each once, as components of a document. */
+/**
+ * Collects the JSON Schemas (draft 2020-12) of messages, each once, as components of a document.
+ *
+ * @internal
+ */
 export class Schemas {
   readonly #comments: Comments;
   readonly #components = new Map<string, JsonObject>();

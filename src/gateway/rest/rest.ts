@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { withoutOrigin } from "../../transport/request.ts";
 import { mount } from "../exchange.ts";
 import { badRequest, HttpFault } from "../failure.ts";
-import type { Gateway } from "../options.ts";
+import type { Gateway, GatewayOptions } from "../options.ts";
 import { type Binding, createBindings } from "./binding.ts";
 import { hasParameter, parseQuery } from "./query.ts";
 import { bindingsFor, createRouter, type Match } from "./router.ts";
@@ -22,7 +22,10 @@ export interface GatewayRoute {
  *
  * @throws RuleError
  */
-export function listRoutes({ methods, rules }: Pick<Gateway, "methods" | "rules">): GatewayRoute[] {
+export function listRoutes({
+  methods,
+  rules,
+}: Pick<GatewayOptions, "methods" | "rules">): GatewayRoute[] {
   return methods
     .flatMap((method) => createBindings(method, rules))
     .map(({ httpMethod, template, rpc }) => ({ httpMethod, path: template.source, rpc }));
@@ -32,6 +35,7 @@ export function listRoutes({ methods, rules }: Pick<Gateway, "methods" | "rules"
  * Registers a Fastify route for each rule.
  *
  * @throws RuleError
+ * @internal
  */
 export function registerRest(fastify: FastifyInstance, gateway: Gateway): void {
   const { reading, warn } = gateway;
@@ -73,7 +77,7 @@ function allMethods(fastify: FastifyInstance): string[] {
   return fastify.supportedMethods;
 }
 
-/** The request target's path and query. */
+/** The request target's path and query. @internal */
 export function pathAndQuery({ raw }: FastifyRequest): { path: string; query: string } {
   const url = withoutOrigin(raw.url ?? "");
   const mark = url.indexOf("?");

@@ -42,10 +42,10 @@ export interface ReadingOptions {
   readonly fillUpdateMask?: boolean;
 }
 
-/** The options with their defaults. */
+/** The options with their defaults. @internal */
 export type Reading = Required<ReadingOptions>;
 
-/** Fills in the defaults. */
+/** Fills in the defaults. @internal */
 export function completeReading(options: ReadingOptions = {}): Reading {
   return {
     tolerance: options.tolerance ?? {},
