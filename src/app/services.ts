@@ -89,7 +89,11 @@ async function start(
   const services = await startSettingServices(config, { ...deps, store });
   opened.defer(services.close);
   const { engine, feed } = services;
-  const sites = await openSites(config, { services, store, log, times: deps.siteTimes });
+  let mountService: OpenMounts["mounts"] | undefined;
+  const sites = await openSites(config, {
+    ...{ services, store, log, times: deps.siteTimes },
+    onRename: async (from, to, origin) => mountService?.nameSite(from, to, origin),
+  });
   opened.defer(sites.close);
   const driverOf = (name: string) => drivers.current().get(name);
   const {
@@ -103,6 +107,7 @@ async function start(
     times: deps.mountTimes,
   });
   opened.defer(closeMounts);
+  mountService = mounts;
   const upstream = openUpstream(config, { services, sites, passMounts: mounts.passing, log });
   opened.defer(() => upstream?.close());
   const { identity, manager, close } = await openAccess({

@@ -32,6 +32,8 @@ export interface SiteParts {
   readonly log: Logger;
   /** Other intervals for the background work; undefined: those of the program. */
   readonly times?: SitesDeps["times"] | undefined;
+  /** Called before a site gets another name. */
+  readonly onRename?: SitesDeps["onRename"];
 }
 
 /** The sites, and what is yet to come before the one behind may be followed. */
@@ -47,7 +49,7 @@ const START: AuditOrigin = {
 /** Begins to follow the sites, where there are any; the server behind only once it was met. */
 export async function openSites(
   { secretKeys, maxValue, upstream }: Config,
-  { services, store, log, times }: SiteParts,
+  { services, store, log, times, onRename }: SiteParts,
 ): Promise<OpenSites> {
   let isMet = upstream === undefined;
   const onEvent = (site: Site, { action, actor, revision, keys, result }: SiteEvent): void => {
@@ -65,6 +67,7 @@ export async function openSites(
     now: Date.now,
     random: Math.random,
     ...(times === undefined ? {} : { times }),
+    onRename,
     onEvent,
     onClosed: (name, error) =>
       log.error({ site: name, reason: error.message }, "the site's secrets don't open"),

@@ -1,4 +1,5 @@
 import type { Grant } from "../access/grant.ts";
+import type { AuditOrigin } from "../audit/entry.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import type { Site } from "../sites/site.ts";
 import type { MountInput } from "./input.ts";
@@ -106,6 +107,12 @@ export interface MountService extends DeclaredMounts {
     grant: Grant,
     signal: AbortSignal,
   ): AsyncIterable<{ readonly mounts: readonly Mount[]; readonly removed: readonly string[] }>;
+  /**
+   * Gives mounts that name a site its next name as well, before the site has it.
+   *
+   * @throws FAILED_PRECONDITION for a mount that a file declares with the old name alone.
+   */
+  nameSite(from: string, to: string, origin: AuditOrigin): Promise<void>;
   /** Wakes streams: something was committed. */
   changed(): void;
   /** The mounts that a site is to have. */

@@ -1,7 +1,8 @@
+import { failedPrecondition } from "../messages/error.ts";
 import type { Draft } from "../settings/draft.ts";
 import { readMountKey } from "../settings/mount-key.ts";
 import { deleteMount, type Mount, readDraftMount, writeMount } from "./mount.ts";
-import { changedNames, type Result, resultAs } from "./save.ts";
+import { changedNames, findClash, type Result, resultAs } from "./save.ts";
 
 interface RollBackRules {
   readonly need: (mount: Mount | undefined, name: string) => Mount;
@@ -72,6 +73,26 @@ export function rollBack(
     });
   }
   return results;
+}
+
+/**
+ * Checks that no mount that came back has the path of another one on the same site.
+ *
+ * @throws FAILED_PRECONDITION that names both.
+ */
+export function checkPaths(
+  mounts: ReadonlyMap<string, Mount>,
+  results: readonly Result[],
+  siteNames: readonly string[],
+): void {
+  for (const { name } of results) {
+    const mount = mounts.get(name);
+    const clash = mount && findClash(mount, mounts, siteNames);
+    if (clash !== undefined)
+      throw failedPrecondition(
+        `${name}: its path is that of the mount "${clash.other.name}": roll back both, or give one of them another path`,
+      );
+  }
 }
 
 function secretsOf(

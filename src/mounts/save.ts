@@ -73,9 +73,10 @@ export function decideSave(
     ]);
   const violations: Violation[] = [];
   const names = new Set<string>();
-  const saved: { readonly before: Mount | undefined; readonly mount: Mount }[] = [];
+  const saved: SavedMount[] = [];
   for (const [at, input] of inputs.entries()) {
-    const field = `mounts[${at + (rules.firstField ?? 0)}].`;
+    const number = at + (rules.firstField ?? 0);
+    const field = `mounts[${number}].`;
     const before = mounts.get(input.name);
     if (before !== undefined && !rules.allows(before.path)) rules.refuse();
     checkManaged(input.name, rules.managedBy);
@@ -103,9 +104,9 @@ export function decideSave(
       new Set(given.map(({ item, site }) => mountKey(mount.name, item, site))),
     );
     mounts.set(mount.name, mount);
-    saved.push({ before, mount });
+    saved.push({ before, mount, number, given: new Set(given.map(nameOfGiven)) });
   }
-  const taken = saved.flatMap(({ mount }, at) => pathViolations(mount, at, mounts, rules));
+  const taken = saved.flatMap((each) => pathViolations(each, mounts, rules));
   const [first, ...rest] = [...violations, ...taken].slice(0, MAX_VIOLATIONS);
   if (first !== undefined) throw invalid([first, ...rest]);
   if (mounts.size > MAX_MOUNTS)
@@ -113,10 +114,24 @@ export function decideSave(
       Code.ResourceExhausted,
       `there would be ${mounts.size} mounts, and at most ${MAX_MOUNTS} are kept`,
     );
-  return saved.map(({ before, mount }) => resultOf(before, mount, draft, rules));
+  return saved.map((each) => resultOf(each, draft, rules));
 }
 
-function resultOf(before: Mount | undefined, mount: Mount, draft: Draft, rules: SaveRules): Result {
+interface SavedMount {
+  readonly before: Mount | undefined;
+  readonly mount: Mount;
+  /** The number of the mount in messages. */
+  readonly number: number;
+  /** Names of what counts as changed: the caller may not learn whether a secret is the sent value. */
+  readonly given: ReadonlySet<string>;
+}
+
+/** The name that `changedNames` has for an item, or for the override that it is in. */
+function nameOfGiven({ item, site }: { readonly item: string; readonly site: string | undefined }) {
+  return site === undefined ? item : `overrides.${site}`;
+}
+
+function resultOf({ before, mount, given }: SavedMount, draft: Draft, rules: SaveRules): Result {
   const { name } = mount;
   const shared = sharedItems(mount, rules.siteNames);
   const wasShared = before === undefined ? [] : sharedItems(before, rules.siteNames);
@@ -140,7 +155,7 @@ function resultOf(before: Mount | undefined, mount: Mount, draft: Draft, rules: 
     );
   return {
     ...{ name, outcome: changed ? "changed" : "unchanged", note },
-    differs: changed ? changedNames(before, mount) : [],
+    differs: changed ? changedNames(before, mount, given) : [],
   };
 }
 
@@ -213,11 +228,28 @@ export function pathsOf({ path, overrides }: Mount): string[] {
 
 /** Two mounts of one site can't have one path. */
 function pathViolations(
-  mount: Mount,
-  at: number,
+  { mount, number }: SavedMount,
   mounts: ReadonlyMap<string, Mount>,
   { siteNames, allows }: SaveRules,
 ): Violation[] {
+  const clash = findClash(mount, mounts, siteNames);
+  if (clash === undefined) return [];
+  const whose = allows(clash.other.path) ? `the mount "${clash.other.name}"` : "another mount";
+  const where = clash.site === undefined ? "" : ` on the site "${clash.site}"`;
+  const field = `mounts[${number}].mount_path`;
+  return [{ field, description: `${field} is the path of ${whose}${where} already` }];
+}
+
+/**
+ * Finds another mount that has the path of this one on a site.
+ *
+ * @returns the other one, with the site; without a site where both are on all sites. Undefined: none.
+ */
+export function findClash(
+  mount: Mount,
+  mounts: ReadonlyMap<string, Mount>,
+  siteNames: readonly string[],
+): { readonly other: Mount; readonly site: string | undefined } | undefined {
   const mine = new Set(pathsOf(mount));
   for (const other of mounts.values()) {
     if (other.name === mount.name || !pathsOf(other).some((path) => mine.has(path))) continue;
@@ -230,24 +262,28 @@ function pathViolations(
     );
     const everywhere =
       mount.sites.length === 0 && other.sites.length === 0 && mount.path === other.path;
-    if (both === undefined && !everywhere) continue;
-    const whose = allows(other.path) ? `the mount "${other.name}"` : "another mount";
-    const where = both === undefined ? "" : ` on the site "${both}"`;
-    const field = `mounts[${at}].mount_path`;
-    return [{ field, description: `${field} is the path of ${whose}${where} already` }];
+    if (both !== undefined || everywhere) return { other, site: both };
   }
-  return [];
+  return undefined;
 }
 
 function itemOn(mount: Mount | undefined, item: string, site: string | undefined): unknown {
   return site === undefined ? mount?.items[item] : mount?.overrides[site]?.items[item];
 }
 
-/** Names of what differs between two states of a mount. Values are not told. */
-export function changedNames(before: Mount, after: Mount): string[] {
+/**
+ * Names of what differs between two states of a mount. Values are not told.
+ *
+ * @param given names that count as different whatever their values are.
+ */
+export function changedNames(
+  before: Mount,
+  after: Mount,
+  given: ReadonlySet<string> = new Set(),
+): string[] {
   const names: string[] = [];
   const look = (name: string, a: unknown, b: unknown): void => {
-    if (JSON.stringify(a) !== JSON.stringify(b)) names.push(name);
+    if (given.has(name) || JSON.stringify(a) !== JSON.stringify(b)) names.push(name);
   };
   look("mount_path", before.path, after.path);
   look("disabled", before.disabled, after.disabled);

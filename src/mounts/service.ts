@@ -29,8 +29,9 @@ import {
   writeMount,
 } from "./mount.ts";
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
+import { nameSite } from "./rename-site.ts";
 import { replaceInputs } from "./replace.ts";
-import { rollBack } from "./rollback.ts";
+import { checkPaths, rollBack } from "./rollback.ts";
 import {
   checkManaged,
   decideDelete,
@@ -161,6 +162,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
         (draft) => {
           const mounts = draftMounts(draft);
           const mount = need(caller.grant)(mounts.get(at.name), at.name);
+          // The reply names each mount that has the same secret.
+          if (isSecret(mount.driver, at.item) && !caller.grant.has("mounts:reveal"))
+            throw denied("this token has no scope mounts:reveal");
           const inputs = replaceInputs(
             { ...at, mount, value },
             [...mounts.values()].filter(allowed(caller.grant)),
@@ -287,10 +291,13 @@ export function createMountService(deps: MountServiceDeps): MountService {
               `something was saved meanwhile, in revision ${draft.revision}: try again`,
             );
           const free = changes.filter(({ key }) => !declared.has(readMountKey(key)?.name ?? ""));
-          return rollBack(draft, free, names, {
-            need: need(caller.grant),
-            isSecret,
-          });
+          const results = rollBack(draft, free, names, { need: need(caller.grant), isSecret });
+          checkPaths(
+            draftMounts(draft),
+            results,
+            deps.sites().map((site) => site.name),
+          );
+          return results;
         },
         { dryRun: options.dryRun ?? false },
       );
@@ -363,6 +370,11 @@ export function createMountService(deps: MountServiceDeps): MountService {
           });
       });
       declared = new Map(inputs.map(({ name }) => [name, by]));
+    },
+    nameSite: async (from, to, origin) => {
+      await engine.change({ ...origin, reason: `the site ${from} gets the name ${to}` }, (draft) =>
+        nameSite(draft, { from, to, guard, isSecret }),
+      );
     },
     changed: waiter.notify,
     wantedOf,

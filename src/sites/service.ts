@@ -83,6 +83,10 @@ export interface SiteServiceDeps {
   /** Aborted when the service stops: nobody watches any more. */
   readonly stopping: AbortSignal;
   readonly onEvent: (site: Site, event: SiteEvent) => void;
+  /** Called before a site gets another name, with both. A rejection leaves the site as it is. */
+  readonly onRename?:
+    | ((from: string, to: string, origin: AuditOrigin) => Promise<void>)
+    | undefined;
 }
 
 /** Sites at most: each costs a list of settings in memory and a call a minute. */
@@ -153,6 +157,10 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       if (site.mode === "follow" && before.mode !== "follow" && state.appliedRevision === 0)
         throw tooEarly(site);
       const changed = changedMembers(before, site);
+      if (site.name !== before.name) {
+        if (book.sites().some((other) => other.name === site.name)) throw taken(site);
+        await deps.onRename?.(before.name, site.name, origin);
+      }
       if (!(await book.update(site, [noted(origin, site, { changed })]))) throw taken(site);
       const isReached = site.url !== before.url || site.token !== before.token;
       if (isReached || site.ca !== before.ca || site.pin !== before.pin)

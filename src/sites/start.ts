@@ -9,7 +9,7 @@ import type { Feed } from "../settings/feed.ts";
 import { type Book, createBook } from "./book.ts";
 import { createLease } from "./lease.ts";
 import { createProbes } from "./probe.ts";
-import { createSiteService, type SiteService } from "./service.ts";
+import { createSiteService, type SiteService, type SiteServiceDeps } from "./service.ts";
 import type { Site } from "./site.ts";
 import type { SiteEvent, SiteStore } from "./store.ts";
 import { createWorkers, type WorkerDeps, type Workers } from "./worker.ts";
@@ -30,6 +30,8 @@ export interface SitesDeps {
   readonly now: () => number;
   readonly random: () => number;
   readonly onEvent: (site: Site, event: SiteEvent) => void;
+  /** Called before a site gets another name. */
+  readonly onRename?: SiteServiceDeps["onRename"];
   readonly isHeld?: (site: Site) => boolean;
   readonly onClosed: (name: string, error: ServiceError) => void;
   /** A failure of the database, or one that nobody foresaw. */

@@ -895,7 +895,8 @@ export declare const MountService: GenService<{
   /**
    * ReplaceCredential gives an item another value in a mount and in every other
    * mount of the same driver that has the same value now, in one revision. Mounts
-   * that the token is not limited to are left alone.
+   * that the token is not limited to are left alone. An item that is secret takes
+   * `mounts:reveal`: the reply names the mounts that have the same one.
    *
    * @generated from rpc mooring.v1.MountService.ReplaceCredential
    */
