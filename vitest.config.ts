@@ -22,6 +22,7 @@ export default defineConfig({
       },
     ],
     globalSetup: "./test/run.ts",
+    setupFiles: "./test/setup.ts",
     // One more than there are cores: tests wait for processes and files some of the time.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },

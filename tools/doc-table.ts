@@ -10,6 +10,7 @@ import { OFFERS } from "../src/config/family.ts";
 import { explain } from "../src/config/help.ts";
 import { readBuiltIn } from "../src/drivers/built-in.ts";
 import { ENVELOPE_CODE } from "../src/gateway/failure.ts";
+import { MESSAGES } from "../src/messages/table.ts";
 import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
 
 /** Tables and counts that pages have between the comments `<!-- NAME -->` and `<!-- /NAME -->`. */
@@ -17,6 +18,7 @@ const tables: Readonly<Record<string, () => string>> = {
   configuration: configurationTable,
   routes: routeTable,
   errorCodes: errorTable,
+  messages: messageTable,
   driverCount: () => String(readBuiltIn({ offer: "all" }).drivers.length),
   settingCount: () => String(loadSettingDefinitions().length),
   ...Object.fromEntries(
@@ -129,6 +131,13 @@ function errorTable(): string {
     ];
   });
   return tableOf(["Code", "REST `code`", "gRPC", "Connect", "When", "What to do"], rows);
+}
+
+function messageTable(): string {
+  const rows = Object.entries(MESSAGES)
+    .filter(([id]) => !id.startsWith("CODE_"))
+    .map(([id, text]) => [`\`${id}\``, text.replaceAll("|", "\\|").replaceAll("<", "&lt;")]);
+  return tableOf(["Reason", "Message"], rows);
 }
 
 function routesOf(method: DescMethod): string[] {

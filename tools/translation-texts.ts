@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { readBuiltIn } from "../src/drivers/built-in.ts";
 import { itemsOf } from "../src/drivers/driver-info.ts";
 import { SCHEMA_TEXTS } from "../src/drivers/schema.ts";
-import { readErrorTexts } from "../src/messages/error-text.ts";
 import { sourceHash } from "../src/messages/language.ts";
+import { MESSAGES } from "../src/messages/table.ts";
 import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
 import { UNAVAILABLE_TEXTS } from "../src/sites/unavailable-page.ts";
 
@@ -52,7 +52,7 @@ export function sourceTexts(): SourceText[] {
   const settings = loadSettingDefinitions(undefined, "all");
   for (const { key, description } of settings) add("settings.json", key, description);
   addLabels((name, text) => add("labels.json", name, text));
-  for (const [index, text] of readErrorTexts().entries()) add("errors.json", `${index}`, text);
+  for (const [id, text] of Object.entries(MESSAGES)) add("errors.json", id, text);
   for (const [name, text] of Object.entries(UNAVAILABLE_TEXTS)) add("unavailable.json", name, text);
   return [...texts.values()];
 }

@@ -5,7 +5,9 @@ import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { onceATurn } from "../database/once-per-tick.ts";
 import { type Call, callKey } from "../gateway/call.ts";
 import { toConnectError } from "../gateway/report.ts";
+import { LocalizableError } from "../messages/error.ts";
 import type { Localize } from "../messages/localize.ts";
+import { type Message, message } from "../messages/message.ts";
 import { Admission, admissionOf, type Caller } from "./admission.ts";
 import { checkNeed } from "./requirement.ts";
 import type { Throttle } from "./throttle.ts";
@@ -70,15 +72,12 @@ export interface Access {
   expire(now: number): void;
 }
 
-const MISSING =
-  'the admin token is missing: send it in the header (or metadata) "authorization", as it is or after "Bearer "';
-const WRONG =
-  'the admin token is wrong: compare it with the setting "token"; it may have been reset';
+const MISSING = message("TOKEN_MISSING");
+const WRONG = message("TOKEN_WRONG");
 /** The same for whoever sends what looks like a principal's token, whether there is one or not. */
-const WRONG_OF_PRINCIPAL =
-  "this token is wrong, or it was revoked or has ended: whoever gave it can make another";
+const WRONG_OF_PRINCIPAL = message("SCOPED_TOKEN_WRONG");
 
-const ENDED = "the token was reset or revoked";
+const ENDED = message("TOKEN_RESET");
 /**
  * A right is looked at again before a call is carried out whose body has taken so long, in
  * milliseconds: whoever sends it slowly would else keep a right that has ended.
@@ -173,7 +172,7 @@ export function createAccess(
     expire: (now) => {
       for (const { call, admission } of streams)
         if (admission.until !== undefined && admission.until <= now)
-          call.abort(refused("the token has ended"));
+          call.abort(refused(message("TOKEN_ENDED")));
     },
     recheck: async () => {
       if (identity() === undefined) return;
@@ -213,16 +212,16 @@ interface Admitted {
   readonly admission: Admission;
 }
 
-function refused(message: string): ConnectError {
-  return new ConnectError(message, Code.Unauthenticated);
+function refused(text: Message): LocalizableError {
+  return new LocalizableError(Code.Unauthenticated, text);
 }
 
-function wrongOf(token: string): string {
+function wrongOf(token: string): Message {
   return token.startsWith(TOKEN_PREFIX) ? WRONG_OF_PRINCIPAL : WRONG;
 }
 
-function starting(): ConnectError {
-  return new ConnectError("the service is starting; try again in a moment", Code.Unavailable);
+function starting(): LocalizableError {
+  return new LocalizableError(Code.Unavailable, message("SERVICE_STARTING"));
 }
 
 function isRefusal(error: unknown): error is ConnectError {
@@ -230,11 +229,12 @@ function isRefusal(error: unknown): error is ConnectError {
 }
 
 function tooMany(seconds: number): ConnectError {
-  return new ConnectError(
-    `too many wrong tokens came from this address; a right one is taken at any time, another wrong one is looked at in ${seconds} s`,
+  const error = new LocalizableError(
     Code.ResourceExhausted,
-    { "retry-after": String(seconds) },
+    message("TOO_MANY_WRONG_TOKENS", { seconds }),
   );
+  error.metadata.set("retry-after", String(seconds));
+  return error;
 }
 
 export function readToken(header: string | undefined): string {

@@ -1,4 +1,7 @@
 import { createGlob } from "../database/glob.ts";
+import type { Violation } from "../messages/error.ts";
+import { denied, type ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 
 /** Everything that a token may be for. */
 export const SCOPES = [
@@ -110,48 +113,57 @@ export function covers(holder: Grant, given: Grant): boolean {
 }
 
 /** What is wrong with scopes and limits, a sentence each with the field that it is about. */
-export function grantProblems(
-  scopes: readonly string[],
-  limits: readonly string[],
-): { readonly field: string; readonly description: string }[] {
+export function grantProblems(scopes: readonly string[], limits: readonly string[]): Violation[] {
   const known = new Set<string>(SCOPES);
   if (scopes.length > MAX_SCOPES)
-    return [{ field: "scopes", description: `give each scope once: there are ${SCOPES.length}` }];
-  const problems = scopes.flatMap((scope, at) =>
+    return [{ field: "scopes", description: message("SCOPES_REPEATED", { count: SCOPES.length }) }];
+  const problems = scopes.flatMap((scope, at): Violation[] =>
     known.has(scope)
       ? []
       : [
           {
             field: `scopes[${at}]`,
-            description: `${quoted(scope)} is no scope: there are ${SCOPES.join(", ")}`,
+            description: message("SCOPE_UNKNOWN", {
+              scope: quoted(scope),
+              scopes: SCOPES.join(", "),
+            }),
           },
         ],
   );
   if (scopes.length === 0)
     problems.push({
       field: "scopes",
-      description: `give at least one scope: ${SCOPES.join(", ")}`,
+      description: message("SCOPES_MISSING", { scopes: SCOPES.join(", ") }),
     });
   if (limits.length > MAX_LIMITS)
-    problems.push({ field: "limits", description: `at most ${MAX_LIMITS} limits fit a token` });
+    problems.push({
+      field: "limits",
+      description: message("TOO_MANY_LIMITS", { most: MAX_LIMITS }),
+    });
   else if (limits.reduce((sum, { length }) => sum + length, 0) > MAX_LIMITS_LENGTH)
     problems.push({
       field: "limits",
-      description: `all limits of a token have at most ${MAX_LIMITS_LENGTH} characters together: use fewer or shorter ones`,
+      description: message("LIMITS_TOO_LONG", { most: MAX_LIMITS_LENGTH }),
     });
   for (const [at, limit] of limits.slice(0, MAX_LIMITS).entries())
     if (testOf(limit) === undefined && mountTestOf(limit) === undefined)
       problems.push({
         field: `limits[${at}]`,
-        description: `${quoted(limit)} is no limit: write key:NAME, where * stands for any text (key:s3_*), group:NUMBER, or mount:/PATH`,
+        description: message("LIMIT_INVALID", { limit: quoted(limit) }),
       });
   const whole = scopes.find((scope) => known.has(scope) && !LIMITED.test(scope));
   if (limits.length > 0 && whole !== undefined)
     problems.push({
       field: "limits",
-      description: `${whole} knows no limit: make two tokens, or leave it out`,
+      description: message("SCOPE_TAKES_NO_LIMIT", { scope: whole }),
     });
   return problems;
+}
+
+/** PERMISSION_DENIED: names the limits of the token, and not what exists outside of them. */
+export function outsideLimits({ limits }: Grant): ServiceError {
+  const shown = limits.slice(0, 5).join(", ");
+  return denied(message("OUTSIDE_LIMITS", { limits: limits.length > 5 ? `${shown}, …` : shown }));
 }
 
 type Test = (key: string, group: number | undefined) => boolean;

@@ -1,4 +1,5 @@
 import { invalid } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 
 /** Items of one page at most, and where nothing else is asked: what a list had before it had pages. */
 const MAX_PAGE = 10_000;
@@ -45,7 +46,11 @@ export function pageOf<T>(
     throw invalid([
       {
         field: "page_size",
-        description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+        description: message("PAGE_SIZE_INVALID", {
+          field: "page_size",
+          most: MAX_PAGE,
+          value: pageSize,
+        }),
       },
     ]);
   const limit = pageSize === 0 ? MAX_PAGE : Math.min(pageSize, MAX_PAGE);
@@ -67,9 +72,7 @@ function beginning<T>(sorted: readonly T[], pageToken: string, place: Place<T>):
   if (pageToken === "") return 0;
   const isAfter = place.after(pageToken);
   if (isAfter === undefined)
-    throw invalid([
-      { field: "page_token", description: "page_token is none that a page before has given" },
-    ]);
+    throw invalid([{ field: "page_token", description: message("PAGE_TOKEN_INVALID") }]);
   const at = sorted.findIndex(isAfter);
   return at < 0 ? sorted.length : at;
 }

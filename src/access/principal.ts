@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { doneEntry } from "../audit/entry.ts";
 import { invalid, notFound, ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Book } from "./book.ts";
 import type { AccessCaller, Change } from "./change.ts";
 import { type Page, type PageRequest, type Place, pageOf } from "./page.ts";
@@ -50,11 +51,14 @@ export function createPrincipalService(deps: PrincipalDeps): PrincipalService {
       if (book.principals().length >= MAX_PRINCIPALS)
         throw new ServiceError(
           Code.ResourceExhausted,
-          `there are ${MAX_PRINCIPALS} principals already`,
+          message("TOO_MANY_PRINCIPALS", { most: MAX_PRINCIPALS }),
         );
       return change(async (transaction) => {
         if ((await transaction.principalNamed(name)) !== undefined)
-          throw new ServiceError(Code.AlreadyExists, `there is a principal "${name}" already`);
+          throw new ServiceError(
+            Code.AlreadyExists,
+            message("PRINCIPAL_EXISTS", { name: `"${name}"` }),
+          );
         const now = book.now();
         const principal = newPrincipal(name, kind, caller.actor, now, randomBytes);
         const audit = [doneEntry(caller, now, [name], { kind })];
@@ -91,16 +95,13 @@ export function newPrincipal(
 
 /** @throws INVALID_ARGUMENT. */
 export function checkName(name: string): void {
-  const reserved = RESERVED.has(name) ? " and none that the program itself uses" : "";
-  if (!NAME.test(name) || reserved !== "")
-    throw invalid([
-      {
-        field: "principal",
-        description: `a principal's name has 1 to 64 characters of a-z, 0-9, ".", "_" and "-"${reserved}: ${JSON.stringify(name.slice(0, 100))} is not one`,
-      },
-    ]);
+  const isReserved = RESERVED.has(name);
+  if (NAME.test(name) && !isReserved) return;
+  const id = isReserved ? "PRINCIPAL_NAME_RESERVED" : "PRINCIPAL_NAME_INVALID";
+  const shown = JSON.stringify(name.slice(0, 100));
+  throw invalid([{ field: "principal", description: message(id, { name: shown }) }]);
 }
 
 function noPrincipal(name: string): ServiceError {
-  return notFound(`there is no principal ${JSON.stringify(name.slice(0, 100))}`);
+  return notFound(message("PRINCIPAL_NOT_FOUND", { name: JSON.stringify(name.slice(0, 100)) }));
 }

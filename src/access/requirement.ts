@@ -3,6 +3,7 @@ import { Health } from "../../gen/health/v1/health_pb.js";
 import { access } from "../../gen/mooring/access/v1/access_pb.js";
 import { memoize } from "../memoize.ts";
 import { denied } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { type Grant, SCOPES } from "./grant.ts";
 
 /** What a caller of a method has to hold, as the contract says it. */
@@ -46,9 +47,8 @@ export function checkNeed(method: DescMethod, grant: Grant): void {
     if (!grant.has(scope))
       throw denied(
         scope === ROOT_ONLY
-          ? "this takes the permanent admin token itself"
-          : `this token has no scope ${scope}`,
+          ? message("PERMANENT_TOKEN_REQUIRED")
+          : message("SCOPE_MISSING", { scope }),
       );
-  if (grant.limits.length > 0 && !limited)
-    throw denied("this token is limited to some settings, and this is about all of them");
+  if (grant.limits.length > 0 && !limited) throw denied(message("LIMITED_TOKEN"));
 }

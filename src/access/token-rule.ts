@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
-import { denied, invalid, ServiceError } from "../messages/error.ts";
+import { denied, invalid, rejectViolations, ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { covers, createGrant, type Grant, grantProblems } from "./grant.ts";
 import type { AccessTransaction } from "./store.ts";
 
@@ -18,19 +19,18 @@ export function checkRights(
   limits: readonly string[],
   holder: Grant,
 ): void {
-  const [first, ...rest] = grantProblems(scopes, limits);
-  if (first !== undefined) throw invalid([first, ...rest]);
+  rejectViolations(grantProblems(scopes, limits));
   const given = createGrant(scopes, limits);
   if (covers(holder, given)) return;
   const missing = given.scopes.filter((scope) => !holder.has(scope));
-  throw denied(`nobody gives more than they hold: this token has no scope ${missing.join(", ")}`);
+  throw denied(message("SCOPES_NOT_HELD", { scopes: missing.join(", ") }));
 }
 
 /** @throws INVALID_ARGUMENT. */
 export function checkComment(comment: string): void {
   if (comment.length > MAX_COMMENT)
     throw invalid([
-      { field: "comment", description: `the comment has more than ${MAX_COMMENT} characters` },
+      { field: "comment", description: message("COMMENT_TOO_LONG", { most: MAX_COMMENT }) },
     ]);
 }
 
@@ -48,9 +48,7 @@ export interface Lifetime {
  */
 export function endOf({ expiresAt, neverExpires }: Lifetime, now: number): number | null {
   if (neverExpires && expiresAt !== undefined)
-    throw invalid([
-      { field: "never_expires", description: "a token ends at a time or never: give one of both" },
-    ]);
+    throw invalid([{ field: "never_expires", description: message("EXPIRY_AMBIGUOUS") }]);
   if (neverExpires) return null;
   if (expiresAt !== undefined) checkEnd(expiresAt, now);
   return expiresAt ?? now + DEFAULT_LIFE;
@@ -62,7 +60,7 @@ export function checkEnd(end: number, now: number): void {
     throw invalid([
       {
         field: "expire_time",
-        description: `the end is in the past: it is ${new Date(now).toISOString()} now`,
+        description: message("EXPIRY_IN_PAST", { now: new Date(now).toISOString() }),
       },
     ]);
 }
@@ -75,7 +73,7 @@ export function checkEnd(end: number, now: number): void {
 export function overlapOf(asked: number | undefined): number {
   const overlap = asked ?? DEFAULT_OVERLAP;
   if (overlap >= 0 && overlap <= MAX_OVERLAP) return overlap;
-  throw invalid([{ field: "overlap", description: "the overlap is 0 to 30 days, such as 24h" }]);
+  throw invalid([{ field: "overlap", description: message("OVERLAP_INVALID") }]);
 }
 
 /** @throws RESOURCE_EXHAUSTED. */
@@ -83,6 +81,6 @@ export async function checkCount(transaction: AccessTransaction): Promise<void> 
   if ((await transaction.tokenCount()) >= MAX_TOKENS)
     throw new ServiceError(
       Code.ResourceExhausted,
-      `there are ${MAX_TOKENS} tokens already; those that have ended go some time after (MOORING_ENDED_TOKEN_AGE)`,
+      message("TOO_MANY_TOKENS", { most: MAX_TOKENS }),
     );
 }

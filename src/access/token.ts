@@ -1,5 +1,6 @@
 import { actorOf, doneEntry } from "../audit/entry.ts";
 import { failedPrecondition, notFound, type ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Book } from "./book.ts";
 import type { AccessCaller, Change } from "./change.ts";
 import { type EndingToken, endingTokens, endsSoon } from "./ending.ts";
@@ -124,7 +125,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
         await checkCount(transaction);
         const known = await transaction.principalNamed(name);
         if (known !== undefined && known.disabledAt !== null)
-          throw failedPrecondition(`the principal "${name}" is disabled`);
+          throw failedPrecondition(message("PRINCIPAL_DISABLED", { name: `"${name}"` }));
         const principal = known ?? newPrincipal(name, "program", actor, now, randomBytes);
         const { token, text } = insert({
           ...{ principalId: principal.id, scopes: unique(scopes), limits: unique(limits), comment },
@@ -149,10 +150,11 @@ export function createTokenService(deps: TokenDeps): TokenService {
         const old = await transaction.token(id);
         if (old === undefined) throw noToken(id);
         checkRights(old.scopes, old.limits, grant);
-        if (!book.isActive(old))
-          throw failedPrecondition(`the token ${id} has ended: make another`);
+        if (!book.isActive(old)) throw failedPrecondition(message("TOKEN_TO_ROTATE_ENDED", { id }));
         if (old.replacedBy !== null)
-          throw failedPrecondition(`the token ${id} has a successor already: ${old.replacedBy}`);
+          throw failedPrecondition(
+            message("TOKEN_HAS_SUCCESSOR", { id, successor: old.replacedBy }),
+          );
         await checkCount(transaction);
         const life = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
         const { token, text } = insert({
@@ -235,5 +237,5 @@ function unique(texts: readonly string[]): string[] {
 }
 
 function noToken(id: string): ServiceError {
-  return notFound(`there is no token with the id ${JSON.stringify(id.slice(0, 100))}`);
+  return notFound(message("TOKEN_NOT_FOUND", { id: JSON.stringify(id.slice(0, 100)) }));
 }

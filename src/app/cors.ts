@@ -53,7 +53,8 @@ const REQUEST_HEADERS = [
 ];
 
 const EXPOSED_HEADERS = [
-  ...["ETag", "X-Request-Id", "Retry-After", "Mooring-Stale-Seconds", "Mooring-Upstream"],
+  ...["ETag", "X-Request-Id", "Retry-After", "Error-Reason", "Error-Metadata"],
+  ...["Mooring-Stale-Seconds", "Mooring-Upstream"],
   ...connectCors.exposedHeaders,
 ].join(", ");
 

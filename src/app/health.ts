@@ -1,8 +1,10 @@
-import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type Health,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../gen/health/v1/health_pb.js";
+import { notFound } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 
 /** The standard health service, grpc.health.v1. It needs no token. */
 export interface HealthStatus {
@@ -34,7 +36,7 @@ export function createHealth(services: readonly string[]): HealthStatus {
       check: ({ service }) => {
         if (names.includes(service)) return { status };
         const name = service.slice(0, 255);
-        throw new ConnectError(`there is no service "${name}" here`, Code.NotFound);
+        throw notFound(message("HEALTH_SERVICE_UNKNOWN", { name }));
       },
       list: () => ({
         statuses: Object.fromEntries(names.map((name) => [name, { status: statusOf(name) }])),

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Code, ConnectError } from "@connectrpc/connect";
 import { createAccess, publicMethods, readToken } from "../access/authenticate.ts";
 import { auditRefusals } from "../access/refusal.ts";
 import { needOf } from "../access/requirement.ts";
@@ -8,8 +7,10 @@ import { TOKEN_PREFIX } from "../access/token-text.ts";
 import type { Config } from "../config/config.ts";
 import { createMethods } from "../gateway/method.ts";
 import { type CallObserver, reportInterceptor, tellAll } from "../gateway/report.ts";
+import { unavailable } from "../messages/error.ts";
 import { createTranslations } from "../messages/language.ts";
 import { createLocalize, localizeFailure } from "../messages/localize.ts";
+import { message } from "../messages/message.ts";
 import { plainTextInterceptor } from "../messages/plain-text.ts";
 import { atLeastInterceptor, staleInterceptor } from "../settings/freshness.ts";
 import { TOKEN_KEY, tokenEquals } from "../settings/token.ts";
@@ -81,7 +82,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   let started: RunningServices | undefined;
   const services = (): RunningServices => {
     if (started !== undefined) return started;
-    throw new ConnectError("the service is starting; try again in a moment", Code.Unavailable);
+    throw unavailable(message("SERVICE_STARTING"));
   };
   const upstream = () => started?.upstream;
   const translations = createTranslations();

@@ -155,7 +155,7 @@ export function passToUpstream(
       const isApi = target.startsWith(`${base}/api/`);
       return isApi ? readToken(authorization) : authorization;
     },
-    reasonOf: passingReason,
+    reasonOf: (error) => String(passingReason(error)),
     refuse: (request, response, status, message) => {
       const page = status === 502 ? pageFor(request) : undefined;
       if (page === undefined) refuse(request, response, status, message);

@@ -1,6 +1,7 @@
 import { fitsGlob } from "../database/glob.ts";
 import { told } from "../database/store-failure.ts";
 import { invalid } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import type { AuditFilter, AuditRow, AuditStore } from "./store.ts";
 import { createTail, forgotten, type Progress } from "./tail.ts";
@@ -78,7 +79,11 @@ export function createAuditService(deps: AuditServiceDeps): AuditService {
         throw invalid([
           {
             field: "page_size",
-            description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+            description: message("PAGE_SIZE_INVALID", {
+              field: "page_size",
+              most: MAX_PAGE,
+              value: pageSize,
+            }),
           },
         ]);
       const limit = pageSize === 0 ? DEFAULT_PAGE : Math.min(pageSize, MAX_PAGE);
@@ -119,7 +124,7 @@ function selectionOf({ subject, ...filter }: AuditSelection) {
     throw invalid([
       {
         field: "subject",
-        description: `the pattern of subject has more than ${MAX_PATTERN} characters`,
+        description: message("SUBJECT_PATTERN_TOO_LONG", { most: MAX_PATTERN }),
       },
     ]);
   const parts = subject.split("*");

@@ -1,4 +1,5 @@
 import { unavailable } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { type AuditOrigin, doneEntry } from "./entry.ts";
 import type { AuditEntry, AuditStore } from "./store.ts";
 import { createTally, type Noted } from "./tally.ts";
@@ -82,7 +83,7 @@ export function createRecorder({ store, now, interval, onError }: RecorderDeps):
       } catch (error) {
         if (isNeeded)
           throw unavailable(
-            `nothing was handed out, because the audit can't be written: ${error instanceof Error ? error.message : ""}`,
+            message("AUDIT_NOT_WRITTEN", { reason: error instanceof Error ? error.message : "" }),
             error,
           );
         onError(error, keep([...waiting, entry]));

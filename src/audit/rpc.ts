@@ -13,6 +13,7 @@ import {
   WatchAuditResponseSchema,
 } from "../../gen/mooring/v1/audit_service_pb.js";
 import { invalid } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { AuditPage, AuditSelection, AuditService } from "./audit.ts";
 import { checkpointText, isTime } from "./checkpoint.ts";
 import { optionalNumber } from "./origin.ts";
@@ -83,7 +84,7 @@ const MAX_NAMES = 100;
 
 function few(field: string, names: readonly string[]): readonly string[] {
   if (names.length <= MAX_NAMES) return names;
-  throw invalid([{ field, description: `there are more than ${MAX_NAMES} ${field}` }]);
+  throw invalid([{ field, description: message("TOO_MANY_NAMES", { most: MAX_NAMES, field }) }]);
 }
 
 function eventOf(row: AuditPage["rows"][number]): AuditEvent {
@@ -105,7 +106,5 @@ function optionalMs(time: Timestamp | undefined): number | undefined {
 function readPageToken(token: string): number | undefined {
   if (token === "") return undefined;
   if (/^(0|[1-9]\d{0,15})$/.test(token)) return Number(token);
-  throw invalid([
-    { field: "page_token", description: "page_token is none that a page before has given" },
-  ]);
+  throw invalid([{ field: "page_token", description: message("PAGE_TOKEN_INVALID") }]);
 }

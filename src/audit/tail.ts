@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError, unavailable } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
 import { createWaiter } from "../waiter.ts";
 import type { AuditFilter, AuditRow, AuditStore } from "./store.ts";
 
@@ -70,14 +71,12 @@ export function createTail(deps: {
     try {
       await begin();
       let at = start ?? head;
-      if (at > head)
-        throw outOfRange(`there is no row ${at} of the audit yet; the newest is ${head}`);
+      if (at > head) throw outOfRange(message("AUDIT_ROW_NOT_YET", { row: at, newest: head }));
       let isIdle = true;
       let told = false;
       while (!signal.aborted) {
-        if (stopping.signal.aborted)
-          throw unavailable("the service stops; resume in a moment, or elsewhere");
-        if (at > head) throw unavailable("the database is an older one now: read the audit anew");
+        if (stopping.signal.aborted) throw unavailable(message("STREAM_STOPPING"));
+        if (at > head) throw unavailable(message("AUDIT_DATABASE_OLDER"));
         const before = Math.min(head, at + SCAN) + 1;
         const isNew = at < head;
         const rows = isNew
@@ -111,11 +110,9 @@ export function createTail(deps: {
 
 /** OUT_OF_RANGE: what came after a row is not kept any more. */
 export function forgotten(after: number, oldest: number): ServiceError {
-  return outOfRange(
-    `what came after row ${after} of the audit is not kept any more; the oldest row is ${oldest}`,
-  );
+  return outOfRange(message("AUDIT_ROWS_FORGOTTEN", { row: after, oldest }));
 }
 
-function outOfRange(message: string): ServiceError {
-  return new ServiceError(Code.OutOfRange, message);
+function outOfRange(text: Text): ServiceError {
+  return new ServiceError(Code.OutOfRange, text);
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { isObject } from "../files/json-source.ts";
+import { message } from "../messages/message.ts";
 import type { ReadOptions } from "./mooring.ts";
 import { openSalted } from "./openssl-passphrase.ts";
 import { LIMITS, unreadable } from "./readable.ts";
@@ -32,10 +33,7 @@ export async function readAlistBackup(
   { passphrase }: ReadOptions,
 ): Promise<ReadBackup> {
   const { encrypted = "", settings } = file;
-  if (typeof encrypted !== "string")
-    throw unreadable(
-      '"encrypted" in this backup is not text: is it a backup of AList or OpenList?',
-    );
+  if (typeof encrypted !== "string") throw unreadable(message("BACKUP_ENCRYPTED_INVALID"));
   return {
     source: "alist-backup",
     settings: readSettings(
@@ -48,16 +46,15 @@ export async function readAlistBackup(
 function skippedPart(part: string, entries: unknown): Skipped[] {
   const count = Array.isArray(entries) ? entries.length : 0;
   if (count === 0) return [];
-  return [{ key: part, reason: `${count} of them: Mooring keeps settings only` }];
+  return [{ key: part, reason: message("OTHER_THINGS_IN_BACKUP", { count }) }];
 }
 
 async function decryptAll(settings: unknown, proof: string, password: string): Promise<unknown> {
-  if (password === "")
-    throw unreadable("this backup is encrypted: give the password it was written with");
+  if (password === "") throw unreadable(message("BACKUP_PASSWORD_MISSING"));
   // Checked first: it tells a wrong password from a damaged file.
   const opened = decryptText(proof, password);
   if (opened === undefined || withoutJson(opened) !== PROOF)
-    throw unreadable("the password does not open this backup: it was written with another one");
+    throw unreadable(message("BACKUP_PASSWORD_WRONG"));
   if (!Array.isArray(settings) || settings.length > LIMITS.settings) return settings;
   const decrypted: unknown[] = [];
   for (const [at, setting] of settings.entries()) {
@@ -75,10 +72,7 @@ function decryptSetting(setting: Unchecked, password: string, path: string): Unc
     const value = setting[name];
     if (typeof value !== "string" || value === "") return value;
     const text = decryptText(value, password);
-    if (text === undefined)
-      throw unreadable(
-        `${path}.${name} in this backup does not open, although the password is right: the file is damaged`,
-      );
+    if (text === undefined) throw unreadable(message("BACKUP_VALUE_DAMAGED", { path, name }));
     return text;
   };
   const texts = TEXT_MEMBERS.map((name) => [name, mapText(decrypt(name), withoutJson)]);

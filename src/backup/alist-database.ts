@@ -1,4 +1,5 @@
 import type { Database } from "better-sqlite3";
+import { message } from "../messages/message.ts";
 import { explained, openForeign } from "./foreign-database.ts";
 import { LIMITS, unreadable } from "./readable.ts";
 import { type ReadBackup, readSettings } from "./setting.ts";
@@ -35,22 +36,20 @@ function findTable(database: Database, path: string): string {
   if (only !== undefined && others.length === 0) return only;
   if (only !== undefined)
     throw unreadable(
-      `${path} has several tables of settings (${found.slice(0, 10).join(", ")}): say which one to read`,
+      message("BACKUP_TABLES_AMBIGUOUS", { path, tables: found.slice(0, 10).join(", ") }),
     );
   if (tables.includes("setting") && tables.includes("revision"))
-    throw unreadable(
-      `${path} is a database of Mooring's own: export its settings and import that file`,
-    );
-  throw unreadable(
-    `${path} has no table whose name ends in ${SUFFIX}: is it the database of an AList or OpenList server?`,
-  );
+    throw unreadable(message("BACKUP_OWN_DATABASE", { path }));
+  throw unreadable(message("BACKUP_TABLE_NOT_FOUND", { path, suffix: SUFFIX }));
 }
 
 function readRows(database: Database, table: string): unknown[] {
   const columns = columnsOf(database, table);
   const missing = REQUIRED.filter((name) => !columns.has(name));
   if (missing.length > 0)
-    throw unreadable(`the table ${table} has no column ${missing.join(" and no column ")}`);
+    throw unreadable(
+      message("BACKUP_COLUMN_MISSING", { table, columns: missing.join(" and no column ") }),
+    );
   checkTableSize(database, table, columns);
   const wanted = MEMBERS.filter((name) => columns.has(name)).map(quoteName);
   const order = columns.has("index") ? ' order by "index", rowid' : "";
@@ -59,7 +58,7 @@ function readRows(database: Database, table: string): unknown[] {
 
 function columnsOf(database: Database, table: string): Set<string> {
   const names = database.prepare("select lower(name) from pragma_table_info(?)").pluck().all(table);
-  if (names.length === 0) throw unreadable(`this database has no table ${table}`);
+  if (names.length === 0) throw unreadable(message("BACKUP_NO_SUCH_TABLE", { table }));
   return new Set(names as string[]);
 }
 
@@ -74,7 +73,13 @@ function checkTableSize(database: Database, table: string, columns: ReadonlySet<
     .get() as { items: number; size: number };
   if (items > LIMITS.settings || size > LIMITS.bytes)
     throw unreadable(
-      `the table ${table} has ${items} rows with ${size} characters; at most ${LIMITS.settings} rows and ${LIMITS.bytes} characters are read`,
+      message("BACKUP_TABLE_TOO_LARGE", {
+        table,
+        items,
+        size,
+        rows: LIMITS.settings,
+        bytes: LIMITS.bytes,
+      }),
     );
 }
 

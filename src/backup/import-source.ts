@@ -1,6 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { isObject } from "../files/json-source.ts";
 import { notFound } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { isAlistBackup, readAlistBackup } from "./alist-backup.ts";
 import { readAlistDatabase } from "./alist-database.ts";
 import { isDocument, type ReadOptions, readDocument } from "./mooring.ts";
@@ -52,9 +53,7 @@ async function readValue(
   const { data: list } = isObject(value) ? value : { data: value };
   if (Array.isArray(list))
     return { source: "setting-list", settings: readSettings(list), skipped: [] };
-  throw unreadable(
-    "this JSON is no backup that is known: neither Mooring's own, nor one of the AList or OpenList web page, nor a list of settings",
-  );
+  throw unreadable(message("BACKUP_UNKNOWN"));
 }
 
 /** @returns undefined when the file is a SQLite database. */
@@ -63,7 +62,7 @@ async function readTextFile(path: string): Promise<string | undefined> {
   try {
     file = await open(path, "r");
     const facts = await file.stat();
-    if (!facts.isFile()) throw unreadable(`${path} is not a file`);
+    if (!facts.isFile()) throw unreadable(message("NOT_A_FILE", { path }));
     const header = Buffer.alloc(SQLITE_HEADER.length);
     await file.read(header, 0, header.length, 0);
     if (header.toString("latin1") === SQLITE_HEADER) return undefined;
@@ -78,7 +77,7 @@ async function readTextFile(path: string): Promise<string | undefined> {
 
 function explain(path: string, error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code === "ENOENT") return notFound(`there is no file ${path}`);
-  if (code === "EACCES" || code === "EPERM") return unreadable(`this user may not read ${path}`);
+  if (code === "ENOENT") return notFound(message("FILE_NOT_FOUND", { path }));
+  if (code === "EACCES" || code === "EPERM") return unreadable(message("FILE_FORBIDDEN", { path }));
   return error;
 }

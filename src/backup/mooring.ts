@@ -1,4 +1,5 @@
 import { isObject } from "../files/json-source.ts";
+import { message } from "../messages/message.ts";
 import type { PassphraseCipher, SealedText } from "./passphrase.ts";
 import { parseBackupJson, unreadable } from "./readable.ts";
 import {
@@ -76,13 +77,13 @@ export async function readDocument(
   const { omitted, secrets, settings: listed } = document;
   const skipped: Skipped[] = readKeys(omitted, "omitted").map((key) => ({
     key,
-    reason: "is a secret, and was left out when the backup was written",
+    reason: message("SECRET_LEFT_OUT"),
   }));
   const settings = readSettings(listed);
   if (secrets !== undefined) {
     const { keys, sealed } = readSealed(secrets);
     if (passphrase === undefined || passphrase === "")
-      skipped.push(...keys.map((key) => ({ key, reason: "is sealed; give the passphrase" })));
+      skipped.push(...keys.map((key) => ({ key, reason: message("SEALED_IN_BACKUP") })));
     else settings.push(...(await openSecrets(header, keys, sealed, passphrase, cipher)));
   }
   return { source: "mooring", header, settings, skipped };
@@ -91,32 +92,27 @@ export async function readDocument(
 function readHeader(document: Unchecked): DocumentHeader {
   const { version, created = "", databaseId = "", revision = 0 } = document;
   if (typeof version !== "number" || !Number.isInteger(version) || version < 1)
-    throw unreadable('"version" of this backup is not a whole number from 1');
+    throw unreadable(message("BACKUP_VERSION_INVALID"));
   if (version > VERSION)
-    throw unreadable(
-      `this backup has version ${version} and was written by a newer Mooring; this one reads version ${VERSION}`,
-    );
+    throw unreadable(message("BACKUP_VERSION_NEWER", { version, known: VERSION }));
   if (typeof created !== "string" || typeof databaseId !== "string")
-    throw unreadable('"created" and "databaseId" of this backup must be text');
-  if (!Number.isSafeInteger(revision))
-    throw unreadable('"revision" of this backup is not a whole number');
+    throw unreadable(message("BACKUP_ORIGIN_INVALID"));
+  if (!Number.isSafeInteger(revision)) throw unreadable(message("BACKUP_REVISION_INVALID"));
   return { format: FORMAT, version, created, databaseId, revision: revision as number };
 }
 
 function readKeys(value: unknown, name: string): string[] {
   const keys = value ?? [];
   if (Array.isArray(keys) && keys.every((key) => typeof key === "string")) return keys;
-  throw unreadable(`"${name}" in this backup is not an array of keys`);
+  throw unreadable(message("BACKUP_KEYS_INVALID", { name }));
 }
 
 function readSealed(secrets: unknown): { keys: string[]; sealed: SealedText } {
-  if (!isObject(secrets)) throw unreadable('"secrets" in this backup is not an object');
+  if (!isObject(secrets)) throw unreadable(message("BACKUP_SECRETS_INVALID"));
   const { keys, cipher, kdf, n, r, p, salt, nonce, sealed } = secrets;
   const texts = [cipher, kdf, salt, nonce, sealed].every((member) => typeof member === "string");
   if (!texts || ![n, r, p].every((member) => typeof member === "number"))
-    throw unreadable(
-      '"secrets" in this backup needs the texts cipher, kdf, salt, nonce and sealed, and the numbers n, r and p',
-    );
+    throw unreadable(message("BACKUP_SECRETS_INCOMPLETE"));
   const envelope = { cipher, kdf, n, r, p, salt, nonce, sealed } as SealedText;
   return { keys: readKeys(keys, "secrets.keys"), sealed: envelope };
 }

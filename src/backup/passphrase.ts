@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from "node:crypto";
+import { message } from "../messages/message.ts";
 import { unreadable } from "./readable.ts";
 
 /** Characters of a passphrase for sealing at least. */
@@ -51,7 +52,7 @@ export function createPassphraseCipher(randomBytes: (size: number) => Buffer): P
     seal: async (passphrase, plaintext, header) => {
       // A character has at most two code units; the rest of a long text is not split.
       if ([...passphrase.slice(0, 2 * MIN_PASSPHRASE)].length < MIN_PASSPHRASE)
-        throw unreadable(`a passphrase has at least ${MIN_PASSPHRASE} characters`);
+        throw unreadable(message("PASSPHRASE_TOO_SHORT", { least: MIN_PASSPHRASE }));
       const salt = randomBytes(SALT_BYTES);
       const nonce = randomBytes(NONCE_BYTES);
       const key = await deriveKey(passphrase, salt, SCRYPT_COST);
@@ -79,9 +80,7 @@ export function createPassphraseCipher(randomBytes: (size: number) => Buffer): P
         const opened = [decipher.update(sealed.subarray(0, tagAt)), decipher.final()];
         return Buffer.concat(opened).toString("utf8");
       } catch {
-        throw unreadable(
-          "the passphrase does not open the sealed secrets: it is another one, or the document was changed after it was written",
-        );
+        throw unreadable(message("PASSPHRASE_WRONG"));
       }
     },
   };
@@ -110,19 +109,17 @@ function boundTo(envelope: Omit<SealedText, "sealed">, header: string): Buffer {
 
 function readEnvelope(envelope: SealedText) {
   const { cipher, kdf, n, r, p } = envelope;
-  if (cipher !== CIPHER || kdf !== "scrypt")
-    throw unreadable("the secrets are sealed in a way that this version does not know");
+  if (cipher !== CIPHER || kdf !== "scrypt") throw unreadable(message("SEALING_UNKNOWN"));
   const inBounds = Number.isInteger(Math.log2(n)) && n >= N_MIN && n <= N_MAX && r === 8;
   if (!inBounds || !Number.isInteger(p) || p < 1 || p > P_MAX)
     throw unreadable(
-      `the sealed secrets ask for scrypt with n=${n}, r=${r}, p=${p}: accepted are n from ${N_MIN} to ${N_MAX} (a power of two), r=8 and p from 1 to ${P_MAX}`,
+      message("SEALING_COST_REFUSED", { n, r, p, least: N_MIN, most: N_MAX, parallel: P_MAX }),
     );
   const salt = Buffer.from(envelope.salt, "base64");
   const nonce = Buffer.from(envelope.nonce, "base64");
   const sealed = Buffer.from(envelope.sealed, "base64");
   const sized =
     salt.length >= SALT_BYTES && salt.length <= SALT_MAX && nonce.length === NONCE_BYTES;
-  if (!sized || sealed.length < TAG_BYTES)
-    throw unreadable("the sealed secrets are incomplete: the salt, nonce or text is too short");
+  if (!sized || sealed.length < TAG_BYTES) throw unreadable(message("SEALING_INCOMPLETE"));
   return { cost: { n, r, p }, salt, nonce, sealed };
 }

@@ -1,3 +1,4 @@
+import { message, type Text } from "../messages/message.ts";
 import { FLAG } from "../settings/item.ts";
 import { checkToken, TOKEN_KEY } from "../settings/token.ts";
 import { MASK } from "../settings/value.ts";
@@ -10,7 +11,7 @@ export interface ImportEntry {
   readonly key: string;
   readonly outcome: Outcome;
   /** Why, for a person, when it is skipped or invalid; empty otherwise. Never a value of a secret. */
-  readonly reason: string;
+  readonly reason: Text;
 }
 
 /** What an import comes to. */
@@ -37,9 +38,9 @@ export interface PlanDeps {
    *
    * @returns what is wrong with it, never quoting a secret; undefined when nothing is.
    */
-  readonly check: (setting: BackupSetting) => string | undefined;
+  readonly check: (setting: BackupSetting) => Text | undefined;
   /** What manages a key in the place of clients, such as a file; undefined when nothing does. */
-  readonly managedBy?: (key: string) => string | undefined;
+  readonly managedBy?: (key: string) => Text | undefined;
   /** Whether the caller must not learn the setting's value: it counts as another one. Default: of none. */
   readonly hidden?: (setting: BackupSetting) => boolean;
   /** Whether whoever imports may write the setting; default: all. */
@@ -84,25 +85,24 @@ export function planImport(
 function skipReason(
   setting: BackupSetting,
   { current, managedBy, allowed, hidden }: PlanDeps,
-): string | undefined {
+): Text | undefined {
   const { key, value } = setting;
   // First: what follows says something of the setting as it is.
-  if (allowed?.(setting) === false) return "is none that this token may write";
-  if (NEVER_IMPORTED.has(key)) return "is written by each server itself";
+  if (allowed?.(setting) === false) return message("NOT_WRITABLE_BY_TOKEN");
+  if (NEVER_IMPORTED.has(key)) return message("WRITTEN_BY_EACH_SERVER");
   const now = current(key);
   const isOther = hidden?.(setting) === true || now?.value !== value;
-  if (now?.flag === FLAG.readonly && isOther) return "is readonly";
+  if (now?.flag === FLAG.readonly && isOther) return message("READONLY");
   const manager = managedBy?.(key);
-  if (manager !== undefined && isOther) return `is managed by ${manager}`;
-  if (value === MASK && (now === undefined || now.secret))
-    return "is masked in this backup, so its value is not known";
+  if (manager !== undefined && isOther) return message("MANAGED_BY_FILE", { file: manager });
+  if (value === MASK && (now === undefined || now.secret)) return message("MASKED_IN_BACKUP");
   return key === TOKEN_KEY ? tokenReason(value) : undefined;
 }
 
 /** A token that can't be used is left out, so that it does not stop the rest. */
-function tokenReason(token: string): string | undefined {
+function tokenReason(token: string): Text | undefined {
   const problem = checkToken(token);
-  return problem === undefined ? undefined : `stays as it is here: ${problem}`;
+  return problem === undefined ? undefined : message("STAYS_AS_IT_IS", { reason: problem });
 }
 
 function whatIsKept(setting: BackupSetting, current: CurrentSetting | undefined): BackupSetting {

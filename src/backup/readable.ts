@@ -1,6 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { JsonSyntaxError, parseJson } from "../files/json-source.ts";
 import { ServiceError } from "../messages/error.ts";
+import type { Text } from "../messages/message.ts";
+import { message } from "../messages/message.ts";
 
 /**
  * Bounds of what an import reads. They are far above what a site has (a full one has 250 settings in
@@ -18,8 +20,8 @@ export const LIMITS = {
 } as const;
 
 /** INVALID_ARGUMENT: what was handed in is no backup that can be read. Never quotes its content. */
-export function unreadable(message: string): ServiceError {
-  return new ServiceError(Code.InvalidArgument, message);
+export function unreadable(text: Text): ServiceError {
+  return new ServiceError(Code.InvalidArgument, text);
 }
 
 /**
@@ -34,9 +36,7 @@ export function parseBackupJson(text: string): unknown {
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const { line, column } = error.position;
-    throw unreadable(
-      `this is not a whole JSON document: line ${line}, column ${column}: ${error.message}`,
-    );
+    throw unreadable(message("BACKUP_NOT_JSON", { line, column, reason: error.message }));
   }
 }
 
@@ -44,7 +44,7 @@ export function parseBackupJson(text: string): unknown {
 export function checkSize(bytes: number): void {
   if (bytes > LIMITS.bytes)
     throw unreadable(
-      `this backup has ${bytes} bytes; at most ${LIMITS.bytes} (${LIMITS.bytes / 2 ** 20} MiB) are read`,
+      message("BACKUP_TOO_LARGE", { bytes, most: LIMITS.bytes, mebibytes: LIMITS.bytes / 2 ** 20 }),
     );
 }
 
@@ -53,6 +53,6 @@ export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw unreadable("this file is neither text in UTF-8 nor a SQLite database");
+    throw unreadable(message("BACKUP_NOT_READABLE"));
   }
 }

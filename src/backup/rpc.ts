@@ -13,6 +13,7 @@ import type { Recorder } from "../audit/recorder.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
+import { message } from "../messages/message.ts";
 import { rightsOf } from "../settings/call-rights.ts";
 import { changeOriginOf } from "../settings/message.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
@@ -55,7 +56,9 @@ export function backupImpl(
     },
     importSettings: async ({ document, passphrase, dryRun, skipInvalid, reason }, context) => {
       if (document === undefined)
-        throw invalid([{ field: "document", description: '"document" is missing' }]);
+        throw invalid([
+          { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
+        ]);
       const rights = rightsOf(context, snapshot);
       const { revision, result } = await backup().import(
         { value: document },

@@ -1,5 +1,6 @@
 import { isObject } from "../files/json-source.ts";
 import { invalid, type Violation } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
 import { LIMITS, unreadable } from "./readable.ts";
 
 /** A setting as backups carry it: the members of docs/rest-contract.md, section 2.4. */
@@ -18,7 +19,7 @@ export interface Skipped {
   /** Key of a setting, or the name of another part of the file, such as `users`. */
   readonly key: string;
   /** Why, for a person. */
-  readonly reason: string;
+  readonly reason: Text;
 }
 
 /** What kind of backup something was. AList and OpenList write the same. */
@@ -44,17 +45,20 @@ export type Unchecked = Readonly<Record<string, unknown>>;
  * @throws INVALID_ARGUMENT with up to 100 violations; none quotes a value.
  */
 export function readSettings(list: unknown, name = "settings"): BackupSetting[] {
-  if (!Array.isArray(list)) throw unreadable(`"${name}" in this backup is not an array`);
+  if (!Array.isArray(list)) throw unreadable(message("BACKUP_NOT_ARRAY", { name }));
   if (list.length > LIMITS.settings)
     throw unreadable(
-      `this backup has ${list.length} settings; at most ${LIMITS.settings} are read`,
+      message("BACKUP_TOO_MANY_SETTINGS", { count: list.length, most: LIMITS.settings }),
     );
   const violations: Violation[] = [];
   const settings = list.map((item: unknown, at) => {
     const report: Report = (member, reason) => {
       const field = `${name}[${at}]${member}`;
       if (violations.length < LIMITS.violations)
-        violations.push({ field, description: `${field} in this backup ${reason}` });
+        violations.push({
+          field,
+          description: message("IN_BACKUP", { name: field, problem: reason }),
+        });
     };
     if (!isObject(item)) report("", "is not an object");
     return readSetting(isObject(item) ? item : { key: "unknown" }, report);
@@ -64,7 +68,7 @@ export function readSettings(list: unknown, name = "settings"): BackupSetting[] 
   return settings;
 }
 
-type Report = (member: string, reason: string) => void;
+type Report = (member: string, reason: Text) => void;
 
 function readSetting(members: Unchecked, report: Report): BackupSetting {
   const text = (name: string): string => {
@@ -76,7 +80,7 @@ function readSetting(members: Unchecked, report: Report): BackupSetting {
   const whole = (name: string): number => {
     const value = members[name] ?? 0;
     if (Number.isSafeInteger(value)) return value as number;
-    report(`.${name}`, "must be a whole number");
+    report(`.${name}`, message("ITEM_FRACTION"));
     return 0;
   };
   const { key = "" } = members;

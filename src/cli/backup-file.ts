@@ -46,7 +46,9 @@ export async function readBackupFile(
     throw new CliFailure(
       EXIT.refused,
       error.message,
-      error.violations.length > 1 ? error.violations.map(({ description }) => description) : [],
+      error.violations.length > 1
+        ? error.violations.map(({ description }) => String(description))
+        : [],
     );
   }
 }
@@ -79,7 +81,10 @@ async function readDatabase(
     { mode: "clear" },
     createPassphraseCipher(randomBytes),
   );
-  return { document, isSealed: false, skipped };
+  return {
+    ...{ document, isSealed: false },
+    skipped: skipped.map(({ key, reason }) => ({ key, reason: String(reason) })),
+  };
 }
 
 function toDocument(value: unknown): BackupFile {

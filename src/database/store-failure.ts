@@ -1,33 +1,25 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError, unavailable } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { StoreError } from "./error.ts";
 
 /** A failed write, as a client may learn of it: RESOURCE_EXHAUSTED for a full disk, or UNAVAILABLE. */
 export function writeFailure(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   const code = error.failure === "full" ? Code.ResourceExhausted : Code.Unavailable;
-  const what =
-    error.failure === "unsure"
-      ? "whether this was saved is not known, read it before you try again"
-      : "nothing was saved";
-  return new ServiceError(code, `${what}: ${error.message}`, { cause: error });
+  const id = error.failure === "unsure" ? "SAVE_UNSURE" : "SAVE_FAILED";
+  return new ServiceError(code, message(id, { reason: error.message }), { cause: error });
 }
 
 /** It can't be known whether a right still holds: UNAVAILABLE. */
 export function freshFailure(error: StoreError): ServiceError {
-  return unavailable(
-    `whether this token still holds can't be known at the moment: ${error.message}`,
-    error,
-  );
+  return unavailable(message("TOKEN_STATE_UNKNOWN", { reason: error.message }), error);
 }
 
 /** A change is saved, and it can't be known whether every instance goes by it: UNAVAILABLE. */
 export function seenFailure(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
-  return unavailable(
-    `it was saved, but another instance may still accept the old token: ${error.message}`,
-    error,
-  );
+  return unavailable(message("OLD_TOKEN_MAY_HOLD", { reason: error.message }), error);
 }
 
 /** What is not in memory. */
@@ -36,7 +28,7 @@ type Kept = "history" | "audit";
 /** A failed read of it, likewise: UNAVAILABLE. */
 export function readFailure(error: unknown, what: Kept = "history"): unknown {
   if (!(error instanceof StoreError)) return error;
-  return unavailable(`the ${what} cannot be read: ${error.message}`, error);
+  return unavailable(message("STORE_UNREADABLE", { what, reason: error.message }), error);
 }
 
 /** A read of the history or the audit, whose failure is told as {@link readFailure} tells it. */

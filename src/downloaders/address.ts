@@ -1,4 +1,5 @@
 import { invalid, type ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 
 /** The address of a download manager, taken apart so that its password travels alone. */
 export interface Address {
@@ -57,7 +58,9 @@ export function showAddress(url: URL): string {
 /** INVALID_ARGUMENT about an address; the example says what a right one looks like. */
 function wrongAddress(rule: AddressRule, description: string): ServiceError {
   const { field, example } = rule;
-  return invalid([{ field, description: `${field} ${description}, such as ${example}` }]);
+  return invalid([
+    { field, description: message("ADDRESS_PROBLEM", { field, description, example }) },
+  ]);
 }
 
 // A `/`, `?` or `#` in a password ends the host part early: the rest of the password would count as

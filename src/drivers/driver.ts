@@ -1,4 +1,5 @@
 import { notFound, unavailable } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { createWaiter } from "../waiter.ts";
 import { type Catalogue, type CatalogueDifference, diffCatalogues } from "./catalogue.ts";
@@ -42,7 +43,12 @@ export function createDriverService({
       const driver = catalogue().get(name);
       if (driver !== undefined) return driver;
       const hint = didYouMean(name, catalogue().names);
-      throw notFound(`driver [${name.slice(0, 255)}] not found${hint === "" ? "" : `.${hint}`}`);
+      throw notFound(
+        message("DRIVER_NOT_FOUND", {
+          name: name.slice(0, 255),
+          hint: hint === "" ? "" : `.${hint}`,
+        }),
+      );
     },
     async *changes(since, signal) {
       let seen = since;
@@ -50,7 +56,7 @@ export function createDriverService({
       try {
         while (!signal.aborted) {
           const current = catalogue();
-          if (stopping.aborted) throw unavailable("the service stops; watch again in a moment");
+          if (stopping.aborted) throw unavailable(message("SERVICE_STOPPING"));
           if (current.revision === seen.revision) await waiting.next();
           else yield { catalogue: current, difference: diffCatalogues(seen, current) };
           seen = current;

@@ -19,6 +19,7 @@ import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
+import { message } from "../messages/message.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { DriverService } from "./driver.ts";
 import type { ConfigItem, DriverInfo } from "./driver-info.ts";
@@ -45,7 +46,7 @@ export function driverImpl(
       const { basic, full } = spoken(languageOf(context, languageCode));
       if (view === "" || view === "full") return full(service().catalogue());
       if (view === "basic") return basic(service().catalogue());
-      throw invalid([{ field: "view", description: "must be basic or full, or be left out" }]);
+      throw invalid([{ field: "view", description: message("VIEW_INVALID") }]);
     },
     listDriverNames: () => nameList(service().catalogue()),
     getDriver: ({ driver, languageCode }, context) =>
@@ -56,13 +57,13 @@ export function driverImpl(
       const info = service().get(driver);
       const asText = Object.keys(textValues).length > 0;
       if (asText && values !== undefined)
-        throw invalid([
-          { field: "text_values", description: "give values or text_values, not both" },
-        ]);
+        throw invalid([{ field: "text_values", description: message("VALUES_AMBIGUOUS") }]);
       const field = asText ? "text_values" : "values";
       const count = Object.keys(asText ? textValues : (values ?? {})).length;
       if (count > LIMITS.given)
-        throw invalid([{ field, description: `give at most ${LIMITS.given} keys, not ${count}` }]);
+        throw invalid([
+          { field, description: message("TOO_MANY_KEYS", { most: LIMITS.given, count }) },
+        ]);
       const result = validateDriverConfig(
         info,
         asText ? typedValues(info, textValues) : (values ?? {}),

@@ -1,4 +1,5 @@
 import { isObject, type JsonPath } from "../files/json-source.ts";
+import { message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { lengthOf } from "./limits.ts";
 import type { Finding } from "./problem.ts";
@@ -28,14 +29,14 @@ export function checkShape(value: unknown, path: JsonPath, shape: Shape): Findin
 }
 
 /** A value's JSON type, for a message. */
-export function kindOf(value: unknown): string {
+export function kindOf(value: unknown): Text {
   if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  const kinds: Record<string, string> = {
-    string: "text",
-    number: "a number",
+  if (Array.isArray(value)) return message("KIND_ARRAY");
+  const kinds: Record<string, Text> = {
+    string: message("KIND_TEXT"),
+    number: message("KIND_NUMBER"),
     boolean: value === true ? "true" : "false",
-    object: "an object",
+    object: message("KIND_OBJECT"),
   };
   return kinds[typeof value] ?? typeof value;
 }

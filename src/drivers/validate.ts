@@ -1,5 +1,6 @@
 import { isObject } from "../files/json-source.ts";
 import type { Violation } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { type ConfigItem, type DriverInfo, itemsOf } from "./driver-info.ts";
 import { boundsOf, choicesOf, defaultOf, holdsText, readText, type Scalar } from "./item-value.ts";
@@ -35,7 +36,7 @@ export interface ValidationResult {
  */
 export function validateDriverConfig(driver: DriverInfo, given: unknown): ValidationResult {
   if (!isObject(given)) {
-    const description = `must be an object of item names and values, not ${kindOf(given)}`;
+    const description = message("VALUES_INVALID", { kind: kindOf(given) });
     return { violations: [{ field: "values", description }], values: {}, textValues: {} };
   }
   const items = new Map(itemsOf(driver).map((item) => [item.name, item]));
@@ -82,7 +83,7 @@ function unknownItems(
   const violations: Violation[] = [];
   for (const name of values.keys()) {
     if (items.has(name)) continue;
-    const description = `is not an item of this driver.${didYouMean(name, items.keys())}`;
+    const description = message("ITEM_UNKNOWN", { hint: didYouMean(name, items.keys()) });
     violations.push({ field: name.slice(0, LIMITS.name), description });
     if (violations.length === LIMITS.violations) break;
   }
@@ -91,7 +92,7 @@ function unknownItems(
 
 interface Outcome {
   readonly value?: Scalar;
-  readonly description?: string;
+  readonly description?: Text;
 }
 
 function judge(
@@ -102,7 +103,7 @@ function judge(
   const value = values.has(item.name) ? values.get(item.name) : defaultOf(item);
   const empty = value === undefined || value === "";
   if (empty && item.required && isShown(stepsOf(item, items), values)) {
-    return { description: value === undefined ? "is required" : "is required: must not be empty" };
+    return { description: value === undefined ? message("ITEM_REQUIRED") : message("ITEM_EMPTY") };
   }
   if (value === undefined) return {};
   const description = describe(item, value);
@@ -110,42 +111,47 @@ function judge(
 }
 
 /** What is wrong with a given value by itself. */
-function describe(item: ConfigItem, value: unknown): string | undefined {
+function describe(item: ConfigItem, value: unknown): Text | undefined {
   const wrongType = describeType(item, value);
   if (wrongType !== undefined) return wrongType;
   const choices = choicesOf(item);
   if (choices !== undefined && !choices.includes(value as Scalar)) {
     const named = choices.map((choice) => (choice === "" ? "(empty)" : String(choice)));
-    return `must be one of ${named.join(", ")}`;
+    return message("ITEM_OPTION_INVALID", { options: named.join(", ") });
   }
   if (typeof value === "number") return describeBounds(item, value);
   return typeof value === "string" ? describeLength(item, value) : undefined;
 }
 
-function describeType(item: ConfigItem, value: unknown): string | undefined {
+function describeType(item: ConfigItem, value: unknown): Text | undefined {
   if (holdsText(item)) {
-    return typeof value === "string" ? undefined : `must be text, not ${kindOf(value)}`;
+    return typeof value === "string"
+      ? undefined
+      : message("ITEM_NOT_TEXT", { kind: kindOf(value) });
   }
   if (item.type === "bool") {
-    return typeof value === "boolean" ? undefined : `must be true or false, not ${kindOf(value)}`;
+    return typeof value === "boolean"
+      ? undefined
+      : message("BOOLEAN_INVALID", { instead: message("NOT_VALUE", { value: kindOf(value) }) });
   }
-  const noun = item.type === "number" ? "a whole number" : "a number";
-  if (typeof value !== "number") return `must be ${noun}, not ${kindOf(value)}`;
-  const fits = item.type === "number" ? Number.isInteger(value) : Number.isFinite(value);
-  return fits ? undefined : `must be ${noun}`;
+  const isWhole = item.type === "number";
+  if (typeof value !== "number")
+    return message(isWhole ? "ITEM_NOT_INTEGER" : "ITEM_NOT_NUMBER", { kind: kindOf(value) });
+  const fits = isWhole ? Number.isInteger(value) : Number.isFinite(value);
+  return fits ? undefined : message(isWhole ? "ITEM_FRACTION" : "ITEM_NO_NUMBER");
 }
 
-function describeBounds(item: ConfigItem, value: number): string | undefined {
+function describeBounds(item: ConfigItem, value: number): Text | undefined {
   const { min, max } = boundsOf(item);
-  if (min !== undefined && value < min) return `must not be less than ${min}`;
-  if (max !== undefined && value > max) return `must not be more than ${max}`;
+  if (min !== undefined && value < min) return message("ITEM_TOO_SMALL", { bound: min });
+  if (max !== undefined && value > max) return message("ITEM_TOO_LARGE", { bound: max });
   return undefined;
 }
 
-function describeLength(item: ConfigItem, value: string): string | undefined {
+function describeLength(item: ConfigItem, value: string): Text | undefined {
   const most = longestOf(item);
   return value.length > most && lengthOf(value) > most
-    ? `is longer than ${most} characters`
+    ? message("ITEM_TOO_LONG", { most })
     : undefined;
 }
 

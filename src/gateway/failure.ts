@@ -4,6 +4,8 @@ import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
   BadRequestSchema,
+  type ErrorInfo,
+  ErrorInfoSchema,
   file_google_rpc_error_details,
   LocalizedMessageSchema,
 } from "../../gen/google/rpc/error_details_pb.js";
@@ -133,6 +135,7 @@ function masked(cause: unknown): Failure {
 /** @param own headers of the reply. */
 function known(error: ConnectError, code: number, own?: Headers): Failure {
   const retryAfter = error.metadata.get("retry-after");
+  const [info] = error.findDetails(ErrorInfoSchema);
   return {
     code,
     real: false,
@@ -144,6 +147,7 @@ function known(error: ConnectError, code: number, own?: Headers): Failure {
     headers: {
       ...(own && Object.fromEntries(own)),
       ...(retryAfter === null ? {} : { "retry-after": retryAfter }),
+      ...(info === undefined ? {} : errorInfoHeaders(info)),
       // RFC 9110, section 15.5.2: a 401 names the scheme that it wants.
       ...(code === 401 ? { "www-authenticate": "Bearer" } : {}),
     },
@@ -151,6 +155,20 @@ function known(error: ConnectError, code: number, own?: Headers): Failure {
     error,
     httpStatus: code,
   };
+}
+
+/** Longest `error-metadata`, in characters; clients and proxies bound all headers of a reply. */
+const MAX_METADATA = 2_048;
+
+/** `google.rpc.ErrorInfo` as headers: the envelope is a fixed contract without a member for it. */
+function errorInfoHeaders({ reason, metadata }: ErrorInfo): Record<string, string> {
+  // JSON escapes keep the header in ASCII (RFC 9110, section 5.5).
+  const text = JSON.stringify(metadata).replace(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  const isShown = Object.keys(metadata).length > 0 && text.length <= MAX_METADATA;
+  return { "error-reason": reason, ...(isShown ? { "error-metadata": text } : {}) };
 }
 
 /** The failure's envelope as JSON text. */

@@ -1,22 +1,20 @@
 import type { ConfigItem, DriverInfo } from "../drivers/driver-info.ts";
+import { type Message, message } from "../messages/message.ts";
 import { itemKind } from "../mounts/site/item-kind.ts";
 import type { IncidentClass } from "./incident.ts";
 
-/** What to do, in English; `src/data/errors.json` has the same sentences for translations. */
-const ACTIONS: Readonly<Record<IncidentClass, string>> = {
-  credential:
-    "Get a new credential from the provider, replace it in the mount, and disable and enable the mount.",
-  person:
-    "The provider asks for a person: sign in there, confirm what it asks for, and enable the mount again.",
-  quota: "Wait until the provider's limit ends, free space, or list the mount less often.",
-  network:
-    "The site does not reach the provider: check network, DNS and proxy of the site's machine.",
-  configuration: "A value of the mount is wrong: compare its paths and names with the provider's.",
-  unknown: "Read the message, and the log of the site, which has more of it.",
+/** Advice for each class of incident. */
+const ACTIONS: Readonly<Record<IncidentClass, Message>> = {
+  credential: message("DO_REPLACE_CREDENTIAL"),
+  person: message("DO_SIGN_IN"),
+  quota: message("DO_WAIT"),
+  network: message("DO_CHECK_NETWORK"),
+  configuration: message("DO_COMPARE_CONFIGURATION"),
+  unknown: message("DO_READ_LOG"),
 };
 
-/** What a user does about an incident, in English. */
-export function actionOf(kind: IncidentClass): string {
+/** Advice for a user about an incident. */
+export function actionOf(kind: IncidentClass): Message {
   return ACTIONS[kind];
 }
 

@@ -1,7 +1,5 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { createDriverTranslation } from "../drivers/translated.ts";
-import { memoize } from "../memoize.ts";
-import { createErrorTranslation } from "../messages/error-text.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import { actionOf, itemsToReplace } from "./action.ts";
 import type { Incident, IncidentEvent } from "./incident.ts";
@@ -19,11 +17,6 @@ export interface AnnounceDeps {
 
 /** Makes the notifications of a change: one for each webhook that wants it. */
 export function createAnnounce(deps: AnnounceDeps) {
-  const say = memoize((language: Language) => {
-    if (language === "en") return (text: string) => text;
-    const translate = createErrorTranslation(deps.translations(language));
-    return (text: string) => translate(text, "");
-  });
   const driverIn = (language: Language, name: string): DriverInfo | undefined => {
     const driver = deps.driverOf(name);
     if (driver === undefined || language === "en") return driver;
@@ -41,7 +34,7 @@ export function createAnnounce(deps: AnnounceDeps) {
       class: incident.class,
       source: incident.source,
       message: incident.message,
-      action: say(language)(actionOf(incident.class)),
+      action: actionOf(incident.class).in(deps.translations(language)),
       items: itemsToReplace(incident.class, driver).map(({ name, label, description }) => ({
         ...{ name, label, description },
       })),

@@ -1,4 +1,5 @@
 import { invalid } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 
 const MAX_PAGE = 1_000;
 const DEFAULT_PAGE = 50;
@@ -10,7 +11,11 @@ export function limitOf(pageSize: number): number {
   throw invalid([
     {
       field: "page_size",
-      description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+      description: message("PAGE_SIZE_INVALID", {
+        field: "page_size",
+        most: MAX_PAGE,
+        value: pageSize,
+      }),
     },
   ]);
 }
@@ -22,9 +27,7 @@ export function placeOf(
   if (pageToken === "") return undefined;
   const [, time, id] = TOKEN.exec(pageToken) ?? [];
   if (time !== undefined && id !== undefined) return { time: Number(time), id };
-  throw invalid([
-    { field: "page_token", description: "page_token is none that a page before has given" },
-  ]);
+  throw invalid([{ field: "page_token", description: message("PAGE_TOKEN_INVALID") }]);
 }
 
 /** The token of the page that follows an entry. */

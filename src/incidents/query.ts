@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from "kysely";
 import type { AppendAudit } from "../audit/query.ts";
 import type { Database, IncidentRow, WebhookDeliveryRow, WebhookRow } from "../database/schema.ts";
+import { textFromColumn, textToColumn } from "../messages/message.ts";
 import type { IncidentClass, IncidentSource } from "./incident.ts";
 import type {
   DeliveryState,
@@ -296,7 +297,7 @@ function deliveryFromRow(row: WebhookDeliveryRow): StoredDelivery {
     attempts: row.attempts,
     nextTry: Number(row.next_try),
     status: row.status,
-    error: row.error,
+    error: textFromColumn(row.error),
   };
 }
 
@@ -304,6 +305,7 @@ function deliveryToRow(delivery: StoredDelivery): WebhookDeliveryRow {
   const { webhookId, incidentId, createdAt, nextTry, ...rest } = delivery;
   return {
     ...rest,
+    error: textToColumn(rest.error),
     webhook_id: webhookId,
     incident_id: incidentId,
     created_at: createdAt,

@@ -21,6 +21,7 @@ import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
+import { message, type Text } from "../messages/message.ts";
 import { actionOf, itemsToReplace } from "./action.ts";
 import type { Incident, IncidentClass, IncidentSource } from "./incident.ts";
 import { limitOf, placeOf, tokenOf } from "./page.ts";
@@ -79,7 +80,8 @@ export function incidentImpl(
         incident: showIn(context)(await source().incidents.get(id)),
       }),
     acknowledgeIncident: async ({ id, note }, context) => {
-      if (id === "") throw invalid([{ field: "id", description: '"id" is missing' }]);
+      if (id === "")
+        throw invalid([{ field: "id", description: message("FIELD_MISSING", { field: "id" }) }]);
       const incident = await source().incidents.acknowledge(id, note, originOf(context));
       return create(AcknowledgeIncidentResponseSchema, { incident: showIn(context)(incident) });
     },
@@ -110,7 +112,7 @@ function incidentToProto(
   incident: Incident,
   site: string,
   driver: DriverInfo | undefined,
-  say: (text: string) => string,
+  say: (text: Text) => string,
 ): IncidentMessage {
   const time = (ms: number) => (ms > 0 ? timestampFromMs(ms) : undefined);
   const { id, mountPath, message, acknowledgedBy, note } = incident;

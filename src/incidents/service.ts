@@ -1,5 +1,6 @@
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import { failedPrecondition, invalid, notFound, unavailable } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { createWaiter } from "../waiter.ts";
 import type { Incident, IncidentEvent } from "./incident.ts";
 import type { IncidentFilter, IncidentStore, StoredDelivery } from "./store.ts";
@@ -40,7 +41,7 @@ export function createIncidentService(deps: IncidentServiceDeps): IncidentServic
   const get = async (id: string) => {
     const found = await store.get(id);
     if (found !== undefined) return found;
-    throw notFound(`there is no incident "${id.slice(0, 64)}"`);
+    throw notFound(message("INCIDENT_NOT_FOUND", { id: id.slice(0, 64) }));
   };
   return {
     list: store.list,
@@ -48,10 +49,10 @@ export function createIncidentService(deps: IncidentServiceDeps): IncidentServic
     acknowledge: async (id, note, origin) => {
       if (note.length > MAX_NOTE)
         throw invalid([
-          { field: "note", description: `note has more than ${MAX_NOTE} characters` },
+          { field: "note", description: message("NOTE_TOO_LONG", { most: MAX_NOTE }) },
         ]);
       const before = await get(id);
-      if (before.closedAt > 0) throw failedPrecondition(`the incident "${id}" is closed`);
+      if (before.closedAt > 0) throw failedPrecondition(message("INCIDENT_CLOSED", { id }));
       const after = { ...before, note, acknowledgedAt: now(), acknowledgedBy: origin.actor };
       const subjects = [before.siteId, before.mountPath];
       await store.acknowledge(after, deps.announce("acknowledged", after), [
@@ -67,7 +68,7 @@ export function createIncidentService(deps: IncidentServiceDeps): IncidentServic
         for (let first = true; ; first = false) {
           if (!first) await waiting.next(look);
           if (signal.aborted) return;
-          if (stopping.aborted) throw unavailable("the service stops; watch again in a moment");
+          if (stopping.aborted) throw unavailable(message("SERVICE_STOPPING"));
           const open = await store.list({ open: true, limit: MAX_WATCHED });
           const ids = new Set(open.map(({ id }) => id));
           const ended = [...sent.keys()].filter((id) => !ids.has(id));

@@ -1,4 +1,5 @@
 import type { AuditEntry } from "../audit/store.ts";
+import type { Text } from "../messages/message.ts";
 import type { Incident, Signals } from "./incident.ts";
 
 /** An incident with what the sources report. */
@@ -53,7 +54,7 @@ export interface StoredDelivery {
   /** HTTP status of the last attempt; 0: no reply. */
   readonly status: number;
   /** What went wrong in the last attempt; empty: nothing. */
-  readonly error: string;
+  readonly error: Text;
 }
 
 /** Keeps incidents, webhooks and deliveries. Rejects with a StoreError only. */

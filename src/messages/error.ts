@@ -1,13 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { Message, message, type Text } from "./message.ts";
 
 /** One wrong value of a request, as `google.rpc.BadRequest.FieldViolation` carries it. */
 export interface Violation {
   /** Path of the value in the request, such as `settings[2].value`. */
   readonly field: string;
-  /** What is wrong, where, and what would be right, for a person. Never the value of a secret. */
-  readonly description: string;
+  /** What is wrong and what would be right. Never contains the value of a secret. */
+  readonly description: Text;
 }
 
 /**
@@ -17,56 +18,109 @@ export interface Violation {
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: Code;
+  readonly text: Text;
   readonly violations: readonly Violation[];
 
   constructor(
     code: Code,
-    message: string,
+    text: Text,
     options: { violations?: readonly Violation[]; cause?: unknown } = {},
   ) {
-    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    super(text.toString(), options.cause === undefined ? {} : { cause: options.cause });
     this.code = code;
+    this.text = text;
     this.violations = options.violations ?? [];
   }
 
-  /** The same for clients: code, message, and violations as `google.rpc.BadRequest`. */
-  toConnectError(): ConnectError {
-    const fieldViolations = this.violations.map(({ field, description }) => ({
-      field,
-      description,
-    }));
-    const details =
-      fieldViolations.length === 0
-        ? undefined
-        : [{ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) }];
-    return new ConnectError(this.message, this.code, undefined, details, this.cause);
+  /** The error for clients: code, message, `google.rpc.ErrorInfo` and `google.rpc.BadRequest`. */
+  toConnectError(): LocalizableError {
+    return new LocalizableError(this.code, this.text, this);
   }
+}
+
+/** An error detail as Connect takes it. */
+type OutgoingDetail = NonNullable<ConstructorParameters<typeof ConnectError>[3]>[number];
+
+/** Domain of the reasons in `google.rpc.ErrorInfo`. */
+export const ERROR_DOMAIN = "mooring";
+
+/** An error with its message as data, which is translated when it is sent. */
+export class LocalizableError extends ConnectError {
+  readonly text: Text;
+  readonly violations: readonly Violation[];
+
+  constructor(
+    code: Code,
+    text: Text,
+    { violations = [], cause }: { violations?: readonly Violation[]; cause?: unknown } = {},
+  ) {
+    super(text.toString(), code, undefined, errorDetails(text, violations), cause);
+    this.text = text;
+    this.violations = violations;
+  }
+}
+
+/** Details of an error: `google.rpc.ErrorInfo`, and `google.rpc.BadRequest` for violations. */
+export function errorDetails(text: Text, violations: readonly Violation[] = []): OutgoingDetail[] {
+  return [
+    ...(text instanceof Message ? [{ desc: ErrorInfoSchema, value: errorInfo(text) }] : []),
+    ...(violations.length > 0 ? [{ desc: BadRequestSchema, value: badRequestOf(violations) }] : []),
+  ];
+}
+
+/** `google.rpc.ErrorInfo`: the id of the message and its parameters as text. */
+function errorInfo(text: Message) {
+  const { id, parameters } = text.problem;
+  const metadata = Object.fromEntries(
+    Object.entries(parameters).map(([name, value]) => [name, String(value)]),
+  );
+  return create(ErrorInfoSchema, { reason: id, domain: ERROR_DOMAIN, metadata });
+}
+
+function badRequestOf(violations: readonly Violation[]) {
+  const fieldViolations = violations.map(({ field, description }) => ({
+    field,
+    description: description.toString(),
+    reason: description instanceof Message ? description.problem.id : "",
+  }));
+  return create(BadRequestSchema, { fieldViolations });
 }
 
 /** INVALID_ARGUMENT with all violations at once; the message is the first one's description. */
 export function invalid(violations: readonly [Violation, ...Violation[]]): ServiceError {
-  const [first] = violations;
-  const more = violations.length - 1;
-  const rest = more === 0 ? "" : ` (and ${more} more)`;
-  return new ServiceError(Code.InvalidArgument, `${first.description}${rest}`, { violations });
+  const [{ description }] = violations;
+  const count = violations.length - 1;
+  const text = count === 0 ? description : message("AND_MORE", { problem: description, count });
+  return new ServiceError(Code.InvalidArgument, text, { violations });
+}
+
+/** INVALID_ARGUMENT with every violation of a list; nothing when the list is empty. */
+export function rejectViolations(violations: readonly Violation[]): void {
+  const [first, ...rest] = violations;
+  if (first !== undefined) throw invalid([first, ...rest]);
 }
 
 /** NOT_FOUND. */
-export function notFound(message: string): ServiceError {
-  return new ServiceError(Code.NotFound, message);
+export function notFound(text: Message): ServiceError {
+  return new ServiceError(Code.NotFound, text);
+}
+
+/** ALREADY_EXISTS. */
+export function alreadyExists(text: Message): ServiceError {
+  return new ServiceError(Code.AlreadyExists, text);
 }
 
 /** FAILED_PRECONDITION: the request is well-formed, but not in this state. */
-export function failedPrecondition(message: string): ServiceError {
-  return new ServiceError(Code.FailedPrecondition, message);
+export function failedPrecondition(text: Message): ServiceError {
+  return new ServiceError(Code.FailedPrecondition, text);
 }
 
 /** UNAVAILABLE: a part that this call needs does not answer; it may later. */
-export function unavailable(message: string, cause?: unknown): ServiceError {
-  return new ServiceError(Code.Unavailable, message, { cause });
+export function unavailable(text: Text, cause?: unknown): ServiceError {
+  return new ServiceError(Code.Unavailable, text, { cause });
 }
 
 /** PERMISSION_DENIED. */
-export function denied(message: string): ServiceError {
-  return new ServiceError(Code.PermissionDenied, message);
+export function denied(text: Message): ServiceError {
+  return new ServiceError(Code.PermissionDenied, text);
 }

@@ -6,11 +6,16 @@ import {
   type UnaryRequest,
 } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
-import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  LocalizedMessageSchema,
+} from "../../gen/google/rpc/error_details_pb.js";
 import { type Call, headerOf } from "../gateway/call.ts";
-import { memoize } from "../memoize.ts";
-import { createErrorTranslation } from "./error-text.ts";
+import type { LocalizableError, Violation } from "./error.ts";
 import { chooseLanguage, type Language, type Translate } from "./language.ts";
+import { Message, type Text, textIn } from "./message.ts";
+import { MESSAGES, type MessageId } from "./table.ts";
 
 /**
  * Finds the language that a call is to be answered in, which is said in `content-language` unless it
@@ -53,61 +58,71 @@ export function localizeFailure(localize: Localize) {
 }
 
 /**
- * Adds the message in the language of a call to an error that is going to be sent: as
- * `google.rpc.LocalizedMessage` beside the English one, and likewise to each violation.
+ * Adds the message in the language of a call to an error that is sent, as
+ * `google.rpc.LocalizedMessage`, and to each violation.
  *
  * @param asked the language that the request's message asks for; empty: the header decides.
  */
 export type Localize = (error: unknown, call: Call | undefined, asked?: string) => unknown;
 
-/** Says a sentence of a reply in the language of its call, as the header asks for it. */
-export type SayIn = (context: HandlerContext) => (text: string) => string;
+/** Returns a text of a reply in the language that the call's header asks for. */
+export type SayIn = (context: HandlerContext) => (text: Text) => string;
 
-/** In English where a sentence has no translation. */
 export function createSayIn(translations: (language: Language) => Translate): SayIn {
   const languageOf = createLanguageOf();
-  const translation = memoize((language: Language) =>
-    createErrorTranslation(translations(language)),
-  );
   return (context) => {
-    const language = languageOf(context, "");
-    if (language === "en") return (text) => text;
-    const translate = translation(language);
-    // A list of sites says the same of many keys.
-    return memoize((text) => (text === "" ? "" : translate(text, "")), { limit: MAX_KEPT });
+    const translate = translations(languageOf(context, ""));
+    return (text) => textIn(text, translate);
   };
 }
 
 export function createLocalize(translations: (language: Language) => Translate): Localize {
-  const translation = memoize((language: Language) =>
-    createErrorTranslation(translations(language)),
-  );
   return (error, call, asked = "") => {
     if (!(error instanceof ConnectError) || call === undefined) return error;
     const locale = chooseLanguage(asked, call.header("accept-language"));
     if (locale === "en" || error.findDetails(LocalizedMessageSchema).length > 0) return error;
-    const translate = translation(locale);
-    const name = codeToString(error.code);
-    const said = (text: string) => ({ locale, message: translate(text, name) });
+    const translate = translations(locale);
+    const localized = (text: Message) => ({ locale, message: text.in(translate) });
     const details = error.details.map((detail) =>
       "desc" in detail && detail.desc === BadRequestSchema
-        ? { ...detail, value: violationsIn(detail.value, said) }
+        ? { ...detail, value: violationsIn(detail.value, violationsOf(error), localized) }
         : detail,
     );
-    error.details = [...details, { desc: LocalizedMessageSchema, value: said(error.rawMessage) }];
+    error.details = [...details, { desc: LocalizedMessageSchema, value: localized(textOf(error)) }];
     return error;
   };
 }
 
+/** What a LocalizableError, and an error of the upstream, has besides a ConnectError. */
+type Localizable = ConnectError & Partial<Pick<LocalizableError, "text" | "violations">>;
+
+/** The message of an error; an error without an id has one that is chosen by its code. */
+function textOf(error: ConnectError): Message {
+  const { text } = error as Localizable;
+  if (text instanceof Message) return text;
+  const [info] = error.findDetails(ErrorInfoSchema);
+  if (info !== undefined && Object.hasOwn(MESSAGES, info.reason))
+    return new Message(info.reason as MessageId, info.metadata);
+  const id = `CODE_${codeToString(error.code).toUpperCase()}`;
+  return new Message(id as MessageId, { message: error.rawMessage });
+}
+
+function violationsOf(error: ConnectError): readonly Violation[] {
+  return (error as Localizable).violations ?? [];
+}
+
 function violationsIn(
   { fieldViolations = [] }: MessageInitShape<typeof BadRequestSchema>,
-  said: (text: string) => MessageInitShape<typeof LocalizedMessageSchema>,
+  violations: readonly Violation[],
+  localized: (text: Message) => MessageInitShape<typeof LocalizedMessageSchema>,
 ): MessageInitShape<typeof BadRequestSchema> {
   return {
-    fieldViolations: fieldViolations.map(({ field = "", description = "" }) => ({
-      field,
-      description,
-      localizedMessage: said(description),
-    })),
+    fieldViolations: fieldViolations.map(({ field = "", description = "", reason = "" }, at) => {
+      const text = violations[at]?.description;
+      return {
+        ...{ field, description, reason },
+        ...(text instanceof Message && { localizedMessage: localized(text) }),
+      };
+    }),
   };
 }

@@ -1,4 +1,5 @@
 import { distance } from "fastest-levenshtein";
+import { message, type Text } from "./message.ts";
 
 /** Longest part of an asked name that is compared; names have at most 64 code points. */
 const COMPARED = 64;
@@ -23,13 +24,13 @@ export function nearest(word: string, candidates: Iterable<string>): string[] {
 }
 
 /** ` Did you mean A, B or C?`, with a leading space, or nothing when no candidate is near. */
-export function didYouMean(word: string, candidates: Iterable<string>): string {
+export function didYouMean(word: string, candidates: Iterable<string>): Text {
   const names = nearest(word, candidates).map((name) => `"${name}"`);
   const last = names.pop();
   if (last === undefined) return "";
-  return names.length === 0
-    ? ` Did you mean ${last}?`
-    : ` Did you mean ${names.join(", ")} or ${last}?`;
+  return message("DID_YOU_MEAN", {
+    names: names.length === 0 ? last : `${names.join(", ")} or ${last}`,
+  });
 }
 
 function fold(name: string): string {

@@ -1,6 +1,7 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { invalid } from "./error.ts";
+import { message as sentence } from "./message.ts";
 
 /** @returns the path of a text with a NUL character; undefined: there is none. */
 type Find = (value: unknown, path: string) => string | undefined;
@@ -34,7 +35,12 @@ async function* checked(
 function check(desc: DescMessage, message: Message): void {
   const field = finderOf(desc)(message, "");
   if (field === undefined) return;
-  throw invalid([{ field, description: `${field}: must not contain the NUL character` }]);
+  throw invalid([
+    {
+      field,
+      description: sentence("NAMED_PROBLEM", { name: field, problem: sentence("NUL_CHARACTER") }),
+    },
+  ]);
 }
 
 /** Made once for each type: most calls have a text or two. */

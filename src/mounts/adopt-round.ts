@@ -1,4 +1,5 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
@@ -73,7 +74,13 @@ export async function adoptRound(
             : decideSave(draft, tried.usable, draftMounts(draft), rules);
         const gone = found.gone.flatMap((each) =>
           declared.has(each)
-            ? [resultAs(each, "skipped", `is managed by ${declared.get(each)}`)]
+            ? [
+                resultAs(
+                  each,
+                  "skipped",
+                  message("MANAGED_BY_FILE", { file: declared.get(each) ?? "" }),
+                ),
+              ]
             : leaveSite(draft, each, { site: site.name, siteNames, isSecret }),
         );
         return [...withLeft(results, tried), ...gone, ...tried.unusable];

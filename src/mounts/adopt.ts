@@ -1,3 +1,4 @@
+import { message } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import type { MountInput } from "./input.ts";
 import {
@@ -75,7 +76,7 @@ export function leaveSite(
     return [resultAs(name, "deleted", "")];
   }
   writeMount(draft, { ...mount, sites: others }, (item) => isSecret(mount.driver, item));
-  return [resultAs(name, "changed", `it is on ${others.join(", ")} only from now on`)];
+  return [resultAs(name, "changed", message("MOUNT_STAYS_ON", { sites: others.join(", ") }))];
 }
 
 /** Takes content that users have edited on a site, where the mount's policy says so. */
@@ -131,8 +132,6 @@ export function compareResults(
       ? []
       : [resultAs(name, "deleted", "")],
   );
-  const extra = round.extra.map(({ path }) =>
-    resultAs(path, "skipped", "only the site has it: adopt it, or delete it there"),
-  );
+  const extra = round.extra.map(({ path }) => resultAs(path, "skipped", message("ONLY_AT_SITE")));
   return [...mine, ...gone, ...extra];
 }

@@ -1,4 +1,5 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import { message, type Text } from "../messages/message.ts";
 import type { MountInput } from "./input.ts";
 import type { Mount, Values } from "./mount.ts";
 import { itemKind } from "./site/item-kind.ts";
@@ -9,7 +10,7 @@ import { newRow, type WantedMount } from "./site/wanted.ts";
 /** A row of a document, as a mount to be saved or with the reason why it is left out. */
 export type ReadRow =
   | { readonly path: string; readonly input: MountInput }
-  | { readonly path: string; readonly reason: string };
+  | { readonly path: string; readonly reason: Text };
 
 /**
  * Reads the storages of a backup of OpenList or AList (`storages`), the reply of `storage/list` (`data`,
@@ -34,20 +35,18 @@ export function readDocument(
   const byPath = new Map([...options.mounts.values()].map((mount) => [mount.path, mount]));
   return rows.map((given, at): ReadRow => {
     const row = completeRow(given, at + 1);
-    if (row === undefined)
-      return { path: `row ${at + 1}`, reason: "is no row: mount_path and driver are missing" };
+    if (row === undefined) return { path: `row ${at + 1}`, reason: message("NOT_A_ROW") };
     const path = cleanPath(row.mount_path);
     const found = readMount(row, options.driverOf(row.driver));
     if (found === undefined)
       return {
         path,
-        reason:
-          "its addition is no JSON object: a backup with a password is decrypted by the server",
+        reason: message("ADDITION_NOT_JSON"),
       };
     const before = byPath.get(path);
     const isSame = before !== undefined && before.driver === found.driver;
     if (before !== undefined && !isSame)
-      return { path, reason: `the mount "${before.name}" has this path and another driver` };
+      return { path, reason: message("PATH_WITH_OTHER_DRIVER", { name: before.name }) };
     const input: MountInput = {
       name: before?.name ?? freeName(path, taken),
       path,

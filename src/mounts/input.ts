@@ -2,6 +2,7 @@ import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import { validateDriverConfig } from "../drivers/validate.ts";
 import type { Violation } from "../messages/error.ts";
+import { type Message, message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { MASK } from "../settings/value.ts";
 import type { Mount, Override, Values } from "./mount.ts";
@@ -41,10 +42,8 @@ const MAX_BYTES = 65_536;
 const OWN_MEMBERS = new Set(["mount_path", "driver", "disabled"]);
 
 /** @returns what is wrong with the name of a mount; undefined: nothing. */
-export function nameProblem(name: string): string | undefined {
-  return NAME.test(name)
-    ? undefined
-    : "must have 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit";
+export function nameProblem(name: string): Message | undefined {
+  return NAME.test(name) ? undefined : message("WEBHOOK_NAME_INVALID");
 }
 
 /** Whether an item is never shown, and stored in a row of its own. */
@@ -78,37 +77,41 @@ export function withMountInput(
 ): CheckedMount {
   const { field } = options;
   const violations: Violation[] = [];
-  const look = (at: string, problem: string | undefined): void => {
+  const look = (at: string, problem: Text | undefined): void => {
     if (problem !== undefined)
-      violations.push({ field: `${field}${at}`, description: `${field}${at} ${problem}` });
+      violations.push({
+        field: `${field}${at}`,
+        description: problemAt(`${field}${at}`, problem),
+      });
   };
   const driverName = input.driver ?? before?.driver ?? "";
   const driver = options.driverOf(driverName);
   look("name", nameProblem(input.name));
   if (before !== undefined && driverName !== before.driver)
-    look("driver", "can't be changed: delete the mount and create another one");
+    look("driver", message("FIELD_IMMUTABLE"));
   else if (driver === undefined)
     look(
       "driver",
       driverName === ""
-        ? "is missing"
-        : `is none of the drivers of this service.${didYouMean(driverName, options.driverNames())}`,
+        ? message("FIELD_REQUIRED")
+        : message("DRIVER_UNKNOWN", { hint: didYouMean(driverName, options.driverNames()) }),
     );
-  if (before === undefined && input.path === undefined) look("mount_path", "is missing");
+  if (before === undefined && input.path === undefined)
+    look("mount_path", message("FIELD_REQUIRED"));
   const path = cleanPath(input.path ?? before?.path ?? "");
   look("mount_path", pathProblem(input.path ?? before?.path ?? "/"));
   const sites = [...new Set(input.sites ?? before?.sites ?? [])];
   look(
     "sites",
     sites.length > MAX_SITES || sites.some((site) => !NAME.test(site))
-      ? `must be names of sites, at most ${MAX_SITES}`
+      ? message("SITE_NAMES_INVALID", { most: MAX_SITES })
       : undefined,
   );
   const items = merged(before?.items, input.config);
   const members = merged(before?.members, input.members);
   const overrides = withOverrides(before?.overrides ?? {}, input.overrides ?? {});
   for (const [site, override] of Object.entries(overrides)) {
-    look(`overrides.${site}`, NAME.test(site) ? undefined : "is no name of a site");
+    look(`overrides.${site}`, NAME.test(site) ? undefined : message("SITE_NAME_MALFORMED"));
     if (override.path !== "") look(`overrides.${site}.mount_path`, pathProblem(override.path));
   }
   const mount: Mount = {
@@ -130,7 +133,7 @@ export function withMountInput(
     for (const site of Object.keys(mount.overrides)) checkValues(driver, mount, site, look);
   }
   if (Buffer.byteLength(JSON.stringify(mount)) > MAX_BYTES)
-    look("config", `has more than ${MAX_BYTES / 1_024} KiB with the other values of the mount`);
+    look("config", message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
   return { mount, violations, given: givenSecrets(driver, input) };
 }
 
@@ -162,7 +165,7 @@ function checkValues(
   driver: DriverInfo,
   mount: Mount,
   site: string,
-  look: (at: string, problem: string) => void,
+  look: (at: string, problem: Text) => void,
 ): void {
   const override = mount.overrides[site];
   const own = { ...override?.items, ...override?.members };
@@ -179,14 +182,15 @@ function checkValues(
   }
   for (const name of Object.keys({ ...mount.members, ...override?.members }))
     if (OWN_MEMBERS.has(name) || !common.has(name))
-      look(`${prefix}members.${name}`, "is no member of a mount's form");
+      look(`${prefix}members.${name}`, message("ITEM_NOT_IN_FORM"));
   for (const name of Object.keys({ ...mount.items, ...override?.items }))
-    if (common.has(name)) look(`${prefix}config.${name}`, "is a member: give it in members");
+    if (common.has(name)) look(`${prefix}config.${name}`, message("ITEM_IS_MEMBER"));
 }
 
-function pathProblem(path: string): string | undefined {
-  if (path === "" || path.length > MAX_PATH) return `must have 1 to ${MAX_PATH} characters`;
-  return /\p{Cc}/u.test(path) ? "must not contain control characters" : undefined;
+function pathProblem(path: string): Message | undefined {
+  if (path === "" || path.length > MAX_PATH)
+    return message("LENGTH_OUT_OF_RANGE", { most: MAX_PATH });
+  return /\p{Cc}/u.test(path) ? message("CONTROL_CHARACTERS") : undefined;
 }
 
 /** Null removes a value, and the mask leaves it. */

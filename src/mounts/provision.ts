@@ -3,6 +3,7 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument }
 import { readBoundedFile, textOf } from "../files/bounded-file.ts";
 import { type WatchTimes, watchFiles } from "../files/file-watch.ts";
 import { ServiceError } from "../messages/error.ts";
+import type { Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { createInterpolation, type Interpolation } from "../settings/provision/interpolation.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
@@ -25,7 +26,7 @@ const FILE: RevisionOrigin = {
 interface Problem {
   readonly line: number;
   readonly column: number;
-  readonly reason: string;
+  readonly reason: Text;
 }
 
 /** A file of mounts that was read. */
@@ -71,7 +72,10 @@ export async function followMountsFile(deps: MountsFileDeps): Promise<() => Prom
       const { violations } = error;
       if (violations.length === 0) return [`${path}: ${error.message}`];
       return violations.map(({ field, description }) =>
-        lineOf(path, { ...file.place(field), reason: withoutIndex(description, file.inputs) }),
+        lineOf(path, {
+          ...file.place(field),
+          reason: withoutIndex(String(description), file.inputs),
+        }),
       );
     }
     deps.onApplied(file.inputs.map(({ name }) => name));
@@ -156,7 +160,7 @@ export function parseMounts(text: string, interpolation: Interpolation): MountsF
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const report = (offset: number, reason: string): void => {
+  const report = (offset: number, reason: Text): void => {
     if (problems.length < MAX_PROBLEMS) problems.push({ ...placeAt(offset), reason });
   };
   const [slip] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
@@ -237,7 +241,7 @@ function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 64));
 }
 
-type Complain = (path: readonly string[], reason: string) => void;
+type Complain = (path: readonly string[], reason: Text) => void;
 
 function readInput(name: string, given: unknown, complain: Complain): MountInput {
   if (!isObject(given)) {
@@ -291,7 +295,7 @@ function readOverride(given: unknown, site: string, complain: Complain): Overrid
 function checkMembers(
   given: Readonly<Record<string, unknown>>,
   known: readonly string[],
-  complain: (member: string, reason: string) => void,
+  complain: (member: string, reason: Text) => void,
 ): void {
   for (const member of Object.keys(given))
     if (!known.includes(member))

@@ -1,4 +1,5 @@
 import { failedPrecondition } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { MountInput } from "./input.ts";
 import type { Mount } from "./mount.ts";
 
@@ -20,7 +21,7 @@ export function replaceInputs(
   const { mount, site, item, value } = from;
   const old = (site === "" ? mount.items : mount.overrides[site]?.items)?.[item];
   if (old === undefined || old === "")
-    throw failedPrecondition(`${mount.name} has no value of ${item} that could be replaced`);
+    throw failedPrecondition(message("NO_CREDENTIAL", { name: mount.name, item }));
   return mounts.flatMap((each): MountInput[] => {
     if (each.driver !== mount.driver) return [];
     const isOwn = each.items[item] === old;

@@ -1,4 +1,5 @@
 import { failedPrecondition } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import { readMountKey } from "../settings/mount-key.ts";
 import { deleteMount, type Mount, readDraftMount, writeMount } from "./mount.ts";
@@ -36,7 +37,7 @@ export function rollBack(
     const lost =
       secrets.length === 0
         ? ""
-        : `${[...new Set(secrets)].join(", ")}: secrets are not in the history and stay as they are`;
+        : message("MOUNT_SECRETS_STAY", { items: [...new Set(secrets)].join(", ") });
     if (whole === undefined) {
       results.push(resultAs(name, "skipped", lost));
       continue;
@@ -65,7 +66,7 @@ export function rollBack(
     writeMount(draft, mount, (item) => isSecret(mount.driver, item));
     const note =
       now === undefined && secrets.length > 0
-        ? `${[...new Set(secrets)].join(", ")}: secrets are not in the history: set them anew`
+        ? message("MOUNT_SECRETS_LOST", { items: [...new Set(secrets)].join(", ") })
         : lost;
     results.push({
       ...{ name, outcome: now === undefined ? "created" : "changed", note },
@@ -89,9 +90,7 @@ export function checkPaths(
     const mount = mounts.get(name);
     const clash = mount && findClash(mount, mounts, siteNames);
     if (clash !== undefined)
-      throw failedPrecondition(
-        `${name}: its path is that of the mount "${clash.other.name}": roll back both, or give one of them another path`,
-      );
+      throw failedPrecondition(message("ROLLBACK_PATH_TAKEN", { name, other: clash.other.name }));
   }
 }
 

@@ -32,6 +32,7 @@ import type { DriverInfo } from "../drivers/driver-info.ts";
 import { denied, invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
+import { message, type Text } from "../messages/message.ts";
 import { mountKey } from "../settings/mount-key.ts";
 import { MASK } from "../settings/value.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
@@ -68,7 +69,7 @@ export function mountImpl(
   ): boolean => {
     if (!reveal) return false;
     if (!grantOf(context).has("mounts:reveal"))
-      throw denied("this token has no scope mounts:reveal");
+      throw denied(message("SCOPE_MISSING", { scope: "mounts:reveal" }));
     const subjects = found.flatMap((mount) => secretKeys(mount, source().driverOf));
     if (subjects.length > 0)
       audit().note({ origin: auditOriginOf(context), outcome: "OK", subjects });
@@ -97,7 +98,11 @@ export function mountImpl(
         throw invalid([
           {
             field: "page_size",
-            description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+            description: message("PAGE_SIZE_INVALID", {
+              field: "page_size",
+              most: MAX_PAGE,
+              value: pageSize,
+            }),
           },
         ]);
       const limit = pageSize || MAX_PAGE;
@@ -186,7 +191,9 @@ export function mountImpl(
     importMounts: async (request, context) => {
       const { document, sites, dryRun, reason, allowSharedCredential: allowShared } = request;
       if (document === undefined)
-        throw invalid([{ field: "document", description: '"document" is missing' }]);
+        throw invalid([
+          { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
+        ]);
       const caller = callerOf(context, reason);
       const saved = await mounts().import(document, sites, caller, { dryRun, allowShared });
       return create(ImportMountsResponseSchema, {
@@ -223,7 +230,7 @@ function inputFromProto(input: MountInputMessage, at: number): MountInput {
     throw invalid([
       {
         field: `mounts[${at}].content`,
-        description: `mounts[${at}].content must be MOUNT_CONTENT_ADOPT or MOUNT_CONTENT_OVERWRITE`,
+        description: message("CONTENT_INVALID", { at }),
       },
     ]);
   return {
@@ -255,7 +262,7 @@ function mountToProto(
   mount: Mount,
   statuses: readonly Status[],
   driver: DriverInfo | undefined,
-  { reveals, say }: { readonly reveals: boolean; readonly say: (text: string) => string },
+  { reveals, say }: { readonly reveals: boolean; readonly say: (text: Text) => string },
 ): MountMessage {
   const { name, path, disabled, sites, revision } = mount;
   const show = (items: Values): JsonObject =>
@@ -281,7 +288,7 @@ function mountToProto(
   });
 }
 
-function statusToProto(status: Status, say: (text: string) => string) {
+function statusToProto(status: Status, say: (text: Text) => string) {
   const { site, state, applied, differs, error } = status;
   return create(MountStatusSchema, {
     ...{ site, state, differs: [...differs], status: status.status, error: say(error) },

@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import { mountKey } from "../settings/mount-key.ts";
 import { isSecretItem, type MountInput, withMountInput } from "./input.ts";
@@ -25,12 +26,12 @@ const MAX_VIOLATIONS = 100;
 export interface Result {
   readonly name: string;
   readonly outcome: "created" | "changed" | "deleted" | "unchanged" | "skipped";
-  readonly note: string;
+  readonly note: Text;
   readonly differs: readonly string[];
 }
 
 /** A result without differences. */
-export function resultAs(name: string, outcome: Result["outcome"], note: string): Result {
+export function resultAs(name: string, outcome: Result["outcome"], note: Text): Result {
   return { name, outcome, note, differs: [] };
 }
 
@@ -69,7 +70,10 @@ export function decideSave(
 ): Result[] {
   if (inputs.length > MAX_REQUEST)
     throw invalid([
-      { field: "mounts", description: `mounts has more than ${MAX_REQUEST} entries: send several` },
+      {
+        field: "mounts",
+        description: message("TOO_MANY_ENTRIES", { field: "mounts", most: MAX_REQUEST }),
+      },
     ]);
   const violations: Violation[] = [];
   const names = new Set<string>();
@@ -83,7 +87,7 @@ export function decideSave(
     if (names.has(input.name))
       violations.push({
         field: `${field}name`,
-        description: `${field}name: ${input.name} is in this request twice`,
+        description: message("MOUNT_REPEATED", { field, name: input.name }),
       });
     names.add(input.name);
     checkRevision(before, input);
@@ -112,7 +116,7 @@ export function decideSave(
   if (mounts.size > MAX_MOUNTS)
     throw new ServiceError(
       Code.ResourceExhausted,
-      `there would be ${mounts.size} mounts, and at most ${MAX_MOUNTS} are kept`,
+      message("TOO_MANY_MOUNTS", { count: mounts.size, most: MAX_MOUNTS }),
     );
   return saved.map((each) => resultOf(each, draft, rules));
 }
@@ -137,13 +141,9 @@ function resultOf({ before, mount, given }: SavedMount, draft: Draft, rules: Sav
   const wasShared = before === undefined ? [] : sharedItems(before, rules.siteNames);
   const isNew = shared.some((item) => !wasShared.includes(item)) || isRenewed(before, mount);
   const note =
-    shared.length > 0 && isNew
-      ? `several sites would share ${shared.join(", ")}, which can be used once: the first site that refreshes it leaves the others without`
-      : "";
+    shared.length > 0 && isNew ? message("CREDENTIAL_SHARED", { items: shared.join(", ") }) : "";
   if (note !== "" && !rules.allowShared && !rules.isDry)
-    throw failedPrecondition(
-      `${name}: ${note}. Give each site its own by an override, or set allow_shared_credential`,
-    );
+    throw failedPrecondition(message("CREDENTIAL_SHARED_HINT", { name, problem: note }));
   if (before === undefined) return { name, outcome: "created", note, differs: [] };
   const changed = draft
     .changes()
@@ -184,9 +184,7 @@ function isRenewed(before: Mount | undefined, mount: Mount): boolean {
 export function checkManaged(name: string, managedBy: SaveRules["managedBy"]): void {
   const manager = managedBy(name);
   if (manager !== undefined)
-    throw failedPrecondition(
-      `${name} is managed by ${manager}: change it there; nothing was saved`,
-    );
+    throw failedPrecondition(message("SETTING_MANAGED", { key: name, file: manager }));
 }
 
 /** Notes for whom a user has given a credential: it is sent to them once. */
@@ -211,13 +209,13 @@ function withCredential(
 function checkRevision(before: Mount | undefined, { name, expectedRevision }: MountInput): void {
   if (expectedRevision === undefined) return;
   if (expectedRevision === 0 && before !== undefined)
-    throw new ServiceError(Code.AlreadyExists, `there is a mount "${name}" already`);
+    throw new ServiceError(Code.AlreadyExists, message("MOUNT_EXISTS", { name }));
   if (expectedRevision > 0 && before === undefined)
-    throw new ServiceError(Code.Aborted, `the mount "${name}" was deleted: read it again`);
+    throw new ServiceError(Code.Aborted, message("MOUNT_DELETED", { name }));
   if (expectedRevision > 0 && before !== undefined && before.revision > expectedRevision)
     throw new ServiceError(
       Code.Aborted,
-      `the mount "${name}" has changed in revision ${before.revision}, and revision ${expectedRevision} was expected: read it again`,
+      message("MOUNT_CHANGED", { name, revision: before.revision, expected: expectedRevision }),
     );
 }
 
@@ -234,10 +232,12 @@ function pathViolations(
 ): Violation[] {
   const clash = findClash(mount, mounts, siteNames);
   if (clash === undefined) return [];
-  const whose = allows(clash.other.path) ? `the mount "${clash.other.name}"` : "another mount";
-  const where = clash.site === undefined ? "" : ` on the site "${clash.site}"`;
+  const whose = allows(clash.other.path)
+    ? message("THE_MOUNT", { name: clash.other.name })
+    : message("ANOTHER_MOUNT");
+  const where = clash.site === undefined ? "" : message("ON_SITE", { site: clash.site });
   const field = `mounts[${number}].mount_path`;
-  return [{ field, description: `${field} is the path of ${whose}${where} already` }];
+  return [{ field, description: message("MOUNT_PATH_OF", { field, whose, where }) }];
 }
 
 /**

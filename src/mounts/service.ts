@@ -1,8 +1,9 @@
 import { Code } from "@connectrpc/connect";
-import { type Grant, ROOT } from "../access/grant.ts";
+import { type Grant, outsideLimits, ROOT } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { memoize } from "../memoize.ts";
 import { denied, failedPrecondition, invalid, notFound, ServiceError } from "../messages/error.ts";
+import { message, problemAt } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Engine } from "../settings/engine.ts";
@@ -83,13 +84,13 @@ export function createMountService(deps: MountServiceDeps): MountService {
     const site = deps.sites().find((each) => each.name === name);
     if (site !== undefined) return site;
     const names = deps.sites().map((each) => each.name);
-    throw notFound(`there is no site "${name.slice(0, 64)}".${didYouMean(name, names)}`);
+    throw notFound(
+      message("SITE_NOT_FOUND", { name: `"${name.slice(0, 64)}"`, hint: didYouMean(name, names) }),
+    );
   };
   const allowed = (grant: Grant) => (mount: Mount) => pathsOf(mount).every(grant.allowsMount);
   const refuse = (grant: Grant) => (): never => {
-    throw denied(
-      `this token is limited to ${grant.limits.slice(0, 5).join(", ")}${grant.limits.length > 5 ? ", …" : ""}: nothing was read or changed`,
-    );
+    throw outsideLimits(grant);
   };
   const need =
     (grant: Grant) =>
@@ -97,7 +98,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       if (mount !== undefined && allowed(grant)(mount)) return mount;
       if (grant.limits.length > 0) refuse(grant)();
       const near = didYouMean(name, all().keys());
-      throw notFound(`there is no mount "${name.slice(0, 64)}".${near}`);
+      throw notFound(message("MOUNT_NOT_FOUND", { name: name.slice(0, 64), hint: near }));
     };
   const rulesOf = ({ grant }: Caller, { dryRun = false, allowShared = false }: ChangeOptions) => ({
     ...{ driverOf, driverNames: deps.driverNames, allowShared, isDry: dryRun, isTaken: false },
@@ -113,7 +114,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
     options: ChangeOptions = {},
   ): Promise<Saved> => {
     if (inputs.length === 0)
-      throw invalid([{ field: "mounts", description: "mounts: give at least one" }]);
+      throw invalid([
+        { field: "mounts", description: message("GIVE_AT_LEAST_ONE", { field: "mounts" }) },
+      ]);
     const { result: results, revision } = await engine.change(
       caller.origin,
       (draft) => decideSave(draft, inputs, draftMounts(draft), rulesOf(caller, options)),
@@ -164,7 +167,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
           const mount = need(caller.grant)(mounts.get(at.name), at.name);
           // The reply names each mount that has the same secret.
           if (isSecret(mount.driver, at.item) && !caller.grant.has("mounts:reveal"))
-            throw denied("this token has no scope mounts:reveal");
+            throw denied(message("SCOPE_MISSING", { scope: "mounts:reveal" }));
           const inputs = replaceInputs(
             { ...at, mount, value },
             [...mounts.values()].filter(allowed(caller.grant)),
@@ -184,7 +187,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         const shared = sharedCredentials(driver, [items, items]);
         if (shared.length > 0 && options.allowShared !== true)
           throw failedPrecondition(
-            `${to.name} and ${name} would share ${shared.join(", ")}, which can be used once. Save the copy with one of its own, or set allow_shared_credential`,
+            message("COPY_SHARES_CREDENTIAL", { copy: to.name, name, items: shared.join(", ") }),
           );
         // Secrets go along unread: the copy is no way to learn them.
         const input: MountInput = {
@@ -205,13 +208,13 @@ export function createMountService(deps: MountServiceDeps): MountService {
     rename: async (name, newName, caller) => {
       const problem = nameProblem(newName);
       if (problem !== undefined)
-        throw invalid([{ field: "new_name", description: `new_name ${problem}` }]);
+        throw invalid([{ field: "new_name", description: problemAt("new_name", problem) }]);
       await engine.change(caller.origin, (draft) => {
         const mount = need(caller.grant)(readDraftMount(draft, name), name);
         guard(name);
         if (newName === name) return;
         if (readDraftMount(draft, newName) !== undefined)
-          throw new ServiceError(Code.AlreadyExists, `there is a mount "${newName}" already`);
+          throw new ServiceError(Code.AlreadyExists, message("MOUNT_EXISTS", { name: newName }));
         deleteMount(draft, name);
         writeMount(draft, { ...mount, name: newName }, (item) => isSecret(mount.driver, item));
       });
@@ -230,7 +233,12 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     delete: async (names, caller) => {
       if (names.length === 0 || names.length > MAX_REQUEST)
-        throw invalid([{ field: "names", description: `names: give 1 to ${MAX_REQUEST}` }]);
+        throw invalid([
+          {
+            field: "names",
+            description: message("GIVE_FROM_1", { field: "names", most: MAX_REQUEST }),
+          },
+        ]);
       const { revision } = await engine.change(caller.origin, (draft) =>
         decideDelete(draft, names, (mount, name) => {
           const known = need(caller.grant)(mount, name);
@@ -251,7 +259,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const asked = names.length === 0 ? wanted.map((mount) => mount.name) : names;
       for (const one of asked)
         if (!wanted.some((mount) => mount.name === one))
-          throw notFound(`the site "${name}" is to have no mount "${one.slice(0, 64)}"`);
+          throw notFound(message("MOUNT_NOT_ON_SITE", { site: name, name: one.slice(0, 64) }));
       await onSite(deps.follow().look(site.id));
       await onSite(syncSite(site.id, asked, { follow: deps.follow(), book }));
       return asked.flatMap((one) => {
@@ -288,7 +296,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
           if (draft.revision !== base)
             throw new ServiceError(
               Code.Aborted,
-              `something was saved meanwhile, in revision ${draft.revision}: try again`,
+              message("SAVED_AT_SAME_TIME", { revision: draft.revision }),
             );
           const free = changes.filter(({ key }) => !declared.has(readMountKey(key)?.name ?? ""));
           const results = rollBack(draft, free, names, { need: need(caller.grant), isSecret });
@@ -310,7 +318,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         throw invalid([
           {
             field: "document",
-            description: "document: must be an object with rows in storages, content or data",
+            description: message("DOCUMENT_INVALID"),
           },
         ]);
       const inputs = rows.flatMap((row) => ("input" in row ? [row.input] : []));
@@ -319,7 +327,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       );
       if (inputs.length > MAX_IMPORT)
         throw invalid([
-          { field: "document", description: `document has more than ${MAX_IMPORT} rows` },
+          { field: "document", description: message("DOCUMENT_TOO_LONG", { most: MAX_IMPORT }) },
         ]);
       const rules = rulesOf(caller, options);
       const { result, revision } = await engine.change(

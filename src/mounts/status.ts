@@ -1,3 +1,4 @@
+import type { Text } from "../messages/message.ts";
 import type { Site } from "../sites/site.ts";
 import type { Mount } from "./mount.ts";
 import type { MountBook } from "./site/book.ts";
@@ -9,7 +10,7 @@ export interface Status {
   readonly applied: number;
   readonly differs: readonly string[];
   readonly status: string;
-  readonly error: string;
+  readonly error: Text;
 }
 
 /** How a mount is on a site, by what the process that follows mounts has stored. */

@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import type { MountInput, ValueInput } from "./input.ts";
 import type { Mount } from "./mount.ts";
@@ -44,7 +45,7 @@ export function usableInputs(
     const rest = names.length === 0 ? input : without(input, names);
     const error = names.length === 0 ? first : fits(rest);
     if (error !== undefined) {
-      unusable.push(resultAs(input.path ?? input.name, "skipped", error.message));
+      unusable.push(resultAs(input.path ?? input.name, "skipped", error.text));
       continue;
     }
     if (names.length > 0) left.set(input.name, names);
@@ -58,7 +59,7 @@ export function withLeft(results: readonly Result[], { left }: Usable): Result[]
   return results.map((result) => {
     const names = left.get(result.name);
     if (names === undefined) return result;
-    return { ...result, note: result.note || `left out: ${names.join(", ")}` };
+    return { ...result, note: result.note || message("LEFT_OUT", { names: names.join(", ") }) };
   });
 }
 

@@ -1,4 +1,5 @@
 import { unavailable } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Waiting } from "../waiter.ts";
 import type { Mount } from "./mount.ts";
 import type { Status } from "./status.ts";
@@ -29,7 +30,7 @@ export async function* watchMounts({
     for (let first = true; ; first = false) {
       if (!first) await waiting.next();
       if (isEnded()) return;
-      if (isStopping()) throw unavailable("the service stops; watch again in a moment");
+      if (isStopping()) throw unavailable(message("SERVICE_STOPPING"));
       const all = mounts();
       const now = new Map(
         all.map((mount) => [mount.name, JSON.stringify([mount.revision, statuses(mount)])]),

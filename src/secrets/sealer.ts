@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { failedPrecondition, ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { deriveSealingKey, type SealingKey } from "./sealing-key.ts";
 
 const CIPHER = "aes-256-gcm";
@@ -113,15 +114,10 @@ function boundTo(id: string, key: string): Buffer {
 }
 
 function keyMissing(key: string, id: string, count: number): ServiceError {
-  const have = count === 0 ? "no sealing key is configured" : `none of the ${count} configured`;
-  return failedPrecondition(
-    `the setting "${key}" is sealed with the key ${id}, and ${have}${count === 0 ? "" : " keys is that one"}: add that key to MOORING_SECRET_KEY (after the one that seals now), or restore the setting from a backup`,
-  );
+  const have = count === 0 ? message("NO_SEALING_KEY") : message("NOT_AMONG_KEYS", { count });
+  return failedPrecondition(message("SETTING_KEY_MISSING", { key, id, have }));
 }
 
 function damaged(key: string): ServiceError {
-  return new ServiceError(
-    Code.DataLoss,
-    `the sealed value of the setting "${key}" does not open: it was changed in the database, or copied there from another setting; restore it from a backup or set it anew`,
-  );
+  return new ServiceError(Code.DataLoss, message("SETTING_DOES_NOT_OPEN", { key }));
 }

@@ -1,5 +1,6 @@
 import { createSecretKey, hkdfSync, KeyObject } from "node:crypto";
 import { failedPrecondition } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 
 /** Characters of a key that is given as any text; a random one of this length is strong enough. */
 const MIN_TEXT = 32;
@@ -37,9 +38,7 @@ export interface SealingKey {
 export function deriveSealingKey(configured: string | KeyObject, number: number): SealingKey {
   const bytes = configured instanceof KeyObject ? configured.export() : keyBytes(configured);
   if (!Buffer.isBuffer(bytes) || bytes.length < MIN_BYTES)
-    throw failedPrecondition(
-      `sealing key number ${number} is too short: give 32 random bytes in hexadecimal or base64 ("openssl rand -hex 32" makes them), or at least ${MIN_TEXT} characters of text`,
-    );
+    throw failedPrecondition(message("SEALING_KEY_TOO_SHORT", { number, least: MIN_TEXT }));
   const derive = (info: string, size: number, salt: Buffer = Buffer.alloc(0)) =>
     Buffer.from(hkdfSync("sha256", bytes, salt, info, size));
   return {

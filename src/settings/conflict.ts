@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Draft } from "./draft.ts";
 import type { Rights } from "./rights.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -51,10 +52,7 @@ export async function explainConflict(
             ? "settings outside of the limits of this token"
             : seen.map((summary) => tell(summary, rights)).join("; "),
         ].join(": ");
-  return new ServiceError(
-    Code.Aborted,
-    `nothing was changed: ${told}. Read again, then decide anew`,
-  );
+  return new ServiceError(Code.Aborted, message("NOTHING_CHANGED", { reason: told }));
 }
 
 function tell(

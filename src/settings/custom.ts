@@ -1,4 +1,5 @@
 import type { Violation } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
 import { checkKey, isSettingType, type SettingDefinition } from "./definition.ts";
 import { latinOf } from "./look-alike.ts";
 import { MOUNT_PREFIX } from "./mount-key.ts";
@@ -30,13 +31,13 @@ export function checkCustomDefinition(
   setting: CustomSetting,
   { isNew, isKnown }: { readonly isNew: boolean; readonly isKnown: (key: string) => boolean },
 ): Violation[] {
-  const problems: Record<string, string | undefined> = {
+  const problems: Record<string, Text | undefined> = {
     key: isNew
       ? (checkMountKey(setting.key) ??
         checkKey(setting.key) ??
         checkLookAlike(setting.key, isKnown))
       : undefined,
-    type: isSettingType(setting.type) ? undefined : "must be string, text, number, bool or select",
+    type: isSettingType(setting.type) ? undefined : message("TYPE_INVALID"),
     options: checkText(setting.options, MAX_PROSE) ?? checkOptions(setting),
     group: checkWhole(setting.group, -MAX_INT32 - 1, MAX_INT32),
     flag: checkWhole(setting.flag, 0, 3),
@@ -73,29 +74,27 @@ export function customDefinition(setting: CustomSetting): SettingDefinition {
   });
 }
 
-function checkMountKey(key: string): string | undefined {
+function checkMountKey(key: string): Text | undefined {
   return key.startsWith(MOUNT_PREFIX)
-    ? `must not begin with ${MOUNT_PREFIX}, which is kept for mounts`
+    ? message("KEY_PREFIX_RESERVED", { prefix: MOUNT_PREFIX })
     : undefined;
 }
 
-function checkLookAlike(key: string, isKnown: (key: string) => boolean): string | undefined {
+function checkLookAlike(key: string, isKnown: (key: string) => boolean): Text | undefined {
   const same = latinOf(key);
-  return same !== key && isKnown(same)
-    ? `looks like the setting ${same} and is another text: write it with Latin letters, or take another key`
-    : undefined;
+  return same !== key && isKnown(same) ? message("KEY_CONFUSABLE", { key: same }) : undefined;
 }
 
-function checkOptions({ type, options }: CustomSetting): string | undefined {
+function checkOptions({ type, options }: CustomSetting): Text | undefined {
   if (type !== "select")
-    return options === "" || !isSettingType(type) ? undefined : `must be empty for a ${type}`;
-  return options.split(",").some((option) => option !== "")
-    ? undefined
-    : "must list what can be chosen, separated by commas";
+    return options === "" || !isSettingType(type)
+      ? undefined
+      : message("OPTIONS_NOT_EMPTY", { type });
+  return options.split(",").some((option) => option !== "") ? undefined : message("OPTIONS_EMPTY");
 }
 
-function checkWhole(number: number, min: number, max: number): string | undefined {
+function checkWhole(number: number, min: number, max: number): Text | undefined {
   return Number.isInteger(number) && number >= min && number <= max
     ? undefined
-    : `must be a whole number from ${min} to ${max}`;
+    : message("WHOLE_NUMBER_RANGE", { min, max });
 }

@@ -188,7 +188,7 @@ function checkTogether(definition: SettingDefinition, siteOptions: boolean, repo
 
 function checkDefault(definition: SettingDefinition, report: Report): void {
   const problem = checkValue(definition, definition.default);
-  if (problem !== undefined) report("default", problem);
+  if (problem !== undefined) report("default", String(problem));
   else if (normalizeValue(definition, definition.default) !== definition.default)
     report("default", "must be as it is kept: white space around it is taken off");
 }

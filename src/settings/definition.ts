@@ -1,4 +1,5 @@
 import type { Family } from "../config/family.ts";
+import { message, type Text } from "../messages/message.ts";
 import type { FormatName } from "./format/registry.ts";
 
 /** Input types of a setting (docs/rest-contract.md, section 2.4). */
@@ -60,18 +61,15 @@ const MAX_KEY = 255;
  *
  * @returns what is wrong and what would be right; undefined when nothing is.
  */
-export function checkKey(key: string): string | undefined {
-  if (key === "") return "must not be empty";
+export function checkKey(key: string): Text | undefined {
+  if (key === "") return message("EMPTY");
   if (key.length > 2 * MAX_KEY || [...key].length > MAX_KEY)
-    return `has more than ${MAX_KEY} characters, which is the most that is possible`;
-  if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(key))
-    return "must not contain line breaks or other control characters";
+    return message("KEY_TOO_LONG", { most: MAX_KEY });
+  if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(key)) return message("LINE_BREAK");
   const hidden = /[\p{Cf}\p{Cn}\p{Co}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u.exec(key)?.[0];
-  if (hidden !== undefined)
-    return `must not contain characters that cannot be seen, that change the direction of text or that Unicode does not assign; it has ${codePoint(hidden)}`;
-  if (key !== key.normalize("NFC"))
-    return "must be in the Unicode form NFC: write letters with their accents as one character";
-  return key.trim() === key ? undefined : "must not have white space around it";
+  if (hidden !== undefined) return message("CHARACTER_INVALID", { character: codePoint(hidden) });
+  if (key !== key.normalize("NFC")) return message("TEXT_NOT_NFC");
+  return key.trim() === key ? undefined : message("WHITE_SPACE_AROUND");
 }
 
 function codePoint(character: string): string {

@@ -1,6 +1,7 @@
 import type { Aria2Client } from "../downloaders/aria2.ts";
 import type { QbittorrentClient } from "../downloaders/qbittorrent.ts";
 import { invalid, type Violation } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Changed, ChangeOrigin } from "./writer.ts";
 
 /** What is asked before its settings are stored. */
@@ -58,7 +59,7 @@ function required<T extends Record<string, unknown>>(
 ): { [K in keyof T]: Exclude<T[K], undefined> } {
   const violations: Violation[] = Object.entries(members)
     .filter(([, value]) => value === undefined)
-    .map(([field]) => ({ field, description: `"${field}" is missing` }));
+    .map(([field]) => ({ field, description: message("FIELD_MISSING", { field }) }));
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
   return members as { [K in keyof T]: Exclude<T[K], undefined> };

@@ -3,6 +3,7 @@ import { onceATurn } from "../database/once-per-tick.ts";
 import { oneAtATime } from "../database/serial.ts";
 import { freshFailure, seenFailure, writeFailure } from "../database/store-failure.ts";
 import { invalid } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { createCodec } from "./codec.ts";
@@ -203,7 +204,7 @@ function checkReason(reason: string): void {
     throw invalid([
       {
         field: "reason",
-        description: `the reason has ${length} characters, and at most ${MAX_REASON} are kept: shorten it`,
+        description: message("REASON_TOO_LONG", { length, most: MAX_REASON }),
       },
     ]);
 }

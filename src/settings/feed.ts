@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { readFailure } from "../database/store-failure.ts";
 import { ServiceError, unavailable } from "../messages/error.ts";
+import { type Message, message } from "../messages/message.ts";
 import { createWaiter } from "../waiter.ts";
 import type { RevisionCommit, SettingStore } from "./store.ts";
 
@@ -81,7 +82,7 @@ export function createFeed(deps: {
 
   async function* read(start: number, signal: AbortSignal) {
     const began = epoch;
-    if (start > head) throw outOfRange(`there is no revision ${start} yet; the newest is ${head}`);
+    if (start > head) throw outOfRange(message("REVISION_NOT_YET", { start, head }));
     let after = start;
     /** Bytes up to where this reader is; unknown while it reads from the history. */
     let offset: number | undefined = start === head ? bytes : undefined;
@@ -89,7 +90,7 @@ export function createFeed(deps: {
     readers += 1;
     try {
       while (!signal.aborted) {
-        if (closed) throw unavailable("the service stops; resume in a moment, or elsewhere");
+        if (closed) throw unavailable(message("STREAM_STOPPING"));
         if (epoch !== began) throw replaced();
         if (after === head) {
           const isIdle = !(await waiting.next(deps.idle));
@@ -161,9 +162,7 @@ async function fromHistory(
   const batch = await store.commits(after, upTo, PAGE);
   if (batch[0]?.revision === after + 1) return batch;
   const oldest = await store.oldestRevision();
-  throw outOfRange(
-    `what came after revision ${after} is not kept any more; the oldest revision kept is ${oldest}: read everything anew, then watch from there`,
-  );
+  throw outOfRange(message("CHANGES_FORGOTTEN", { after, oldest }));
 }
 
 /** About what a commit takes in memory and on the wire. */
@@ -182,17 +181,17 @@ function sizeOf({ changes }: RevisionCommit): number {
   );
 }
 
-function outOfRange(message: string): ServiceError {
-  return new ServiceError(Code.OutOfRange, message);
+function outOfRange(text: Message): ServiceError {
+  return new ServiceError(Code.OutOfRange, text);
 }
 
 function tooSlow(after: number, maxLag: number): ServiceError {
   return new ServiceError(
     Code.ResourceExhausted,
-    `this reader fell more than ${Math.round(maxLag / 2 ** 10)} KiB behind and was dropped: resume after revision ${after}`,
+    message("WATCHER_TOO_SLOW", { kibibytes: Math.round(maxLag / 2 ** 10), after }),
   );
 }
 
 function replaced(): ServiceError {
-  return unavailable("the database was replaced by another or an older one: read everything anew");
+  return unavailable(message("DATABASE_REPLACED"));
 }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Code, type Interceptor } from "@connectrpc/connect";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import type { Call } from "../gateway/call.ts";
-import { unavailable } from "../messages/error.ts";
+import { ServiceError, unavailable } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Engine } from "./engine.ts";
 
 /** What is asked which revision this instance shows. */
@@ -36,9 +37,9 @@ export function atLeastInterceptor(engine: () => Instance): Interceptor {
 function readRevision(text: string): number {
   const revision = /^\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(revision)) return revision;
-  throw new ConnectError(
-    `${AT_LEAST} is a revision as replies name it, such as 42, not "${text.slice(0, 50)}"`,
+  throw new ServiceError(
     Code.InvalidArgument,
+    message("AT_LEAST_REVISION_INVALID", { text: text.slice(0, 50) }),
   );
 }
 
@@ -57,7 +58,7 @@ async function reaches(engine: Instance, revision: number): Promise<void> {
   while ((await engine.refresh()).revision < revision) {
     if (performance.now() > giveUp)
       throw unavailable(
-        `this instance shows revision ${engine.snapshot().revision} and not yet ${revision}: try again in a moment, or elsewhere`,
+        message("REVISION_NOT_REACHED", { shown: engine.snapshot().revision, asked: revision }),
       );
     await sleep(LOOK);
   }

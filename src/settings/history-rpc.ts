@@ -8,6 +8,7 @@ import {
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { invalid } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { rightsOf } from "./call-rights.ts";
 import { describeChange } from "./change.ts";
 import type { History } from "./history.ts";
@@ -82,7 +83,5 @@ function optionalMs(time: Timestamp | undefined): number | undefined {
 function readPageToken(token: string): number | undefined {
   if (token === "") return undefined;
   if (/^[1-9]\d{0,15}$/.test(token)) return Number(token);
-  throw invalid([
-    { field: "page_token", description: "page_token is none that a page before has given" },
-  ]);
+  throw invalid([{ field: "page_token", description: message("PAGE_TOKEN_INVALID") }]);
 }

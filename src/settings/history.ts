@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { invalid, notFound, ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { isVoid } from "./change.ts";
 import type { Engine } from "./engine.ts";
 import { explained, type HistoryStore } from "./history-store.ts";
@@ -58,7 +59,7 @@ export function createHistory(deps: {
   /** A state is known when every change after it is. */
   const checkState = async (revision: number): Promise<void> => {
     if (revision < 0 || revision > newest())
-      throw notFound(`there is no revision ${revision}; the newest is ${newest()}`);
+      throw notFound(message("REVISION_NOT_FOUND", { revision, newest: newest() }));
     const oldest = await store.oldestRevision();
     if (revision + 1 < oldest) throw forgotten(revision, oldest);
   };
@@ -76,7 +77,11 @@ export function createHistory(deps: {
         throw invalid([
           {
             field: "page_size",
-            description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+            description: message("PAGE_SIZE_INVALID", {
+              field: "page_size",
+              most: MAX_PAGE,
+              value: pageSize,
+            }),
           },
         ]);
       const limit = pageSize === 0 ? DEFAULT_PAGE : Math.min(pageSize, MAX_PAGE);
@@ -89,7 +94,7 @@ export function createHistory(deps: {
       if (commit !== undefined) return commit;
       const oldest = await store.oldestRevision();
       if (revision > 0 && revision < oldest) throw forgotten(revision, oldest);
-      throw notFound(`there is no revision ${revision}; the newest is ${newest()}`);
+      throw notFound(message("REVISION_NOT_FOUND", { revision, newest: newest() }));
     },
     diff: (from, to, hides) => between(from, to === 0 ? newest() : to, hides),
   };
@@ -129,10 +134,7 @@ function sizeOf({ changes, reason }: RevisionSummary): number {
 }
 
 function forgotten(revision: number, oldest: number): ServiceError {
-  return new ServiceError(
-    Code.OutOfRange,
-    `revision ${revision} is not kept any more; the oldest is ${oldest}`,
-  );
+  return new ServiceError(Code.OutOfRange, message("REVISION_FORGOTTEN", { revision, oldest }));
 }
 
 function reverse(change: StoredChange): StoredChange {

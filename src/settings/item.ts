@@ -1,3 +1,4 @@
+import type { Text } from "../messages/message.ts";
 import type { SettingDefinition } from "./definition.ts";
 import type { StoredSetting } from "./store.ts";
 
@@ -124,5 +125,5 @@ export function isPublic(item: SettingItem): boolean {
 export interface Skipped {
   readonly key: string;
   /** Why, for a person. */
-  readonly reason: string;
+  readonly reason: Text;
 }

@@ -1,5 +1,6 @@
-import type { Grant } from "../access/grant.ts";
-import { denied, type ServiceError } from "../messages/error.ts";
+import { type Grant, outsideLimits } from "../access/grant.ts";
+import { denied } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { parseDefinition } from "./commit.ts";
 import type { SettingItem } from "./item.ts";
 import { isMountChange } from "./mount-key.ts";
@@ -66,30 +67,23 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
       return groups.length === 0 ? sees(key) : groups.every((group) => grant.allows(key, group));
     },
     refuse: () => {
-      throw outside(grant);
+      throw outsideLimits(grant);
     },
     need: (keys) => {
-      for (const key of keys) if (!sees(key)) throw outside(grant);
+      for (const key of keys) if (!sees(key)) throw outsideLimits(grant);
     },
     needWrite: (before, after) => {
       if (before === undefined && after !== undefined && !grant.allows(after.key, undefined))
-        throw outside(grant);
+        throw outsideLimits(grant);
       for (const item of [before, after]) {
         if (item === undefined) continue;
-        if (!seesItem(item)) throw outside(grant);
+        if (!seesItem(item)) throw outsideLimits(grant);
         if (item.key === TOKEN_KEY && !grant.isRoot)
-          throw denied("the permanent admin token is changed with itself alone");
+          throw denied(message("PERMANENT_TOKEN_CHANGES_ITSELF"));
       }
     },
     needScope: (scope) => {
-      if (!grant.has(scope)) throw denied(`this token has no scope ${scope}`);
+      if (!grant.has(scope)) throw denied(message("SCOPE_MISSING", { scope }));
     },
   };
-}
-
-/** Says what the token is limited to and not what there is besides. */
-function outside({ limits }: Grant): ServiceError {
-  return denied(
-    `this token is limited to ${limits.slice(0, 5).join(", ")}${limits.length > 5 ? ", …" : ""}: nothing was read or changed`,
-  );
 }

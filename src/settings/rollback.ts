@@ -1,3 +1,4 @@
+import { message, type Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { parseDefinition, toChange } from "./commit.ts";
 import type { Draft } from "./draft.ts";
@@ -55,14 +56,14 @@ export function decideRollback(
   return skipped;
 }
 
-const SECRET = "is secret: the history does not keep its value; set it anew";
+const SECRET = message("SECRET_NOT_IN_HISTORY");
 
 function undo(
   draft: Draft,
   change: StoredChange,
   fingerprint: Fingerprint,
   manager: string | undefined,
-): string | undefined {
+): Text | undefined {
   const { key, oldHash } = change;
   const current = draft.get(key);
   if (oldHash !== null)
@@ -72,9 +73,9 @@ function undo(
   // What the program knows by now never goes away: before it was set it had its default.
   const oldValue = change.oldValue ?? current?.definition?.default;
   if (current?.flag === FLAG.readonly && current.definition !== undefined)
-    return current.value === oldValue ? undefined : "is readonly: the program sets it";
+    return current.value === oldValue ? undefined : message("SET_BY_PROGRAM");
   if (manager !== undefined)
-    return current?.value === oldValue ? undefined : `is managed by ${manager}`;
+    return current?.value === oldValue ? undefined : message("MANAGED_BY_FILE", { file: manager });
   if (oldValue === undefined) {
     draft.delete(key);
     return undefined;
@@ -84,7 +85,7 @@ function undo(
     return undefined;
   }
   const definition = parseDefinition(change.oldDefinition);
-  if (definition === undefined) return "was a setting of an earlier version of the program";
+  if (definition === undefined) return message("SETTING_OF_EARLIER_VERSION");
   draft.put({
     key,
     value: oldValue,

@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
 import { RevisionConflict } from "./conflict.ts";
 import { checkCustomDefinition, customDefinition } from "./custom.ts";
 import { createDraft, type Draft } from "./draft.ts";
@@ -81,21 +82,21 @@ export function decideItems(
     if (seen.has(input.key))
       violations.push({
         field: `${path}.key`,
-        description: `${named(input.key)} stands twice in this save; send each key once`,
+        description: message("KEY_REPEATED", { key: named(input.key) }),
       });
     seen.add(input.key);
     checkExpected(draft, input);
     const before = draft.get(input.key);
     const hidden = isHidden(before, input.value, hides);
     if (isReadonlyChange(before, input, hidden)) {
-      skipped.push({ key: input.key, reason: "is readonly: the program sets it" });
+      skipped.push({ key: input.key, reason: message("SET_BY_PROGRAM") });
       return;
     }
     violations.push(...decideItem(draft, input, path, rules));
     const manager = managedBy(input.key);
     if (manager !== undefined && (hidden || draft.get(input.key)?.value !== before?.value))
       throw failedPrecondition(
-        `${named(input.key)} is managed by ${manager}: change it there; nothing was saved`,
+        message("SETTING_MANAGED", { key: named(input.key), file: manager }),
       );
   });
   const [first, ...rest] = violations;
@@ -117,7 +118,7 @@ export function problemOf(
   draft: Draft,
   input: SettingInput,
   rules: Pick<SaveRules, "maxValueBytes" | "hides">,
-): string | undefined {
+): Text | undefined {
   return decideItem(createDraft(draft), input, "", rules)[0]?.description;
 }
 
@@ -125,7 +126,7 @@ function checkCount(count: number): void {
   if (count > MAX_SAVE_ITEMS)
     throw new ServiceError(
       Code.InvalidArgument,
-      `a save takes at most ${MAX_SAVE_ITEMS} settings, this one has ${count}: send it in parts`,
+      message("SAVE_TOO_LARGE", { most: MAX_SAVE_ITEMS, count }),
     );
 }
 
@@ -146,7 +147,7 @@ function decideItem(
     return [
       {
         field: `${path}.value`,
-        description: `${named(input.key)} has no value; send empty text to clear it`,
+        description: message("VALUE_MISSING", { name: named(input.key) }),
       },
     ];
   // What was masked when it was read is unchanged.
@@ -170,7 +171,12 @@ function decideKnown(
   if (!hidden && (sent === current.value || value === current.value)) return [];
   const problem = checkKnown(current, value, maxBytes);
   if (problem !== undefined)
-    return [{ field: `${path}.value`, description: `${current.key}: ${problem}` }];
+    return [
+      {
+        field: `${path}.value`,
+        description: message("NAMED_PROBLEM", { name: current.key, problem }),
+      },
+    ];
   draft.put({ ...current, value }, hidden);
   return [];
 }
@@ -201,9 +207,8 @@ export function decideValue(
   if (violation !== undefined) throw invalid([violation]);
 }
 
-function checkKnown(current: SettingItem, value: string, maxBytes?: number): string | undefined {
-  if (current.flag === FLAG.readonly)
-    return "is readonly: the program sets it; leave it out or send it back unchanged";
+function checkKnown(current: SettingItem, value: string, maxBytes?: number): Text | undefined {
+  if (current.flag === FLAG.readonly) return message("READONLY_SET");
   if (current.key === TOKEN_KEY) return checkToken(value);
   return checkValue(current.definition ?? customDefinition(current), value, maxBytes);
 }
@@ -245,13 +250,13 @@ function decideCustom(
   if (problems.length > 0)
     return problems.map(({ field, description }) => ({
       field: `${path}.${field}`,
-      description: `${named(item.key)}: ${description}`,
+      description: message("NAMED_PROBLEM", { name: named(item.key), problem: description }),
     }));
   if (current?.flag === FLAG.readonly && value !== current.value)
     return [
       {
         field: `${path}.value`,
-        description: `${item.key}: is readonly; leave it out or send it back unchanged`,
+        description: message("READONLY_SENT", { name: item.key }),
       },
     ];
   const problem =
@@ -259,11 +264,16 @@ function decideCustom(
       ? undefined
       : checkValue(customDefinition(item), value, maxBytes);
   if (problem !== undefined)
-    return [{ field: `${path}.value`, description: `${item.key}: ${problem}` }];
+    return [
+      {
+        field: `${path}.value`,
+        description: message("NAMED_PROBLEM", { name: item.key, problem }),
+      },
+    ];
   draft.put(item, hidden);
   return [];
 }
 
-function named(key: string): string {
-  return key === "" ? "a setting without a key" : key.slice(0, 255);
+function named(key: string): Text {
+  return key === "" ? message("KEYLESS") : key.slice(0, 255);
 }

@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { failedPrecondition, notFound, ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import {
   expectsAbsent,
@@ -225,7 +226,7 @@ function withoutSeen(input: SettingInput, base: Snapshot, hides: SaveRules["hide
 }
 
 function unknownSetting(key: string): ServiceError {
-  return notFound(`there is no setting "${key.slice(0, 255)}"`);
+  return notFound(message("SETTING_NOT_FOUND", { key: key.slice(0, 255) }));
 }
 
 /**
@@ -261,7 +262,7 @@ function refuseManaged(
 ): void {
   const now = draft.get(key);
   if (manager !== undefined && (isHidden(now, value, hides) || now?.value !== value))
-    throw failedPrecondition(`${key} is managed by ${manager}: change it there; nothing was saved`);
+    throw failedPrecondition(message("SETTING_MANAGED", { key, file: manager }));
 }
 
 function decideDelete(draft: Draft, key: string, expected: number | undefined): void {
@@ -269,10 +270,7 @@ function decideDelete(draft: Draft, key: string, expected: number | undefined): 
   if (item === undefined) throw unknownSetting(key);
   if (expected !== undefined && (item.revision > expected || expected > draft.revision))
     throw new RevisionConflict(expected, key);
-  if (item.flag !== FLAG.deprecated)
-    throw failedPrecondition(
-      `the setting "${key}" is in use; only deprecated ones (flag 3) can be deleted`,
-    );
+  if (item.flag !== FLAG.deprecated) throw failedPrecondition(message("SETTING_IN_USE", { key }));
   draft.delete(key);
 }
 
@@ -291,10 +289,10 @@ function listOf(snapshot: Snapshot, groups: readonly number[]): readonly Setting
 
 /** @throws INVALID_ARGUMENT. */
 function checkKeyCount(keys: readonly string[]): void {
-  if (keys.length === 0) throw new ServiceError(Code.InvalidArgument, "give at least one key");
+  if (keys.length === 0) throw new ServiceError(Code.InvalidArgument, message("KEYS_MISSING"));
   if (keys.length > MAX_SAVE_ITEMS)
     throw new ServiceError(
       Code.InvalidArgument,
-      `give at most ${MAX_SAVE_ITEMS} keys, not ${keys.length}`,
+      message("TOO_MANY_KEYS", { most: MAX_SAVE_ITEMS, count: keys.length }),
     );
 }

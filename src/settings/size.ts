@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
+import { type Message, message } from "../messages/message.ts";
 import { isPublic, type SettingItem } from "./item.ts";
 
 /** Bounds of all settings together. */
@@ -69,18 +70,16 @@ export function checkTotals(
     after[name] > limits[name] && after[name] > before[name];
   if (isBeyond("custom"))
     throw exhausted(
-      `there would be ${after.custom} custom settings, and at most ${limits.custom} are kept: delete some first, or raise MOORING_MAX_CUSTOM_SETTINGS; nothing was saved`,
+      message("TOO_MANY_CUSTOM_SETTINGS", { count: after.custom, most: limits.custom }),
     );
   if (isBeyond("bytes"))
-    throw exhausted(
-      `all settings together would take ${after.bytes} bytes, and at most ${limits.bytes} are kept: shorten or delete some first, or raise MOORING_MAX_SETTINGS; nothing was saved`,
-    );
+    throw exhausted(message("SETTINGS_TOO_LARGE", { count: after.bytes, most: limits.bytes }));
   if (isBeyond("publicBytes"))
     throw exhausted(
-      `all public settings together would take ${after.publicBytes} bytes, and at most ${limits.publicBytes} are kept: shorten some or make them private first, or raise MOORING_MAX_PUBLIC_SETTINGS; nothing was saved`,
+      message("PUBLIC_SETTINGS_TOO_LARGE", { count: after.publicBytes, most: limits.publicBytes }),
     );
 }
 
-function exhausted(message: string): ServiceError {
-  return new ServiceError(Code.ResourceExhausted, message);
+function exhausted(text: Message): ServiceError {
+  return new ServiceError(Code.ResourceExhausted, text);
 }

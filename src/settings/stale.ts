@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { RevisionConflict } from "./conflict.ts";
 import type { Draft } from "./draft.ts";
@@ -88,11 +89,7 @@ export async function whileMoved<T>(attempt: () => Promise<T>): Promise<T> {
       return await attempt();
     } catch (error) {
       if (!(error instanceof Moved)) throw error;
-      if (tries >= 10)
-        throw new ServiceError(
-          Code.Aborted,
-          "nothing was changed: others save the same settings all the time. Read again, then decide anew",
-        );
+      if (tries >= 10) throw new ServiceError(Code.Aborted, message("SAVED_ALL_THE_TIME"));
     }
   }
 }

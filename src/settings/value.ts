@@ -1,3 +1,4 @@
+import { message, type Text } from "../messages/message.ts";
 import type { SettingDefinition } from "./definition.ts";
 import { quoted } from "./format/format.ts";
 import { formatOf } from "./format/registry.ts";
@@ -29,7 +30,7 @@ export function checkValue(
   definition: ValueDefinition,
   value: string,
   maxBytes = MAX_VALUE_BYTES,
-): string | undefined {
+): Text | undefined {
   return (
     checkText(value, maxBytes) ?? checkType(definition, value) ?? checkFormat(definition, value)
   );
@@ -63,23 +64,22 @@ export function normalizeStoredValue(definition: ValueDefinition, value: string)
  *
  * @param maxBytes - UTF-8 bytes at most.
  */
-export function checkText(text: string, maxBytes = MAX_VALUE_BYTES): string | undefined {
+export function checkText(text: string, maxBytes = MAX_VALUE_BYTES): Text | undefined {
   // No character has more UTF-16 units than bytes, so a longer text need not be counted.
   const bytes = text.length > maxBytes ? text.length : Buffer.byteLength(text);
-  if (bytes > maxBytes)
-    return `has more than ${maxBytes} bytes, which is the most that is possible`;
-  if (text.includes("\0")) return "must not contain the NUL character";
-  return text.isWellFormed() ? undefined : "must be Unicode text; it has half of a surrogate pair";
+  if (bytes > maxBytes) return message("TOO_MANY_BYTES", { bytes: maxBytes });
+  if (text.includes("\0")) return message("NUL_CHARACTER");
+  return text.isWellFormed() ? undefined : message("SURROGATE");
 }
 
-function checkType(definition: ValueDefinition, value: string): string | undefined {
+function checkType(definition: ValueDefinition, value: string): Text | undefined {
   switch (definition.type) {
     case "number":
       return checkNumber(definition, value);
     case "bool":
       return value === "true" || value === "false"
         ? undefined
-        : `must be true or false${not(definition, value)}`;
+        : message("BOOLEAN_INVALID", { instead: not(definition, value) });
     case "select":
       return checkOption(definition, value);
     default:
@@ -87,30 +87,38 @@ function checkType(definition: ValueDefinition, value: string): string | undefin
   }
 }
 
-function checkNumber(definition: ValueDefinition, value: string): string | undefined {
+function checkNumber(definition: ValueDefinition, value: string): Text | undefined {
   const { decimal, unit } = definition;
   const form = decimal ? /^-?(?:\d+(?:\.\d+)?|\.\d+)$/ : /^-?\d+$/;
   if (value.length > MAX_NUMBER_LENGTH || !form.test(value))
-    return `must be a ${decimal ? "" : "whole "}number in digits, such as ${definition.default || "30"}${not(definition, value)}`;
+    return message(decimal ? "NUMBER_INVALID" : "INTEGER_INVALID", {
+      example: definition.default || "30",
+      instead: not(definition, value),
+    });
   // Beyond these, whole numbers lose digits in JavaScript and in JSON.
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = definition;
   const number = Number(value);
-  if (number < min) return `must be at least ${withUnit(min, unit)}${not(definition, value)}`;
-  if (number > max) return `must be at most ${withUnit(max, unit)}${not(definition, value)}`;
+  if (number < min)
+    return message("TOO_SMALL", { bound: withUnit(min, unit), instead: not(definition, value) });
+  if (number > max)
+    return message("TOO_LARGE", { bound: withUnit(max, unit), instead: not(definition, value) });
   return undefined;
 }
 
-function checkOption(definition: ValueDefinition, value: string): string | undefined {
+function checkOption(definition: ValueDefinition, value: string): Text | undefined {
   // The options are data of each site.
   if (definition.options === "") return undefined;
   const options = definition.options.split(",");
   if (options.includes(value)) return undefined;
   // A select that starts without a choice can go back to none.
   if (value === "" && definition.default === "") return undefined;
-  return `must be one of ${options.join(", ")}${not(definition, value)}`;
+  return message("OPTION_INVALID", {
+    options: options.join(", "),
+    instead: not(definition, value),
+  });
 }
 
-function checkFormat({ format }: ValueDefinition, value: string): string | undefined {
+function checkFormat({ format }: ValueDefinition, value: string): Text | undefined {
   return format && formatOf(format).check(value);
 }
 
@@ -118,6 +126,6 @@ function withUnit(number: number, unit: string | undefined): string {
   return unit === undefined ? String(number) : `${number} ${unit}`;
 }
 
-function not({ secret }: ValueDefinition, value: string): string {
-  return secret ? "" : `, not ${quoted(value)}`;
+function not({ secret }: ValueDefinition, value: string): Text {
+  return secret ? "" : message("NOT_VALUE", { value: quoted(value) });
 }

@@ -18,6 +18,7 @@ import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf } from "../messages/localize.ts";
+import { message } from "../messages/message.ts";
 import { rightsOf } from "./call-rights.ts";
 import { describeChange, publicChange } from "./change.ts";
 import type { SettingDefinition } from "./definition.ts";
@@ -138,7 +139,10 @@ const MAX_KEYS = 1_000;
 function checkKeys(keys: readonly string[]): void {
   if (keys.length > MAX_KEYS)
     throw invalid([
-      { field: "keys", description: `give at most ${MAX_KEYS} keys, not ${keys.length}` },
+      {
+        field: "keys",
+        description: message("TOO_MANY_KEYS", { most: MAX_KEYS, count: keys.length }),
+      },
     ]);
 }
 

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { failedPrecondition, invalid } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { type ItemCodec, type ItemReplacement, toCommit, toWrite } from "./commit.ts";
 import { type Base, createDraft, type Draft, onlyMount, onlySetting } from "./draft.ts";
 import type { SettingItem } from "./item.ts";
@@ -191,9 +192,7 @@ function allowed(): void {}
 function refuseSecrets(items: readonly ItemReplacement[]): void {
   const secret = items.find(hasSecret);
   if (secret !== undefined)
-    throw failedPrecondition(
-      `the secrets of this database are sealed, and this process has no key to seal "${secret.key}" with: start it with the MOORING_SECRET_KEY of the others; nothing was saved`,
-    );
+    throw failedPrecondition(message("SEALING_KEY_MISSING", { key: secret.key }));
 }
 
 /** One text that PostgreSQL cannot store would take all of the commit along. @throws INVALID_ARGUMENT. */
@@ -208,7 +207,12 @@ function refuseNulIn(texts: object, path: string): void {
     const text: unknown = texts[member as keyof typeof texts];
     if (typeof text !== "string" || !text.includes("\0")) continue;
     const field = `${path}${member}`;
-    throw invalid([{ field, description: `${field}: must not contain the NUL character` }]);
+    throw invalid([
+      {
+        field,
+        description: message("NAMED_PROBLEM", { name: field, problem: message("NUL_CHARACTER") }),
+      },
+    ]);
   }
 }
 

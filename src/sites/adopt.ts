@@ -1,3 +1,4 @@
+import { message, type Text } from "../messages/message.ts";
 import type { Engine } from "../settings/engine.ts";
 import { FLAG } from "../settings/item.ts";
 import { decideItems, problemOf, type SettingInput } from "../settings/save.ts";
@@ -13,7 +14,7 @@ export interface Adopted {
   readonly key: string;
   readonly outcome: "changed" | "added" | "refused" | "skipped";
   /** Why it was refused or skipped; empty otherwise. Never a secret value. */
-  readonly reason: string;
+  readonly reason: Text;
 }
 
 /** Keys that hold a secret by their name: an unknown setting has no mark that keeps it secret here. */
@@ -45,14 +46,14 @@ export async function adopt(
       comparisons.flatMap((comparison): Adopted[] => {
         const { key, item, row } = comparison;
         if (row === undefined || comparison.overridden) return [];
-        const refuse = (reason: string): Adopted[] => [{ key, outcome: "refused", reason }];
+        const refuse = (reason: Text): Adopted[] => [{ key, outcome: "refused", reason }];
         const now = draft.get(key);
         if (now?.revision !== base.get(key)?.revision)
-          return [{ key, outcome: "skipped", reason: "was changed here meanwhile" }];
+          return [{ key, outcome: "skipped", reason: message("CHANGED_MEANWHILE") }];
         const manager = managedBy(key);
-        if (manager !== undefined) return refuse(`is managed by ${manager}`);
+        if (manager !== undefined) return refuse(message("MANAGED_BY_FILE", { file: manager }));
         if (item === undefined && row.flag === FLAG.private && SECRET_NAME.test(key))
-          return refuse("is a secret that Mooring does not know: it stays at the site");
+          return refuse(message("SECRET_STAYS_AT_SITE"));
         const input: SettingInput =
           item === undefined
             ? definitionOf(row)

@@ -17,7 +17,7 @@ export function entriesOf(site: string, events: readonly SiteEvent[]): AuditEntr
     const outcome = OUTCOMES[action];
     if (outcome === undefined) return [];
     const origin = { actor, door: "", method: action, peer: "", requestId: "" };
-    const detail = { revision, keys: keys.length, result };
+    const detail = { revision, keys: keys.length, result: String(result) };
     return [{ ...doneEntry(origin, time, [site, ...keys], detail), outcome }];
   });
 }

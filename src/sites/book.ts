@@ -1,6 +1,7 @@
 import type { AuditEntry } from "../audit/store.ts";
 import { writeFailure } from "../database/store-failure.ts";
 import { notFound, ServiceError } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { entriesOf } from "./audit.ts";
@@ -123,7 +124,12 @@ export function createBook({ store, sealer, onClosed }: BookDeps): Book {
       const site = sites.find((each) => each.name === name);
       if (site !== undefined) return site;
       const names = sites.map((each) => each.name);
-      throw notFound(`there is no site "${name.slice(0, 64)}".${didYouMean(name, names)}`);
+      throw notFound(
+        message("SITE_NOT_FOUND", {
+          name: `"${name.slice(0, 64)}"`,
+          hint: didYouMean(name, names),
+        }),
+      );
     },
     state: (id) => states.get(id)?.state ?? NEW_STATE,
     load,

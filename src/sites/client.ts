@@ -1,3 +1,4 @@
+import { message } from "../messages/message.ts";
 import { createConnections, type Reply, type SiteAccess } from "./connection.ts";
 import { plainMessage, SiteFailure } from "./failure.ts";
 
@@ -79,13 +80,10 @@ export function createSiteClient(access: SiteAccess, most = 1, time = TIME): Sit
       const query = group === undefined ? "" : `?group=${group}`;
       const rows = await call("GET", `/api/admin/setting/list${query}`, undefined, options);
       if (!Array.isArray(rows) || !rows.every(isRow))
-        throw new SiteFailure("foreign", `${at} sends a list that is no list of settings`);
+        throw new SiteFailure("foreign", message("NOT_A_SETTINGS_LIST", { at }));
       // Members that no other server of this kind has.
       if (rows.some((row) => "managed" in row && "secret" in row))
-        throw new SiteFailure(
-          "mooring",
-          `${at} is a Mooring itself: name the address of the server behind it`,
-        );
+        throw new SiteFailure("mooring", message("SITE_IS_MOORING", { at }));
       return rows.map(wellFormed);
     },
     save: async (rows, options) => {
@@ -97,16 +95,25 @@ export function createSiteClient(access: SiteAccess, most = 1, time = TIME): Sit
 
 /** The data of an envelope. Success is HTTP 200, JSON and code 200; nothing else is. */
 function read(reply: Reply, at: string, secrets: readonly string[]): unknown {
-  const { code, message, data } = envelopeOf(reply, at, secrets);
+  const { code, message: said, data } = envelopeOf(reply, at, secrets);
   if (reply.status === 200 && code === 200) return data ?? null;
-  const words = plainMessage(typeof message === "string" ? message : "", secrets);
+  const words = plainMessage(typeof said === "string" ? said : "", secrets);
   if (code === 401)
-    throw new SiteFailure("unauthorized", `${at} refuses the token: ${words || "code 401"}`, {
-      words,
-    });
+    throw new SiteFailure(
+      "unauthorized",
+      message("SITE_REFUSES_TOKEN", { at, words: words || "code 401" }),
+      {
+        words,
+      },
+    );
   if (code === 403)
-    throw new SiteFailure("forbidden", `${at} says 403: ${words || "not an admin's"}`, { words });
-  if (/please wait/i.test(words)) throw new SiteFailure("loading", `${at} is loading: ${words}`);
+    throw new SiteFailure(
+      "forbidden",
+      message("SITE_FORBIDS", { at, words: words || "not an admin's" }),
+      { words },
+    );
+  if (/please wait/i.test(words))
+    throw new SiteFailure("loading", message("SITE_LOADING", { at, words }));
   throw new SiteFailure("refused", words === "" ? `code ${code}` : words, { words, code });
 }
 
@@ -125,26 +132,26 @@ function envelopeOf(
   if (status >= 300 && status < 400)
     throw new SiteFailure(
       "redirect",
-      `${at} points to ${plainMessage(headers.location ?? "nowhere", secrets)}: give that address, without the rest of its path`,
+      message("SITE_REDIRECTS", {
+        at,
+        location: plainMessage(headers.location ?? "nowhere", secrets),
+      }),
     );
   if (status === 400 && NEEDS_TLS.test(body.toString("latin1", 0, 2_000)))
-    throw new SiteFailure(
-      "tls",
-      `${at} speaks TLS, and was asked without: write its address with https://`,
-    );
+    throw new SiteFailure("tls", message("SITE_SPEAKS_TLS", { at }));
   const type = headers["content-type"] ?? "no type";
   if (!/^application\/json/i.test(type))
     throw new SiteFailure(
       "foreign",
       /^text\/html/i.test(type)
-        ? `${at} answers with a web page: is the path right? A site below a path has it in its address, such as https://host/files`
-        : `${at} answers with HTTP ${status} and ${type.split(";", 1)[0]}, not as an OpenList or AList does`,
+        ? message("SITE_ANSWERS_PAGE", { at })
+        : message("SITE_ANSWERS_OTHERWISE", { at, status, type: type.split(";", 1)[0] ?? "" }),
     );
   try {
     const envelope = JSON.parse(body.toString("utf8")) as Partial<Envelope> | null;
     return { ...envelope, code: typeof envelope?.code === "number" ? envelope.code : status };
   } catch (error) {
-    throw new SiteFailure("foreign", `${at} sends JSON that can't be read`, { cause: error });
+    throw new SiteFailure("foreign", message("SITE_JSON_INVALID", { at }), { cause: error });
   }
 }
 

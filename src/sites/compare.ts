@@ -1,3 +1,4 @@
+import { message, type Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { FLAG, type SettingItem } from "../settings/item.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
@@ -39,7 +40,7 @@ export interface Comparison {
   /** It was changed there: what Mooring has was there already. */
   readonly drifted: boolean;
   /** What somebody should know. */
-  readonly note: string;
+  readonly note: Text;
 }
 
 /**
@@ -85,9 +86,9 @@ export function compare(
     wanted: string,
     row: SiteRow | undefined,
     drifted: boolean,
-  ): { readonly standing: Standing; readonly note?: string } {
+  ): { readonly standing: Standing; readonly note?: Text } {
     const { key } = item;
-    if (row === undefined) return { standing: "missing", note: "the site does not know this key" };
+    if (row === undefined) return { standing: "missing", note: message("KEY_UNKNOWN_TO_SITE") };
     if (isSameValue(key, wanted, row.value)) return { standing: "same" };
     if (!selected(key, item.group)) return { standing: "excluded" };
     const held = state.held[key];
@@ -101,7 +102,7 @@ export function compare(
     if (refused !== undefined && hash.isOf(refused.hash, wanted) === true)
       return { standing: "refused", note: refused.reason };
     if (drifted && state.fights[key]?.left)
-      return { standing: "fought", note: "somebody keeps changing it at the site" };
+      return { standing: "fought", note: message("FLAPPING") };
     return { standing: "differs" };
   }
 

@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { connect, type TLSSocket } from "node:tls";
+import { message } from "../messages/message.ts";
 import { networkFailure, SiteFailure } from "./failure.ts";
 
 /** How a site is reached. */
@@ -103,9 +104,7 @@ function collect(
     size += part.length;
     if (size <= MAX_BYTES) return void parts.push(part);
     const most = `${MAX_BYTES / 2 ** 20} MiB`;
-    fail(
-      new SiteFailure("too_large", `${at} sends more than ${most}, which no list of settings has`),
-    );
+    fail(new SiteFailure("too_large", message("SITE_ANSWER_TOO_LARGE", { at, most })));
   });
   response.on("end", () => {
     if (!response.complete)
@@ -156,12 +155,7 @@ class PinnedAgent extends HttpsAgent {
     socket.once("secureConnect", () => {
       const found = socket.getPeerCertificate().fingerprint256.replaceAll(":", "").toLowerCase();
       if (found === this.#pin) return done(null);
-      done(
-        new SiteFailure(
-          "tls",
-          `the certificate has the SHA-256 fingerprint ${found}, not the expected one`,
-        ),
-      );
+      done(new SiteFailure("tls", message("FINGERPRINT_MISMATCH", { found })));
     });
     // The caller waits for the callback.
     return undefined as unknown as TLSSocket;

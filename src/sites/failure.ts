@@ -1,3 +1,5 @@
+import { message, type Text } from "../messages/message.ts";
+
 /**
  * Why a call to a site came to nothing.
  * - `unreachable`: no connection, or it broke. The call may have been carried out.
@@ -28,6 +30,7 @@ export type SiteFailureKind =
 export class SiteFailure extends Error {
   override readonly name = "SiteFailure";
   readonly kind: SiteFailureKind;
+  readonly text: Text;
   /** The site's own words, where it has said something; first line, without secrets. */
   readonly words: string;
   /** The code of the site's envelope; 0: there was none. */
@@ -35,15 +38,16 @@ export class SiteFailure extends Error {
 
   constructor(
     kind: SiteFailureKind,
-    message: string,
+    text: Text,
     {
       cause,
       words = "",
       code = 0,
     }: { readonly cause?: unknown; readonly words?: string; readonly code?: number } = {},
   ) {
-    super(message, cause === undefined ? {} : { cause });
+    super(String(text), cause === undefined ? {} : { cause });
     this.kind = kind;
+    this.text = text;
     this.words = words;
     this.code = code;
   }
@@ -86,38 +90,39 @@ export function plainMessage(message: string, secrets: readonly string[]): strin
 /** The failure behind an error of node:http, node:net or node:tls. */
 export function networkFailure(error: unknown, at: string): SiteFailure {
   if (error instanceof SiteFailure) return error;
-  const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
+  const { code = "", message: words = "" } = (error ?? {}) as { code?: string; message?: string };
   if (UNTRUSTED.test(code))
     return new SiteFailure(
       "tls",
-      `the certificate of ${at} is not trusted (${message.split("\n", 1)[0]}): give its authority (ca) or its fingerprint (certificate_sha256)`,
+      message("CERTIFICATE_NOT_TRUSTED", { at, reason: words.split("\n", 1)[0] ?? "" }),
       { cause: error },
     );
-  if (NO_TLS.test(code))
-    return new SiteFailure("tls", `${at} speaks no TLS: is it http://?`, { cause: error });
-  const reason = reasonOf(code) ?? (code || "the connection broke");
-  return new SiteFailure("unreachable", `${at} can't be reached: ${reason}`, { cause: error });
+  if (NO_TLS.test(code)) return new SiteFailure("tls", message("NO_TLS", { at }), { cause: error });
+  const reason = reasonOf(code) ?? (code || message("CAUSE_BROKEN"));
+  return new SiteFailure("unreachable", message("UNREACHABLE", { at, reason }), { cause: error });
 }
 
 /** The same in a few words for whoever asks for something that is passed on, without an address. */
-export function passingReason({ code = "", message }: Error & { readonly code?: string }): string {
-  if (UNTRUSTED.test(code))
-    return `its certificate is not trusted (${code}); NODE_EXTRA_CA_CERTS names an authority of your own`;
-  if (NO_TLS.test(code)) return "it speaks no TLS: write its address with http://";
-  return reasonOf(code) ?? (code || message);
+export function passingReason({
+  code = "",
+  message: words,
+}: Error & { readonly code?: string }): Text {
+  if (UNTRUSTED.test(code)) return message("CERTIFICATE_UNKNOWN", { code });
+  if (NO_TLS.test(code)) return message("UPSTREAM_NO_TLS");
+  return reasonOf(code) ?? (code || words);
 }
 
 const UNTRUSTED = /CERT|ISSUER|LEAF_SIGNATURE|ERR_TLS|INVALID_CA|INVALID_PURPOSE/;
 const NO_TLS = /^(EPROTO|ERR_SSL_)/;
 
-function reasonOf(code: string): string | undefined {
+function reasonOf(code: string): Text | undefined {
   return REASONS.find(([codes]) => codes.test(code))?.[1];
 }
 
-const REASONS: readonly (readonly [RegExp, string])[] = [
-  [/^ECONNREFUSED$/, "nothing listens there"],
-  [/^(ENOTFOUND|EAI_AGAIN)$/, "the name is not known"],
-  [/^(ECONNRESET|EPIPE)$/, "the connection was closed"],
-  [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, "the machine does not answer"],
-  [/^HPE_/, "what answers there is no HTTP; if it speaks TLS, write its address with https://"],
+const REASONS: readonly (readonly [RegExp, Text])[] = [
+  [/^ECONNREFUSED$/, message("CAUSE_REFUSED")],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, message("CAUSE_NAME_UNKNOWN")],
+  [/^(ECONNRESET|EPIPE)$/, message("CAUSE_CLOSED")],
+  [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, message("CAUSE_NO_ANSWER")],
+  [/^HPE_/, message("NOT_HTTP")],
 ];

@@ -1,6 +1,5 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { Setting } from "../../gen/mooring/v1/setting_pb.js";
 import {
   type SaveSettingsRequest,
@@ -13,6 +12,8 @@ import type { Caller } from "../access/admission.ts";
 import { createGrant, SCOPES } from "../access/grant.ts";
 import type { Call } from "../gateway/call.ts";
 import type { Violation } from "../messages/error.ts";
+import { denied, errorDetails, failedPrecondition } from "../messages/error.ts";
+import { message as sentence, type Text } from "../messages/message.ts";
 import { Fault } from "../transport/body.ts";
 import { SiteFailure } from "./failure.ts";
 import { createUpstreamView } from "./front-view.ts";
@@ -51,10 +52,14 @@ export class UpstreamRefusal extends Fault {
   /** The code of the upstream's own envelope: 400 to 599. */
   override readonly envelopeCode: number;
 
-  constructor(message: string, envelopeCode: number, violations: readonly Violation[]) {
-    const value = { fieldViolations: [...violations] };
-    const details = [{ desc: BadRequestSchema, value }];
-    super(message, Code.FailedPrecondition, { [DELIVERY_HEADER]: "refused" }, details);
+  readonly text: Text;
+  readonly violations: readonly Violation[];
+
+  constructor(text: Text, envelopeCode: number, violations: readonly Violation[]) {
+    const details = errorDetails(text, violations);
+    super(String(text), Code.FailedPrecondition, { [DELIVERY_HEADER]: "refused" }, details);
+    this.text = text;
+    this.violations = violations;
     this.envelopeCode = envelopeCode;
   }
 }
@@ -71,12 +76,12 @@ export async function admitVisitor(visitor: Visitor | Promise<Visitor>): Promise
     case "admin":
       return { name: `${VISITOR_ACTOR}${found.name}`, tokenId: "", grant: VISITOR };
     case "user":
-      throw new ConnectError("You are not an admin", Code.PermissionDenied);
+      throw denied(sentence("NOT_ADMIN"));
     case "refused":
       throw new ConnectError(found.words, Code.Unauthenticated);
     default:
       throw new BadGateway(
-        `the upstream does not say who you are: ${found.words}`,
+        String(sentence("VISITOR_UNKNOWN", { words: found.words })),
         Code.Unavailable,
       );
   }
@@ -145,10 +150,11 @@ function refusal(
   });
   const [first] = inOrder;
   const { reason = "", code = 0, isPart = false } = first ?? {};
-  const more = refusals.length > 1 ? ` (and ${refusals.length - 1} more)` : "";
-  const rest = isPart ? "; the other settings were saved" : "";
+  const count = refusals.length - 1;
+  const words = count === 0 ? reason : sentence("AND_MORE", { problem: reason, count });
+  const text = isPart ? sentence("OTHERS_WERE_SAVED", { words }) : words;
   const isCode = Number.isInteger(code) && code >= 400 && code <= 599;
-  return new UpstreamRefusal(`${reason}${more}${rest}`, isCode ? code : 500, violations);
+  return new UpstreamRefusal(text, isCode ? code : 500, violations);
 }
 
 /** A copy: header and trailer may be made when they are asked for. */
@@ -204,9 +210,8 @@ async function connectManager(
     }
   } catch (error) {
     if (!(error instanceof SiteFailure)) throw error;
-    throw new ConnectError(
-      `it answers Mooring and was saved, but the upstream could not connect it: ${error.words || error.message}`,
-      Code.FailedPrecondition,
+    throw failedPrecondition(
+      sentence("UPSTREAM_NOT_CONNECTED", { words: error.words || error.message }),
     );
   }
 }

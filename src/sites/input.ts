@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { invalid, type Violation } from "../messages/error.ts";
+import { message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { checkText, checkValue, normalizeValue } from "../settings/value.ts";
@@ -41,8 +42,8 @@ const MAX_OVERRIDES = 200;
  */
 export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site {
   const violations: Violation[] = [];
-  const look = (field: string, problem: string | undefined): void => {
-    if (problem !== undefined) violations.push({ field, description: `${field} ${problem}` });
+  const look = (field: string, problem: Text | undefined): void => {
+    if (problem !== undefined) violations.push({ field, description: problemAt(field, problem) });
   };
   const given = Object.fromEntries(
     Object.entries(input).filter(([, value]) => value !== undefined),
@@ -58,21 +59,22 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   look("token", checkToken(next.token));
   look("ca", checkAuthority(next.ca));
   if (next.pin !== "" && !/^[0-9a-f]{64}$/.test(next.pin))
-    look(
-      "certificate_sha256",
-      "is no SHA-256 fingerprint: 64 hexadecimal digits, colons don't count",
-    );
+    look("certificate_sha256", message("FINGERPRINT_INVALID"));
   for (const field of ["include", "exclude"] as const) {
     look(
       field,
-      next[field].length > MAX_PATTERNS ? `has more than ${MAX_PATTERNS} patterns` : undefined,
+      next[field].length > MAX_PATTERNS
+        ? message("TOO_MANY_PATTERNS", { most: MAX_PATTERNS })
+        : undefined,
     );
     for (const pattern of next[field].slice(0, MAX_PATTERNS)) look(field, checkPattern(pattern));
   }
   const overrides = Object.entries(next.overrides);
   look(
     "overrides",
-    overrides.length > MAX_OVERRIDES ? `has more than ${MAX_OVERRIDES} values` : undefined,
+    overrides.length > MAX_OVERRIDES
+      ? message("TOO_MANY_OVERRIDES", { most: MAX_OVERRIDES })
+      : undefined,
   );
   if (input.overrides !== undefined)
     for (const [key, value] of overrides.slice(0, MAX_OVERRIDES))
@@ -82,22 +84,20 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   return next;
 }
 
-function checkName(name: string): string | undefined {
-  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)
-    ? undefined
-    : "has 1 to 64 letters, digits, dots, lines below or hyphens, and begins with a letter or digit";
+function checkName(name: string): Text | undefined {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) ? undefined : message("SITE_NAME_INVALID");
 }
 
-function checkAuthority(pem: string): string | undefined {
+function checkAuthority(pem: string): Text | undefined {
   if (pem === "") return undefined;
-  if (pem.length > MAX_AUTHORITY) return "is longer than 64 KiB";
+  if (pem.length > MAX_AUTHORITY) return message("CERTIFICATE_TOO_LONG");
   try {
     // OpenSSL takes a text without any certificate in it, too.
     new X509Certificate(pem);
     createSecureContext({ ca: pem });
     return undefined;
   } catch {
-    return "is no certificate in PEM form";
+    return message("CERTIFICATE_INVALID");
   }
 }
 
@@ -111,33 +111,30 @@ function normalPin(text: string): string {
 }
 
 /** What is wrong with the address of a site; undefined when nothing is. It is not repeated. */
-export function checkUrl(text: string): string | undefined {
+export function checkUrl(text: string): Text | undefined {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || text.length > 1_000)
-    return "is no address: write it as http://HOST:PORT or https://HOST, with the path that the site is below, if any";
-  if (url.username !== "" || url.password !== "")
-    return "has a user or a password, which belong to no site: the token goes elsewhere";
-  if (url.search !== "" || url.hash !== "") return "has something after its path";
+    return message("SITE_URL_INVALID");
+  if (url.username !== "" || url.password !== "") return message("SITE_URL_WITH_USER");
+  if (url.search !== "" || url.hash !== "") return message("SITE_URL_WITH_QUERY");
   return undefined;
 }
 
-function checkToken(token: string): string | undefined {
+function checkToken(token: string): Text | undefined {
   // An empty one opens a site to everybody, and must not be what Mooring relies on.
-  if (token === "") return 'is missing: it is the site\'s own, in its settings under "Other"';
-  return /^[\x21-\x7e]{1,1024}$/.test(token)
-    ? undefined
-    : "has a space or a character that no header carries";
+  if (token === "") return message("SITE_TOKEN_MISSING");
+  return /^[\x21-\x7e]{1,1024}$/.test(token) ? undefined : message("SITE_TOKEN_INVALID");
 }
 
 function checkOverride(
   key: string,
   value: string,
   { definitionOf, keys, maxValueBytes }: KnownKeys,
-): string | undefined {
-  if (treatmentOf(key).never) return "is the site's own: it is never pushed";
+): Text | undefined {
+  if (treatmentOf(key).never) return message("OVERRIDE_OF_SITES_OWN");
   const definition = definitionOf(key);
   if (definition === undefined && !keys.has(key))
-    return `is for a key that neither Mooring nor the site knows.${didYouMean(key, keys)}`;
+    return message("OVERRIDE_UNKNOWN", { hint: didYouMean(key, keys) });
   const problem = checkText(value, maxValueBytes);
   if (problem !== undefined || definition === undefined) return problem;
   return checkValue(definition, normalizeValue(definition, value));
@@ -153,7 +150,10 @@ function checkOverride(
 export function checkKeys(keys: readonly string[], known: ReadonlySet<string>): void {
   if (keys.length > MAX_KEYS)
     throw invalid([
-      { field: "keys", description: `give at most ${MAX_KEYS} keys, not ${keys.length}` },
+      {
+        field: "keys",
+        description: message("TOO_MANY_KEYS", { most: MAX_KEYS, count: keys.length }),
+      },
     ]);
   const violations: Violation[] = [];
   for (const [at, key] of keys.entries()) {
@@ -165,11 +165,11 @@ export function checkKeys(keys: readonly string[], known: ReadonlySet<string>): 
   if (first !== undefined) throw invalid([first, ...rest]);
 }
 
-function keyProblem(key: string, known: ReadonlySet<string>): string | undefined {
+function keyProblem(key: string, known: ReadonlySet<string>): Text | undefined {
   const name = `"${key.slice(0, 64)}"`;
-  if (treatmentOf(key).never) return `${name} is the site's own: it is neither taken nor sent`;
+  if (treatmentOf(key).never) return message("SETTING_IS_SITES_OWN", { name });
   if (known.has(key)) return undefined;
-  return `neither Mooring nor the site has a setting ${name}.${didYouMean(key, known)}`;
+  return message("SETTING_UNKNOWN_TO_SITE", { name, hint: didYouMean(key, known) });
 }
 
 /** Keys that one request names at most. */

@@ -1,3 +1,4 @@
+import { message, type Text } from "../messages/message.ts";
 import type { SiteClient, SiteRow } from "./client.ts";
 import { isUncertain, SiteFailure } from "./failure.ts";
 import { loneOrder, treatmentOf } from "./treatment.ts";
@@ -21,7 +22,7 @@ export interface Wanted {
 export interface Pushed {
   readonly key: string;
   readonly outcome: "applied" | "rewritten" | "refused" | "overtaken" | "unknown";
-  readonly reason: string;
+  readonly reason: Text;
   /** The code of the site's envelope, where it has refused a call; 0: it gave none. */
   readonly code: number;
   /** What is there now. */
@@ -117,7 +118,7 @@ async function listAgain(
   return listed.map((row) => found.get(row.key) ?? row);
 }
 
-const KEPT = "the site said yes, and kept its value";
+const KEPT = message("SITE_KEPT_VALUE");
 
 /** A refused save of one key. */
 type Refusal = Pick<Pushed, "reason" | "code">;
@@ -144,15 +145,15 @@ function judge(
   refusal: Refusal | undefined,
   isUnsure: boolean,
 ): Pushed {
-  const found = (outcome: Pushed["outcome"], reason = "", code = 0): Pushed => ({
+  const found = (outcome: Pushed["outcome"], reason: Text = "", code = 0): Pushed => ({
     ...{ key, outcome, reason, code, now },
   });
   if (now === value) return found("applied");
-  if (isUnsure) return found("unknown", "no answer came");
+  if (isUnsure) return found("unknown", message("NO_ANSWER"));
   if (refusal !== undefined) return found("refused", refusal.reason, refusal.code);
   const { rewritten, trimmed } = treatmentOf(key);
   if (trimmed && now.trim() === value.trim()) return found("applied");
-  if (rewritten) return found("rewritten", "the site has made another value of it");
+  if (rewritten) return found("rewritten", message("SITE_MADE_OTHER_VALUE"));
   if (now === row.value) return found("refused", KEPT);
-  return found("overtaken", "somebody else saved it meanwhile");
+  return found("overtaken", message("SAVED_MEANWHILE"));
 }

@@ -2,6 +2,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import type { AppendAudit } from "../audit/query.ts";
 import { markSites, sitesVersion } from "../database/meta-query.ts";
 import type { Database, SiteRow } from "../database/schema.ts";
+import { textFromColumn, textToColumn } from "../messages/message.ts";
 import type { SiteRecord, SiteStore, StoredSite, StoredSiteState } from "./store.ts";
 
 /** Entries of one site's log that are kept. */
@@ -107,7 +108,7 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
           action,
           revision: Number(revision),
           keys: JSON.parse(keys) as string[],
-          result,
+          result: textFromColumn(result),
         }));
       }),
     lease: (name, holder, now, ttl) =>
@@ -190,7 +191,10 @@ async function writeEvents(
     events.map(({ keys, ...event }) => {
       const seq = (last.get(siteId) ?? 0) + 1;
       last.set(siteId, seq);
-      return { ...event, site_id: siteId, seq, keys: JSON.stringify(keys) };
+      return {
+        ...{ ...event, result: textToColumn(event.result) },
+        ...{ site_id: siteId, seq, keys: JSON.stringify(keys) },
+      };
     }),
   );
   for (let at = 0; at < rows.length; at += MAX_EVENTS)

@@ -1,3 +1,4 @@
+import { message, type Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { SiteClient, SiteRow } from "./client.ts";
@@ -207,18 +208,23 @@ function eventsOf(
   common: Pick<SiteEvent, "time" | "actor" | "revision">,
 ): SiteEvent[] {
   const events: SiteEvent[] = [];
-  const add = (action: string, keys: readonly string[], result: string): void => {
+  const add = (action: string, keys: readonly string[], result: Text): void => {
     if (keys.length > 0) events.push({ ...common, action, keys, result });
   };
   const of = (outcome: Pushed["outcome"], isDrift: boolean): string[] =>
     results
       .filter((each) => each.outcome === outcome && drifted.has(each.key) === isDrift)
       .map(({ key }) => key);
-  add("push", of("applied", false), "there now");
-  add("correct", of("applied", true), "was changed at the site; put right");
+  add("push", of("applied", false), message("THERE_NOW"));
+  add("correct", of("applied", true), message("PUT_RIGHT"));
   for (const { key, outcome, reason } of results)
     if (outcome !== "applied")
-      add(outcome === "refused" ? "refused" : "push", [key], `${outcome}: ${reason}`);
-  add("fight", left, "was put right three times within ten minutes and changed again: left alone");
+      add(outcome === "refused" ? "refused" : "push", [key], outcomeText(outcome, reason));
+  add("fight", left, message("LEFT_ALONE"));
   return events;
+}
+
+function outcomeText(outcome: Exclude<Pushed["outcome"], "applied">, problem: Text): Text {
+  const id = `OUTCOME_${outcome.toUpperCase()}` as `OUTCOME_${Uppercase<typeof outcome>}`;
+  return message(id, { problem });
 }

@@ -30,6 +30,7 @@ import { originOf } from "../audit/origin.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
+import { message, type Text } from "../messages/message.ts";
 import { MASK } from "../settings/value.ts";
 import type { Comparison, Standing } from "./compare.ts";
 import type { SiteInput } from "./input.ts";
@@ -48,7 +49,7 @@ export interface SiteSource {
 interface Result {
   readonly key: string;
   readonly outcome: string;
-  readonly reason: string;
+  readonly reason: Text;
 }
 
 /** Of SiteService. */
@@ -127,11 +128,14 @@ export function siteImpl(
         throw invalid([
           {
             field: "page_size",
-            description: `page_size is a number from 1 to ${MAX_PAGE}, not ${pageSize}`,
+            description: message("PAGE_SIZE_INVALID", {
+              field: "page_size",
+              most: MAX_PAGE,
+              value: pageSize,
+            }),
           },
         ]);
-      if (before < 0n)
-        throw invalid([{ field: "before", description: "before is a sequence number, or 0" }]);
+      if (before < 0n) throw invalid([{ field: "before", description: message("BEFORE_INVALID") }]);
       const from = before === 0n ? undefined : Number(before);
       const entries = await source().sites.log(name, pageSize || 50, from);
       const say = sayIn(context);
@@ -169,8 +173,7 @@ function inputFromProto(
   input: SiteInputMessage | undefined,
   before: Readonly<Record<string, string>> = {},
 ): SiteInput {
-  if (input === undefined)
-    throw invalid([{ field: "site", description: '"site" is missing: give what it is to be' }]);
+  if (input === undefined) throw invalid([{ field: "site", description: message("SITE_MISSING") }]);
   const { certificateSha256, mode, include, exclude, overrides, ...rest } = input;
   return {
     ...{ name: rest.name, url: rest.url, token: rest.token, ca: rest.ca, paused: rest.paused },
@@ -191,9 +194,7 @@ function inputFromProto(
 
 function modeFromProto(mode: SiteModeProto): SiteMode {
   if (SiteModeProto[mode] === undefined)
-    throw invalid([
-      { field: "mode", description: `mode is SITE_MODE_OBSERVE or SITE_MODE_FOLLOW, not ${mode}` },
-    ]);
+    throw invalid([{ field: "mode", description: message("MODE_INVALID", { mode }) }]);
   return mode === SiteModeProto.FOLLOW ? "follow" : "observe";
 }
 
@@ -201,11 +202,11 @@ function siteToProto(
   { site, state }: SiteView,
   revision: number,
   isSecret: (key: string) => boolean,
-  say: (text: string) => string,
+  say: (text: Text) => string,
 ): SiteMessage {
   const { name, url, ca, pin, mode, include, exclude, overrides, paused, upstream, created } = site;
   const time = (ms: number) => (ms > 0 ? timestampFromMs(ms) : undefined);
-  const notes = (members: Readonly<Record<string, { readonly reason: string }>>) =>
+  const notes = (members: Readonly<Record<string, { readonly reason: Text }>>) =>
     Object.entries(members).map(([key, { reason }]) => ({ key, reason: say(reason) }));
   const shown = Object.entries(overrides).map(([key, value]) => [
     key,
@@ -247,7 +248,7 @@ const STANDINGS: Readonly<Record<Standing, SiteStanding>> = {
   fought: SiteStanding.FOUGHT,
 };
 
-function differenceToProto(comparison: Comparison, say: (text: string) => string): SiteDifference {
+function differenceToProto(comparison: Comparison, say: (text: Text) => string): SiteDifference {
   const { key, standing, wanted, row, secret, overridden, note } = comparison;
   const shown = (value: string): string => (secret && value !== "" ? MASK : value);
   return create(SiteDifferenceSchema, {

@@ -2,6 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
@@ -119,8 +120,8 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     return new ServiceError(
       Code.AlreadyExists,
       isNamed
-        ? `there is a site named "${site.name}" already`
-        : `the site "${same.name}" has this address already: ${same.url}`,
+        ? message("SITE_EXISTS", { name: site.name })
+        : message("SITE_ADDRESS_TAKEN", { name: same.name, url: same.url }),
     );
   };
   const noted = (origin: AuditOrigin, { name }: Site, detail: AuditEntry["detail"]) =>
@@ -133,7 +134,10 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     get: (name) => viewOf(book.byName(name)),
     create: async (input, origin) => {
       if (book.sites().length >= MAX_SITES)
-        throw new ServiceError(Code.ResourceExhausted, `there are ${MAX_SITES} sites already`);
+        throw new ServiceError(
+          Code.ResourceExhausted,
+          message("TOO_MANY_SITES", { most: MAX_SITES }),
+        );
       const site = withInput(
         { ...EMPTY, id: deps.newId(), created: deps.now() },
         input,
@@ -214,9 +218,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
 }
 
 function tooEarly({ name }: Site): ServiceError {
-  return failedPrecondition(
-    `the site "${name}" can't follow yet: nothing was adopted from it and nothing pushed to it. Compare it first ("mooring site compare ${name}"), then adopt its values or sync Mooring's`,
-  );
+  return failedPrecondition(message("SITE_CANNOT_FOLLOW", { name }));
 }
 
 /** Makes the site connect its download managers by what Mooring has of them. */
@@ -259,8 +261,8 @@ export async function told<T>(work: Promise<T>): Promise<T> {
 
 /** A failed call to a site, for the client that asked for it. */
 export function siteError(failure: SiteFailure): ServiceError {
-  const { kind, message } = failure;
+  const { kind, text } = failure;
   return kind === "unreachable" || kind === "silent" || kind === "loading"
-    ? unavailable(message, failure)
-    : new ServiceError(Code.FailedPrecondition, message, { cause: failure });
+    ? unavailable(text, failure)
+    : new ServiceError(Code.FailedPrecondition, text, { cause: failure });
 }

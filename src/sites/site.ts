@@ -1,4 +1,5 @@
 import { fitsGlob } from "../database/glob.ts";
+import { type Message, message, reviveText, type Text } from "../messages/message.ts";
 
 /** `observe`: compared, never written. `follow`: gets every change. */
 export type SiteMode = "observe" | "follow";
@@ -38,7 +39,7 @@ export type SiteKind = "openlist" | "alist" | "unknown";
 export interface Refused {
   readonly hash: string;
   /** The site's words, first line. */
-  readonly reason: string;
+  readonly reason: Text;
   /** The code of the site's envelope; 0 or absent: it gave none. */
   readonly code?: number;
 }
@@ -48,7 +49,7 @@ export interface TakenBack {
   /** The revision that had set the refused value. */
   readonly revision: number;
   /** The upstream's words, first line, without secrets. */
-  readonly reason: string;
+  readonly reason: Text;
   /** The code of its envelope; 0: it gave none. */
   readonly code: number;
   /** Whether the same revision has set other keys, which the upstream took. */
@@ -83,12 +84,12 @@ export interface SiteState {
   /** What was sent and what the site made of it. */
   readonly rewritten: Readonly<Record<string, { readonly sent: string; readonly got: string }>>;
   /** Values of the site that Mooring's rules refused: kept there until Mooring's own changes. */
-  readonly held: Readonly<Record<string, { readonly revision: number; readonly reason: string }>>;
+  readonly held: Readonly<Record<string, { readonly revision: number; readonly reason: Text }>>;
   readonly fights: Readonly<Record<string, Fight>>;
   /** Keys that have a value here and do not exist there. */
   readonly missing: readonly string[];
   readonly error:
-    | { readonly kind: string; readonly message: string; readonly since: number }
+    | { readonly kind: string; readonly message: Text; readonly since: number }
     | undefined;
   /** Failed tries in a row. */
   readonly failures: number;
@@ -126,7 +127,7 @@ export const NEW_STATE: SiteState = Object.freeze({
  * `google.protobuf.Timestamp` can hold.
  */
 export function readState(text: string): SiteState {
-  const state: SiteState = { ...NEW_STATE, ...JSON.parse(text) };
+  const state: SiteState = { ...NEW_STATE, ...JSON.parse(text, reviveText) };
   const { error, fights } = state;
   return {
     ...state,
@@ -179,10 +180,10 @@ function readPattern(text: string): Pattern {
 }
 
 /** What is wrong with a pattern; undefined when nothing is. */
-export function checkPattern(text: string): string | undefined {
-  if (text === "" || text.length > 255) return "has 1 to 255 characters";
+export function checkPattern(text: string): Message | undefined {
+  if (text === "" || text.length > 255) return message("PATTERN_LENGTH");
   if (text.startsWith("group:") && !/^group:-?\d{1,10}$/.test(text))
-    return "names a group by its number, such as group:9";
-  if (/[\s,]/.test(text)) return "has no white space and no comma: write several patterns";
+    return message("PATTERN_GROUP_INVALID");
+  if (/[\s,]/.test(text)) return message("PATTERN_WITH_SPACE");
   return undefined;
 }

@@ -1,4 +1,5 @@
 import type { AuditEntry } from "../audit/store.ts";
+import type { Text } from "../messages/message.ts";
 
 /** A running server that Mooring knows, as the store keeps it. Texts named sealed are sealed already. */
 export interface StoredSite {
@@ -47,7 +48,7 @@ export interface SiteEvent {
   readonly revision: number;
   readonly keys: readonly string[];
   /** For a person; never a secret value. */
-  readonly result: string;
+  readonly result: Text;
 }
 
 /** What is known of a site now, and what has led to it. */

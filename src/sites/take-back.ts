@@ -1,3 +1,4 @@
+import { message } from "../messages/message.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { SettingItem } from "../settings/item.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
@@ -62,7 +63,7 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
   const keys = result.flatMap(({ key, outcome }) => (outcome === "changed" ? [key] : []));
   const event: SiteEvent = {
     ...{ time: now(), actor: origin.actor, action: "adopt", revision, keys },
-    result: "refused there: the value of the upstream was taken back",
+    result: message("TAKEN_BACK"),
   };
   return {
     ...round,
@@ -105,6 +106,7 @@ function refusalOf(
   };
 }
 
+/** The reason of a revision of the history: English text, as every reason is. */
 function reasonOf(refusals: readonly Refusal[]): string {
   const text = refusals
     .map(

@@ -1,3 +1,4 @@
+import { message } from "../messages/message.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { type Adopted, adopt } from "./adopt.ts";
@@ -71,7 +72,7 @@ export async function takeValuesIn(
     const event: SiteEvent = {
       ...{ time: deps.now(), actor: origin.actor, action: "adopt", revision },
       keys: done.map(({ key }) => key),
-      result: `${done.length} taken, ${result.length - done.length} left`,
+      result: message("TAKEN_AND_LEFT", { taken: done.length, left: result.length - done.length }),
     };
     const state: SiteState = {
       ...before,

@@ -1,3 +1,5 @@
+import { message, type Text } from "../messages/message.ts";
+
 /** How one key of a site is handled, where it is not like any other. */
 export interface Treatment {
   /** Written by the site itself, or its credential: neither pushed, adopted nor compared. */
@@ -15,13 +17,14 @@ export interface Treatment {
   /** Values that the site lists as others. */
   readonly listed?: Readonly<Record<string, string>>;
   /** What somebody should know of it. */
-  readonly note?: string;
+  readonly note?: Text;
 }
 
-const LOCAL = "often differs from site to site";
-const RESTART = "the site reads it at its next start";
-const ROLE = "the site lists and takes a role by its name; roles differ from site to site";
-const CONNECT = "the site connects the download manager in a step of its own";
+const LOCAL = message("DIFFERS_BY_SITE");
+const RESTART = message("READ_AT_START");
+const LOCAL_AT_START = message("MORE_PROBLEMS", { problem: LOCAL, more: RESTART });
+const ROLE = message("ROLE_BY_NAME");
+const CONNECT = message("DOWNLOAD_MANAGER_STEP");
 
 /** By key, or by a pattern with `*` at one end. The first that fits counts. */
 const table: readonly (readonly [string, Treatment])[] = [
@@ -29,7 +32,7 @@ const table: readonly (readonly [string, Treatment])[] = [
   ["version", { never: true }],
   ["index_progress", { never: true }],
   ["multipart_chunk_size", { alone: true, trimmed: true }],
-  ["filename_char_mapping", { alone: true, note: "removed pairs act until the site restarts" }],
+  ["filename_char_mapping", { alone: true, note: message("REMOVED_PAIRS_ACT") }],
   ["privacy_regs", { alone: true }],
   ["search_index", { alone: true, repair: true, note: LOCAL }],
   // The number of the role that a new site has for guests, which it takes back by no name.
@@ -44,9 +47,9 @@ const table: readonly (readonly [string, Treatment])[] = [
   ["aria2_*", { note: CONNECT }],
   ["qbittorrent_*", { note: CONNECT }],
   ["transmission_*", { note: CONNECT }],
-  ["ftp_public_host", { note: `${LOCAL}; ${RESTART}` }],
-  ["ftp_tls_*", { note: `${LOCAL}; ${RESTART}` }],
-  ["ftp_pasv_port_map", { note: `${LOCAL}; ${RESTART}` }],
+  ["ftp_public_host", { note: LOCAL_AT_START }],
+  ["ftp_tls_*", { note: LOCAL_AT_START }],
+  ["ftp_pasv_port_map", { note: LOCAL_AT_START }],
   ["ftp_*", { note: RESTART }],
   ["s3_*", { note: LOCAL }],
   ["sso_client_*", { note: LOCAL }],

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
+import { message } from "../messages/message.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { changedMembers } from "./audit.ts";
 import { addressOf } from "./book.ts";
@@ -195,13 +196,13 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       await book.record(same.id, { ...book.state(same.id), error: undefined, nextTry: 0 });
       return same;
     }
-    if (token === "") throw new SiteFailure("unauthorized", "its token is not known yet");
+    if (token === "") throw new SiteFailure("unauthorized", message("SITE_TOKEN_UNKNOWN"));
     await sites.service.create(
       { name: freeName(), url, token },
       { ...ORIGIN, method: "CreateSite" },
     );
     const made = book.sites().find((site) => addressOf(site.url) === address);
-    if (made === undefined) throw new SiteFailure("refused", "the site is gone");
+    if (made === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
     await book.update({ ...made, upstream: true }, [noted(made, "upstream")]);
     return made;
   };

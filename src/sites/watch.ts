@@ -1,4 +1,5 @@
 import { unavailable } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { createWaiter } from "../waiter.ts";
 import type { Book } from "./book.ts";
 import type { Site, SiteView } from "./site.ts";
@@ -17,7 +18,7 @@ export async function* watchBook(
     for (let first = true; ; first = false) {
       if (!first) await waiting.next();
       if (signal.aborted) return;
-      if (stopping.aborted) throw unavailable("the service stops; watch again in a moment");
+      if (stopping.aborted) throw unavailable(message("SERVICE_STOPPING"));
       const now = new Map(book.sites().map((site) => [site.id, viewOf(site)]));
       const views = [...now].filter(
         ([id, view]) => sent.get(id)?.site !== view.site || sent.get(id)?.state !== view.state,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { oneAtATime } from "../database/serial.ts";
+import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { Book } from "./book.ts";
@@ -114,7 +115,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
       const leave = await enter();
       try {
         const site = book.byId(siteId);
-        if (site === undefined || closed) throw new SiteFailure("refused", "the site is gone");
+        if (site === undefined || closed) throw new SiteFailure("refused", message("SITE_GONE"));
         const client = clientOf(site);
         const round: Turn["round"] = (options) => attempt(site, client, options, leave);
         return await work({ site, client, round });
@@ -188,12 +189,12 @@ export function createWorkers(deps: WorkerDeps): Workers {
       nextTry: time + Math.round(pause * (0.5 + deps.random() / 2)),
       error: {
         kind: failure.kind,
-        message: failure.message,
+        message: failure.text,
         since: isNew ? time : (before.error?.since ?? time),
       },
     };
     const event: SiteEvent = {
-      ...{ time, actor: "sites", action: "fail", keys: [], result: failure.message },
+      ...{ time, actor: "sites", action: "fail", keys: [], result: failure.text },
       revision: engine.snapshot().revision,
     };
     await book.record(site.id, state, isNew ? [event] : [], { isPatient: true });

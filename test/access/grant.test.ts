@@ -73,7 +73,7 @@ test.each<[string[], string[], string]>([
   [["settings:read"], Array.from({ length: 101 }, (_, at) => `key:a${at}`), "at most 100"],
 ])("%j limited to %j is refused", (scopes, limits, problem) => {
   const problems = grantProblems(scopes, limits).map(({ description }) => description);
-  expect(problems).toEqual([expect.stringContaining(problem)]);
+  expect(problems).toEqual([expect.sentence(problem)]);
 });
 
 test("a caller without a token is granted nothing", () => {

@@ -2,6 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant, type Grant, ROOT } from "../../src/access/grant.ts";
 import { denied } from "../../src/messages/error.ts";
+import { message } from "../../src/messages/message.ts";
 import type { SettingItem } from "../../src/settings/item.ts";
 import { type Rights, rightsOf } from "../../src/settings/rights.ts";
 import { createSnapshot } from "../../src/settings/snapshot.ts";
@@ -160,7 +161,10 @@ test("a scope that is missing is named", () => {
     code: Code.PermissionDenied,
     message: "this token has no scope settings:write",
   });
-  expect(denied("x")).toMatchObject({ code: Code.PermissionDenied, message: "x" });
+  expect(denied(message("NOT_ADMIN"))).toMatchObject({
+    code: Code.PermissionDenied,
+    message: "You are not an admin",
+  });
 });
 
 function definition(group: number): string {

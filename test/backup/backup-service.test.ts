@@ -159,7 +159,7 @@ describe("an import", () => {
     const { result } = await imported(to, list, { skipInvalid: true });
     expect(result).toMatchObject([
       { key: "site_title", outcome: "changed", reason: "" },
-      { key: "default_page_size", outcome: "invalid", reason: expect.stringMatching(/must be/) },
+      { key: "default_page_size", outcome: "invalid", reason: expect.sentence(/must be/) },
       { key: "k", outcome: "added" },
     ]);
     expect(to.settings.get("default_page_size").revision).toBe(0);
@@ -259,7 +259,7 @@ describe.skipIf(!existsSync(real))("the real backups of the web page (../shared)
     const skipped = result.filter(({ outcome }) => outcome === "skipped");
     expect(skipped.map(({ key }) => key)).toEqual(["version", "index_progress", "token"]);
     // The token of that made-up site is too short to be one here.
-    expect(skipped[2]?.reason).toMatch(/^stays as it is here: a token has at least 32 characters/);
+    expect(skipped[2]?.reason).sentence(/^stays as it is here: a token has at least 32 characters/);
     expect(to.settings.get("token").value).toBe(token);
     const taken = result.filter(({ outcome }) => outcome !== "skipped");
     expect(taken.length + skipped.length).toBe(readPlain().settings.length);

@@ -121,8 +121,8 @@ describe("what a backup is", () => {
   test("users, storages, metas and shares are counted as skipped", async () => {
     const backup = { encrypted: "", settings: [], users: [{}, {}], storages: [{}], metas: [] };
     expect((await readValue(backup)).skipped).toEqual([
-      { key: "users", reason: expect.stringMatching(/^2 of them/) },
-      { key: "storages", reason: expect.stringMatching(/^1 of them/) },
+      { key: "users", reason: expect.sentence(/^2 of them/) },
+      { key: "storages", reason: expect.sentence(/^1 of them/) },
     ]);
   });
 

@@ -167,7 +167,7 @@ test("trap 6: the id is checked by a read before each write", async () => {
   await desk.round();
   expect(writes(site)).toEqual(["create"]);
   expect(site.rows.get(id)).toMatchObject({ mount_path: "/somebody's", order: 0 });
-  expect(desk.state()?.error).toContain("another mount");
+  expect(desk.state()?.error).sentence("another mount");
 });
 
 test("trap 7: a rename keeps the row, and one on the site is no second mount", async () => {
@@ -181,7 +181,7 @@ test("trap 7: a rename keeps the row, and one on the site is no second mount", a
   site.edit("/cinema", { mount_path: "/moved by a user" });
   await desk.round();
   expect(site.rows.size).toBe(1);
-  expect(desk.state()?.error).toContain("/moved by a user");
+  expect(desk.state()?.error).sentence("/moved by a user");
 });
 
 test("trap 7: a rename to a path that is taken leaves the mount as it was", async () => {
@@ -193,7 +193,7 @@ test("trap 7: a rename to a path that is taken leaves the mount as it was", asyn
   await desk.round();
   expect(writes(site)).toHaveLength(before);
   expect(site.row("/films")).toMatchObject({ disabled: false, status: "work" });
-  expect(desk.state()?.error).toContain("another mount at /other");
+  expect(desk.state()?.error).sentence("another mount at /other");
 });
 
 test.each(["openlist", "alist", "alist-3.25"] as const)(
@@ -210,7 +210,7 @@ test.each(["openlist", "alist", "alist-3.25"] as const)(
     if (family === "openlist") expect(site.rows.size).toBe(0);
     else {
       expect(site.rows.size).toBe(1);
-      expect(desk.state()?.error).toContain("can't be stopped");
+      expect(desk.state()?.error).sentence("can't be stopped");
       expect(desk.state()?.nextTry).toBeGreaterThan(0);
     }
   },

@@ -83,7 +83,7 @@ describe("the list of revisions", () => {
     expect(failure.violations).toMatchObject([
       {
         field: "reason",
-        description: expect.stringMatching(/has 501 characters, and at most 500/),
+        description: expect.sentence(/has 501 characters, and at most 500/),
       },
     ]);
     expect((await history.list({ pageSize: 0 })).revisions).toMatchObject([

@@ -91,7 +91,7 @@ describe("a rollback", () => {
     await save(parts, { aria2_secret: "two", site_title: "two" });
     const { result, commit } = await back(parts, 1);
     expect(result).toEqual([
-      { key: "aria2_secret", reason: expect.stringMatching(/^is secret: the history does not/) },
+      { key: "aria2_secret", reason: expect.sentence(/^is secret: the history does not/) },
     ]);
     expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
     expect(parts.settings.get("aria2_secret").value).toBe("two");

@@ -53,7 +53,7 @@ describe("a setting that the program knows", () => {
       { key: "site_title", value: "Harbour" },
     ];
     const { result, commit } = await parts.settings.save(inputs, tester);
-    expect(result).toEqual([{ key: "version", reason: expect.stringContaining("readonly") }]);
+    expect(result).toEqual([{ key: "version", reason: expect.sentence("readonly") }]);
     expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
     expect(parts.settings.get("version").value).toBe(value);
   });
@@ -140,15 +140,15 @@ describe("a save", () => {
     const parts = await testParts(newPath());
     const twice = { key: "site_title", value: "x" };
     expect(await violations(parts, [twice, { key: "logo", value: "l" }, twice])).toEqual([
-      ["settings[2].key", expect.stringMatching(/^site_title stands twice/)],
+      ["settings[2].key", expect.sentence(/^site_title stands twice/)],
     ]);
   });
 
   test("takes no setting without a value", async () => {
     const parts = await testParts(newPath());
     expect(await violations(parts, [{ key: "site_title" }, { key: "mine" }])).toEqual([
-      ["settings[0].value", expect.stringMatching(/^site_title has no value; send empty text/)],
-      ["settings[1].value", expect.stringMatching(/^mine has no value/)],
+      ["settings[0].value", expect.sentence(/^site_title has no value; send empty text/)],
+      ["settings[1].value", expect.sentence(/^mine has no value/)],
     ]);
     await save(parts, { site_title: "" });
     expect(parts.settings.get("site_title").value).toBe("");
@@ -212,7 +212,7 @@ describe("a custom setting", () => {
     await save(parts, { mine: "2.5" });
     expect(parts.settings.get("mine")).toMatchObject({ value: "2.5", ...described, revision: 2 });
     expect(await violations(parts, [{ key: "mine", value: "two" }])).toEqual([
-      ["settings[0].value", expect.stringMatching(/^mine: must be a number/)],
+      ["settings[0].value", expect.sentence(/^mine: must be a number/)],
     ]);
   });
 
@@ -243,7 +243,7 @@ describe("a custom setting", () => {
     const parts = await testParts(newPath());
     const input = { key: "mine", value: "x", ...members };
     expect(await violations(parts, [input])).toEqual([
-      [`settings[0].${member}`, expect.stringMatching(reason)],
+      [`settings[0].${member}`, expect.sentence(reason)],
     ]);
   });
 

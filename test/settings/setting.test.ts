@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { failedPrecondition } from "../../src/messages/error.ts";
+import { message } from "../../src/messages/message.ts";
 import { failureOf } from "../backup/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { definitions, save, tester, testParts } from "./parts.ts";
@@ -120,7 +121,7 @@ describe("connecting a download manager", () => {
   });
 
   test("stores nothing when it does not answer", async () => {
-    const refused = failedPrecondition("aria2 refuses the secret");
+    const refused = failedPrecondition(message("NOT_ADMIN"));
     const clients = managers(() => Promise.reject(refused));
     const parts = await testParts(newPath(), clients);
     await save(parts, { aria2_uri: "http://old/", qbittorrent_seedtime: "5" });

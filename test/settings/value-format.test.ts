@@ -294,7 +294,7 @@ describe.each(Object.entries(CASES) as [FormatName, Cases][])("the format %s", (
   });
 
   it.each(cases.bad)("refuses %.60j and says: %s", (value, message) => {
-    expect(check(value)).toContain(message);
+    expect(check(value)).sentence(message);
   });
 });
 

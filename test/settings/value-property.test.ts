@@ -44,7 +44,7 @@ describe("checking a value", () => {
   it("never throws, whatever the text", () => {
     fc.assert(
       fc.property(anyDefinition, anyText, (definition, text) => {
-        const problem = checkValue(definition, text);
+        const problem = checkValue(definition, text)?.toString();
         expect(problem === undefined || problem.length > 0).toBe(true);
         // A message is for a line of a page or a log, not a copy of the value.
         expect((problem ?? "").length).toBeLessThan(1_500);

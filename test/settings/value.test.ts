@@ -17,7 +17,7 @@ function known(key: string): SettingDefinition {
 }
 
 function check(key: string, value: string): string | undefined {
-  return checkValue(known(key), value);
+  return checkValue(known(key), value)?.toString();
 }
 
 describe("a select whose options are data of each site", () => {
@@ -88,7 +88,7 @@ describe("a value", () => {
     ["hide_files", "/ok/\n/(/", "line 2 is no regular expression"],
     ["privacy_regs", "ok\n(?=x)", "line 2 looks ahead"],
   ])("of %s may not be %.40j: %s", (key, value, problem) => {
-    expect(check(key, value)).toContain(problem);
+    expect(check(key, value)).sentence(problem);
   });
 
   it("may have 1 MiB of UTF-8", () => {
@@ -141,7 +141,7 @@ describe("a value of a custom setting", () => {
     ["bool", "", "yes", "must be true or false"],
     ["select", "a,b", "c", "must be one of a, b"],
   ])("of type %s with options %j may not be %j", (type, options, value, problem) => {
-    expect(checkValue(custom(type, options), value)).toContain(problem);
+    expect(checkValue(custom(type, options), value)).sentence(problem);
   });
 });
 

@@ -74,7 +74,7 @@ describe("what the site does with a value of its own", () => {
       await mooring.save(key, old);
       await soon(() => Object.keys(state().rewritten)).toEqual([key]);
       expect([site.value(key), state().drift]).toEqual([now, []]);
-      expect(mooring.events.at(-1)?.result).toMatch(/^rewritten: /);
+      expect(mooring.events.at(-1)?.result).sentence(/^rewritten: /);
       const saves = site.saves.length;
       await mooring.sites.service.check("one");
       await mooring.sites.service.sync("one", { ...ALL, connectDownloaders: false }, "test");
@@ -185,5 +185,5 @@ test.each([
 ])("a comparison notes what somebody should know of %s", async (key, note) => {
   await mooring.sites.service.create({ name: "one", url: site.url, token: site.token() }, ORIGIN);
   const { comparisons } = await mooring.sites.service.compare("one");
-  expect(comparisons.find((each) => each.key === key)?.note).toMatch(note);
+  expect(comparisons.find((each) => each.key === key)?.note).sentence(note);
 });

@@ -399,7 +399,7 @@ describe("trouble", () => {
       await mooring.save("site_title", "later");
       await soon(() => state().error?.kind).toBe(kind);
       expect(site.saves).toEqual([]);
-      if (kind === "redirect") expect(state().error?.message).toContain("https://b.example/x");
+      if (kind === "redirect") expect(state().error?.message).sentence("https://b.example/x");
       site.mode = undefined;
       await soon(() => site.value("site_title")).toBe("later");
       await soon(() => state().error).toBeUndefined();

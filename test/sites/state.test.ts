@@ -134,7 +134,7 @@ describe("a site that says yes", () => {
     await followSite(mooring, site);
     site.settings.save = async () => ({ code: 200, message: "success" });
     await mooring.save("site_title", "never there");
-    await soon(() => state().refused["site_title"]?.reason).toBe(
+    await soon(() => state().refused["site_title"]?.reason).toEqual(
       "the site said yes, and kept its value",
     );
     expect(site.saves).toHaveLength(2);

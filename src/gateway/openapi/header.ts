@@ -46,6 +46,17 @@ const OWN: readonly HeaderNote[] = [
     schema: TEXT,
   },
   {
+    name: "Error-Reason",
+    description: "Reason of an error: `google.rpc.ErrorInfo.reason`.",
+    schema: TEXT,
+  },
+  {
+    name: "Error-Metadata",
+    description:
+      "Parameters of the reason as a JSON object: `google.rpc.ErrorInfo.metadata`. Left out above 2,048 characters.",
+    schema: TEXT,
+  },
+  {
     name: "Accept-Encoding",
     description: "The encoding that a body may have, where it had another one.",
     schema: TEXT,
@@ -56,6 +67,8 @@ const OWN: readonly HeaderNote[] = [
     schema: TEXT,
   },
 ];
+
+const ERROR_INFO = ["Error-Reason", "Error-Metadata"];
 
 /** Headers of replies, to refer to. */
 export function headerComponents({ reply, answer }: HeaderNotes): Record<string, JsonObject> {
@@ -89,7 +102,7 @@ export function answerHeaders(
     "Cache-Control",
     ...(isStream ? ["X-Accel-Buffering"] : ["Vary", "Content-Encoding"]),
     ...(reply.language === undefined || isStream ? [] : ["Content-Language"]),
-    ...(mayFail ? ["Retry-After", "WWW-Authenticate"] : []),
+    ...(mayFail ? ["Retry-After", "WWW-Authenticate", ...ERROR_INFO] : []),
     ...[...notes.reply, ...notes.answer].map(({ name }) => name),
   ]);
 }
@@ -101,6 +114,7 @@ export function failureHeaders(status: number, notes: HeaderNotes): JsonObject {
     ...(status === 401 ? ["WWW-Authenticate"] : []),
     ...(status === 415 ? ["Accept-Encoding"] : []),
     ...(status === 429 || status === 503 ? ["Retry-After"] : []),
+    ...ERROR_INFO,
     ...notes.reply.map(({ name }) => name),
   ]);
 }

@@ -1,3 +1,4 @@
+import { message } from "../../messages/message.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
 import type { Attempt } from "./send.ts";
 import { signedHeaders } from "./sign.ts";
@@ -75,7 +76,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         if (webhook.disabled) {
           await store.putDelivery({
             ...delivery,
-            ...{ state: "failed", nextTry: 0, error: "the webhook was disabled" },
+            ...{ state: "failed", nextTry: 0, error: message("DELIVERY_WEBHOOK_DISABLED") },
           });
           continue;
         }

@@ -1,4 +1,5 @@
 import { invalid, type Violation } from "../../messages/error.ts";
+import { type Message, message, problemAt } from "../../messages/message.ts";
 import { CLASSES, type IncidentClass } from "../incident.ts";
 import { keyProblem } from "./sign.ts";
 
@@ -46,48 +47,41 @@ export function withWebhookInput(webhook: Webhook, input: WebhookInput): Webhook
     Object.entries(input).filter(([, value]) => value !== undefined),
   );
   const next: Webhook = Object.freeze({ ...webhook, ...given });
-  const problems: [field: string, problem: string | undefined][] = [
-    [
-      "name",
-      NAME.test(next.name)
-        ? undefined
-        : "must have 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit",
-    ],
+  const problems: [field: string, problem: Message | undefined][] = [
+    ["name", NAME.test(next.name) ? undefined : message("WEBHOOK_NAME_INVALID")],
     ["url", urlProblem(next.url)],
     ["secret", keyProblem(next.secret)],
     [
       "classes",
       next.classes.every((each) => CLASSES.includes(each))
         ? undefined
-        : `must be some of ${CLASSES.join(", ")}`,
+        : message("VALUES_UNKNOWN", { names: CLASSES.join(", ") }),
     ],
     [
       "sites",
       next.sites.length <= MAX_SITES && next.sites.every((each) => NAME.test(each))
         ? undefined
-        : `must be names of sites, at most ${MAX_SITES}`,
+        : message("SITE_NAMES_INVALID", { most: MAX_SITES }),
     ],
     [
       "language",
       WEBHOOK_LANGUAGES.some((each) => each === next.language)
         ? undefined
-        : `must be one of ${WEBHOOK_LANGUAGES.join(", ")}`,
+        : message("VALUE_UNKNOWN", { names: WEBHOOK_LANGUAGES.join(", ") }),
     ],
   ];
   const violations = problems.flatMap(([field, problem]): Violation[] =>
-    problem === undefined ? [] : [{ field, description: `${field} ${problem}` }],
+    problem === undefined ? [] : [{ field, description: problemAt(field, problem) }],
   );
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
   return next;
 }
 
-function urlProblem(text: string): string | undefined {
-  if (text.length > MAX_URL) return `must have at most ${MAX_URL} characters`;
+function urlProblem(text: string): Message | undefined {
+  if (text.length > MAX_URL) return message("TEXT_TOO_LONG", { most: MAX_URL });
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol))
-    return "must be an address that begins with https:// or http://";
-  return url.username !== "" || url.password !== ""
-    ? "must have no user name and no password: give a key in its path or query"
-    : undefined;
+    return message("WEBHOOK_URL_INVALID");
+  return url.username !== "" || url.password !== "" ? message("WEBHOOK_URL_WITH_USER") : undefined;
 }

@@ -24,6 +24,7 @@ import { originOf } from "../../audit/origin.ts";
 import { invalid } from "../../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../../messages/language.ts";
 import { createSayIn } from "../../messages/localize.ts";
+import { message, type Text } from "../../messages/message.ts";
 import { CLASSES, type IncidentClass } from "../incident.ts";
 import { limitOf, placeOf, tokenOf } from "../page.ts";
 import { CLASS_VALUES } from "../rpc.ts";
@@ -88,9 +89,7 @@ export function webhookImpl(
 
 function inputFromProto(input: WebhookInputMessage | undefined): WebhookInput {
   if (input === undefined)
-    throw invalid([
-      { field: "webhook", description: '"webhook" is missing: give what it is to be' },
-    ]);
+    throw invalid([{ field: "webhook", description: message("WEBHOOK_MISSING") }]);
   const { name, url, secret, language, disabled } = input;
   return {
     ...{ name, url, secret, language, disabled },
@@ -105,7 +104,10 @@ function classFromProto(value: ClassProto): IncidentClass {
   throw invalid([
     {
       field: "classes",
-      description: `classes must be some of ${CLASSES.map((each) => `INCIDENT_CLASS_${each.toUpperCase()}`).join(", ")}`,
+      description: message("VALUES_UNKNOWN", {
+        field: "classes",
+        names: CLASSES.map((each) => `INCIDENT_CLASS_${each.toUpperCase()}`).join(", "),
+      }),
     },
   ]);
 }
@@ -126,7 +128,7 @@ const STATES: Readonly<Record<DeliveryState, StateProto>> = {
   failed: StateProto.FAILED,
 };
 
-function deliveryToProto(delivery: NamedDelivery, say: (text: string) => string): DeliveryMessage {
+function deliveryToProto(delivery: NamedDelivery, say: (text: Text) => string): DeliveryMessage {
   const { id, webhook, type, body, attempts, status } = delivery;
   return create(WebhookDeliverySchema, {
     ...{ id, webhook, type, body, attempts, status, incident: delivery.incidentId },

@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
+import { type Message, message, type Text } from "../../messages/message.ts";
 
 /** How long one attempt may take, from the look-up of the name to the head of the reply, in milliseconds. */
 const LIMIT = 15_000;
@@ -12,7 +13,7 @@ export interface Attempt {
   /** HTTP status; 0: no reply. */
   readonly status: number;
   /** Empty: the target has taken the message. */
-  readonly error: string;
+  readonly error: Text;
 }
 
 export interface SendOptions {
@@ -60,7 +61,9 @@ export async function sendOnce(
       settle({ status, error: status >= 200 && status < 300 ? "" : statusError(status) });
     });
     request.on("error", (error: NodeJS.ErrnoException) => {
-      const reason = signal.aborted ? `no reply within ${limit / 1_000} s` : reasonOf(error);
+      const reason = signal.aborted
+        ? message("DELIVERY_TIMEOUT", { seconds: limit / 1_000 })
+        : reasonOf(error);
       settle({ status: 0, error: reason });
     });
     request.end(body);
@@ -79,25 +82,27 @@ const publicLookup: LookupFunction = (name, options, answer) => {
     if (error !== null) return answer(error, "", 0);
     // One private address among public ones is reason enough.
     const wrong = addresses.find(({ address }) => !isPublic(address));
-    if (wrong !== undefined) return answer(new PrivateAddress(privateError(name)), "", 0);
+    if (wrong !== undefined) return answer(new PrivateAddress(name), "", 0);
     const [first] = addresses;
     if (options.all === true) return answer(null, addresses);
     return answer(null, first?.address ?? "", first?.family ?? 0);
   });
 };
 
-function privateError(host: string): string {
-  return `${host} is no public address: set MOORING_WEBHOOK_TARGETS=any to allow it`;
+function privateError(host: string): Message {
+  return message("ADDRESS_NOT_PUBLIC", { host });
 }
 
-function statusError(status: number): string {
+function statusError(status: number): Text {
   return status >= 300 && status < 400
-    ? `HTTP ${status}: redirects are not followed, give the final address`
+    ? message("DELIVERY_REDIRECTED", { status })
     : `HTTP ${status}`;
 }
 
 /** The message of an error without the address, which may hold a key. */
-function reasonOf(error: NodeJS.ErrnoException): string {
-  if (error instanceof PrivateAddress) return error.message;
-  return error.code === undefined ? "the request failed" : `the request failed (${error.code})`;
+function reasonOf(error: NodeJS.ErrnoException): Text {
+  if (error instanceof PrivateAddress) return privateError(error.message);
+  return error.code === undefined
+    ? message("DELIVERY_BROKEN")
+    : message("DELIVERY_FAILED", { code: error.code });
 }

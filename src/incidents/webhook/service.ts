@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../../audit/entry.ts";
 import { failedPrecondition, notFound, ServiceError } from "../../messages/error.ts";
+import { message } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
 import type { WebhookBook } from "./book.ts";
@@ -53,12 +54,14 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     const found = book.all().find((each) => each.name === name);
     if (found !== undefined) return found;
     const names = book.all().map((each) => each.name);
-    throw notFound(`there is no webhook "${name.slice(0, 64)}".${didYouMean(name, names)}`);
+    throw notFound(
+      message("WEBHOOK_NOT_FOUND", { name: name.slice(0, 64), hint: didYouMean(name, names) }),
+    );
   };
   const put = async (webhook: Webhook, origin: AuditOrigin, changed: readonly string[]) => {
     const entry = doneEntry(origin, now(), [webhook.name], { changed: [...changed] });
     if (await book.put(webhook, [entry])) return webhook;
-    throw new ServiceError(Code.AlreadyExists, `there is a webhook "${webhook.name}" already`);
+    throw new ServiceError(Code.AlreadyExists, message("WEBHOOK_EXISTS", { name: webhook.name }));
   };
   const sendNow = async (
     webhook: Webhook,
@@ -66,7 +69,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     origin: AuditOrigin,
   ): Promise<NamedDelivery> => {
     if (webhook.disabled)
-      throw failedPrecondition(`the webhook "${webhook.name}" is disabled: enable it first`);
+      throw failedPrecondition(message("WEBHOOK_DISABLED", { name: webhook.name }));
     const { id, body, attempts } = delivery;
     const headers = signedHeaders(webhook.secret, { id, time: now(), body });
     const { status, error } = await deps.send(webhook.url, body, headers);
@@ -88,7 +91,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     create: async (input, origin) => {
       await book.load();
       if (book.all().length >= MAX_WEBHOOKS)
-        throw failedPrecondition(`there are ${MAX_WEBHOOKS} webhooks already: delete one first`);
+        throw failedPrecondition(message("TOO_MANY_WEBHOOKS", { most: MAX_WEBHOOKS }));
       const empty: Webhook = {
         ...{ id: deps.newId(), name: "", url: "", secret: newKey(), classes: [], sites: [] },
         ...{ language: "en", disabled: false, createdAt: now(), createdBy: origin.actor },
@@ -132,7 +135,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       const delivery = await store.delivery(id);
       const webhook = delivery && book.byId(delivery.webhookId);
       if (delivery === undefined || webhook === undefined)
-        throw notFound(`there is no delivery "${id.slice(0, 64)}"`);
+        throw notFound(message("DELIVERY_NOT_FOUND", { id: id.slice(0, 64) }));
       return sendNow(webhook, delivery, origin);
     },
   };

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { type Message, message } from "../../messages/message.ts";
 
 const PREFIX = "whsec_";
 /** Bytes of a key that Mooring makes, and bounds of one that a user gives (Standard Webhooks 1.0). */
@@ -12,16 +13,16 @@ export function newKey(): string {
 }
 
 /** @returns what is wrong with a key; undefined: nothing. */
-export function keyProblem(key: string): string | undefined {
+export function keyProblem(key: string): Message | undefined {
   const text = key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
   const bytes = text === undefined ? undefined : Buffer.from(text, "base64");
   if (
     bytes === undefined ||
     bytes.toString("base64").replace(/=+$/, "") !== text?.replace(/=+$/, "")
   )
-    return "must be whsec_ followed by base64; leave it empty, and a key is made";
+    return message("WEBHOOK_SECRET_INVALID");
   return bytes.length < MIN_BYTES || bytes.length > MAX_BYTES
-    ? `must hold ${MIN_BYTES} to ${MAX_BYTES} bytes in base64 after whsec_; leave it empty, and a key is made`
+    ? message("WEBHOOK_SECRET_LENGTH", { least: MIN_BYTES, most: MAX_BYTES })
     : undefined;
 }
 

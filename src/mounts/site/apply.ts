@@ -1,5 +1,6 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Scalar } from "../../drivers/item-value.ts";
+import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { isUncertain, plainMessage, SiteFailure } from "../../sites/failure.ts";
 import { MOUNT_LIMIT, refusalOf, type StorageClient } from "./client.ts";
@@ -60,7 +61,7 @@ export async function applyMount(
   let state = before;
   let row = listed;
   let unmounted = false;
-  let error = "";
+  let error: Text = "";
   let undroppable = false;
   // What was sent by an earlier run has been normalised meanwhile.
   let hasPushed = before.unread && (before.phase === "" || before.phase === "mount");
@@ -114,11 +115,11 @@ export async function applyMount(
       });
       if (step === "done") break;
       if (step === "conflict") {
-        error = `the site has a mount of the driver ${row?.driver} at this path, and a driver can't be changed: delete it there, or give this mount another path`;
+        error = message("MOUNT_OTHER_DRIVER", { driver: row?.driver ?? "" });
         break;
       }
       if (step === "wait") {
-        error = "the mount is still under way on the site: it is waited for";
+        error = message("MOUNT_UNDER_WAY");
         break;
       }
       // The list may be old by now: each write follows a read of the row by its id.
@@ -127,7 +128,7 @@ export async function applyMount(
         row = await readBack(id);
         isFresh = true;
         if (row !== undefined && !isSameMount(row, listed)) {
-          error = "another mount has taken its id on the site meanwhile";
+          error = message("MOUNT_ID_TAKEN");
           row = undefined;
           break;
         }
@@ -147,7 +148,7 @@ export async function applyMount(
         } else if (step === "disable" && wanted === undefined && /drop/i.test(failure.words))
           undroppable = true;
         else if (refusal !== "already" && refusal !== "absent" && refusal !== "stored")
-          error = plainMessage(failure.words || failure.message, secrets);
+          error = failure.words === "" ? failure.text : plainMessage(failure.words, secrets);
         // No answer: the mount may come later, and is looked at again.
         if (isUncertain(failure)) await save({ since: now() });
         row = step === "create" ? await byPath() : await readBack(state.id);
@@ -179,8 +180,7 @@ export async function applyMount(
       });
       await client.create(newRow(wanted, deps.driverOf(driver)), secrets);
       row = await byPath();
-      if (row === undefined)
-        error = "the site answers that it has created the mount, and lists none";
+      if (row === undefined) error = message("MOUNT_NOT_LISTED");
       else mounted(step);
       return row === undefined;
     }
@@ -199,7 +199,7 @@ export async function applyMount(
     row = await readBack(id);
     if (step === "delete") {
       if (row === undefined) deleted();
-      else error = "the site answers that it has deleted the mount, and lists it still";
+      else error = message("MOUNT_STILL_LISTED");
       return true;
     }
     if (step === "enable") {

@@ -1,3 +1,4 @@
+import { reviveText } from "../../messages/message.ts";
 import { createBatches } from "../../sites/batch.ts";
 import { type MountState, NEW_MOUNT, NEW_SITE_MOUNTS, type SiteMounts } from "./state.ts";
 
@@ -80,8 +81,13 @@ export function createMountBook(store: MountStateStore): MountBook {
       mounts = new Map();
       for (const { siteId, name, state } of rows)
         if (name === REQUEST) continue;
-        else if (name === "") sites.set(siteId, { ...NEW_SITE_MOUNTS, ...JSON.parse(state) });
-        else ofSite(siteId).set(name, Object.freeze({ ...NEW_MOUNT, ...JSON.parse(state) }));
+        else if (name === "")
+          sites.set(siteId, { ...NEW_SITE_MOUNTS, ...JSON.parse(state, reviveText) });
+        else
+          ofSite(siteId).set(
+            name,
+            Object.freeze({ ...NEW_MOUNT, ...JSON.parse(state, reviveText) }),
+          );
     },
     site: (siteId) => sites.get(siteId) ?? NEW_SITE_MOUNTS,
     mounts: (siteId) => mounts.get(siteId) ?? new Map(),
@@ -106,7 +112,7 @@ export function createMountBook(store: MountStateStore): MountBook {
     ask: async (siteId, request) => {
       const rows = await store.list(REQUEST);
       const waiting = rows.find((row) => row.siteId === siteId);
-      const before: MountRequest | undefined = waiting && JSON.parse(waiting.state);
+      const before: MountRequest | undefined = waiting && JSON.parse(waiting.state, reviveText);
       const whole: MountRequest = {
         insist: [...new Set([...(before?.insist ?? []), ...request.insist])],
         states: { ...before?.states, ...request.states },
@@ -117,7 +123,7 @@ export function createMountBook(store: MountStateStore): MountBook {
     answer: async () => {
       const rows = await store.list(REQUEST);
       for (const { siteId, state } of rows) {
-        const { insist, states, forget = [] }: MountRequest = JSON.parse(state);
+        const { insist, states, forget = [] }: MountRequest = JSON.parse(state, reviveText);
         const site = book.site(siteId);
         const all = [...new Set([...site.insist, ...insist])];
         await book.put(siteId, {

@@ -1,3 +1,4 @@
+import { message } from "../../messages/message.ts";
 import type { SiteClient } from "../../sites/client.ts";
 import { SiteFailure } from "../../sites/failure.ts";
 import { isStorageRow, type StorageRow } from "./row.ts";
@@ -36,7 +37,7 @@ export function createStorageClient(client: SiteClient, limit = MOUNT_LIMIT): St
       });
       const rows = (data as { readonly content?: unknown } | null)?.content ?? [];
       if (!Array.isArray(rows) || !rows.every(isStorageRow))
-        throw new SiteFailure("foreign", "the list of mounts has rows that are no mounts");
+        throw new SiteFailure("foreign", message("MOUNT_LIST_INVALID"));
       return rows;
     },
     get: async (id) => {
@@ -46,7 +47,7 @@ export function createStorageClient(client: SiteClient, limit = MOUNT_LIMIT): St
         });
         // A server answers with its first row when it does not understand the id.
         if (!isStorageRow(row) || row.id !== id)
-          throw new SiteFailure("foreign", `the site answers with another mount than number ${id}`);
+          throw new SiteFailure("foreign", message("MOUNT_ANSWER_INVALID", { id }));
         return row;
       } catch (error) {
         if (refusalOf(error) === "absent") return undefined;

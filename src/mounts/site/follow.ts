@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { oneAtATime } from "../../database/serial.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
+import { message } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import type { Book } from "../../sites/book.ts";
 import { createSiteClient, type SiteClient } from "../../sites/client.ts";
@@ -133,7 +134,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   };
   const lookAt = async (siteId: string): Promise<MountRound> => {
     const site = sites.byId(siteId);
-    if (site === undefined) throw new SiteFailure("refused", "the site is gone");
+    if (site === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
     return roundOf(site, "look", [], { ...book, put: async () => undefined });
   };
   const followOnce = async (siteId: string): Promise<void> => {
@@ -233,7 +234,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
       await Promise.race([turn, patience()]);
     },
     ask: async (siteId, request) => {
-      if (sites.byId(siteId) === undefined) throw new SiteFailure("refused", "the site is gone");
+      if (sites.byId(siteId) === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
       await book.ask(siteId, request);
       if (!lease.isHeld()) {
         // A first site was added a moment ago, or the process that had the lease is gone.

@@ -1,5 +1,6 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Scalar } from "../../drivers/item-value.ts";
+import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { plainMessage } from "../../sites/failure.ts";
 import { type ApplyDeps, applyMount, isMounting, secretsOf } from "./apply.ts";
@@ -47,7 +48,7 @@ export interface MountDone {
   /** It was changed on the site, and put right. */
   readonly drifted: boolean;
   /** Empty: nothing went wrong. */
-  readonly error: string;
+  readonly error: Text;
 }
 
 /** What a round came to. */
@@ -113,8 +114,7 @@ export async function runMountRound(
     if (looked.isCostly && isTried && !isAsked) continue;
     const { corrections, left } = correctionsOf(before, looked.drifted, now(), isAsked);
     if (left) {
-      const error =
-        "is changed again and again on the site: it is left alone until it is pushed by choice";
+      const error = message("MOUNT_FLAPPING");
       states[job.name] = { ...looked.state, corrections, error };
       continue;
     }
@@ -131,7 +131,7 @@ export async function runMountRound(
     );
     await book.put(siteId, { mounts: { [job.name]: applied.state } });
     if (Object.keys(applied.take).length > 0) take[job.name] = applied.take;
-    if (applied.steps.length > 0 || applied.state.error !== before.error)
+    if (applied.steps.length > 0 || String(applied.state.error) !== String(before.error))
       done.push({
         ...{ name: job.name, path: wanted?.path ?? before.path, steps: applied.steps },
         ...{ drifted: looked.drifted, error: applied.state.error },

@@ -1,3 +1,4 @@
+import type { Text } from "../../messages/message.ts";
 /**
  * What Mooring is doing with a mount of a site; empty: nothing. Stored before the first call.
  * `mount`: the site has the whole row, and its driver may still be starting. `gone`: deleted; the row of
@@ -43,7 +44,7 @@ export interface MountState {
   /** The row's status without secrets, first line. */
   readonly status: string;
   /** What went wrong, or a stuck state with its cure; empty: nothing. */
-  readonly error: string;
+  readonly error: Text;
   readonly failures: number;
   readonly nextTry: number;
   /** When drift was put right lately. */
@@ -87,7 +88,7 @@ export interface SiteMounts {
   /** When the list was last read, in milliseconds since 1970 UTC; 0: never. */
   readonly readAt: number;
   readonly extra: readonly ExtraMount[];
-  readonly error: string;
+  readonly error: Text;
   readonly errorKind: string;
   readonly failures: number;
   readonly nextTry: number;

@@ -1,5 +1,6 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Scalar } from "../../drivers/item-value.ts";
+import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { contentMarks, learnedHash } from "./compare.ts";
 import type { MountRound } from "./round.ts";
@@ -27,7 +28,7 @@ export interface Found {
   /** Names of mounts that were there and are gone. */
   readonly gone: readonly string[];
   /** Paths of mounts whose configuration can't be read, with the reason. */
-  readonly refused: readonly { readonly path: string; readonly reason: string }[];
+  readonly refused: readonly { readonly path: string; readonly reason: Text }[];
 }
 
 /** Members of a row that are no settings of a mount. */
@@ -60,12 +61,12 @@ export function findMounts(
   const byId = new Map(round.rows.map((row) => [row.id, row]));
   const taken = new Set(options.taken);
   const mounts: FoundMount[] = [];
-  const refused: { path: string; reason: string }[] = [];
+  const refused: { path: string; reason: Text }[] = [];
   const gone: string[] = [];
   const add = (row: StorageRow, name: string, isNew: boolean): void => {
     const found = readMount(row, driverOf(row.driver));
     if (found === undefined)
-      refused.push({ path: row.mount_path, reason: "its configuration is no JSON object" });
+      refused.push({ path: row.mount_path, reason: message("CONFIGURATION_NOT_JSON") });
     else mounts.push({ ...found, name, isNew, row });
   };
   for (const mount of wanted) {

@@ -1,3 +1,5 @@
+import type { Text } from "../../messages/message.ts";
+import { type Message, message } from "../../messages/message.ts";
 /** A form that the values of a setting have beyond its type, such as a list or a URL. */
 export interface Format {
   /**
@@ -5,7 +7,7 @@ export interface Format {
    *
    * @returns what is wrong and what would be right, for a person; undefined when nothing is.
    */
-  readonly check: (value: string) => string | undefined;
+  readonly check: (value: string) => Text | undefined;
   /** What becomes of a value before it is checked and kept. Absent: it stays as it is. */
   readonly normalize?: (value: string) => string;
   /** Whether a message can quote a part of the value. Then no secret setting may have the format. */
@@ -37,27 +39,33 @@ const MAX_NAMED = 5;
  */
 export function checkLines(
   value: string,
-  checkLine: (line: string) => string | undefined,
-): string | undefined {
+  checkLine: (line: string) => Text | undefined,
+): Text | undefined {
   const lines = value.split("\n");
   if (lines.length > MAX_LINES)
-    return `has ${lines.length} lines; at most ${MAX_LINES} are possible`;
+    return message("TOO_MANY_LINES", { count: lines.length, most: MAX_LINES });
   const problems = lines.flatMap((line, at) => {
     const problem = checkLength(line) ?? checkLine(line);
-    return problem === undefined ? [] : [`line ${at + 1} ${problem}`];
+    return problem === undefined ? [] : [message("LINE_PROBLEM", { line: at + 1, problem })];
   });
-  return problems.length === 0 ? undefined : summary(problems);
+  return summary(problems);
 }
 
-function checkLength(line: string): string | undefined {
+function checkLength(line: string): Text | undefined {
   return line.length > MAX_LINE
-    ? `has ${line.length} characters; at most ${MAX_LINE} are possible`
+    ? message("LINE_TOO_LONG", { count: line.length, most: MAX_LINE })
     : undefined;
 }
 
-function summary(problems: readonly string[]): string {
-  const more = problems.length - MAX_NAMED;
-  const named = problems.slice(0, MAX_NAMED).join("; ");
-  if (more <= 0) return named;
-  return `${named}; and ${more} more ${more === 1 ? "line is" : "lines are"} wrong`;
+/** The first problems as one message, and how many there are besides. */
+function summary(problems: readonly Message[]): Message | undefined {
+  const count = problems.length - MAX_NAMED;
+  const named = problems.slice(0, MAX_NAMED);
+  if (count === 1) named.push(message("ONE_MORE_LINE"));
+  if (count > 1) named.push(message("MORE_LINES", { count }));
+  const [last, ...before] = named.reverse();
+  return before.reduce(
+    (more, problem) => more && message("MORE_PROBLEMS", { problem, more }),
+    last,
+  );
 }

@@ -1,4 +1,5 @@
 import { isObject } from "../../files/json-source.ts";
+import { message, type Text } from "../../messages/message.ts";
 import { type Format, quoted } from "./format.ts";
 import { checkRegex } from "./regex.ts";
 
@@ -7,16 +8,16 @@ const MAX_DEPTH = 32;
 
 /** A JSON object with any members. */
 export const jsonObject: Format = jsonFormat((value) =>
-  isObject(value) ? undefined : `must be a JSON object, not ${kindOf(value)}`,
+  isObject(value) ? undefined : message("OBJECT_INVALID", { kind: kindOf(value) }),
 );
 
 /** A JSON object of text to text, without an empty name: replacing "" would hit every place. */
 export const stringMap: Format = jsonFormat((value) => {
-  if (!isObject(value)) return `must be a JSON object of text to text, not ${kindOf(value)}`;
+  if (!isObject(value)) return message("TEXT_MAP_INVALID", { kind: kindOf(value) });
   for (const [name, member] of Object.entries(value)) {
     if (name === "") return "must not have a member with an empty name";
     if (typeof member !== "string")
-      return `must be a JSON object of text to text, but ${quoted(name)} is ${kindOf(member)}`;
+      return message("TEXT_MAP_ENTRY_INVALID", { name: quoted(name), kind: kindOf(member) });
   }
   return undefined;
 });
@@ -29,15 +30,13 @@ export const previews: Format = jsonFormat(checkPreviews, { empty: true });
 
 /** Buckets: a JSON array of objects with text members `name` and `path`. */
 export const buckets: Format = jsonFormat((value) => {
-  if (!Array.isArray(value)) return `must be a JSON array of buckets, not ${kindOf(value)}`;
+  if (!Array.isArray(value)) return message("BUCKETS_INVALID", { kind: kindOf(value) });
   const wrong = value.findIndex((bucket) => !isBucket(bucket));
-  return wrong < 0
-    ? undefined
-    : `must be a JSON array of objects with name and path, both text; number ${wrong + 1} is not`;
+  return wrong < 0 ? undefined : message("BUCKET_INVALID", { number: wrong + 1 });
 });
 
 function jsonFormat(
-  checkShape: (value: unknown) => string | undefined,
+  checkShape: (value: unknown) => Text | undefined,
   { empty = false } = {},
 ): Format {
   return {
@@ -48,41 +47,38 @@ function jsonFormat(
 
 function checkJson(
   text: string,
-  checkShape: (value: unknown) => string | undefined,
-): string | undefined {
+  checkShape: (value: unknown) => Text | undefined,
+): Text | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return `must be JSON: ${reasonOf(error)}`;
+    return message("JSON_INVALID", { reason: reasonOf(error) });
   }
-  return isTooDeep(value, MAX_DEPTH)
-    ? `must not have more than ${MAX_DEPTH} arrays and objects in one another`
-    : checkShape(value);
+  return isTooDeep(value, MAX_DEPTH) ? message("TOO_DEEP", { most: MAX_DEPTH }) : checkShape(value);
 }
 
-function checkPreviews(value: unknown): string | undefined {
-  if (!isObject(value))
-    return `must be a JSON object of file extensions to viewers, not ${kindOf(value)}`;
+function checkPreviews(value: unknown): Text | undefined {
+  if (!isObject(value)) return message("PREVIEWS_INVALID", { kind: kindOf(value) });
   for (const [extensions, viewers] of Object.entries(value)) {
     const problem = checkExtensions(extensions) ?? checkViewers(viewers);
-    if (problem !== undefined) return `the entry for ${quoted(extensions)} ${problem}`;
+    if (problem !== undefined)
+      return message("ENTRY_PROBLEM", { name: quoted(extensions), problem });
   }
   return undefined;
 }
 
-function checkExtensions(extensions: string): string | undefined {
-  if (extensions === "") return "must name file extensions, such as pdf or doc,docx";
+function checkExtensions(extensions: string): Text | undefined {
+  if (extensions === "") return message("EXTENSIONS_MISSING");
   return extensions.startsWith("/") ? checkRegex(extensions) : undefined;
 }
 
-function checkViewers(viewers: unknown): string | undefined {
-  if (!isObject(viewers))
-    return `must be an object of viewer name to address, not ${kindOf(viewers)}`;
+function checkViewers(viewers: unknown): Text | undefined {
+  if (!isObject(viewers)) return message("VIEWERS_INVALID", { kind: kindOf(viewers) });
   const wrong = Object.entries(viewers).find(
     ([, address]) => typeof address !== "string" || address.trim() === "",
   );
-  return wrong && `must give the address of ${quoted(wrong[0])} as text, not ${kindOf(wrong[1])}`;
+  return wrong && message("VIEWER_INVALID", { name: quoted(wrong[0]), kind: kindOf(wrong[1]) });
 }
 
 function isBucket(value: unknown): boolean {
@@ -97,14 +93,13 @@ function isTooDeep(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((part) => isTooDeep(part, depth - 1));
 }
 
-function kindOf(value: unknown): string {
+function kindOf(value: unknown): Text {
   if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "object") return "an object";
-  if (value === "") return "empty text";
-  return (
-    { string: "text", number: "a number", boolean: "true or false" }[String(typeof value)] ?? ""
-  );
+  if (Array.isArray(value)) return message("KIND_ARRAY");
+  if (typeof value === "object") return message("KIND_OBJECT");
+  if (value === "") return message("KIND_EMPTY_TEXT");
+  if (typeof value === "string") return message("KIND_TEXT");
+  return message(typeof value === "number" ? "KIND_NUMBER" : "KIND_BOOLEAN");
 }
 
 /** The parser's reason with line and column where it tells them, without the text it read. */

@@ -1,3 +1,4 @@
+import { message, type Text } from "../../messages/message.ts";
 import { checkLines, type Format, unixLines } from "./format.ts";
 
 const PLEASE_ESCAPE = "in a user name or password write @ : / ? # as %40 %3A %2F %3F %23";
@@ -33,23 +34,23 @@ function urlFormat(...schemes: readonly string[]): Format {
   };
 }
 
-function checkUrl(value: string, schemes: readonly string[]): string | undefined {
+function checkUrl(value: string, schemes: readonly string[]): Text | undefined {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(value)?.[1]?.toLowerCase();
   if (scheme === undefined || !schemes.includes(scheme))
-    return `must begin with ${alternatives(schemes.map((name) => `${name}://`))}`;
-  if (/[\s\p{Cc}]/u.test(value)) return "must be an address without spaces or line breaks";
+    return message("SCHEME_INVALID", {
+      schemes: alternatives(schemes.map((name) => `${name}://`)),
+    });
+  if (/[\s\p{Cc}]/u.test(value)) return message("ADDRESS_WITH_SPACE");
   return URL.canParse(value)
     ? undefined
-    : `must be an address such as ${scheme}://host:port/path; ${PLEASE_ESCAPE}`;
+    : message("LINK_INVALID", { scheme, advice: PLEASE_ESCAPE });
 }
 
-function checkLink(value: string): string | undefined {
+function checkLink(value: string): Text | undefined {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(value)?.[1]?.toLowerCase();
   if (scheme === "data") return undefined;
   if (scheme !== undefined) return checkUrl(value, ["http", "https"]);
-  return /[\s\p{Cc}]/u.test(value)
-    ? "must be an http or https address, a path or a data: URL, without spaces or line breaks"
-    : undefined;
+  return /[\s\p{Cc}]/u.test(value) ? message("IMAGE_LINK_INVALID") : undefined;
 }
 
 function alternatives(names: readonly string[]): string {

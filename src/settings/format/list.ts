@@ -1,3 +1,5 @@
+import type { Text } from "../../messages/message.ts";
+import { message } from "../../messages/message.ts";
 import { checkLines, type Format, quoted, unixLines } from "./format.ts";
 
 /** Items of one list at most. */
@@ -20,25 +22,24 @@ export const list: Format = {
   quotes: true,
 };
 
-function checkList(value: string): string | undefined {
+function checkList(value: string): Text | undefined {
   if (value === "") return undefined;
   const items = value.split(",");
   if (items.length > MAX_ITEMS)
-    return `has ${items.length} items; at most ${MAX_ITEMS} are possible`;
+    return message("TOO_MANY_ITEMS", { count: items.length, most: MAX_ITEMS });
   for (const [at, item] of items.entries()) {
     const problem = checkItem(item);
-    if (problem !== undefined)
-      return `must be a list separated by commas, but item ${at + 1} ${problem}`;
+    if (problem !== undefined) return message("LIST_ITEM_PROBLEM", { item: at + 1, problem });
   }
   return undefined;
 }
 
-function checkItem(item: string): string | undefined {
-  if (item === "") return "is empty: remove the comma too many";
-  if (item.trim() !== item) return `has white space around it: ${quoted(item)}`;
+function checkItem(item: string): Text | undefined {
+  if (item === "") return message("LIST_ITEM_EMPTY");
+  if (item.trim() !== item) return message("ITEM_WHITE_SPACE", { value: quoted(item) });
   if (item.length > MAX_ITEM)
-    return `has ${item.length} characters; at most ${MAX_ITEM} are possible`;
-  if (/\p{Cc}/u.test(item)) return `has a line break or control character: ${quoted(item)}`;
+    return message("LINE_TOO_LONG", { count: item.length, most: MAX_ITEM });
+  if (/\p{Cc}/u.test(item)) return message("ITEM_LINE_BREAK", { value: quoted(item) });
   return undefined;
 }
 
@@ -58,7 +59,7 @@ export const pathLines: Format = {
   quotes: true,
 };
 
-function checkPath(line: string): string | undefined {
-  if (line === "") return "is empty, which would stand for every path: remove it";
-  return line.startsWith("/") ? undefined : `must begin with a slash: ${quoted(line)}`;
+function checkPath(line: string): Text | undefined {
+  if (line === "") return message("PATH_EMPTY");
+  return line.startsWith("/") ? undefined : message("PATH_WITHOUT_SLASH", { value: quoted(line) });
 }

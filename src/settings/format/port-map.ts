@@ -1,3 +1,5 @@
+import type { Text } from "../../messages/message.ts";
+import { message } from "../../messages/message.ts";
 import { type Format, quoted, unixLines } from "./format.ts";
 
 /** Entries of one map at most. */
@@ -17,24 +19,26 @@ export const portMap: Format = {
   quotes: true,
 };
 
-function checkPortMap(value: string): string | undefined {
+function checkPortMap(value: string): Text | undefined {
   if (value === "") return undefined;
   const entries = value.split(/[,\n]/);
   if (entries.length > MAX_ENTRIES)
-    return `has ${entries.length} entries; at most ${MAX_ENTRIES} are possible`;
+    return message("TOO_MANY_PORTS", { count: entries.length, most: MAX_ENTRIES });
   for (const [at, entry] of entries.entries()) {
     const problem = checkEntry(entry);
-    if (problem !== undefined) return `entry ${at + 1}, ${quoted(entry)}, ${problem}`;
+    if (problem !== undefined)
+      return message("PORT_ENTRY_PROBLEM", { entry: at + 1, value: quoted(entry), problem });
   }
   return undefined;
 }
 
-function checkEntry(entry: string): string | undefined {
+function checkEntry(entry: string): Text | undefined {
   const sides = entry.split(":");
   const counts = sides.map(portCount);
-  if (sides.length > 2 || counts.includes(undefined)) return `must be ${WHAT}`;
+  if (sides.length > 2 || counts.includes(undefined))
+    return message("PORT_ENTRY_INVALID", { form: WHAT });
   return counts[1] !== undefined && counts[0] !== counts[1]
-    ? `exposes ${counts[0]} ports and listens on ${counts[1]}: both sides must have the same number`
+    ? message("PORT_COUNTS_DIFFER", { one: counts[0] ?? 0, other: counts[1] })
     : undefined;
 }
 

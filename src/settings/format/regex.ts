@@ -1,3 +1,5 @@
+import type { Text } from "../../messages/message.ts";
+import { message } from "../../messages/message.ts";
 import { checkLines, type Format, unixLines } from "./format.ts";
 import { checkRe2 } from "./re2-syntax.ts";
 
@@ -18,18 +20,17 @@ export const regexLines: Format = {
  * all. The flag `v` is refused: its sets of strings can take many seconds to compile, and not every
  * browser knows it.
  */
-export function checkRegex(text: string): string | undefined {
+export function checkRegex(text: string): Text | undefined {
   const match = /^\/(.*)\/([a-z]*)$/.exec(text);
-  if (match === null)
-    return "must be a regular expression between slashes, with flags behind, such as /\\.tmp$/i";
+  if (match === null) return message("REGEX_FORM");
   const [, pattern = "", flags = ""] = match;
   if (!/^[dgimsuy]{0,7}$/.test(flags) || new Set(flags).size < flags.length)
-    return "has wrong flags behind the last slash: d, g, i, m, s, u and y are possible, each once";
+    return message("REGEX_FLAGS");
   try {
     new RegExp(pattern, flags);
     return undefined;
   } catch (error) {
-    return `is no regular expression: ${reasonOf(error)}`;
+    return message("REGEX_INVALID", { reason: reasonOf(error) });
   }
 }
 

@@ -104,7 +104,7 @@ function describe(definition: SettingDefinition): ProvisionSetting {
   const check = (value: string): string | undefined =>
     definition.key === TOKEN_KEY
       ? checkToken(value)
-      : checkValue(definition, normalizeValue(definition, value));
+      : checkValue(definition, normalizeValue(definition, value))?.toString();
   return { shape: shapeOf(definition.format), check };
 }
 

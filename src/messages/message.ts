@@ -1,0 +1,104 @@
+import type { Translate } from "./language.ts";
+import { MESSAGES, type MessageId } from "./table.ts";
+
+/** A value in a message: shown as it is, or in the language of the message around it. */
+export type Parameter = string | number | Message;
+
+/** Names of the parameters in a text: `"{name} has {count}"` has `name` and `count`. */
+type NamesIn<T extends string> = T extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never;
+
+/** Parameters of a message. `field` can be added later, by the code that knows the field's path. */
+type ParametersOf<Id extends MessageId> = {
+  readonly [Name in Exclude<NamesIn<(typeof MESSAGES)[Id]>, "field">]: Parameter;
+} & { readonly field?: string };
+
+/**
+ * A sentence for people as data: an id of the table and its parameters. It is an English sentence in
+ * logs (`toString`), `{"id", "parameters"}` in JSON, and a sentence of any language in replies.
+ */
+export class Message {
+  readonly id: MessageId;
+  readonly parameters: Readonly<Record<string, Parameter>>;
+
+  constructor(id: MessageId, parameters: Readonly<Record<string, Parameter>>) {
+    this.id = id;
+    this.parameters = parameters;
+  }
+
+  /** The same message with more parameters. */
+  with(parameters: Readonly<Record<string, Parameter>>): Message {
+    return new Message(this.id, { ...this.parameters, ...parameters });
+  }
+
+  /** The problem itself, without the messages that say where it is. */
+  get problem(): Message {
+    const { problem } = this.parameters;
+    return problem instanceof Message ? problem.problem : this;
+  }
+
+  in(translate: Translate): string {
+    return translate(MESSAGES[this.id]).replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = this.parameters[name];
+      return value instanceof Message ? value.in(translate) : String(value ?? name);
+    });
+  }
+
+  toString(): string {
+    return this.in((text) => text);
+  }
+}
+
+/** Creates a message; every parameter of its text is required. */
+export function message<Id extends MessageId>(
+  id: Id,
+  ...[parameters]: Exclude<NamesIn<(typeof MESSAGES)[Id]>, "field"> extends never
+    ? [{ readonly field?: string }?]
+    : [ParametersOf<Id>]
+): Message {
+  return new Message(id, (parameters ?? {}) as Readonly<Record<string, Parameter>>);
+}
+
+/** A message, or words of another program, such as a site, that have no translation. */
+export type Text = string | Message;
+
+/** The problem with the path of the field that it is about: "mounts[0].name must have …". */
+export function problemAt(field: string, problem: Text): Text {
+  if (typeof problem === "string") return `${field} ${problem}`;
+  const namesField = (MESSAGES[problem.id] as string).includes("{field}");
+  return namesField ? problem.with({ field }) : message("AT_FIELD", { field, problem });
+}
+
+/** The text in a language; words of another program stay as they are. */
+export function textIn(text: Text, translate: Translate): string {
+  return typeof text === "string" ? text : text.in(translate);
+}
+
+/**
+ * Reviver of `JSON.parse` for documents with texts: a message is read as one. Texts of earlier
+ * versions are plain strings and stay so.
+ */
+export function reviveText(_name: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const { id, parameters } = value as { id?: unknown; parameters?: unknown };
+  const isMessage = typeof id === "string" && Object.hasOwn(MESSAGES, id);
+  if (!isMessage || typeof parameters !== "object" || parameters === null) return value;
+  return new Message(id as MessageId, parameters as Readonly<Record<string, Parameter>>);
+}
+
+/** A text for a column of the database: a message is stored as JSON. */
+export function textToColumn(text: Text): string {
+  return typeof text === "string" ? text : JSON.stringify(text);
+}
+
+/** The text that {@link textToColumn} has stored; other text stays as it is. */
+export function textFromColumn(stored: string): Text {
+  if (!stored.startsWith('{"id":')) return stored;
+  try {
+    const value: unknown = JSON.parse(stored, reviveText);
+    return value instanceof Message ? value : stored;
+  } catch {
+    return stored;
+  }
+}
