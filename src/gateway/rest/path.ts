@@ -157,19 +157,23 @@ export function splitPath(path: string): PathParts {
 }
 
 /**
- * Cuts the verb off a path's last segment: `{ raw: ["a", "b:cancel"] }` gives `["a", "b"]` for the
- * verb `cancel`, undefined for any other.
+ * Cuts the verb, the text after the last colon, off a path's last segment: `["a", "b:cancel"]` gives
+ * `["a", "b"]` and `cancel`. Undefined for a path whose last segment has no colon or whose verb has a
+ * broken escape.
  */
-export function withoutVerb(parts: PathParts, verb: string): PathParts | undefined {
-  if (verb === "") return parts;
+export function cutVerb(parts: PathParts): { parts: PathParts; verb: string } | undefined {
   const last = parts.raw.at(-1);
   const colon = last?.lastIndexOf(":") ?? -1;
-  if (last === undefined || colon < 0 || unescapeText(last.slice(colon + 1)) !== verb)
-    return undefined;
+  if (last === undefined || colon < 0) return undefined;
+  const verb = unescapeText(last.slice(colon + 1));
+  if (verb === undefined || verb === "") return undefined;
   const head = last.slice(0, colon);
   return {
-    raw: [...parts.raw.slice(0, -1), head],
-    text: [...parts.text.slice(0, -1), unescapeText(head)],
+    verb,
+    parts: {
+      raw: [...parts.raw.slice(0, -1), head],
+      text: [...parts.text.slice(0, -1), unescapeText(head)],
+    },
   };
 }
 

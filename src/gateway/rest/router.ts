@@ -1,18 +1,20 @@
 import type { Binding } from "./binding.ts";
 import {
+  cutVerb,
   matchesPath,
   type PathParts,
   type PathTemplate,
   type Segment,
   splitPath,
   templateShape,
-  withoutVerb,
 } from "./path.ts";
 import { refuseRule } from "./rule.ts";
 
 /** The bindings of one path template. */
 interface Route {
   readonly template: PathTemplate;
+  /** Position among all routes by specificity: the lowest one that matches is taken. */
+  order: number;
   /** By HTTP method; several for one method choose by their require_query, in order. */
   readonly methods: ReadonlyMap<string, readonly Binding[]>;
 }
@@ -37,7 +39,7 @@ export interface Url {
 /** Finds bindings by path and HTTP method. */
 export interface Router {
   readonly urls: readonly Url[];
-  /** The best match of all templates; undefined for an unknown path. */
+  /** The most specific match of all templates; undefined for an unknown path. */
   search(path: string, httpMethod: string): Match | undefined;
 }
 
@@ -54,7 +56,8 @@ export interface RouterOptions {
 
 /**
  * Makes the table of routes. Fastify finds a path without variables, or the text that a template
- * begins with; all templates are looked at then: texts go before `*` and `*` before `**`.
+ * begins with; `search` then finds the templates in a tree of segments: texts go before `*` and `*`
+ * before `**`.
  *
  * @throws RuleError when a binding can never be reached because an earlier one always matches, unless
  * `warn` takes the message.
@@ -67,23 +70,40 @@ export function createRouter(
   const routes = [...groups.values()]
     .flatMap((group) => createRoute(group, warn))
     .sort(bySpecificity);
+  const root = createNode();
+  routes.forEach((route, order) => {
+    route.order = order;
+    addRoute(root, route);
+  });
   const byUrl = Map.groupBy(
     routes.flatMap((route) => urlsOf(route.template).map((url) => ({ url, route }))),
     ({ url }) => url,
   );
+  const urls = [...byUrl].map(([url, entries]) => {
+    const sharing = entries.map(({ route }) => route);
+    const [only] = sharing;
+    const exact = sharing.length === 1 && only && isExact(only) ? only.methods : undefined;
+    return { url, exact };
+  });
   return {
-    urls: [...byUrl].map(([url, entries]) => {
-      const sharing = entries.map(({ route }) => route);
-      const [only] = sharing;
-      const exact = sharing.length === 1 && only && isExact(only) ? only.methods : undefined;
-      return { url, exact };
-    }),
+    urls: urls.length > MAX_URLS ? byFirstSegment(urls) : urls,
     search: (path, httpMethod) => {
-      const found = search(routes, path, httpMethod);
+      const found = search(root, path, httpMethod);
       if (found !== undefined || !trailingSlash || !/[^/]\/$/.test(path)) return found;
-      return search(routes, path.slice(0, -1), httpMethod);
+      return search(root, path.slice(0, -1), httpMethod);
     },
   };
+}
+
+/**
+ * Most paths that are registered one by one. Fastify takes about a millisecond for each with all its
+ * HTTP methods; beyond this number it gets the first segments of the paths instead.
+ */
+export const MAX_URLS = 512;
+
+function byFirstSegment(urls: readonly Url[]): Url[] {
+  const first = urls.map(({ url }) => url.replace(/^(\/[^/]+)\/.*$/, "$1/*"));
+  return [...new Set(first)].map((url) => ({ url, exact: undefined }));
 }
 
 function createRoute(group: readonly Binding[], warn: RouterOptions["warn"]): Route[] {
@@ -97,7 +117,13 @@ function createRoute(group: readonly Binding[], warn: RouterOptions["warn"]): Ro
     if (rival === undefined) reachable.push(binding);
     else refuseShadowed(binding, rival, warn);
   }
-  return [{ template: first.template, methods: Map.groupBy(reachable, (one) => one.httpMethod) }];
+  return [
+    {
+      template: first.template,
+      order: 0,
+      methods: Map.groupBy(reachable, (one) => one.httpMethod),
+    },
+  ];
 }
 
 function refuseShadowed(
@@ -160,12 +186,88 @@ function rank(segment: Segment | undefined): number {
   return segment === undefined ? -1 : RANK[segment.kind];
 }
 
-function search(routes: readonly Route[], path: string, httpMethod: string): Match | undefined {
+/** A place in the tree of all templates: the segments from the root lead to it. */
+interface Node {
+  readonly literals: Map<string, Node>;
+  one: Node | undefined;
+  /** Templates that end here. */
+  readonly ends: Route[];
+  /** Templates whose `**` begins here. */
+  readonly rests: Route[];
+}
+
+function createNode(): Node {
+  return { literals: new Map(), one: undefined, ends: [], rests: [] };
+}
+
+function addRoute(root: Node, route: Route): void {
+  let node = root;
+  for (const segment of route.template.segments) {
+    if (segment.kind === "rest") {
+      node.rests.push(route);
+      return;
+    }
+    node = childOf(node, segment);
+  }
+  node.ends.push(route);
+}
+
+function childOf(node: Node, segment: Exclude<Segment, { kind: "rest" }>): Node {
+  if (segment.kind === "one") {
+    node.one ??= createNode();
+    return node.one;
+  }
+  const known = node.literals.get(segment.text);
+  if (known !== undefined) return known;
+  const child = createNode();
+  node.literals.set(segment.text, child);
+  return child;
+}
+
+/** A route that matches, with the path without the verb of its template. */
+interface Found {
+  readonly route: Route;
+  readonly parts: PathParts;
+}
+
+/** Adds the routes below a node that the path matches from its segment `at` on. */
+function collect(
+  node: Node,
+  at: number,
+  parts: PathParts,
+  { takes, found }: { readonly takes: (route: Route) => boolean; readonly found: Found[] },
+): void {
+  for (const route of node.rests)
+    if (takes(route) && matchesPath(route.template.segments, parts)) found.push({ route, parts });
+  const raw = parts.raw[at];
+  if (raw === undefined) {
+    for (const route of node.ends) if (takes(route)) found.push({ route, parts });
+    return;
+  }
+  const text = parts.text[at];
+  const literal = text === undefined ? undefined : node.literals.get(text);
+  if (literal !== undefined) collect(literal, at + 1, parts, { takes, found });
+  if (node.one !== undefined && raw !== "") collect(node.one, at + 1, parts, { takes, found });
+}
+
+const hasNoVerb = ({ template }: Route): boolean => template.verb === "";
+
+/** All routes that a path matches, the most specific one first. */
+function findRoutes(root: Node, path: string): readonly Found[] {
+  const found: Found[] = [];
   const whole = splitPath(path);
+  collect(root, 0, whole, { takes: hasNoVerb, found });
+  const cut = cutVerb(whole);
+  if (cut !== undefined) {
+    const takes = ({ template }: Route): boolean => template.verb === cut.verb;
+    collect(root, 0, cut.parts, { takes, found });
+  }
+  return found.length < 2 ? found : found.sort((a, b) => a.route.order - b.route.order);
+}
+
+function search(root: Node, path: string, httpMethod: string): Match | undefined {
   const allow = new Set<string>();
-  for (const route of routes) {
-    const parts = withoutVerb(whole, route.template.verb);
-    if (parts === undefined || !matchesPath(route.template.segments, parts)) continue;
+  for (const { route, parts } of findRoutes(root, path)) {
     const bindings = bindingsFor(route.methods, httpMethod);
     if (bindings) return { bindings, parts, allow: [] };
     for (const one of allowedMethods(route)) allow.add(one);

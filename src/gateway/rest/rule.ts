@@ -1,11 +1,13 @@
 import {
   create,
   type DescField,
+  type DescMessage,
   type DescMethod,
-  getOption,
-  hasOption,
   type MessageInitShape,
+  type MessageShape,
+  mergeFromBinary,
 } from "@bufbuild/protobuf";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import { type HttpRule, HttpRuleSchema } from "../../../gen/google/api/http_pb.js";
 import { type Rest, RestSchema, rest } from "../../../gen/mooring/rest/v1/rest_pb.js";
@@ -70,10 +72,31 @@ export function readRules(desc: DescMethod, beside: readonly BesideRule[] = []):
     const main = create(HttpRuleSchema, own.http);
     return { rules: expand(desc, main), rest: create(RestSchema, own.rest) };
   }
-  const options = getOption(desc, rest);
-  if (hasOption(desc, http)) return { rules: expand(desc, getOption(desc, http)), rest: options };
-  if (hasOption(desc, rest)) refuseRule(desc, "has a rest option but no google.api.http option");
-  return { rules: [], rest: options };
+  const main = readOption(desc, http.number, HttpRuleSchema);
+  const options = readOption(desc, rest.number, RestSchema);
+  if (main !== undefined) return { rules: expand(desc, main), rest: options ?? NOTHING_SAID };
+  if (options !== undefined) refuseRule(desc, "has a rest option but no google.api.http option");
+  return { rules: [], rest: NOTHING_SAID };
+}
+
+const NOTHING_SAID: Rest = create(RestSchema);
+
+/**
+ * A message-typed option of an rpc; undefined where it is not set. getOption of the library compiles a
+ * container for each read, which makes a start with 13,000 rules half a second longer.
+ */
+function readOption<Desc extends DescMessage>(
+  { proto }: DescMethod,
+  number: number,
+  schema: Desc,
+): MessageShape<Desc> | undefined {
+  const fields = proto.options?.$unknown?.filter(({ no }) => no === number) ?? [];
+  if (fields.length === 0) return undefined;
+  // Several occurrences of a message field are merged (protobuf encoding, "Last One Wins").
+  return fields.reduce(
+    (option, { data }) => mergeFromBinary(schema, option, new BinaryReader(data).bytes()),
+    create(schema),
+  );
 }
 
 function expand(desc: DescMethod, main: HttpRule): Rule[] {
