@@ -26,10 +26,11 @@ export async function writeMounts(output: Output, mounts: readonly Mount[]): Pro
 }
 
 /** In a few words, such as `ok` or `one: failing (login failed)`. */
-function stateOf({ disabled, status }: Mount): string {
+function stateOf({ disabled, status, missing }: Mount): string {
   const open = status.filter(({ state }) => state !== "ok");
   const words = open.map((each) => `${each.site}: ${statusText(each)}`);
   if (words.length > 0) return words.join("; ");
+  if (missing.length > 0) return `incomplete (${missing.join(", ")})`;
   return disabled ? "disabled" : status.length === 0 ? "" : "ok";
 }
 
@@ -56,6 +57,7 @@ export async function writeMount(output: Output, mount: Mount): Promise<void> {
       ...valueRows(override.config, `@${site}`),
       ...valueRows(override.members, `@${site}`),
     ]),
+    ...mount.missing.map((field): [string, string] => ["missing", field]),
     ...mount.status.map((each): [string, string] => [`on ${each.site}`, statusText(each)]),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));

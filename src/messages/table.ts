@@ -291,7 +291,19 @@ export const MESSAGES = {
   ONLY_AT_SITE: "only the site has it: adopt it, or delete it there",
   LEFT_OUT: "left out: {names}",
   MOUNT_SECRETS_STAY: "{items}: secrets are not in the history and stay as they are",
-  MOUNT_SECRETS_LOST: "{items}: secrets are not in the history: set them anew",
+  MOUNT_SECRETS_LOST:
+    "{items}: the history keeps no secrets. The mount is incomplete, and no site gets it until they are given",
+  MOUNT_INCOMPLETE:
+    "incomplete: a rollback could not bring back {items}. Give the mount these values",
+  COPY_INCOMPLETE: "{name} is incomplete: give it {items} first",
+  MOUNT_PATH_TAKEN_THERE:
+    "the site has another mount at {path}: delete it there, or choose another path",
+  MOUNT_MOVED_THERE:
+    "the site does not have it at {before}, and has a mount of its driver and number at {path}: sync it to create it again, or change its path here",
+  MOUNT_DISABLED_SERVES:
+    "the mount is stored as disabled and serves all the same: enable it, then disable it; delete nothing before",
+  MOUNT_ENABLED_UNMOUNTED:
+    "the mount is enabled and not mounted: store it as disabled by an update, then enable it",
   KEY_PREFIX_RESERVED: "must not begin with {prefix}, which is kept for mounts",
   MOUNT_FLAPPING:
     "is changed again and again on the site: it is left alone until it is pushed by choice",

@@ -5,6 +5,7 @@ import {
   deleteMount,
   isOnSite,
   type Mount,
+  missingOn,
   readDraftMount,
   type Values,
   writeMount,
@@ -19,7 +20,8 @@ import type { WantedMount } from "./site/wanted.ts";
 export type IsSecret = (driver: string, item: string) => boolean;
 
 /**
- * A mount as a site has it, as an input: what differs from a mount of several sites becomes an override.
+ * A mount as a site has it, as an input: what differs from a mount of several sites, or of a site with
+ * an override, becomes the override.
  *
  * @param before the mount that there is; undefined: none.
  * @param isShared whether other sites have it.
@@ -33,13 +35,17 @@ export function foundInput(
   const { name, path, driver, items, members, disabled } = found;
   if (before === undefined)
     return { name, path, driver, disabled, config: items, members, sites: [site] };
-  if (!isShared) return { name, path, config: items, members, disabled };
+  if (!isShared && before.overrides[site] === undefined)
+    return { name, path, config: items, members, disabled };
   // A server fills absent items with empty values: these are no difference.
   const isEmpty = (value: unknown): boolean => value === "" || value === 0 || value === false;
+  const lost = new Set(missingOn(before, site));
   const differing = (values: Values, base: Values): Values =>
     Object.fromEntries(
       Object.entries(values).filter(
-        ([item, value]) => base[item] !== value && (Object.hasOwn(base, item) || !isEmpty(value)),
+        ([item, value]) =>
+          lost.has(item) ||
+          (base[item] !== value && (Object.hasOwn(base, item) || !isEmpty(value))),
       ),
     );
   return {
@@ -123,6 +129,7 @@ export function compareResults(
     const state = round.states[mount.name] ?? known.get(mount.name) ?? NEW_MOUNT;
     const isThere = byId.has(state.id);
     const { differs, error } = state;
+    if (mount.missing.length > 0) return resultAs(mount.name, "skipped", error);
     if (!isThere) return { name: mount.name, outcome: "created", note: error, differs: [] };
     const outcome = differs.length === 0 ? "unchanged" : "changed";
     return { name: mount.name, outcome, note: error, differs };

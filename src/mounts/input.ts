@@ -5,7 +5,7 @@ import type { Violation } from "../messages/error.ts";
 import { type Message, message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { MASK } from "../settings/value.ts";
-import type { Mount, Override, Values } from "./mount.ts";
+import type { MissingItem, Mount, Override, Values } from "./mount.ts";
 import { itemKind } from "./site/item-kind.ts";
 import { cleanPath } from "./site/row.ts";
 
@@ -126,6 +126,7 @@ export function withMountInput(
       ),
     ),
     credentialRevision: before?.credentialRevision ?? 0,
+    missing: (before?.missing ?? []).filter((each) => !isGiven(each, input)),
     revision: before?.revision ?? 0,
   };
   if (driver !== undefined) {
@@ -148,16 +149,30 @@ export function wholeInput(input: MountInput, before: Mount | undefined): MountI
     ),
     ...given,
   });
+  const lost = before.missing.filter(({ site }) => site === "").map(({ item }) => [item, null]);
   const none: OverrideInput = { path: "", config: {}, members: {} };
   return {
     ...input,
-    config: gone(before.items, input.config),
+    config: { ...Object.fromEntries(lost), ...gone(before.items, input.config) },
     members: gone(before.members, input.members),
     overrides: {
       ...Object.fromEntries(Object.keys(before.overrides).map((site) => [site, none])),
       ...input.overrides,
     },
   };
+}
+
+/** Whether an input makes up for a lost value: with another one, or by saying that there is none. */
+function isGiven({ site, item }: MissingItem, { config, overrides }: MountInput): boolean {
+  const override = overrides?.[site];
+  const values = site === "" ? config : override?.config;
+  if (values !== undefined && Object.hasOwn(values, item)) return values[item] !== MASK;
+  // An override without any value removes that of the site.
+  return override !== undefined && isEmptyOverride(override);
+}
+
+function isEmptyOverride({ path, config, members }: OverrideInput): boolean {
+  return path === "" && Object.keys(config).length === 0 && Object.keys(members).length === 0;
 }
 
 /** Checks the values that a site gets: those of the mount, and the site's own. */
@@ -193,12 +208,12 @@ function pathProblem(path: string): Message | undefined {
   return /\p{Cc}/u.test(path) ? message("CONTROL_CHARACTERS") : undefined;
 }
 
-/** Null removes a value, and the mask leaves it. */
+/** Null removes a value, and the mask leaves it, or leaves it absent: it is never a value itself. */
 function merged(before: ValueInput = {}, given: ValueInput = {}): Record<string, unknown> {
   const values: Record<string, unknown> = { ...before };
   for (const [name, value] of Object.entries(given))
     if (value === null) delete values[name];
-    else if (value !== MASK || !Object.hasOwn(before, name)) values[name] = value;
+    else if (value !== MASK) values[name] = value;
   return values;
 }
 
@@ -212,10 +227,10 @@ function withOverrides(
     // An override is given whole: what it masks stays, and the rest goes.
     const keep = (values: Values | undefined, some: ValueInput): Values =>
       Object.fromEntries(
-        Object.entries(some).map(([name, value]) => [
-          name,
-          (value === MASK ? (values?.[name] ?? value) : value) as Scalar,
-        ]),
+        Object.entries(some).flatMap(([name, value]): [string, Scalar][] => {
+          const kept = value === MASK ? values?.[name] : (value as Scalar);
+          return kept === undefined ? [] : [[name, kept]];
+        }),
       );
     all[site] = {
       path: path === "" ? "" : cleanPath(path),

@@ -18,6 +18,13 @@ export interface Override {
   readonly credentialRevision?: number;
 }
 
+/** A secret item whose value is lost: a rollback brought the mount back, and the history has no secrets. */
+export interface MissingItem {
+  /** The site whose override had it; empty: the mount itself. */
+  readonly site: string;
+  readonly item: string;
+}
+
 /** A mount that sites are to have. Secrets are in the clear. */
 export interface Mount {
   /** 1 to 64 letters, digits, `.`, `_` and `-`. Unique. */
@@ -37,12 +44,23 @@ export interface Mount {
   readonly overrides: Readonly<Record<string, Override>>;
   /** The revision in which a user last gave all sites an item that they refresh; 0: none. */
   readonly credentialRevision: number;
+  /** Secret items without their values. Sites that need one of them get nothing until it is given. */
+  readonly missing: readonly MissingItem[];
   /** The revision that changed it last. */
   readonly revision: number;
 }
 
 /** What the row of a mount holds: everything but its name, its secrets and its revision. */
-type Stored = Omit<Mount, "name" | "revision">;
+type Stored = Omit<Mount, "name" | "revision" | "missing"> & {
+  /** Absent: none. */
+  readonly missing?: Mount["missing"];
+};
+
+/** Reads the value of a mount's row; its secrets have rows of their own. */
+export function readStored(value: string): Omit<Mount, "name" | "revision"> {
+  const stored = JSON.parse(value) as Stored;
+  return { ...stored, missing: stored.missing ?? [] };
+}
 
 /** Reads all mounts from their rows, by name. */
 export function readMounts(rows: ReadonlyMap<string, SettingItem>): ReadonlyMap<string, Mount> {
@@ -90,7 +108,7 @@ function secretRows(draft: Draft, name: string): SettingItem[] {
 }
 
 function mountOf(name: string, row: SettingItem, secrets: readonly SettingItem[]): Mount {
-  const stored = JSON.parse(row.value) as Stored;
+  const stored = readStored(row.value);
   const items: Record<string, Scalar> = { ...stored.items };
   const overrides: Record<string, Override> = { ...stored.overrides };
   let { revision } = row;
@@ -118,7 +136,7 @@ const EMPTY: Override = { path: "", items: {}, members: {} };
  */
 export function writeMount(
   draft: Draft,
-  { name, revision: _revision, ...mount }: Mount,
+  { name, revision: _revision, missing, ...mount }: Mount,
   isSecret: (item: string) => boolean,
   given: ReadonlySet<string> = new Set(),
 ): void {
@@ -136,7 +154,10 @@ export function writeMount(
       { ...override, items: split(override.items, site) },
     ]),
   );
-  const stored: Stored = { ...mount, items: split(mount.items), overrides };
+  const stored: Stored = {
+    ...{ ...mount, items: split(mount.items), overrides },
+    ...(missing.length > 0 && { missing }),
+  };
   draft.putMount(mountItem(mountKey(name), JSON.stringify(stored), false));
   for (const row of secretRows(draft, name)) if (!secrets.has(row.key)) draft.deleteMount(row.key);
   for (const [key, value] of secrets)
@@ -162,6 +183,25 @@ export function pathOn(
   return overrides[site]?.path || path;
 }
 
+/** Items that a site needs and whose values are lost. An override that has one makes up for the mount's. */
+export function missingOn(
+  { missing, overrides }: Pick<Mount, "missing" | "overrides">,
+  site: string,
+): string[] {
+  const own = overrides[site]?.items ?? {};
+  const items = missing.flatMap((each) =>
+    (each.site === "" || each.site === site) && !Object.hasOwn(own, each.item) ? [each.item] : [],
+  );
+  return [...new Set(items)];
+}
+
+/** Names of missing items as in violations, such as `config.password`. */
+export function missingFields({ missing }: Pick<Mount, "missing">): string[] {
+  return missing.map(({ site, item }) =>
+    site === "" ? `config.${item}` : `overrides.${site}.config.${item}`,
+  );
+}
+
 /** A mount as a site is to have it. */
 export function wantedOn(mount: Mount, site: string): WantedMount {
   const { name, driver, disabled, content, revision } = mount;
@@ -174,6 +214,7 @@ export function wantedOn(mount: Mount, site: string): WantedMount {
     path: pathOn(mount, site),
     items: { ...mount.items, ...override.items },
     members: { ...mount.members, ...override.members },
+    missing: missingOn(mount, site),
   };
 }
 

@@ -2,7 +2,15 @@ import { failedPrecondition } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import { readMountKey } from "../settings/mount-key.ts";
-import { deleteMount, type Mount, readDraftMount, writeMount } from "./mount.ts";
+import {
+  deleteMount,
+  type MissingItem,
+  type Mount,
+  missingFields,
+  readDraftMount,
+  readStored,
+  writeMount,
+} from "./mount.ts";
 import { changedNames, findClash, type Result, resultAs } from "./save.ts";
 
 interface RollBackRules {
@@ -17,6 +25,7 @@ export function rollBack(
     readonly key: string;
     readonly oldValue: string | null;
     readonly newValue: string | null;
+    readonly oldHash: string | null;
   }[],
   names: readonly string[],
   { need, isSecret }: RollBackRules,
@@ -34,21 +43,22 @@ export function rollBack(
       results.push(resultAs(name, "deleted", ""));
       continue;
     }
-    const lost =
+    const kept =
       secrets.length === 0
         ? ""
         : message("MOUNT_SECRETS_STAY", { items: [...new Set(secrets)].join(", ") });
     if (whole === undefined) {
-      results.push(resultAs(name, "skipped", lost));
+      results.push(resultAs(name, "skipped", kept));
       continue;
     }
-    const stored = JSON.parse(whole.oldValue) as Omit<Mount, "name" | "revision">;
-    const before: Mount = { ...stored, name, revision: 0 };
+    const before: Mount = { ...readStored(whole.oldValue), name, revision: 0 };
     need(before, name);
+    // The history has no secrets: those of now stay, unless they are another driver's.
+    const source = now?.driver === before.driver ? now : undefined;
+    const ofDriver = (item: string): boolean => isSecret(before.driver, item);
     const mount: Mount = {
       ...before,
-      // The history has no secrets: those of now stay.
-      items: { ...before.items, ...secretsOf(now?.items, (item) => isSecret(before.driver, item)) },
+      items: { ...before.items, ...secretsOf(source?.items, ofDriver) },
       overrides: Object.fromEntries(
         Object.entries(before.overrides).map(([site, override]) => [
           site,
@@ -56,24 +66,44 @@ export function rollBack(
             ...override,
             items: {
               ...override.items,
-              ...secretsOf(now?.overrides[site]?.items, (item) => isSecret(before.driver, item)),
+              ...secretsOf(source?.overrides[site]?.items, ofDriver),
             },
           },
         ]),
       ),
       credentialRevision: now?.credentialRevision ?? before.credentialRevision,
+      missing: missingAfter(before, all, source),
     };
-    writeMount(draft, mount, (item) => isSecret(mount.driver, item));
+    writeMount(draft, mount, ofDriver);
     const note =
-      now === undefined && secrets.length > 0
-        ? message("MOUNT_SECRETS_LOST", { items: [...new Set(secrets)].join(", ") })
-        : lost;
+      mount.missing.length > 0
+        ? message("MOUNT_SECRETS_LOST", { items: missingFields(mount).join(", ") })
+        : kept;
     results.push({
       ...{ name, outcome: now === undefined ? "created" : "changed", note },
       differs: now === undefined ? [] : changedNames(now, mount),
     });
   }
   return results;
+}
+
+/** Secrets that a mount had, or lacked already, and that the mount of now has no value of. */
+function missingAfter(
+  before: Mount,
+  changes: readonly { readonly key: string; readonly oldHash: string | null }[],
+  now: Mount | undefined,
+): readonly MissingItem[] {
+  const had = changes.flatMap(({ key, oldHash }): MissingItem[] => {
+    const { item, site = "" } = readMountKey(key) ?? {};
+    return item === undefined || oldHash === null ? [] : [{ site, item }];
+  });
+  const all = new Map(
+    [...before.missing, ...had].map((each) => [`${each.site}:${each.item}`, each]),
+  );
+  return [...all.values()].filter(({ site, item }) => {
+    const values = site === "" ? now?.items : now?.overrides[site]?.items;
+    return !Object.hasOwn(values ?? {}, item);
+  });
 }
 
 /**

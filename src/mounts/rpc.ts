@@ -36,7 +36,7 @@ import { message, type Text } from "../messages/message.ts";
 import { mountKey } from "../settings/mount-key.ts";
 import { MASK } from "../settings/value.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
-import { isOnSite, type Mount, type Values } from "./mount.ts";
+import { isOnSite, type Mount, missingFields, type Values } from "./mount.ts";
 import type { Caller, MountService } from "./mount-service.ts";
 import type { Result } from "./save.ts";
 import type { Status } from "./status.ts";
@@ -284,6 +284,7 @@ function mountToProto(
     ),
     content: mount.content === "adopt" ? MountContent.ADOPT : MountContent.OVERWRITE,
     revision: BigInt(revision),
+    missing: missingFields(mount),
     status: statuses.map((status) => statusToProto(status, say)),
   });
 }

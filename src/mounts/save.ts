@@ -1,10 +1,11 @@
 import { Code } from "@connectrpc/connect";
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import type { Scalar } from "../drivers/item-value.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import { mountKey } from "../settings/mount-key.ts";
-import { isSecretItem, type MountInput, withMountInput } from "./input.ts";
+import { type CheckedMount, isSecretItem, type MountInput, withMountInput } from "./input.ts";
 import {
   deleteMount,
   isOnSite,
@@ -108,7 +109,8 @@ export function decideSave(
       new Set(given.map(({ item, site }) => mountKey(mount.name, item, site))),
     );
     mounts.set(mount.name, mount);
-    saved.push({ before, mount, number, given: new Set(given.map(nameOfGiven)) });
+    const hidden = new Set(given.map(nameOfGiven));
+    saved.push({ before, mount, number, given: hidden, sent: checked.given });
   }
   const taken = saved.flatMap((each) => pathViolations(each, mounts, rules));
   const [first, ...rest] = [...violations, ...taken].slice(0, MAX_VIOLATIONS);
@@ -128,6 +130,8 @@ interface SavedMount {
   readonly number: number;
   /** Names of what counts as changed: the caller may not learn whether a secret is the sent value. */
   readonly given: ReadonlySet<string>;
+  /** Secret items that the client sent. */
+  readonly sent: CheckedMount["given"];
 }
 
 /** The name that `changedNames` has for an item, or for the override that it is in. */
@@ -135,10 +139,14 @@ function nameOfGiven({ item, site }: { readonly item: string; readonly site: str
   return site === undefined ? item : `overrides.${site}`;
 }
 
-function resultOf({ before, mount, given }: SavedMount, draft: Draft, rules: SaveRules): Result {
+function resultOf(
+  { before, mount, given, sent }: SavedMount,
+  draft: Draft,
+  rules: SaveRules,
+): Result {
   const { name } = mount;
-  const shared = sharedItems(mount, rules.siteNames);
-  const wasShared = before === undefined ? [] : sharedItems(before, rules.siteNames);
+  const shared = sharedItems(mount, rules, sent);
+  const wasShared = before === undefined ? [] : sharedItems(before, rules, []);
   const isNew = shared.some((item) => !wasShared.includes(item)) || isRenewed(before, mount);
   const note =
     shared.length > 0 && isNew ? message("CREDENTIAL_SHARED", { items: shared.join(", ") }) : "";
@@ -159,13 +167,36 @@ function resultOf({ before, mount, given }: SavedMount, draft: Draft, rules: Sav
   };
 }
 
-/** Credentials that several of a mount's sites would share. */
-function sharedItems(mount: Mount, siteNames: readonly string[]): string[] {
+/**
+ * Credentials that several of a mount's sites would share. Without `mounts:reveal` a stored value is not
+ * compared with another one, which would tell whether a sent value is right: sites share it when they
+ * have it from the same place.
+ *
+ * @param sent items that the client sent; sent values are compared with each other.
+ */
+function sharedItems(
+  mount: Mount,
+  { siteNames, reveals }: Pick<SaveRules, "siteNames" | "reveals">,
+  sent: CheckedMount["given"],
+): string[] {
   const sites = siteNames.filter((site) => isOnSite(mount, site));
   if (sites.length < 2) return [];
+  const placeOf = (site: string, item: string, value: Scalar): Scalar => {
+    const isOwn = Object.hasOwn(mount.overrides[site]?.items ?? {}, item);
+    const place = isOwn ? site : undefined;
+    if (value === "" || sent.some((each) => each.item === item && each.site === place))
+      return value;
+    return isOwn ? `\0${site}` : "\0";
+  };
   return sharedCredentials(
     mount.driver,
-    sites.map((site) => wantedOn(mount, site).items),
+    sites.map((site) => {
+      const { items } = wantedOn(mount, site);
+      if (reveals) return items;
+      return Object.fromEntries(
+        Object.entries(items).map(([item, value]) => [item, placeOf(site, item, value)]),
+      );
+    }),
   );
 }
 

@@ -23,6 +23,7 @@ import {
   draftMounts,
   isOnSite,
   type Mount,
+  missingFields,
   readDraftMount,
   readMounts,
   wantedMounts,
@@ -184,6 +185,10 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const { result } = await engine.change(caller.origin, (draft) => {
         const from = need(caller.grant)(readDraftMount(draft, name), name);
         const { sites, driver, disabled, content, items, members, overrides } = from;
+        if (from.missing.length > 0)
+          throw failedPrecondition(
+            message("COPY_INCOMPLETE", { name, items: missingFields(from).join(", ") }),
+          );
         const shared = sharedCredentials(driver, [items, items]);
         if (shared.length > 0 && options.allowShared !== true)
           throw failedPrecondition(

@@ -1,6 +1,6 @@
-import type { Text } from "../messages/message.ts";
+import { message, type Text } from "../messages/message.ts";
 import type { Site } from "../sites/site.ts";
-import type { Mount } from "./mount.ts";
+import { type Mount, missingOn } from "./mount.ts";
 import type { MountBook } from "./site/book.ts";
 
 /** How a mount is on a site. */
@@ -23,6 +23,12 @@ export function statusOf(
   const whole = book.site(site.id);
   const { applied = 0, differs = [], status = "", error = "", failures = 0 } = state ?? {};
   const base = { site: site.name, applied, differs, status, error: error || whole.error };
+  const missing = missingOn(mount, site.name);
+  if (missing.length > 0)
+    return {
+      ...{ ...base, state: "stuck" },
+      error: message("MOUNT_INCOMPLETE", { items: missing.join(", ") }),
+    };
   if (error !== "") return { ...base, state: failures > 0 ? "failing" : "stuck" };
   if (whole.error !== "") return { ...base, state: "failing" };
   if (applied === mount.revision && differs.length === 0 && state?.phase === "")

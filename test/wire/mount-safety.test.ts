@@ -1,3 +1,4 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -89,6 +90,47 @@ describe("without mounts:reveal a reply does not say whether a secret is the sen
     expect(await guess("own-1")).toEqual(await guess("wrong"));
   });
 
+  test("in the note about a credential that sites would share", async () => {
+    const pikpak = {
+      ...{ name: "drive", mountPath: "/drive", driver: "PikPak" },
+      sites: { names: ["harbour", "quay"] },
+      config: { username: "ann", password: "p", refresh_token: "token-of-all" },
+      overrides: { quay: { config: { refresh_token: "token-of-quay" } } },
+    };
+    const quay = await startWholeSite();
+    await as(service.port).sites.createSite({
+      site: { name: "quay", url: quay.url, token: quay.token() },
+    });
+    await mounts().saveMounts({ mounts: [pikpak] });
+    const writer = mounts((await give(as(service.port), ["mounts:write"])).text);
+    const toAll = (value: string) => ({ name: "drive", config: { refresh_token: value } });
+    const toQuay = (value: string) => ({
+      ...{ name: "drive", overrides: { quay: { config: { refresh_token: value } } } },
+    });
+    const results = async (input: object) =>
+      (await writer.saveMounts({ mounts: [input], dryRun: true })).results;
+    expect(await results(toAll("token-of-quay"))).toEqual(await results(toAll("wrong")));
+    expect(await results(toQuay("token-of-all"))).toEqual(await results(toQuay("wrong")));
+    // A guess that is stored first is compared no more than one that is sent.
+    await writer.saveMounts({ mounts: [toAll("token-of-quay")] });
+    const members = { name: "drive", members: { remark: "r" } };
+    expect((await results(members))[0]?.note).toBe("");
+    // What follows from the places of the values is said, and so is all to who may read it.
+    expect((await results({ name: "drive", overrides: { quay: {} } }))[0]?.note).toContain(
+      "would share refresh_token",
+    );
+    expect((await results({ ...toAll("same"), ...toQuay("same") }))[0]?.note).toContain(
+      "would share refresh_token",
+    );
+    const both = mounts((await give(as(service.port), ["mounts:write", "mounts:reveal"])).text);
+    await mounts().saveMounts({ mounts: [toAll("token-of-all")] });
+    const reply = await both.saveMounts({ mounts: [toQuay("token-of-all")], dryRun: true });
+    expect(reply.results[0]?.note).toContain("would share refresh_token");
+    await mounts().deleteMounts({ names: ["drive"] });
+    await as(service.port).sites.deleteSite({ name: "quay" });
+    await quay.stop();
+  });
+
   test("in the names of mounts that have the same one", async () => {
     await mounts().saveMounts({ mounts: [dav("mine", "a-guess")] });
     const writer = mounts((await give(as(service.port), ["mounts:write"])).text);
@@ -139,6 +181,109 @@ describe("a rollback", () => {
     await mounts().deleteMounts({ names: ["newer"] });
   });
 });
+describe("a mount that comes back by a rollback without its secrets", () => {
+  const vault = () => mounts().getMount({ name: "vault", reveal: true });
+
+  test("reaches no site until they are given, and says which", async () => {
+    const names = ["harbour"];
+    const made = await mounts().saveMounts({
+      mounts: [{ ...dav("vault", SECRET), sites: { names } }],
+    });
+    await expect.poll(() => site.storages.row("/vault")?.status).toBe("work");
+    await mounts().deleteMounts({ names: ["vault"] });
+    await expect.poll(() => site.storages.row("/vault")).toBeUndefined();
+    const { results } = await mounts().rollbackMounts({
+      revision: made.revision,
+      names: ["vault"],
+    });
+    expect(results).toMatchObject([{ name: "vault", outcome: "created" }]);
+    expect(results[0]?.note).toContain("config.password");
+    const { mount } = await vault();
+    expect(mount?.missing).toEqual(["config.password"]);
+    expect(mount?.status).toMatchObject([
+      { site: "harbour", state: "stuck", error: expect.stringContaining("password") },
+    ]);
+    // A whole round, and a sync by choice, which push everything else.
+    await mounts().saveMounts({ mounts: [local("beside", "/beside", names)] });
+    await expect.poll(() => site.storages.row("/beside")?.status).toBe("work");
+    const synced = await mounts().syncMounts({ site: "harbour", names: ["vault"] });
+    expect(synced.status).toMatchObject([{ state: "stuck" }]);
+    const compared = await mounts().compareMounts({ site: "harbour" });
+    expect(compared.results.find(({ name }) => name === "vault")?.outcome).toBe("skipped");
+    expect(site.storages.row("/vault")).toBeUndefined();
+    // No way around: neither a change of something else, a new name, nor a copy.
+    for (const config of [{ username: "bob" }, { password: "********" }])
+      await expect(mounts().saveMounts({ mounts: [{ name: "vault", config }] })).rejects.toThrow(
+        "mounts[0].config.password is required",
+      );
+    await expect(
+      mounts().copyMount({ name: "vault", newName: "twin", mountPath: "/twin" }),
+    ).rejects.toThrow("give it config.password first");
+    await mounts().renameMount({ name: "vault", newName: "safe" });
+    await mounts().renameMount({ name: "safe", newName: "vault" });
+    expect((await vault()).mount?.missing).toEqual(["config.password"]);
+    await mounts().syncMounts({ site: "harbour", names: ["vault"] });
+    expect(site.storages.row("/vault")).toBeUndefined();
+    await mounts().saveMounts({ mounts: [{ name: "vault", config: { password: "given" } }] });
+    await expect.poll(() => site.storages.row("/vault")?.status).toBe("work");
+    expect(site.storages.addition("/vault")).toMatchObject({ password: "given", username: "ann" });
+    await expect.poll(async () => (await vault()).mount?.status[0]?.state).toBe("ok");
+    expect((await vault()).mount?.missing).toEqual([]);
+    await mounts().deleteMounts({ names: ["vault", "beside"] });
+  });
+
+  test("lacks those of one site only, and takes them from a site that has them", async () => {
+    const names = ["harbour", "nowhere"];
+    const made = await mounts().saveMounts({
+      mounts: [
+        {
+          ...{ name: "keys", mountPath: "/keys", driver: "WebDav", sites: { names } },
+          config: { address: "https://dav.example", username: "ann", password: "all" },
+          overrides: { harbour: { config: { password: "own" } } },
+        },
+      ],
+    });
+    await expect.poll(() => site.storages.addition("/keys")["password"]).toBe("own");
+    // The same revision without the override's secret: the mount's own stays.
+    await mounts().saveMounts({ mounts: [{ name: "keys", overrides: { harbour: {} } }] });
+    await expect.poll(() => site.storages.addition("/keys")["password"]).toBe("all");
+    await mounts().rollbackMounts({ revision: made.revision, names: ["keys"] });
+    const keys = async () => (await mounts().getMount({ name: "keys", reveal: true })).mount;
+    expect((await keys())?.missing).toEqual(["overrides.harbour.config.password"]);
+    const adopted = await mounts().adoptMounts({ site: "harbour", names: ["keys"] });
+    expect(adopted.results).toMatchObject([{ name: "keys", outcome: "changed" }]);
+    expect(await keys()).toMatchObject({
+      missing: [],
+      config: { password: "all" },
+      overrides: { harbour: { config: { password: "all" } } },
+    });
+    await mounts().deleteMounts({ names: ["keys"] });
+    await expect.poll(() => site.storages.row("/keys")).toBeUndefined();
+  });
+
+  test("is completed by null, which says that there is no value", async () => {
+    const { revision } = await mounts().saveMounts({
+      mounts: [
+        {
+          ...{ name: "ssh", mountPath: "/ssh", driver: "SFTP", sites: { names: ["nowhere"] } },
+          config: { address: "nas:22", username: "ann", password: SECRET, passphrase: "p" },
+        },
+      ],
+    });
+    await mounts().deleteMounts({ names: ["ssh"] });
+    await mounts().rollbackMounts({ revision, names: ["ssh"] });
+    const missing = async () => (await mounts().getMount({ name: "ssh" })).mount?.missing;
+    expect((await missing())?.sort()).toEqual(["config.passphrase", "config.password"]);
+    await mounts().saveMounts({ mounts: [{ name: "ssh", config: { password: "given" } }] });
+    expect(await missing()).toEqual(["config.passphrase"]);
+    await mounts().saveMounts({ mounts: [{ name: "ssh", config: { username: "bob" } }] });
+    expect(await missing()).toEqual(["config.passphrase"]);
+    const none = { passphrase: null } as unknown as JsonObject;
+    await mounts().saveMounts({ mounts: [{ name: "ssh", config: none }] });
+    expect(await missing()).toEqual([]);
+    await mounts().deleteMounts({ names: ["ssh"] });
+  });
+});
 
 describe("a site that gets another name", () => {
   test("keeps its mounts, with their values for it", async () => {
@@ -154,6 +299,8 @@ describe("a site that gets another name", () => {
     await expect.poll(() => site.storages.row("/books")?.status).toBe("work");
     await expect.poll(() => site.storages.row("/everything")?.status).toBe("work");
     const ids = ["/books", "/everything"].map((path) => site.storages.row(path)?.id);
+    const count = (call: string) => site.storages.count(`POST /api/admin/storage/${call}`);
+    const [deletions, updates] = [count("delete"), count("update")];
     await as(service.port).sites.updateSite({ name: "harbour", site: { name: "quay" } });
     // Each of these is a whole round that deletes what the site is not to have.
     for (const name of ["later", "last"]) {
@@ -162,11 +309,10 @@ describe("a site that gets another name", () => {
     }
     expect(["/books", "/everything"].map((path) => site.storages.row(path)?.id)).toEqual(ids);
     expect(site.storages.addition("/books")["root_folder_path"]).toBe("/mnt/books");
-    expect(site.storages.count("POST /api/admin/storage/delete")).toBe(0);
+    expect(count("delete")).toBe(deletions);
     await expect
       .poll(async () => (await mounts().getMount({ name: "books" })).mount?.status)
       .toMatchObject([{ site: "quay", state: "ok" }]);
-    const writes = site.storages.calls.filter(({ call }) => call.endsWith("/update"));
-    expect(writes).toEqual([]);
+    expect(count("update")).toBe(updates);
   });
 });

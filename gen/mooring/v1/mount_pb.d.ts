@@ -95,6 +95,16 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
    * @generated from field: repeated mooring.v1.MountStatus status = 11;
    */
   status: MountStatus[];
+
+  /**
+   * Secret items whose values are lost, such as `config.password` or
+   * `overrides.harbour.config.password`: a rollback brought the mount back, and
+   * the history keeps no secrets. Nothing is sent to a site that needs one of
+   * them until SaveMounts gives it, or removes it by null. Empty: none.
+   *
+   * @generated from field: repeated string missing = 12;
+   */
+  missing: string[];
 };
 
 /**

@@ -973,7 +973,9 @@ export declare const MountService: GenService<{
   },
   /**
    * RollbackMounts brings mounts back to an earlier revision, in a new one. Secrets
-   * that were changed since stay as they are: the history does not keep them.
+   * that were changed since stay as they are: the history does not keep them. A
+   * mount that comes back without its secrets is incomplete: `missing` names them,
+   * and no site gets it until they are given.
    *
    * @generated from rpc mooring.v1.MountService.RollbackMounts
    */

@@ -213,6 +213,9 @@ export const enLater = {
   "mount.disabled": "disabled",
   "mount.driver": "Driver",
   "mount.failing": "failing",
+  "mount.giveMissing":
+    "This mount came back by a rollback without its secrets. No site gets it until these are given: {items}",
+  "mount.incomplete": "incomplete",
   "mount.isDisabled": "Disabled",
   "mount.itself": "The mount",
   "mount.name": "Name",

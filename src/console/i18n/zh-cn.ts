@@ -241,6 +241,9 @@ export const zhCn: Messages = {
   "mount.disabled": "已停用",
   "mount.driver": "驱动",
   "mount.failing": "失败",
+  "mount.giveMissing":
+    "该存储由回滚恢复，但没有密钥。在补齐以下各项之前，不会发送到任何站点：{items}",
+  "mount.incomplete": "不完整",
   "mount.isDisabled": "停用",
   "mount.itself": "存储",
   "mount.name": "名称",

@@ -35,6 +35,7 @@ export function MountList({ mounts }: { readonly mounts: readonly Mount[] }) {
               <strong>{mount.name}</strong>
             </a>{" "}
             {mount.disabled && <span class="badge">{t("mount.disabled")}</span>}
+            {mount.missing.length > 0 && <span class="badge">{t("mount.incomplete")}</span>}
             <p class="quiet small">
               <code>{mount.mountPath}</code> · {mount.driver} ·{" "}
               {mount.sites.length === 0 ? t("mount.allSites") : mount.sites.join(", ")}

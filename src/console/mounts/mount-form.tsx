@@ -121,6 +121,9 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
           ))}
         </ul>
       )}
+      {mount !== undefined && mount.missing.length > 0 && (
+        <Notice kind="wrong">{t("mount.giveMissing", { items: mount.missing.join(", ") })}</Notice>
+      )}
       <form
         onSubmit={(event) => {
           event.preventDefault();

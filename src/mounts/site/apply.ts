@@ -301,7 +301,7 @@ export async function applyMount(
           : { ...state.content, ...contentMarks(wanted, seen.addition, hash) },
       differs: [...push, ...(wanted && at.disabled !== wanted.disabled ? ["disabled"] : [])],
       status: plainMessage(at.status, secrets),
-      error: error || (stuck === "" ? "" : `the mount ${stuck}`),
+      error: error || stuck,
       failures: failed,
       ...retryOf(failed, time),
     };

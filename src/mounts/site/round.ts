@@ -70,7 +70,7 @@ interface Job {
   readonly wanted: WantedMount | undefined;
   readonly row: StorageRow | undefined;
   /** Why nothing is sent; empty: nothing speaks against it. */
-  readonly problem: string;
+  readonly problem: Text;
 }
 
 /**
@@ -170,15 +170,20 @@ export function identify(
     const state = known.get(mount.name) ?? NEW_MOUNT;
     const [last, there, named] = [lastOf(state), byPath.get(mount.path), byId.get(state.id)];
     const job = { name: mount.name, wanted: mount, row: last ?? there };
+    if (mount.missing.length > 0)
+      return {
+        ...job,
+        problem: message("MOUNT_INCOMPLETE", { items: mount.missing.join(", ") }),
+      };
     if (last !== undefined && there !== undefined && last !== there)
       return {
         ...job,
-        problem: `the site has another mount at ${mount.path}: delete it there, or choose another path`,
+        problem: message("MOUNT_PATH_TAKEN_THERE", { path: mount.path }),
       };
     if (job.row === undefined && named?.driver === mount.driver && !insist.includes(mount.name))
       return {
         ...job,
-        problem: `the site has it no more at ${state.path}, and a mount of its driver and number at ${named.mount_path}: push it by choice to create it anew, or change its path here`,
+        problem: message("MOUNT_MOVED_THERE", { before: state.path, path: named.mount_path }),
       };
     return { ...job, problem: "" };
   });
@@ -252,7 +257,7 @@ function lookAt(
       ...before,
       ...{ id: row.id, path: row.mount_path, driver: row.driver, differs, since },
       status: plainMessage(row.status, secretsOf(wanted, row, { driverOf })),
-      error: problem || (stuck === "" ? before.error : `the mount ${stuck}`),
+      error: problem || (stuck === "" ? before.error : stuck),
     },
     isCostly,
     isOpen:

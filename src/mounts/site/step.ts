@@ -1,3 +1,4 @@
+import { message, type Text } from "../../messages/message.ts";
 import type { StorageRow } from "./row.ts";
 
 /** The next call about a mount. */
@@ -59,11 +60,9 @@ export function isUnfinished(row: StorageRow): boolean {
   return !row.disabled && (row.status === "" || row.status === "disabled");
 }
 
-/** The stuck state of a row in a sentence with its cure; empty: it is in none. */
-export function stuckState(row: StorageRow, mounting: boolean): string {
-  if (row.disabled && row.status === "work")
-    return "is stored as disabled and serves all the same: enable it, then disable it; delete nothing before";
-  if (isUnfinished(row) && !mounting)
-    return "is enabled and not mounted: store it as disabled by an update, then enable it";
+/** The stuck state of a row with its cure; empty: it is in none. */
+export function stuckState(row: StorageRow, mounting: boolean): Text {
+  if (row.disabled && row.status === "work") return message("MOUNT_DISABLED_SERVES");
+  if (isUnfinished(row) && !mounting) return message("MOUNT_ENABLED_UNMOUNTED");
   return "";
 }

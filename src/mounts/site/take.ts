@@ -75,7 +75,8 @@ export function findMounts(
     const row = byId.get(state?.id ?? 0);
     if (row === undefined) {
       if (state !== undefined && state.applied > 0) gone.push(mount.name);
-    } else if ((state?.differs.length ?? 0) > 0) add(row, mount.name, false);
+    } else if ((state?.differs.length ?? 0) > 0 || mount.missing.length > 0)
+      add(row, mount.name, false);
   }
   for (const { id, path } of round.extra) {
     const row = byId.get(id);

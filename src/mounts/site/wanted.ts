@@ -21,6 +21,8 @@ export interface WantedMount {
   readonly revision: number;
   /** The revision in which a user last gave a learned item; 0: none. */
   readonly credentialRevision: number;
+  /** Items whose values are lost. Unless empty, nothing is sent to the site. */
+  readonly missing: readonly string[];
 }
 
 /**

@@ -21,7 +21,7 @@ export function driverByName(name: string): DriverInfo | undefined {
 export function mount(changes: Partial<WantedMount> = {}): WantedMount {
   return {
     ...{ name: "films", path: "/films", driver: "Local", disabled: false, content: "adopt" },
-    ...{ members: {}, revision: 1, credentialRevision: 1 },
+    ...{ members: {}, revision: 1, credentialRevision: 1, missing: [] },
     items: { root_folder_path: "/srv/films" },
     ...changes,
   };
