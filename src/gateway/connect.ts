@@ -179,7 +179,9 @@ class ConnectExchange implements Exchange {
 
   encode(message: Message): Encoded {
     const { registry, memberNames } = this.#gateway;
-    return encodeOnce(this.method.desc.output, message, this.#form.format, registry, memberNames);
+    const { desc } = this.method;
+    const isOnce = desc.methodKind === "unary" && !isRead(desc);
+    return encodeOnce(desc.output, message, this.#form.format, registry, memberNames, isOnce);
   }
 
   fail(error: unknown): void {

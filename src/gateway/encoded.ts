@@ -57,11 +57,13 @@ const inProto = memoize((desc: DescMessage) =>
   memoize((message: Message) => new Encoded(serialize(desc, message))),
 );
 const inJson = memoize((names: MemberNames) =>
-  memoize((registry: Registry | undefined) =>
-    memoize((desc: DescMessage) =>
-      memoize(
-        (message: Message) =>
-          new Encoded(Buffer.from(jsonText(names)(desc, message, { registry }))),
+  memoize((isOnce: boolean) =>
+    memoize((registry: Registry | undefined) =>
+      memoize((desc: DescMessage) =>
+        memoize(
+          (message: Message) =>
+            new Encoded(Buffer.from(jsonText(names)(desc, message, { registry, isOnce }))),
+        ),
       ),
     ),
   ),
@@ -73,6 +75,7 @@ const inJson = memoize((names: MemberNames) =>
  *
  * @param registry for google.protobuf.Any in JSON.
  * @param names of JSON members. Default: proto names.
+ * @param isOnce whether the message's parts are in no other reply. Default: they may be.
  * @throws UnencodableReply
  */
 export function encodeOnce(
@@ -81,8 +84,10 @@ export function encodeOnce(
   format: Format,
   registry?: Registry,
   names: MemberNames = "proto",
+  isOnce = false,
 ): Encoded {
-  return format === "proto" ? inProto(desc)(message) : inJson(names)(registry)(desc)(message);
+  if (format === "proto") return inProto(desc)(message);
+  return inJson(names)(isOnce)(registry)(desc)(message);
 }
 
 /** Brotli's level: near the size of the highest for a tenth of its time. */

@@ -31,12 +31,15 @@ export type JsonText = (
   options?: {
     readonly registry?: Registry | undefined;
     readonly member?: DescField | undefined;
+    /** Whether the elements of its long lists are in no other reply: their text is not kept. */
+    readonly isOnce?: boolean | undefined;
   },
 ) => string;
 
 /**
  * Elements of long lists are encoded once, and their text is kept as long as they live: after a change
  * of one setting out of 10,000, one is encoded and not all, which would take 100 ms of the event loop.
+ * For a reply that is made once this would cost more than it saves: `isOnce`.
  *
  * @param stringify how a value is written.
  * @param names of members. Default: proto names.
@@ -55,7 +58,7 @@ export function createJsonText(
       memoize((message: Message) => stringify(serializeJson(desc, message, optionsOf(registry)))),
     ),
   );
-  return (desc, message, { registry, member } = {}) => {
+  return (desc, message, { registry, member, isOnce = false } = {}) => {
     const options = optionsOf(registry);
     const listed = ([field, elements]: LongList): string => {
       const { message: of } = field;
@@ -63,7 +66,7 @@ export function createJsonText(
       return `[${elements.map(textIn(registry)(of)).join(",")}]`;
     };
     const fields = member === undefined ? membersOf(desc) : [member];
-    const long = fields.flatMap((field) => longList(field, message));
+    const long = isOnce ? [] : fields.flatMap((field) => longList(field, message));
     const [first] = long;
     if (member !== undefined && first !== undefined) return listed(first);
     const rest = Object.fromEntries(long.map(([{ localName }]) => [localName, []]));

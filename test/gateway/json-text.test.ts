@@ -54,6 +54,23 @@ test("of a list that has changed in one element encodes that one", () => {
   expect(JSON.parse(made)[501]).toMatchObject({ key: "custom_501", value: "<501>" });
 });
 
+test("of a reply that is made once is written at once, and nothing of it is kept", () => {
+  const list = listOf(settingsOf(1_000));
+  const json = toJson(ListSettingsResponseSchema, list, JSON_OPTIONS);
+  const written: unknown[] = [];
+  const text = createJsonText((value) => {
+    written.push(value);
+    return JSON.stringify(value);
+  });
+  const isOnce = true;
+  for (let turn = 0; turn < 2; turn += 1)
+    expect(text(ListSettingsResponseSchema, list, { isOnce })).toBe(JSON.stringify(json));
+  expect(written).toEqual([json, json]);
+  expect(text(ListSettingsResponseSchema, list, { member: field, isOnce })).toBe(
+    JSON.stringify((json as { settings: unknown }).settings),
+  );
+});
+
 test("of protobuf's own messages is their own", () => {
   const values = Array.from({ length: 500 }, (_, at) => ({
     kind: { case: "numberValue" as const, value: at },

@@ -21,13 +21,14 @@ export function replyText(
   message: Message,
   { registry, memberNames }: Pick<Gateway, "registry" | "memberNames">,
 ): string {
-  const { field, method } = rule;
+  const { field, kept, method } = rule;
   const text = messageText[memberNames];
   // A message that is not there is an empty one, where no envelope can say null.
   const unset = field?.fieldKind === "message" && !isFieldSet(message, field);
   if (rule.shape === "bare" && unset && field.message.typeName !== "google.protobuf.Value")
     return text(field.message, create(field.message), { registry });
-  return text(method.output, message, { registry, member: field });
+  const isOnce = !kept && method.methodKind === "unary";
+  return text(method.output, message, { registry, member: field, isOnce });
 }
 
 type Headers = Readonly<Record<string, string>>;
