@@ -72,7 +72,13 @@ export async function openScene(
   const options = { plan: fullPlan, nodeFlags: [], everything: false, etcd: false };
   const lab: Lab = { ...options, stage, server, quick };
   // As the units and the supervisor set it: glibc would keep what a flood has taken.
-  const environment = { MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "32768" };
+  const environment = {
+    MALLOC_TRIM_THRESHOLD_: "131072",
+    MALLOC_MMAP_THRESHOLD_: "32768",
+    // The bounds of a server as it is shipped; experiments of the bench have wider ones.
+    MOORING_MAX_CUSTOM_SETTINGS: "2000",
+    MOORING_MAX_SETTINGS: "8MiB",
+  };
   const mooring = await startMooring(lab, { environment });
   const { port, token } = mooring;
   if (publicBytes > 0) await saveSetting(mooring, "customize_head", publicBytes);
