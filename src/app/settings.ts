@@ -155,6 +155,7 @@ export async function startSettingServices(
       engine,
       cipher: createPassphraseCipher(randomBytes),
       databaseId: store.databaseId,
+      maxCustomSettings: config.maxCustomSettings,
       now: Date.now,
       ...rules,
     }),

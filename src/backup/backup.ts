@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { invalid, type Violation } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import type { Engine } from "../settings/engine.ts";
 import { isRetired } from "../settings/item.ts";
 import type { Rights } from "../settings/rights.ts";
-import { decideItems, isHidden, problemOf, type SaveRules } from "../settings/save.ts";
+import { decideItems, isHidden, problemOf, type SaveRules, trialOf } from "../settings/save.ts";
 import { TOKEN_KEY } from "../settings/token.ts";
 import { normalizeStoredValue } from "../settings/value.ts";
 import type { Changed, ChangeOptions, ChangeOrigin } from "../settings/writer.ts";
@@ -12,6 +13,7 @@ import { type ImportInput, readImport } from "./import-source.ts";
 import type { BackupDocument } from "./mooring.ts";
 import type { PassphraseCipher } from "./passphrase.ts";
 import { type ImportEntry, type ImportPlan, planImport } from "./plan.ts";
+import { unreadable } from "./readable.ts";
 import type { BackupSetting, ReadBackup } from "./setting.ts";
 import { createBackup, type SecretsMode } from "./write.ts";
 
@@ -19,6 +21,8 @@ export interface BackupServiceDeps extends SaveRules {
   readonly engine: Engine;
   readonly cipher: PassphraseCipher;
   readonly databaseId: string;
+  /** Most custom settings there may be. Default: no bound. */
+  readonly maxCustomSettings?: number;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
 }
@@ -40,7 +44,7 @@ export interface BackupService {
    * Reads a backup of any known kind, in one transaction.
    *
    * @returns what became, or with a dry run would become, of each of its settings.
-   * @throws INVALID_ARGUMENT when it can't be read, or a value is refused.
+   * @throws INVALID_ARGUMENT when it can't be read or has too many settings, or a value is refused.
    */
   import(
     source: ImportInput,
@@ -49,8 +53,11 @@ export interface BackupService {
   ): Promise<Changed<readonly ImportEntry[]>>;
 }
 
+/** Settings of a backup, besides those that could be stored, that an import may leave out. */
+const SPARE = 1_000;
+
 export function createBackupService(deps: BackupServiceDeps): BackupService {
-  const { engine, cipher, databaseId, now } = deps;
+  const { engine, cipher, databaseId, now, maxCustomSettings = Number.POSITIVE_INFINITY } = deps;
   return {
     export: (secrets, rights) => {
       const snapshot = engine.snapshot();
@@ -69,16 +76,19 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
     import: async (source, origin, { passphrase, skipInvalid, ...options }) => {
       const reading = passphrase === "" ? {} : { passphrase };
       const backup = await readImport(source, reading, cipher);
+      const count = backup.settings.length;
+      const most = engine.snapshot().size + maxCustomSettings + SPARE;
+      if (count > most) throw unreadable(message("BACKUP_TOO_MANY_SETTINGS", { count, most }));
       // Reading thousands of settings takes as long as deciding on them: others come in between.
       await nextTurn();
       return engine.change(
         origin,
-        (draft) => {
+        async (draft) => {
           const { rights } = origin;
           const rules = { ...deps, rights, hides: rights?.masks };
-          const plan = planOn(draft, backup, rules);
+          const plan = await planOn(draft, backup, rules);
           if (!skipInvalid) refuseInvalid(plan);
-          decideItems(draft, plan.changes, rules);
+          await decideItems(draft, plan.changes, rules);
           return plan.entries;
         },
         options,
@@ -91,7 +101,8 @@ interface PlanRules extends SaveRules {
   readonly rights: Rights | undefined;
 }
 
-function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): ImportPlan {
+function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): Promise<ImportPlan> {
+  const trial = trialOf(draft);
   return planImport(backup, {
     // Of what an earlier version defined, too, only the value counts.
     current: (key) => {
@@ -102,7 +113,7 @@ function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): ImportPlan 
       const definition = draft.get(key)?.definition;
       return definition === undefined ? value : normalizeStoredValue(definition, value);
     },
-    check: (setting) => problemOf(draft, setting, rules),
+    check: (setting) => problemOf(trial, setting, rules),
     managedBy: rules.managedBy,
     hidden: ({ key, value }) => isHidden(draft.get(key), value, rules.hides),
     allowed: (setting) => isAllowed(draft, setting, rules.rights),

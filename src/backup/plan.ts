@@ -2,6 +2,7 @@ import { message, type Text } from "../messages/message.ts";
 import { FLAG } from "../settings/item.ts";
 import { checkToken, TOKEN_KEY } from "../settings/token.ts";
 import { MASK } from "../settings/value.ts";
+import { createTicks } from "../ticks.ts";
 import type { BackupSetting, ReadBackup } from "./setting.ts";
 
 /** What an import does with one key. `invalid`: the value breaks a rule, and is not taken. */
@@ -55,14 +56,15 @@ const NEVER_IMPORTED = new Set(["version", "index_progress"]);
  * knows only the value counts; others become custom settings as the backup describes them. The token
  * of the backup is taken, as a restore on the existing servers does.
  */
-export function planImport(
+export async function planImport(
   { settings, skipped }: Pick<ReadBackup, "settings" | "skipped">,
   deps: PlanDeps,
-): ImportPlan {
+): Promise<ImportPlan> {
+  const ticks = createTicks();
   // The last of equal keys counts, as when the existing servers save them.
   const last = new Map(settings.map((setting) => [setting.key, setting]));
   const changes: BackupSetting[] = [];
-  const entries = [...last.values()].map((setting): ImportEntry => {
+  const entryOf = (setting: BackupSetting): ImportEntry => {
     const { key } = setting;
     const skip = skipReason(setting, deps);
     if (skip !== undefined) return { key, outcome: "skipped", reason: skip };
@@ -74,7 +76,12 @@ export function planImport(
     if (problem !== undefined) return { key, outcome: "invalid", reason: problem };
     changes.push(kept);
     return { key, outcome: current === undefined ? "added" : "changed", reason: "" };
-  });
+  };
+  const entries: ImportEntry[] = [];
+  for (const setting of last.values()) {
+    if (ticks.isDue()) await ticks.next();
+    entries.push(entryOf(setting));
+  }
   const left = skipped.filter(({ key }) => !last.has(key));
   return {
     entries: [...entries, ...left.map((skip) => ({ ...skip, outcome: "skipped" as const }))],

@@ -1,5 +1,6 @@
 import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
+import { createTicks } from "../ticks.ts";
 import { isDescribedAs, type SettingItem } from "./item.ts";
 import type {
   RevisionCommit,
@@ -29,11 +30,9 @@ export interface ItemCodec {
 /** A revision as the history keeps it; of its origin only what the history has. */
 export function toCommit(
   header: { readonly revision: number; readonly time: number; readonly origin: RevisionOrigin },
-  replacements: readonly ItemReplacement[],
-  codec: ItemCodec,
+  changes: readonly StoredChange[],
 ): RevisionCommit {
   const { revision, time, origin } = header;
-  const changes = replacements.map((replacement) => toChange(replacement, codec));
   const { actor, door, method, requestId, peer, reason } = origin;
   return { actor, door, method, requestId, peer, reason, revision, time, changes };
 }
@@ -86,20 +85,23 @@ export function parseDefinition(json: string | null): CustomDefinition | undefin
 }
 
 /** The rows of some commits: of several changes of one key only the last is stored. */
-export function toWrite(
+export async function toWrite(
   commits: readonly {
     readonly commit: RevisionCommit;
     readonly items: readonly ItemReplacement[];
   }[],
   codec: ItemCodec,
-): StoredWrite {
+): Promise<StoredWrite> {
+  const ticks = createTicks();
   const last = new Map<string, SettingItem | undefined>();
   for (const { items } of commits) for (const { key, after } of items) last.set(key, after);
   const upserts: StoredSetting[] = [];
   const deletes: string[] = [];
-  for (const [key, item] of last)
+  for (const [key, item] of last) {
+    if (ticks.isDue()) await ticks.next();
     if (item === undefined) deletes.push(key);
     else upserts.push(codec.toStored(item));
+  }
   const revisions = commits.map(({ commit }) => commit);
   return { revisions, upserts, deletes, audit: revisions.map(revisionEntry) };
 }

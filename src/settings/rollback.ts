@@ -1,5 +1,6 @@
 import { message, type Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
+import { createTicks } from "../ticks.ts";
 import { parseDefinition, toChange } from "./commit.ts";
 import type { Draft } from "./draft.ts";
 import { FLAG, type Skipped } from "./item.ts";
@@ -38,13 +39,15 @@ export function changesAfter(
  *
  * @returns what can't be brought back, and why.
  */
-export function decideRollback(
+export async function decideRollback(
   draft: Draft,
   since: readonly StoredChange[],
   { fingerprint, managedBy, hidesChange = () => false }: RollbackRules,
-): Skipped[] {
+): Promise<Skipped[]> {
+  const ticks = createTicks();
   const skipped: Skipped[] = [];
   for (const change of since) {
+    if (ticks.isDue()) await ticks.next();
     // Mounts go back by a call of their own.
     if (isMountChange(change)) continue;
     const reason =

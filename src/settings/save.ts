@@ -1,9 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
+import { createTicks } from "../ticks.ts";
 import { RevisionConflict } from "./conflict.ts";
 import { checkCustomDefinition, customDefinition } from "./custom.ts";
-import { createDraft, type Draft } from "./draft.ts";
+import type { Draft } from "./draft.ts";
 import { FLAG, isDescribedAs, type SettingItem, type Skipped } from "./item.ts";
 import { checkToken, TOKEN_KEY } from "./token.ts";
 import { checkValue, MASK, normalizeValue } from "./value.ts";
@@ -58,26 +59,28 @@ export const MAX_SAVE_ITEMS = 1_000;
  * @throws INVALID_ARGUMENT with every violation at once; FAILED_PRECONDITION for a managed setting;
  * RevisionConflict when a setting has changed since an expected revision.
  */
-export function decideSave(
+export async function decideSave(
   draft: Draft,
   inputs: readonly SettingInput[],
   rules: SaveRules,
-): readonly Skipped[] {
+): Promise<readonly Skipped[]> {
   checkCount(inputs.length);
   return decideItems(draft, inputs, rules);
 }
 
 /** As decideSave, for lists of any length that the program itself has checked. */
-export function decideItems(
+export async function decideItems(
   draft: Draft,
   inputs: readonly SettingInput[],
   rules: SaveRules,
-): readonly Skipped[] {
+): Promise<readonly Skipped[]> {
+  const ticks = createTicks();
   const { managedBy, hides } = rules;
   const violations: Violation[] = [];
   const skipped: Skipped[] = [];
   const seen = new Set<string>();
-  inputs.forEach((input, at) => {
+  for (const [at, input] of inputs.entries()) {
+    if (ticks.isDue()) await ticks.next();
     const path = `settings[${at}]`;
     if (seen.has(input.key))
       violations.push({
@@ -90,7 +93,7 @@ export function decideItems(
     const hidden = isHidden(before, input.value, hides);
     if (isReadonlyChange(before, input, hidden)) {
       skipped.push({ key: input.key, reason: message("SET_BY_PROGRAM") });
-      return;
+      continue;
     }
     violations.push(...decideItem(draft, input, path, rules));
     const manager = managedBy(input.key);
@@ -98,7 +101,7 @@ export function decideItems(
       throw failedPrecondition(
         message("SETTING_MANAGED", { key: named(input.key), file: manager }),
       );
-  });
+  }
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
   return skipped;
@@ -113,13 +116,18 @@ function isReadonlyChange(
   return hidden || (value !== current.value && !(current.secret && value === MASK));
 }
 
-/** What is wrong with an input, without writing it; undefined when nothing is. */
+/** A draft for {@link problemOf}: it reads through to another one and changes nothing. */
+export function trialOf(draft: Draft): Draft {
+  return { ...draft, put: () => undefined, nextPosition: () => 0 };
+}
+
+/** The first problem of an input; undefined when it has none. @param trial of {@link trialOf}. */
 export function problemOf(
-  draft: Draft,
+  trial: Draft,
   input: SettingInput,
   rules: Pick<SaveRules, "maxValueBytes" | "hides">,
 ): Text | undefined {
-  return decideItem(createDraft(draft), input, "", rules)[0]?.description;
+  return decideItem(trial, input, "", rules)[0]?.description;
 }
 
 function checkCount(count: number): void {

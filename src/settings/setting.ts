@@ -28,7 +28,7 @@ import {
 import type { Snapshot } from "./snapshot.ts";
 import { hasStale, refuseMoved, whileMoved, withoutStale } from "./stale.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
-import type { Changed, ChangeOptions, ChangeOrigin } from "./writer.ts";
+import type { Changed, ChangeOptions, ChangeOrigin, Decide } from "./writer.ts";
 
 export interface SettingServiceDeps extends SaveRules, Downloaders {
   readonly engine: Engine;
@@ -128,9 +128,9 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   const change = async <T>(
     origin: ChangeOrigin,
     { expectedRevision, ...options }: ChangeConditions,
-    decide: (draft: Draft) => T,
+    decide: Decide<T>,
   ): Promise<Changed<T>> => {
-    const decideAt = (draft: Draft): T => {
+    const decideAt = (draft: Draft): T | Promise<T> => {
       if (expectedRevision !== undefined && expectedRevision !== draft.revision)
         throw new RevisionConflict(expectedRevision);
       return decide(draft);

@@ -1,17 +1,19 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { failedPrecondition, invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import { type ItemCodec, type ItemReplacement, toCommit, toWrite } from "./commit.ts";
+import { createTicks, type Ticks } from "../ticks.ts";
+import { type ItemCodec, type ItemReplacement, toChange, toCommit, toWrite } from "./commit.ts";
 import { type Base, createDraft, type Draft, onlyMount, onlySetting } from "./draft.ts";
 import type { SettingItem } from "./item.ts";
 import type { Rights } from "./rights.ts";
-import { checkTotals, replaceIn, type SettingLimits } from "./size.ts";
+import { checkTotals, replaceIn, type SettingLimits, type SettingTotals } from "./size.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type {
   RevisionCommit,
   RevisionOrigin,
   SettingStore,
   SettingTransaction,
+  StoredChange,
   StoredDelta,
   StoredState,
 } from "./store.ts";
@@ -19,8 +21,12 @@ import type {
 /** How many waiting changes share one commit at most. */
 const GROUP = 256;
 
-/** Decides, on a draft, what a change does. It may throw: then this change alone is refused. */
-export type Decide<T> = (draft: Draft) => T;
+/**
+ * Decides, on a draft, what a change does. It may throw: then this change alone is refused. One that
+ * takes long divides itself into ticks; the transaction stays open, so that nothing else is committed
+ * meanwhile.
+ */
+export type Decide<T> = (draft: Draft) => T | Promise<T>;
 
 /** What a change came to, or with a dry run would come to. */
 export interface Changed<T> {
@@ -123,7 +129,7 @@ export function createWriter(deps: WriterDeps): Writer {
         const decisions = await decide(transaction, jobs, deps);
         settled = decisions.settled;
         if (decisions.committed.length > 0)
-          await transaction.write(toWrite(decisions.committed, deps.codec));
+          await transaction.write(await toWrite(decisions.committed, deps.codec));
         return decisions.committed;
       });
       if (committed.length > 0) deps.publish(committed);
@@ -173,7 +179,7 @@ async function decide(
 ): Promise<Decisions> {
   const { codec } = deps;
   const snapshot = await latest(deps, transaction);
-  const decisions = decideAll(snapshot, jobs, deps, allowed);
+  const decisions = await decideAll(snapshot, jobs, deps, allowed);
   if (codec.seals || !decisions.committed.some(({ items }) => items.some(hasSecret)))
     return decisions;
   // A process with a key may have begun to seal since this one started.
@@ -195,13 +201,12 @@ function refuseSecrets(items: readonly ItemReplacement[]): void {
     throw failedPrecondition(message("SEALING_KEY_MISSING", { key: secret.key }));
 }
 
-/** One text that PostgreSQL cannot store would take all of the commit along. @throws INVALID_ARGUMENT. */
-function refuseNul(origin: RevisionOrigin, items: readonly ItemReplacement[]): void {
-  refuseNulIn(origin, "");
-  for (const { key, after } of items) if (after !== undefined) refuseNulIn(after, `${key}.`);
-}
-
-/** A loop over the names: a list of all texts would be a tenth of what a save leaves to be collected. */
+/**
+ * Refuses a text that PostgreSQL cannot store: it would take all of the commit along. A loop over the
+ * names: a list of all texts would be a tenth of what a save leaves to be collected.
+ *
+ * @throws INVALID_ARGUMENT.
+ */
 function refuseNulIn(texts: object, path: string): void {
   for (const member in texts) {
     const text: unknown = texts[member as keyof typeof texts];
@@ -217,12 +222,13 @@ function refuseNulIn(texts: object, path: string): void {
 }
 
 /** @param check refuses what a job would commit by throwing. */
-function decideAll(
+async function decideAll(
   snapshot: Snapshot,
   jobs: readonly Job[],
   { codec, now, limits }: WriterDeps,
   check: (items: readonly ItemReplacement[]) => void,
-): Decisions {
+): Promise<Decisions> {
+  const ticks = createTicks();
   const settled = new Map<Job, Settle>();
   const committed: Committed[] = [];
   const decided = new Map<string, SettingItem | undefined>();
@@ -243,17 +249,15 @@ function decideAll(
     const base: Base = { revision, lastPosition, get, mount, keys, mountKeys };
     const draft = createDraft(base);
     try {
-      const result = job.decide(draft);
+      const deciding = job.decide(draft);
+      const result = deciding instanceof Promise ? await deciding : deciding;
       const items = replacements(draft, (key) => get(key) ?? mount(key), revision + 1);
       check(items);
-      const { origin } = job;
-      // The one place that every change passes, whatever call it comes from.
-      for (const { before, after } of items) origin.rights?.needWrite(before, after);
-      if (items.length > 0) refuseNul(origin, items);
-      const after = items.reduce((sum, one) => replaceIn(sum, one.before, one.after), totals);
+      const after = await checkItems(job, items, totals, ticks);
       if (!job.isOwn) checkTotals(totals, after, limits);
-      const header = { revision: revision + 1, time: now(), origin };
-      const commit = items.length === 0 ? undefined : toCommit(header, items, codec);
+      const header = { revision: revision + 1, time: now(), origin: job.origin };
+      const changes = items.length === 0 ? [] : await changesOf(items, codec, ticks);
+      const commit = items.length === 0 ? undefined : toCommit(header, changes);
       if (commit !== undefined && !job.dryRun) {
         committed.push({ commit, items });
         for (const { key, after } of items) decided.set(key, after);
@@ -268,6 +272,44 @@ function decideAll(
     }
   }
   return { settled, committed };
+}
+
+/**
+ * Checks what a job would commit. The one place that every change passes, whatever call it comes from.
+ *
+ * @returns the totals after it.
+ */
+async function checkItems(
+  { origin }: Job,
+  items: readonly ItemReplacement[],
+  totals: SettingTotals,
+  ticks: Ticks,
+): Promise<SettingTotals> {
+  let sum = totals;
+  for (const { before, after } of items) {
+    if (ticks.isDue()) await ticks.next();
+    origin.rights?.needWrite(before, after);
+    sum = replaceIn(sum, before, after);
+  }
+  if (items.length > 0) refuseNulIn(origin, "");
+  for (const { key, after } of items) {
+    if (ticks.isDue()) await ticks.next();
+    if (after !== undefined) refuseNulIn(after, `${key}.`);
+  }
+  return sum;
+}
+
+async function changesOf(
+  items: readonly ItemReplacement[],
+  codec: ItemCodec,
+  ticks: Ticks,
+): Promise<readonly StoredChange[]> {
+  const changes: StoredChange[] = [];
+  for (const item of items) {
+    if (ticks.isDue()) await ticks.next();
+    changes.push(toChange(item, codec));
+  }
+  return changes;
 }
 
 function replacements(

@@ -1,11 +1,12 @@
 import { message, type Text } from "../messages/message.ts";
 import type { Engine } from "../settings/engine.ts";
 import { FLAG } from "../settings/item.ts";
-import { decideItems, problemOf, type SettingInput } from "../settings/save.ts";
+import { decideItems, problemOf, type SettingInput, trialOf } from "../settings/save.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { normalizeStoredValue } from "../settings/value.ts";
 import type { Changed } from "../settings/writer.ts";
+import { createTicks } from "../ticks.ts";
 import type { SiteRow } from "./client.ts";
 import type { Comparison } from "./compare.ts";
 
@@ -42,8 +43,10 @@ export async function adopt(
   const rules = { managedBy: () => undefined, maxValueBytes };
   return engine.change(
     origin,
-    (draft) =>
-      comparisons.flatMap((comparison): Adopted[] => {
+    async (draft) => {
+      const ticks = createTicks();
+      const trial = trialOf(draft);
+      const adopted = async (comparison: Comparison): Promise<Adopted[]> => {
         const { key, item, row } = comparison;
         if (row === undefined || comparison.overridden) return [];
         const refuse = (reason: Text): Adopted[] => [{ key, outcome: "refused", reason }];
@@ -63,12 +66,19 @@ export async function adopt(
                   ? normalizeStoredValue(item.definition, row.value)
                   : row.value,
               };
-        const problem = problemOf(draft, input, rules);
+        const problem = problemOf(trial, input, rules);
         if (problem !== undefined) return refuse(problem);
-        const [left] = decideItems(draft, [input], rules);
+        const [left] = await decideItems(draft, [input], rules);
         if (left !== undefined) return [{ key, outcome: "skipped", reason: left.reason }];
         return [{ key, outcome: now === undefined ? "added" : "changed", reason: "" }];
-      }),
+      };
+      const all: Adopted[] = [];
+      for (const comparison of comparisons) {
+        if (ticks.isDue()) await ticks.next();
+        all.push(...(await adopted(comparison)));
+      }
+      return all;
+    },
     { dryRun },
   );
 }

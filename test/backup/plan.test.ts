@@ -30,7 +30,9 @@ const plan = (settings: readonly BackupSetting[], more: object = {}) =>
       ...more,
     },
   );
-const outcomeOf = (item: BackupSetting, more: object = {}) => plan([item], more).entries[0];
+const outcomeOf = async (item: BackupSetting, more: object = {}) =>
+  (await plan([item], more)).entries[0];
+const changesOf = async (...items: readonly BackupSetting[]) => (await plan(items)).changes;
 
 describe("an import", () => {
   test.each([
@@ -49,46 +51,48 @@ describe("an import", () => {
     [setting({ key: "token", value: "short" }), "skipped", expect.sentence(/^stays .* 32/)],
     [setting({ key: "token", value: "" }), "skipped", expect.sentence(/^stays as it is/)],
     [setting({ key: "aria2_secret", value: "********" }), "skipped", expect.sentence(/mask/)],
-  ])("of %j comes to %s", (item, outcome, reason) => {
-    expect(outcomeOf(item)).toEqual({ key: item.key, outcome, reason });
+  ])("of %j comes to %s", async (item, outcome, reason) => {
+    expect(await outcomeOf(item)).toEqual({ key: item.key, outcome, reason });
   });
 
-  test("takes only the value of a setting that the program knows", () => {
+  test("takes only the value of a setting that the program knows", async () => {
     const item = setting({ key: "aria2_secret", value: "new", flag: 0, help: "theirs", group: 9 });
-    expect(plan([item]).changes).toEqual([setting({ key: "aria2_secret", value: "new", flag: 1 })]);
+    expect(await changesOf(item)).toEqual([
+      setting({ key: "aria2_secret", value: "new", flag: 1 }),
+    ]);
   });
 
-  test("keeps an unknown setting as the backup describes it, deprecated ones too", () => {
+  test("keeps an unknown setting as the backup describes it, deprecated ones too", async () => {
     const item = setting({ key: "old_thing", value: "gone", flag: 3, group: 1, type: "" });
-    expect(plan([item]).changes).toEqual([{ ...item, type: "string" }]);
+    expect(await changesOf(item)).toEqual([{ ...item, type: "string" }]);
   });
 
-  test("does not bring a deprecated setting back into use", () => {
+  test("does not bring a deprecated setting back into use", async () => {
     const item = setting({ key: "out_of_use", value: "2", flag: 0 });
-    expect(plan([item]).changes).toEqual([{ ...item, flag: 3 }]);
+    expect(await changesOf(item)).toEqual([{ ...item, flag: 3 }]);
   });
 
-  test("leaves managed settings to what manages them", () => {
+  test("leaves managed settings to what manages them", async () => {
     const managedBy = (key: string) => (key === "site_title" ? "/etc/site.yaml" : undefined);
     const item = setting({ key: "site_title", value: "Other" });
-    expect(outcomeOf(item, { managedBy })).toMatchObject({
+    expect(await outcomeOf(item, { managedBy })).toMatchObject({
       outcome: "skipped",
       reason: "is managed by /etc/site.yaml",
     });
     const same = setting({ key: "site_title", value: "Harbour" });
-    expect(outcomeOf(same, { managedBy })).toMatchObject({ outcome: "unchanged" });
+    expect(await outcomeOf(same, { managedBy })).toMatchObject({ outcome: "unchanged" });
   });
 
-  test("takes the last of equal keys and reports each key once", () => {
+  test("takes the last of equal keys and reports each key once", async () => {
     const items = [1, 2].map((n) => setting({ key: "twice", value: String(n) }));
-    const { entries, changes } = plan(items);
+    const { entries, changes } = await plan(items);
     expect(entries).toHaveLength(1);
     expect(changes.map(({ value }) => value)).toEqual(["2"]);
   });
 
-  test("reports what the backup itself left out", () => {
+  test("reports what the backup itself left out", async () => {
     const skipped = [{ key: "aria2_secret", reason: "is sealed" }];
-    const { entries } = planImport(
+    const { entries } = await planImport(
       { settings: [], skipped },
       { current: () => undefined, normalize: ({ value }) => value, check: () => undefined },
     );

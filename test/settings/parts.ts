@@ -108,6 +108,7 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
         engine,
         cipher: createPassphraseCipher(randomBytes),
         databaseId: store.databaseId,
+        ...(options.limits === undefined ? {} : { maxCustomSettings: options.limits.custom }),
         now,
         managedBy,
       }),

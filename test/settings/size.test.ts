@@ -96,6 +96,22 @@ describe("all settings together", () => {
     ).toMatchObject(exhausted);
   });
 
+  test("bound what a backup may bring, before anything of it is decided on", async () => {
+    const parts = await limited({ custom: 5 });
+    const conditions = { passphrase: "", skipInvalid: false, dryRun: true };
+    const value = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({ key: `k${at}`, value: "1" }));
+    const most = parts.engine.snapshot().size + 5 + 1_000;
+    const failure = await failureOf(() =>
+      parts.backup.import({ value: value(most + 1) }, tester, conditions),
+    );
+    expect(failure).toMatchObject({ code: Code.InvalidArgument });
+    expect(failure.message).toContain(`${most + 1} settings; at most ${most} are read`);
+    // As many as that are read, and there is room for few of them.
+    const full = () => parts.backup.import({ value: value(most) }, tester, conditions);
+    expect(await failureOf(full)).toMatchObject(exhausted);
+  });
+
   test("are bounded for the settings file too, whose change is refused as a whole", async () => {
     const { bytes } = await emptyTotals();
     const parts = await limited({ bytes: bytes + 100 });

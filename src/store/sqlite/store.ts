@@ -149,7 +149,8 @@ export async function openSqliteSettingStore(
         const rewrite = await attempt(() => lastRewrite(db));
         if (rewrite === undefined) return undefined;
         try {
-          await attempt(() => truncateLog(handle, path));
+          // On the one connection: a transaction that is open would be in its way.
+          await attempt(() => db.connection().execute(async () => truncateLog(handle, path)));
         } catch (error) {
           if (error instanceof StoreError) return error.message;
           throw error;

@@ -14,6 +14,7 @@ import type {
 import { newestRevision, readDelta, readState } from "../../settings/query.ts";
 import { changeToRow, revisionToRow, settingToRow } from "../../settings/row.ts";
 import type { SettingTransaction, StoredWrite } from "../../settings/store.ts";
+import { createTicks } from "../../ticks.ts";
 
 /** Runs work in a transaction; rejects with what the work or SQLite throws. */
 export type Transact = <T>(work: (transaction: SettingTransaction) => Promise<T>) => Promise<T>;
@@ -99,11 +100,21 @@ function createRowWriter(handle: SQLite.Database, db: Kysely<Database>): RowWrit
     db.deleteFrom("setting").where("key", "=", "").compile().sql,
   );
   return async ({ upserts, deletes, revisions, audit }, head) => {
-    for (const setting of upserts) writeSetting(settingToRow(setting));
-    for (const key of deletes) remove.run(key);
+    const ticks = createTicks();
+    for (const setting of upserts) {
+      if (ticks.isDue()) await ticks.next();
+      writeSetting(settingToRow(setting));
+    }
+    for (const key of deletes) {
+      if (ticks.isDue()) await ticks.next();
+      remove.run(key);
+    }
     for (const commit of revisions) {
       writeRevision(revisionToRow(commit));
-      for (const change of commit.changes) writeChange(changeToRow(commit.revision, change));
+      for (const change of commit.changes) {
+        if (ticks.isDue()) await ticks.next();
+        writeChange(changeToRow(commit.revision, change));
+      }
     }
     if (audit.length === 0) return;
     for (const row of chain(newestAudit.get() ?? (await head()), audit)) writeAudit(row);

@@ -1,0 +1,117 @@
+// Large changes are decided and written in many ticks of the event loop. The clock goes on by a
+// millisecond at each look, so that what is counted depends on the work alone.
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { failureOf } from "../backup/setting.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { type Parts, save, tester, testParts } from "./parts.ts";
+
+const newPath = temporaryPaths();
+
+beforeEach(() => {
+  let now = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 1));
+  return () => clock.mockRestore();
+});
+
+/** Counts ticks of the event loop until its end. */
+function countTicks() {
+  let count = 0;
+  let isOver = false;
+  const tick = (): void => {
+    count += 1;
+    if (!isOver) setImmediate(tick);
+  };
+  setImmediate(tick);
+  afterEach(() => {
+    isOver = true;
+  });
+  return () => {
+    isOver = true;
+    return count;
+  };
+}
+
+const COUNT = 800;
+const many = (value: string) =>
+  Array.from({ length: COUNT }, (_, at) => ({ key: `many_${at}`, value, flag: 1 }));
+const backupOf = (value: string) => ({
+  value: { data: many(value).map((setting) => ({ ...setting, type: "string", group: 0 })) },
+});
+const conditions = { passphrase: "", skipInvalid: false };
+
+/** Each step of each item may take a tick at most every eight looks at the clock. */
+const LEAST = COUNT / 8;
+
+const changes: readonly [name: string, (parts: Parts) => Promise<unknown>][] = [
+  ["a save", ({ settings }) => settings.save(many("1"), tester)],
+  ["a dry run of a save", ({ settings }) => settings.save(many("1"), tester, { dryRun: true })],
+  ["an import", ({ backup }) => backup.import(backupOf("1"), tester, conditions)],
+  [
+    "a dry run of an import",
+    ({ backup }) => backup.import(backupOf("1"), tester, { ...conditions, dryRun: true }),
+  ],
+  [
+    "a rollback",
+    async ({ settings }) => {
+      await settings.save(many("1"), tester);
+      return settings.rollback({ revision: 0, keys: [] }, tester);
+    },
+  ],
+];
+
+describe("a change of many settings", () => {
+  test.each(changes)("gives the event loop back: %s", async (_name, change) => {
+    const parts = await testParts(newPath());
+    const counted = countTicks();
+    await change(parts);
+    expect(counted()).toBeGreaterThan(3 * LEAST);
+  });
+
+  test("is one revision, which shows at once and only when it is whole", async () => {
+    const parts = await testParts(newPath());
+    const seen = new Set<string>();
+    let isOver = false;
+    const look = (): void => {
+      const items = [...parts.engine.snapshot().items()];
+      seen.add(
+        `${parts.engine.snapshot().revision}: ${items.filter(({ key }) => key.startsWith("many_")).length}`,
+      );
+      if (!isOver) setImmediate(look);
+    };
+    look();
+    await parts.backup.import(backupOf("1"), tester, conditions);
+    isOver = true;
+    look();
+    expect([...seen]).toEqual(["0: 0", `1: ${COUNT}`]);
+  });
+
+  test("lets changes that come meanwhile wait, and they are decided on top of it", async () => {
+    const parts = await testParts(newPath());
+    const importing = parts.backup.import(backupOf("1"), tester, conditions);
+    // The import has begun: it has the write lock, and gives the event loop back now and then.
+    await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
+    const saving = save(parts, { many_7: "2", site_title: "after" });
+    const reading = parts.history.list({ pageSize: 0 });
+    expect(await importing).toMatchObject({ revision: 1 });
+    expect(await saving).toMatchObject({ revision: 2 });
+    expect(parts.settings.get("many_7")).toMatchObject({ value: "2", revision: 2 });
+    expect(parts.settings.get("many_8")).toMatchObject({ value: "1", revision: 1 });
+    expect((await reading).revisions.length).toBeLessThanOrEqual(2);
+    const stored = await parts.store.load();
+    expect(stored.revision).toBe(2);
+    expect(stored.settings).toHaveLength(COUNT + 1);
+  });
+
+  test("leaves nothing behind when its last setting is refused", async () => {
+    const parts = await testParts(newPath());
+    const wrong = {
+      value: { data: [...backupOf("1").value.data, { key: "default_page_size", value: "many" }] },
+    };
+    const saving = save(parts, { site_title: "beside" });
+    await failureOf(() => parts.backup.import(wrong, tester, conditions));
+    await saving;
+    const stored = await parts.store.load();
+    expect(stored.settings.map(({ key }) => key)).toEqual(["site_title"]);
+    expect(parts.engine.snapshot().revision).toBe(1);
+  });
+});
