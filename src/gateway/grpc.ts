@@ -20,6 +20,7 @@ import { decompressionFor, PREFIX_LENGTH, unwrap, wrap } from "./length-prefix.t
 import type { Method } from "./method.ts";
 import { toConnectError } from "./report.ts";
 import type { SendStream, StreamReply } from "./stream.ts";
+import { withinTrailers } from "./trailer.ts";
 
 export interface LaneOptions {
   readonly methods: readonly Method[];
@@ -267,9 +268,10 @@ function trailersOf(call: GrpcCall, error: ConnectError | undefined): OutgoingHt
   );
 }
 
-function failureTrailers(error: ConnectError): OutgoingHttpHeaders {
+function failureTrailers(failure: ConnectError): OutgoingHttpHeaders {
+  const error = withinTrailers(wellFormed(failure));
   return {
-    ...Object.fromEntries(setTrailerStatus(new Headers(), wellFormed(error))),
+    ...Object.fromEntries(setTrailerStatus(new Headers(), error)),
     // Only what must be escaped (gRPC over HTTP/2, "Responses"): clients of grpc-js leave more as it is.
     "grpc-message": escapeMessage(error.rawMessage),
   };

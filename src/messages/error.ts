@@ -72,7 +72,7 @@ export function errorDetails(text: Text, violations: readonly Violation[] = []):
 function errorInfo(text: Message) {
   const { id, parameters } = text.problem;
   const metadata = Object.fromEntries(
-    Object.entries(parameters).map(([name, value]) => [name, String(value)]),
+    Object.entries(parameters).map(([name, value]) => [name, String(value).toWellFormed()]),
   );
   return create(ErrorInfoSchema, { reason: id, domain: ERROR_DOMAIN, metadata });
 }

@@ -22,9 +22,14 @@ export class Message {
   readonly id: MessageId;
   readonly parameters: Readonly<Record<string, Parameter>>;
 
+  /** @param parameters of which a text of more than 1,000 characters is cut. */
   constructor(id: MessageId, parameters: Readonly<Record<string, Parameter>>) {
     this.id = id;
-    this.parameters = parameters;
+    this.parameters = Object.values(parameters).some(isTooLong)
+      ? Object.fromEntries(
+          Object.entries(parameters).map(([name, value]) => [name, cutToLength(value)]),
+        )
+      : parameters;
   }
 
   /** The same message with more parameters. */
@@ -48,6 +53,18 @@ export class Message {
   toString(): string {
     return this.in((text) => text);
   }
+}
+
+/** Characters of a parameter that is a text. */
+const MAX_PARAMETER = 1_000;
+
+function isTooLong(value: Parameter): value is string {
+  return typeof value === "string" && value.length > MAX_PARAMETER;
+}
+
+function cutToLength(value: Parameter): Parameter {
+  // Within a character, half of it would be left.
+  return isTooLong(value) ? `${value.slice(0, MAX_PARAMETER).toWellFormed()}…` : value;
 }
 
 /** Creates a message; every parameter of its text is required. */

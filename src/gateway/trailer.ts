@@ -1,0 +1,61 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { ConnectError } from "@connectrpc/connect";
+import {
+  BadRequest_FieldViolationSchema,
+  BadRequestSchema,
+} from "../../gen/google/rpc/error_details_pb.js";
+
+/** UTF-8 bytes of an error's message in trailers, where it stands twice, and of its details. */
+const MAX_MESSAGE = 1_024;
+const MAX_DETAILS = 2_048;
+/** Bytes of a type URL and of lengths, which stand beside each value. */
+const BESIDE = 64;
+
+type Detail = ConnectError["details"][number];
+
+/**
+ * The same error, small enough for HTTP/2 trailers: gRPC clients fail with INTERNAL where the trailers
+ * of a reply are larger than they allow, which is 8 KiB in grpc-java and 16 KiB in Node. A longer message
+ * is cut, the first violations of `google.rpc.BadRequest` stay, and of other details those that fit.
+ */
+export function withinTrailers(error: ConnectError): ConnectError {
+  const { rawMessage, code, metadata, cause } = error;
+  const isSmall = error.details.reduce((sum, one) => sum + sizeOf(one), 0) <= MAX_DETAILS;
+  if (isSmall && Buffer.byteLength(rawMessage) <= MAX_MESSAGE) return error;
+  const small = new ConnectError(cut(rawMessage), code, metadata, undefined, cause);
+  let left = MAX_DETAILS;
+  const others = error.details.filter((detail) => {
+    const fits = !isBadRequest(detail) && sizeOf(detail) <= left;
+    if (fits) left -= sizeOf(detail);
+    return fits;
+  });
+  left -= BESIDE;
+  const [{ fieldViolations } = create(BadRequestSchema)] = error.findDetails(BadRequestSchema);
+  const beyond = fieldViolations.findIndex((violation) => {
+    left -= toBinary(BadRequest_FieldViolationSchema, violation).length + 4;
+    return left < 0;
+  });
+  const first = beyond < 0 ? fieldViolations : fieldViolations.slice(0, beyond);
+  const value = { fieldViolations: first };
+  small.details = first.length === 0 ? others : [...others, { desc: BadRequestSchema, value }];
+  return small;
+}
+
+function isBadRequest(detail: Detail): boolean {
+  return ("desc" in detail ? detail.desc.typeName : detail.type) === BadRequestSchema.typeName;
+}
+
+function sizeOf(detail: Detail): number {
+  const { value } =
+    "desc" in detail ? anyPack(detail.desc, create(detail.desc, detail.value)) : detail;
+  return value.length + BESIDE;
+}
+
+/** As many whole characters as fit. */
+function cut(text: string): string {
+  if (Buffer.byteLength(text) <= MAX_MESSAGE) return text;
+  const bytes = new Uint8Array(MAX_MESSAGE - 3);
+  const { read } = new TextEncoder().encodeInto(text, bytes);
+  return `${text.slice(0, read)}…`;
+}

@@ -1,0 +1,190 @@
+// google.rpc.ErrorInfo on every transport: reason, domain and metadata of an error.
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { failedPrecondition, invalid, type ServiceError } from "../../src/messages/error.ts";
+import { message } from "../../src/messages/message.ts";
+import { http1Sender } from "./door/http.ts";
+import { type ServedRoutes, serveRoutes } from "./serve-routes.ts";
+
+const LONG = "k".repeat(5_000);
+const CUT = `${"k".repeat(1_000)}…`;
+
+interface Case {
+  readonly error: ServiceError;
+  readonly reason: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The header of the same name; undefined: there is none. */
+  readonly header: Readonly<Record<string, string>> | undefined;
+}
+
+const refused = (key: string): ServiceError =>
+  failedPrecondition(message("SETTING_IN_USE", { key }));
+
+const cases: Readonly<Record<string, Case>> = {
+  "a parameter": {
+    error: refused("site_title"),
+    reason: "SETTING_IN_USE",
+    metadata: { key: "site_title" },
+    header: { key: "site_title" },
+  },
+  "no parameter": {
+    error: failedPrecondition(message("NUL_CHARACTER")),
+    reason: "NUL_CHARACTER",
+    metadata: {},
+    header: undefined,
+  },
+  "a number": {
+    error: failedPrecondition(message("REASON_TOO_LONG", { length: 501, most: 500 })),
+    reason: "REASON_TOO_LONG",
+    metadata: { length: "501", most: "500" },
+    header: { length: "501", most: "500" },
+  },
+  "a parameter that is not ASCII": {
+    error: refused('设置 "ü" 🚢\r\nset-cookie: a=b'),
+    reason: "SETTING_IN_USE",
+    metadata: { key: '设置 "ü" 🚢\r\nset-cookie: a=b' },
+    header: { key: '设置 "ü" 🚢\r\nset-cookie: a=b' },
+  },
+  "a parameter that is cut within a character": {
+    error: refused("half 🚢".slice(0, -1)),
+    reason: "SETTING_IN_USE",
+    metadata: { key: "half \ufffd" },
+    header: { key: "half \ufffd" },
+  },
+  "a parameter that is too long": {
+    error: refused(LONG),
+    reason: "SETTING_IN_USE",
+    metadata: { key: CUT },
+    header: { key: CUT },
+  },
+  "one that is too long for a header": {
+    error: refused("设".repeat(500)),
+    reason: "SETTING_IN_USE",
+    metadata: { key: "设".repeat(500) },
+    header: undefined,
+  },
+  "a message in a message": {
+    error: failedPrecondition(
+      message("AND_MORE", { problem: message("TOO_MANY_BYTES", { bytes: 7 }), count: 2 }),
+    ),
+    reason: "TOO_MANY_BYTES",
+    metadata: { bytes: "7" },
+    header: { bytes: "7" },
+  },
+};
+
+/** Violations that no trailers could hold. */
+const many = invalid(
+  Array.from({ length: 1_000 }, (_, at) => ({
+    field: `settings[${at}].key`,
+    description: message("NAMED_PROBLEM", {
+      name: LONG,
+      problem: message("KEY_TOO_LONG", { most: 255 }),
+    }),
+  })) as unknown as Parameters<typeof invalid>[0],
+);
+
+let served: ServedRoutes;
+let thrown: ServiceError;
+
+beforeAll(async () => {
+  served = await serveRoutes((router) =>
+    router.service(PublicService, {
+      getPublicSettings: () => {
+        throw thrown;
+      },
+      async *watchPublicSettings({ afterRevision }) {
+        if (afterRevision === 1n) yield { revision: 1n };
+        throw thrown;
+      },
+    }),
+  );
+});
+
+afterAll(() => served.close());
+
+type Options = { readonly baseUrl: string };
+
+const transports: Readonly<Record<string, (options: Options) => Transport>> = {
+  "Connect JSON": (o) =>
+    createConnectTransport({ ...o, httpVersion: "1.1", useBinaryFormat: false }),
+  "Connect binary": (o) =>
+    createConnectTransport({ ...o, httpVersion: "2", useBinaryFormat: true }),
+  "Connect GET": (o) => createConnectTransport({ ...o, httpVersion: "1.1", useHttpGet: true }),
+  "gRPC-Web": (o) => createGrpcWebTransport({ ...o, httpVersion: "1.1" }),
+  "gRPC-Web over HTTP/2": (o) => createGrpcWebTransport({ ...o, httpVersion: "2" }),
+  gRPC: (o) => createGrpcTransport(o),
+};
+
+const failureOf = (call: Promise<unknown>): Promise<ConnectError> =>
+  call.then(
+    () => expect.unreachable("it has not failed"),
+    (error: unknown) => ConnectError.from(error),
+  );
+
+/** A unary call, a stream that fails at once, and one that fails after its first message. */
+function failures(make: (options: Options) => Transport): Promise<ConnectError[]> {
+  const client = createClient(PublicService, make({ baseUrl: `http://127.0.0.1:${served.port}` }));
+  return Promise.all([
+    failureOf(client.getPublicSettings({})),
+    failureOf(readAll(client.watchPublicSettings({}))),
+    failureOf(readAll(client.watchPublicSettings({ afterRevision: 1n }))),
+  ]);
+}
+
+async function readAll(messages: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of messages);
+}
+
+describe.each(Object.entries(cases))(
+  "an error with %s",
+  (_case, { error, reason, metadata, header }) => {
+    test.each(Object.entries(transports))("has it over %s", async (_name, make) => {
+      thrown = error;
+      for (const failure of await failures(make)) {
+        expect(failure.code).toBe(Code.FailedPrecondition);
+        expect(failure.findDetails(ErrorInfoSchema)).toMatchObject([
+          { reason, domain: "mooring", metadata },
+        ]);
+      }
+    });
+
+    test("has it in headers over REST", async () => {
+      thrown = error;
+      const { headers, json } = await http1Sender(served.port)("/api/public/settings");
+      expect(json).toMatchObject({ code: 400 });
+      expect(headers["error-reason"]).toBe(reason);
+      const text = headers["error-metadata"];
+      expect(text).toEqual(
+        header === undefined ? undefined : expect.stringMatching(/^[ -~]{1,2048}$/),
+      );
+      if (header !== undefined) expect(JSON.parse(String(text))).toEqual(header);
+      expect(headers).not.toHaveProperty("set-cookie");
+    });
+  },
+);
+
+test.each(Object.entries(transports))(
+  "an error with many violations arrives over %s, with as many as trailers hold",
+  async (name, make) => {
+    thrown = many;
+    for (const failure of await failures(make)) {
+      expect(failure.code).toBe(Code.InvalidArgument);
+      expect(failure.findDetails(ErrorInfoSchema)).toMatchObject([{ reason: "KEY_TOO_LONG" }]);
+      const [{ fieldViolations } = expect.unreachable("no violations")] =
+        failure.findDetails(BadRequestSchema);
+      expect(fieldViolations[0]).toMatchObject({
+        field: "settings[0].key",
+        reason: "KEY_TOO_LONG",
+      });
+      expect(fieldViolations.length).toBe(name === "gRPC" ? 1 : 1_000);
+    }
+  },
+);
