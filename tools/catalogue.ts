@@ -36,10 +36,7 @@ for (const offer of OFFERS) {
   const live = { current: () => catalogue, subscribe: () => () => {}, close: () => {} };
   const drivers = createDriverService({ live, stopping: new AbortController().signal });
   const transport = createRouterTransport(({ service }) => {
-    service(
-      DriverService,
-      driverImpl(() => drivers),
-    );
+    service(DriverService, driverImpl(drivers));
   });
   const client = createClient(DriverService, transport);
   for (const view of ["full", "basic"])

@@ -21,9 +21,6 @@ export const publicMethods: ReadonlySet<DescMethod> = new Set<DescMethod>([
   ...Health.methods,
 ]);
 
-/** Methods that answer as soon as the process accepts connections. */
-const early: ReadonlySet<DescMethod> = new Set([PublicService.method.ping, ...Health.methods]);
-
 /** Finds whom tokens belong to. */
 export interface Identity {
   /**
@@ -52,7 +49,7 @@ export interface Access {
    *
    * @throws UNAUTHENTICATED without a right token, PERMISSION_DENIED where it has not the scope that
    *   the method needs, RESOURCE_EXHAUSTED with `retry-after` after too
-   *   many wrong ones, UNAVAILABLE before the program has started.
+   *   many wrong ones.
    */
   admit(call: Call): void | Promise<void>;
   /**
@@ -85,12 +82,12 @@ const ENDED = message("TOKEN_RESET");
 const LATE = 1;
 
 /**
- * @param identity undefined before the program has started.
+ * @param identity finds the callers of tokens.
  * @param throttle counts wrong tokens.
  * @param localize adds an error's message in the language of the call.
  */
 export function createAccess(
-  identity: () => Identity | undefined,
+  identity: Identity,
   throttle: Throttle,
   localize: Localize = (error) => error,
 ): Access {
@@ -108,26 +105,23 @@ export function createAccess(
     checkNeed(call.method, caller.grant);
   };
   const whose = async (token: string, call?: Call): Promise<Caller | undefined> => {
-    const known = identity();
-    await known?.fresh().catch((error: unknown) => {
+    await identity.fresh().catch((error: unknown) => {
       throw toConnectError(error);
     });
-    return known?.whose(token, call);
+    return identity.whose(token, call);
   };
   return {
     admit: (call) => {
       const fail = (error: unknown): never => {
         throw localize(toConnectError(error), call);
       };
-      const known = identity();
-      if (known === undefined && !early.has(call.method)) return fail(starting());
-      if (known === undefined || publicMethods.has(call.method)) return turn();
+      if (publicMethods.has(call.method)) return turn();
       const token = readToken(call.header("authorization"));
       if (token === "") return fail(refused(MISSING));
       // One step for most: each promise on the way is garbage of every call.
-      return known.fresh().then(() => {
+      return identity.fresh().then(() => {
         try {
-          const found = known.whose(token, call);
+          const found = identity.whose(token, call);
           if (!(found instanceof Promise)) return letIn(call, token, found);
           return found
             .catch((error: unknown) => {
@@ -175,7 +169,6 @@ export function createAccess(
           call.abort(refused(message("TOKEN_ENDED")));
     },
     recheck: async () => {
-      if (identity() === undefined) return;
       const byToken = Map.groupBy(streams, ({ admission }) => admission.token);
       for (const [token, calls] of byToken) {
         const now = await whose(token, calls[0]?.call).catch(() => undefined);
@@ -218,10 +211,6 @@ function refused(text: Message): LocalizableError {
 
 function wrongOf(token: string): Message {
   return token.startsWith(TOKEN_PREFIX) ? WRONG_OF_PRINCIPAL : WRONG;
-}
-
-function starting(): LocalizableError {
-  return new LocalizableError(Code.Unavailable, message("SERVICE_STARTING"));
 }
 
 function isRefusal(error: unknown): error is ConnectError {

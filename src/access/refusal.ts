@@ -8,14 +8,14 @@ import { admissionOf } from "./admission.ts";
 import { publicMethods } from "./authenticate.ts";
 
 /** What the audit says of refused calls: those without a token of anybody, and those that lack a scope. */
-export function auditRefusals(audit: () => Pick<Recorder, "note"> | undefined): CallObserver {
+export function auditRefusals(audit: Pick<Recorder, "note">): CallObserver {
   return {
     started: () => undefined,
     ended: ({ desc, call, error }) => {
       const reason = error && reasonOf(error.code, call, desc);
       if (reason === undefined || error === undefined) return;
       const { actor = "", door, requestId, peer } = call;
-      audit()?.note({
+      audit.note({
         origin: { actor, door, method: desc.name, requestId, peer },
         outcome: codeToString(error.code).toUpperCase(),
         reason,

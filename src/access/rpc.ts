@@ -34,10 +34,10 @@ export interface AccessManager extends AccessService {
 }
 
 /** Of AccessService. */
-export function accessImpl(access: () => AccessManager): ServiceImpl<typeof AccessServiceDesc> {
+export function accessImpl(access: AccessManager): ServiceImpl<typeof AccessServiceDesc> {
   return {
     listPrincipals: (page) => {
-      const { items, next } = access().principals(page);
+      const { items, next } = access.principals(page);
       return create(ListPrincipalsResponseSchema, {
         principals: items.map(principalOf),
         nextPageToken: next,
@@ -45,15 +45,15 @@ export function accessImpl(access: () => AccessManager): ServiceImpl<typeof Acce
     },
     createPrincipal: async ({ name, kind }, context) => {
       const kindName = kind === PrincipalKind.PERSON ? "person" : "program";
-      const made = await access().createPrincipal(name, kindName, callerOf(context));
+      const made = await access.createPrincipal(name, kindName, callerOf(context));
       return create(CreatePrincipalResponseSchema, { principal: principalOf(made) });
     },
     disablePrincipal: async ({ name }, context) =>
       create(DisablePrincipalResponseSchema, {
-        principal: principalOf(await access().disablePrincipal(name, callerOf(context))),
+        principal: principalOf(await access.disablePrincipal(name, callerOf(context))),
       }),
     listTokens: async (query) => {
-      const { items, next } = await access().tokens(query);
+      const { items, next } = await access.tokens(query);
       return create(ListTokensResponseSchema, { tokens: items.map(tokenOf), nextPageToken: next });
     },
     createToken: async (
@@ -62,7 +62,7 @@ export function accessImpl(access: () => AccessManager): ServiceImpl<typeof Acce
     ) => {
       const expiresAt = expireTime && timestampMs(expireTime);
       const input = { principal, scopes, limits, comment, expiresAt, neverExpires };
-      const { text, ...view } = await access().createToken(input, callerOf(context));
+      const { text, ...view } = await access.createToken(input, callerOf(context));
       return create(CreateTokenResponseSchema, { token: tokenOf(view), secret: text });
     },
     rotateToken: async ({ id, overlap, expireTime }, context) => {
@@ -71,19 +71,19 @@ export function accessImpl(access: () => AccessManager): ServiceImpl<typeof Acce
         overlap: overlap && durationMs(overlap),
         expiresAt: expireTime && timestampMs(expireTime),
       };
-      const { text, ...view } = await access().rotateToken(input, callerOf(context));
+      const { text, ...view } = await access.rotateToken(input, callerOf(context));
       return create(RotateTokenResponseSchema, { token: tokenOf(view), secret: text });
     },
     revokeToken: async ({ id }, context) =>
       create(RevokeTokenResponseSchema, {
-        token: tokenOf(await access().revokeToken(id, callerOf(context))),
+        token: tokenOf(await access.revokeToken(id, callerOf(context))),
       }),
     whoAmI: (_request, context) => {
       const info = infoOf(context);
       const { actor = "", peer = "" } = info;
       const tokenId = admissionOf(info)?.tokenId ?? "";
       const { isRoot, scopes, limits } = grantOf(context);
-      const end = access().endOf(tokenId);
+      const end = access.endOf(tokenId);
       return create(WhoAmIResponseSchema, {
         principal: tokenId === "" ? nameOf(actor, isRoot) : actor.slice(0, -tokenId.length - 1),
         tokenId,

@@ -1,14 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { createAccessService } from "../access/access.ts";
-import type { Access, Identity } from "../access/authenticate.ts";
+import { type Access, createAccess } from "../access/authenticate.ts";
 import { openBook } from "../access/book.ts";
 import { startEndingNotice } from "../access/ending.ts";
 import { startForgetting } from "../access/forget.ts";
 import { createLastUse } from "../access/last-use.ts";
 import type { AccessManager } from "../access/rpc.ts";
 import type { AccessStore } from "../access/store.ts";
+import type { Throttle } from "../access/throttle.ts";
 import { actorOf } from "../audit/entry.ts";
 import { StoreError } from "../database/error.ts";
+import type { Localize } from "../messages/localize.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { SettingStore } from "../settings/store.ts";
 import { TOKEN_KEY } from "../settings/token.ts";
@@ -36,8 +38,8 @@ export interface AccessParts {
   };
   /** The server that this one stands in front of: its admins are let in, too. */
   readonly upstream: Upstream | undefined;
-  /** Open streams, which end with the right to them. */
-  readonly streams: Pick<Access, "recheck" | "expire">;
+  readonly throttle: Throttle;
+  readonly localize: Localize;
   readonly log: Logger;
   /** How long a token is kept that has ended, in milliseconds. */
   readonly endedTokenAge: number;
@@ -45,7 +47,7 @@ export interface AccessParts {
 
 /** Who may call, as it is in the database and at the upstream. */
 export interface OpenAccess {
-  readonly identity: Identity;
+  readonly authentication: Access;
   readonly manager: AccessManager;
   /** Ends what runs in the background. */
   close(): Promise<void>;
@@ -56,7 +58,8 @@ export async function openAccess({
   engine,
   store,
   upstream,
-  streams,
+  throttle,
+  localize,
   log,
   endedTokenAge,
 }: AccessParts): Promise<OpenAccess> {
@@ -71,6 +74,7 @@ export async function openAccess({
     isStale: store.access.changedAtLastLook,
     used: lastUse.note,
   });
+  const authentication = createAccess(identityBy(engine, book, upstream), throttle, localize);
   const rightsNow = (): string =>
     `${book.readings()} ${engine.snapshot().get(TOKEN_KEY)?.value ?? ""}`;
   let rights = rightsNow();
@@ -81,7 +85,7 @@ export async function openAccess({
     await read;
     const now = rightsNow();
     if (now === rights) return;
-    await streams.recheck();
+    await authentication.recheck();
     rights = now;
   };
   // A right that can't be looked at is looked at again the next time.
@@ -90,11 +94,13 @@ export async function openAccess({
   const timers = [
     setInterval(lookSoon, REFRESH_INTERVAL),
     // Rights end by themselves, too.
-    setInterval(() => streams.expire(book.now()), EXPIRY_INTERVAL),
+    setInterval(() => authentication.expire(book.now()), EXPIRY_INTERVAL),
   ];
   // A login of the upstream ends there, and says so only when it is asked.
   if (upstream !== undefined)
-    timers.push(setInterval(() => streams.recheck().catch(() => undefined), SESSION_INTERVAL));
+    timers.push(
+      setInterval(() => authentication.recheck().catch(() => undefined), SESSION_INTERVAL),
+    );
   for (const timer of timers) timer.unref();
   const manager = createAccessService({
     store: store.access,
@@ -125,7 +131,7 @@ export async function openAccess({
     onError: (error) => log.warn({ err: error }, "tokens that ended long ago can't be forgotten"),
   });
   return {
-    identity: identityBy(engine, book, upstream),
+    authentication,
     manager: { ...manager, endOf: book.endOf },
     close: async () => {
       for (const timer of timers) clearInterval(timer);

@@ -1,16 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { createAccess, publicMethods, readToken } from "../access/authenticate.ts";
+import { publicMethods, readToken } from "../access/authenticate.ts";
 import { auditRefusals } from "../access/refusal.ts";
 import { needOf } from "../access/requirement.ts";
-import { createThrottle } from "../access/throttle.ts";
 import { TOKEN_PREFIX } from "../access/token-text.ts";
 import type { Config } from "../config/config.ts";
 import { createMethods } from "../gateway/method.ts";
 import { type CallObserver, reportInterceptor, tellAll } from "../gateway/report.ts";
-import { unavailable } from "../messages/error.ts";
 import { createTranslations } from "../messages/language.ts";
 import { createLocalize, localizeFailure } from "../messages/localize.ts";
-import { message } from "../messages/message.ts";
 import { plainTextInterceptor } from "../messages/plain-text.ts";
 import { atLeastInterceptor, staleInterceptor } from "../settings/freshness.ts";
 import { TOKEN_KEY, tokenEquals } from "../settings/token.ts";
@@ -20,7 +16,7 @@ import type { MeasuredState } from "../telemetry/metrics.ts";
 import { Buffered } from "../transport/body.ts";
 import type { OpenFront } from "../transport/front.ts";
 import type { Address } from "../transport/listen.ts";
-import { type Doors, openDoors } from "../transport/listeners.ts";
+import { openDoors } from "../transport/listeners.ts";
 import { SlowReaders } from "../transport/slow-reader.ts";
 import { createHealth } from "./health.ts";
 import { createCollector } from "./idle-memory.ts";
@@ -30,8 +26,6 @@ import { createRoutes, servedServices } from "./routes.ts";
 import { type RunningServices, type ServicesDeps, startServices } from "./services.ts";
 import { figuresOf } from "./sites.ts";
 
-/** How long calls that come during the start are kept waiting, in milliseconds. */
-const PATIENCE = 1_000;
 /** How long a stream may take nothing of what it is sent, in milliseconds. */
 const STALLED = 30_000;
 
@@ -71,117 +65,102 @@ export interface Mooring {
 }
 
 /**
- * Starts the service: the wiring, top to bottom. It listens first, so that `/ping` answers while
- * the database is opened; every other call waits for a moment, and is UNAVAILABLE when that is too
- * short.
+ * Starts the service: the wiring, top to bottom. The ports listen first and hold connections; the
+ * services exist before one of them is served.
  *
  * @throws Error with a sentence for the person who runs the site, when it cannot start.
  */
 export async function startMooring(config: Config, deps: MooringDeps): Promise<Mooring> {
   const { log, commonLog = log } = deps;
-  let started: RunningServices | undefined;
-  const services = (): RunningServices => {
-    if (started !== undefined) return started;
-    throw unavailable(message("SERVICE_STARTING"));
-  };
-  const upstream = () => started?.upstream;
   const translations = createTranslations();
   const localize = createLocalize(translations);
-  const access = createAccess(
-    () => started?.identity,
-    createThrottle({ perMinute: config.wrongTokens }),
-    localize,
-  );
-  const health = createHealth(servedServices.map(({ typeName }) => typeName));
-  const slowReaders = new SlowReaders({ together: config.streamBufferTotal, patienceMs: STALLED });
-  const buffered = new Buffered(config.maxBuffered, createCollector());
   const streams = countStreams();
-  const toLog = { started: ignore, ended: logCalls(log) };
-  const toAudit = auditRefusals(() => started?.audit);
-  const observer = tellAll([streams, toLog, toAudit, ...(deps.observers ?? [])]);
-  const methods = createMethods(createRoutes(services, health, translations), [
-    reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
-    access.interceptor,
-    plainTextInterceptor,
-    staleInterceptor(() => started?.databaseAwayFor() ?? 0),
-    ...(config.upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
-    atLeastInterceptor(() => services().engine),
-  ]);
-  // What says not who may call it is not served.
-  for (const { desc } of methods)
-    if (needOf(desc).isPublic !== publicMethods.has(desc))
-      throw new Error(`${desc.toString()} is public in the contract or here, and not in both`);
-
-  const servers = await createDoors(config, {
-    ...{ methods, observer, slowReaders, buffered, upstream, log, translations },
-    version: deps.version,
-    admit: access.admit,
-    check: access.check,
-    checks: async () =>
-      started?.status.checks() ?? [{ name: "start", problem: "the service is starting" }],
-    etagPrefix: () => `${services().databaseId}-`,
-    isOwnToken: (authorization) => {
-      const token = started?.settings.snapshot().get(TOKEN_KEY)?.value ?? "";
-      const sent = readToken(authorization);
-      return sent.startsWith(TOKEN_PREFIX) || tokenEquals(token, sent);
-    },
-  });
+  let draining = false;
   // Before anything is made in the database: a port that is taken ends the start.
   const ports = await openPorts(config, deps.front, commonLog);
-  let draining = false;
-  const starting = startServices(config, {
-    ...{ ...deps, commonLog, draining: () => draining },
-    streams: { ...access, count: streams.count },
-  });
-  const ready = starting.then((running) => {
-    started = running;
-  });
-  await Promise.race([ready.catch(ignore), sleep(PATIENCE, undefined, { ref: false })]);
-  let doors: Doors | undefined;
+  let services: RunningServices | undefined;
   try {
-    doors = await openDoors({
+    services = await startServices(config, {
+      ...{ ...deps, commonLog, localize, watchers: streams.count, draining: () => draining },
+    });
+    const { authentication, audit, settings, upstream } = services;
+    const health = createHealth(servedServices.map(({ typeName }) => typeName));
+    const toLog = { started: ignore, ended: logCalls(log) };
+    const observer = tellAll([streams, toLog, auditRefusals(audit), ...(deps.observers ?? [])]);
+    const methods = createMethods(createRoutes(services, health, translations), [
+      reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
+      authentication.interceptor,
+      plainTextInterceptor,
+      staleInterceptor(services.databaseAwayFor),
+      ...(upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
+      atLeastInterceptor(services.engine),
+    ]);
+    // Methods without an access option are rejected.
+    for (const { desc } of methods)
+      if (needOf(desc).isPublic !== publicMethods.has(desc))
+        throw new Error(`${desc.toString()} is public in the contract or here, and not in both`);
+
+    const slowReaders = new SlowReaders({
+      together: config.streamBufferTotal,
+      patienceMs: STALLED,
+    });
+    const buffered = new Buffered(config.maxBuffered, createCollector());
+    const { databaseId } = services;
+    const servers = await createDoors(config, {
+      ...{ methods, observer, slowReaders, buffered, upstream, log, translations },
+      version: deps.version,
+      admit: authentication.admit,
+      check: authentication.check,
+      checks: services.status.checks,
+      etagPrefix: () => `${databaseId()}-`,
+      isOwnToken: (authorization) => {
+        const token = settings.snapshot().get(TOKEN_KEY)?.value ?? "";
+        const sent = readToken(authorization);
+        return sent.startsWith(TOKEN_PREFIX) || tokenEquals(token, sent);
+      },
+    });
+    const doors = await openDoors({
       ...{ ...servers, front: ports.shared.front, grpcFront: ports.grpc?.front },
       connections: { all: config.maxConnections, eachPeer: config.maxConnectionsPerPeer },
       maxHeaderBytes: config.maxHeaders,
     });
-    await ready;
+    health.set("SERVING");
+    const running = services;
+    return {
+      address: ports.shared.address,
+      grpcAddress: (ports.grpc ?? ports.shared).address,
+      gauges: () => ({
+        revision: settings.snapshot().revision,
+        databaseAwayFor: running.databaseAwayFor(),
+        watchers: streams.count(),
+        droppedWatchers: slowReaders.dropped,
+        streamBytes: slowReaders.bytes,
+        requestBytes: buffered.bytes,
+        sites: figuresOf(running.sites),
+        incidents: running.incidentCounts(),
+        endingTokens: running.access.endingTokens().length,
+        newestAudit: running.checkpoints.newest(),
+        checkpoint: running.checkpoints.published(),
+      }),
+      stop: async () => {
+        draining = true;
+        health.set("NOT_SERVING");
+        health.close();
+        running.endStreams();
+        ports.close();
+        await doors.close(config.shutdownGraceMs);
+        await running.close();
+      },
+    };
   } catch (error) {
     ports.close();
-    await doors?.close(0);
-    await starting.then((running) => running.close(), ignore);
+    for (const port of [ports.shared, ports.grpc]) port?.front.close();
+    await services?.close();
     throw error;
   }
-  health.set("SERVING");
-  const { address } = ports.shared;
-  return {
-    address,
-    grpcAddress: ports.grpc?.address ?? address,
-    gauges: () => ({
-      revision: services().settings.snapshot().revision,
-      databaseAwayFor: services().databaseAwayFor(),
-      watchers: streams.count(),
-      droppedWatchers: slowReaders.dropped,
-      streamBytes: slowReaders.bytes,
-      requestBytes: buffered.bytes,
-      sites: figuresOf(services().sites),
-      incidents: services().incidentCounts(),
-      endingTokens: services().access.endingTokens().length,
-      newestAudit: services().checkpoints.newest(),
-      checkpoint: services().checkpoints.published(),
-    }),
-    stop: async () => {
-      draining = true;
-      health.set("NOT_SERVING");
-      health.close();
-      services().endStreams();
-      ports.close();
-      await doors.close(config.shutdownGraceMs);
-      await services().close();
-    },
-  };
 }
 
-/** Of what is looked at elsewhere. */
+/** No-op: the log reports ends of calls alone. */
 function ignore(): void {}
 
 /** Counts the streams that are open. */

@@ -36,21 +36,11 @@ export async function openOffline(config: Config): Promise<Offline> {
       transport: createRouterTransport(
         (router) => {
           router.service(SettingService, {
-            ...settingImpl(
-              () => services.settings,
-              () => audit,
-            ),
-            ...historyImpl(() => services.history, services.settings.snapshot),
-            ...backupImpl(
-              () => services.backup,
-              services.settings.snapshot,
-              () => audit,
-            ),
+            ...settingImpl(services.settings, audit),
+            ...historyImpl(services.history, services.settings.snapshot),
+            ...backupImpl(services.backup, services.settings.snapshot, audit),
           });
-          router.service(
-            AuditService,
-            auditImpl(() => audit),
-          );
+          router.service(AuditService, auditImpl(audit));
         },
         { router: { interceptors: [asCli] } },
       ),

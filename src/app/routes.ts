@@ -28,14 +28,13 @@ import type { History } from "../settings/history.ts";
 import { historyImpl } from "../settings/history-rpc.ts";
 import { publicImpl } from "../settings/public-rpc.ts";
 import { settingImpl } from "../settings/rpc.ts";
-import type { Snapshot } from "../settings/snapshot.ts";
 import { type WatchSource, watchImpl } from "../settings/watch-rpc.ts";
 import { type SiteSource, siteImpl } from "../sites/rpc.ts";
 import type { HealthStatus } from "./health.ts";
 import type { StatusService as Statuses } from "./status.ts";
 import { statusImpl } from "./status-rpc.ts";
 
-/** The services behind the contract. They exist once the program has started. */
+/** The services behind the contract. */
 export interface Services extends WatchSource, SiteSource, IncidentSite, MountSource {
   readonly webhooks: Webhooks;
   readonly drivers: Drivers;
@@ -64,43 +63,32 @@ export const servedServices = [
  * Registers everything that is served: the one place that says which service stands behind which part
  * of the contract.
  *
- * @param services asked at each call; calls are kept away before they exist.
  * @param translations of texts for people; default: those that come with the program.
  */
 export function createRoutes(
-  services: () => Services,
+  services: Services,
   health?: HealthStatus,
   translations = createTranslations(),
 ) {
-  const snapshot = (): Snapshot => services().settings.snapshot();
-  const audit = (): Audit & Recorder => services().audit;
+  const { access, audit, backup, drivers, history, publicReads, settings, webhooks } = services;
   const { watchSettings, watchPublicSettings } = watchImpl(services, translations);
   return (router: ConnectRouter): void => {
     // The router itself would take an implementation in which methods are missing.
     const serve = <S extends DescService>(service: S, all: ServiceImpl<S>): void =>
       void router.service(service, all);
-    serve(PublicService, {
-      ...publicImpl(() => services().publicReads),
-      watchPublicSettings,
-    });
-    serve(
-      DriverService,
-      driverImpl(() => services().drivers, translations),
-    );
+    serve(PublicService, { ...publicImpl(publicReads), watchPublicSettings });
+    serve(DriverService, driverImpl(drivers, translations));
     serve(SettingService, {
-      ...settingImpl(() => services().settings, audit, translations),
-      ...historyImpl(() => services().history, snapshot),
-      ...backupImpl(() => services().backup, snapshot, audit, translations),
+      ...settingImpl(settings, audit, translations),
+      ...historyImpl(history, settings.snapshot),
+      ...backupImpl(backup, settings.snapshot, audit, translations),
       watchSettings,
     });
     serve(SiteService, siteImpl(services, translations));
     serve(MountService, mountImpl(services, audit, translations));
     serve(IncidentService, incidentImpl(services, translations));
-    serve(WebhookService, webhookImpl(services, translations));
-    serve(
-      AccessService,
-      accessImpl(() => services().access),
-    );
+    serve(WebhookService, webhookImpl(webhooks, translations));
+    serve(AccessService, accessImpl(access));
     serve(AuditService, auditImpl(audit));
     serve(StatusService, statusImpl(services));
     if (health !== undefined) serve(Health, health.impl);

@@ -1,10 +1,11 @@
-import type { Access } from "../access/authenticate.ts";
+import { createThrottle } from "../access/throttle.ts";
 import type { Checkpoints } from "../audit/checkpoint.ts";
 import type { Config } from "../config/config.ts";
 import { makeFolder } from "../database/sqlite/file.ts";
 import { readBuiltIn } from "../drivers/built-in.ts";
 import { createDriverService } from "../drivers/driver.ts";
 import { openCatalogue } from "../drivers/live-catalogue.ts";
+import type { Localize } from "../messages/localize.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { SitesDeps } from "../sites/start.ts";
 import type { Upstream } from "../sites/upstream.ts";
@@ -27,20 +28,22 @@ export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "com
   readonly siteTimes?: SitesDeps["times"] | undefined;
   /** Likewise on mounts and incidents. */
   readonly mountTimes?: MountTimes | undefined;
-  /** Open streams: how many there are, and how they end. */
-  readonly streams: Pick<Access, "recheck" | "expire"> & { count(): number };
+  /** Number of open streams. */
+  readonly watchers: () => number;
+  readonly localize: Localize;
   readonly draining: () => boolean;
 }
 
-/** What stands behind the contract once the program has started. */
+/** What stands behind the contract. */
 export interface RunningServices extends Services {
-  readonly identity: OpenAccess["identity"];
+  readonly authentication: OpenAccess["authentication"];
   /** The server that this one stands in front of. */
   readonly upstream: Upstream | undefined;
   readonly engine: Engine;
   /** Open incidents by class. */
   readonly incidentCounts: OpenMounts["incidents"]["counts"];
-  readonly databaseId: string;
+  /** It changes when a standby of PostgreSQL has taken over. */
+  databaseId(): string;
   readonly checkpoints: Checkpoints;
   /** Milliseconds since the database has answered, where it is away; 0: it is there. */
   databaseAwayFor(): number;
@@ -71,7 +74,7 @@ async function start(
   deps: ServicesDeps,
   opened: AsyncDisposableStack,
 ): Promise<RunningServices> {
-  const { log, commonLog, streams, draining, version } = deps;
+  const { log, commonLog, watchers, localize, draining, version } = deps;
   const drivers = await openCatalogue({
     builtIn: readBuiltIn({ offer: config.family }),
     directory: config.driversDir,
@@ -110,8 +113,9 @@ async function start(
   mountService = mounts;
   const upstream = openUpstream(config, { services, sites, passMounts: mounts.passing, log });
   opened.defer(() => upstream?.close());
-  const { identity, manager, close } = await openAccess({
-    ...{ engine, store, upstream, streams, log },
+  const { authentication, manager, close } = await openAccess({
+    ...{ engine, store, upstream, localize, log },
+    throttle: createThrottle({ perMinute: config.wrongTokens }),
     endedTokenAge: config.endedTokenAgeMs,
   });
   opened.defer(close);
@@ -134,10 +138,7 @@ async function start(
     audit,
     checkpoints,
     isSecret: (key) => engine.snapshot().get(key)?.secret === true,
-    // It changes when a standby of PostgreSQL has taken over.
-    get databaseId() {
-      return store.databaseId;
-    },
+    databaseId: () => store.databaseId,
     databaseAwayFor: () => store.awayFor(),
     drivers: createDriverService({ live: drivers, stopping: stopping.signal }),
     status: createStatusService({
@@ -148,7 +149,7 @@ async function start(
         await upstream?.look();
         return summaryOf(sites.service);
       },
-      watchers: streams.count,
+      watchers,
       draining,
       version,
       database:
@@ -158,7 +159,7 @@ async function start(
       now: Date.now,
     }),
     upstream,
-    identity,
+    authentication,
     endStreams: () => {
       stopping.abort();
       feed.close();

@@ -119,7 +119,8 @@ export function openUpstream(
 /** What passing requests to the server behind needs. */
 export interface UpstreamParts {
   readonly methods: readonly Method[];
-  readonly upstream: () => Upstream | undefined;
+  /** Undefined where the service stands in front of no other. */
+  readonly upstream: Upstream | undefined;
   /** Whether a header `authorization` holds Mooring's own token: nobody else gets it. */
   readonly isOwnToken: (authorization: string) => boolean;
   readonly translations: (language: Language) => Translate;
@@ -135,7 +136,7 @@ export function passToUpstream(
   { upstream: address, trustedProxies, maxConnections, maxConnectionsPerPeer }: Config,
   parts: UpstreamParts,
 ): ReturnType<typeof createUpstreamHandler> | undefined {
-  if (address === undefined) return undefined;
+  if (address === undefined || parts.upstream === undefined) return undefined;
   const { methods, upstream, log, translations } = parts;
   const url = new URL(address);
   const base = url.pathname.replace(/\/+$/, "");
@@ -163,7 +164,7 @@ export function passToUpstream(
     },
     onFailure: (reason) => {
       log.debug({ reason }, "the upstream does not answer");
-      void upstream()?.look();
+      void upstream.look();
     },
   });
   return createUpstreamHandler({

@@ -27,17 +27,17 @@ export interface StatusSource {
 const MAX_INCIDENTS = 1_000;
 
 /** mooring.v1.StatusService. */
-export function statusImpl(source: () => StatusSource): ServiceImpl<typeof StatusServiceDesc> {
-  const snapshot = (): Snapshot => source().settings.snapshot();
+export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServiceDesc> {
+  const snapshot = (): Snapshot => source.settings.snapshot();
   return {
     getStatus: async (_request, context) => {
       const { isLimited, seesItem } = rightsOf(context, snapshot);
-      const ending = source().access.endingTokens();
+      const ending = source.access.endingTokens();
       const named = grantOf(context).has("tokens:manage") ? ending.slice(0, MAX_NAMED) : [];
       const incidents = grantOf(context).has("incidents:read")
-        ? await source().incidents.list({ open: true, limit: MAX_INCIDENTS })
+        ? await source.incidents.list({ open: true, limit: MAX_INCIDENTS })
         : [];
-      const { startTime, revision, checks, ...status } = await source().status.status();
+      const { startTime, revision, checks, ...status } = await source.status.status();
       return create(GetStatusResponseSchema, {
         ...status,
         startTime: timestampFromMs(startTime),

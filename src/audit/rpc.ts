@@ -19,10 +19,10 @@ import { checkpointText, isTime } from "./checkpoint.ts";
 import { optionalNumber } from "./origin.ts";
 
 /** Of AuditService. */
-export function auditImpl(audit: () => AuditService): ServiceImpl<typeof AuditServiceDesc> {
+export function auditImpl(audit: AuditService): ServiceImpl<typeof AuditServiceDesc> {
   return {
     listAuditEvents: async (request) => {
-      const page = await audit().list({
+      const page = await audit.list({
         ...selectionOf(request),
         since: optionalMs(request.since),
         until: optionalMs(request.until),
@@ -39,14 +39,14 @@ export function auditImpl(audit: () => AuditService): ServiceImpl<typeof AuditSe
     },
     watchAudit: async function* (request, { signal }) {
       const after = optionalNumber(request.afterSequence);
-      for await (const { seq, rows } of audit().watch(selectionOf(request), after, signal))
+      for await (const { seq, rows } of audit.watch(selectionOf(request), after, signal))
         yield create(WatchAuditResponseSchema, {
           sequence: BigInt(seq),
           events: rows.map(eventOf),
         });
     },
     getCheckpoint: async () => {
-      const checkpoint = await audit().checkpoint();
+      const checkpoint = await audit.checkpoint();
       const { origin, seq, hash, time, oldest } = checkpoint;
       return create(GetCheckpointResponseSchema, {
         checkpoint: create(AuditCheckpointSchema, {

@@ -35,9 +35,9 @@ const OUTCOMES: Readonly<Record<Outcome, ImportOutcome>> = {
 
 /** @param audit records exports, and counts dry runs with values for masked secrets. */
 export function backupImpl(
-  backup: () => BackupService,
+  backup: BackupService,
   snapshot: () => Snapshot,
-  audit: () => Pick<Recorder, "record" | "note">,
+  audit: Pick<Recorder, "record" | "note">,
   translations: (language: Language) => Translate = createTranslations(),
 ): BackupImpl {
   const sayIn = createSayIn(translations);
@@ -47,10 +47,10 @@ export function backupImpl(
       const mode = modeOf(secrets, passphrase);
       // Whoever chooses the passphrase can read what it seals.
       if (mode.mode !== "omit") rights.needScope("settings:reveal");
-      const document = await backup().export(mode, rights);
+      const document = await backup.export(mode, rights);
       const isNeeded = mode.mode !== "omit";
       const detail = { secrets: mode.mode };
-      await audit().record({ origin: auditOriginOf(context), subjects: [], detail, isNeeded });
+      await audit.record({ origin: auditOriginOf(context), subjects: [], detail, isNeeded });
       // The document is plain JSON by its making.
       return create(ExportSettingsResponseSchema, { document: document as unknown as JsonObject });
     },
@@ -60,7 +60,7 @@ export function backupImpl(
           { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
         ]);
       const rights = rightsOf(context, snapshot);
-      const { revision, result } = await backup().import(
+      const { revision, result } = await backup.import(
         { value: document },
         changeOriginOf(context, reason, rights),
         { passphrase, dryRun, skipInvalid },
@@ -71,7 +71,7 @@ export function backupImpl(
           return outcome === "changed" && item !== undefined && rights.masks(item);
         })
         .map(({ key }) => key);
-      if (dryRun && subjects.length > 0) audit().note(dryRunOf(context, subjects));
+      if (dryRun && subjects.length > 0) audit.note(dryRunOf(context, subjects));
       const say = sayIn(context);
       return create(ImportSettingsResponseSchema, {
         revision: BigInt(revision),

@@ -30,7 +30,7 @@ import { typedValues, validateDriverConfig } from "./validate.ts";
 
 /** mooring.v1.DriverService. */
 export function driverImpl(
-  service: () => DriverService,
+  service: DriverService,
   translations: (language: Language) => Translate = createTranslations(),
 ): ServiceImpl<typeof DriverServiceDesc> {
   const languageOf = createLanguageOf();
@@ -44,17 +44,17 @@ export function driverImpl(
   return {
     listDrivers: ({ view, languageCode }, context) => {
       const { basic, full } = spoken(languageOf(context, languageCode));
-      if (view === "" || view === "full") return full(service().catalogue());
-      if (view === "basic") return basic(service().catalogue());
+      if (view === "" || view === "full") return full(service.catalogue());
+      if (view === "basic") return basic(service.catalogue());
       throw invalid([{ field: "view", description: message("VIEW_INVALID") }]);
     },
-    listDriverNames: () => nameList(service().catalogue()),
+    listDriverNames: () => nameList(service.catalogue()),
     getDriver: ({ driver, languageCode }, context) =>
       spoken(languageOf(context, languageCode)).info(driver),
     getDriverSchema: ({ driver, languageCode }, context) =>
       spoken(languageOf(context, languageCode)).schema(driver),
     validateDriverConfig: ({ driver, values, textValues }, context) => {
-      const info = service().get(driver);
+      const info = service.get(driver);
       const asText = Object.keys(textValues).length > 0;
       if (asText && values !== undefined)
         throw invalid([{ field: "text_values", description: message("VALUES_AMBIGUOUS") }]);
@@ -79,10 +79,10 @@ export function driverImpl(
       });
     },
     async *watchDrivers({ revision }, { signal }) {
-      const first = service().catalogue();
+      const first = service.catalogue();
       const reset = revision !== first.revision;
       yield create(WatchDriversResponseSchema, { revision: first.revision, reset });
-      for await (const { catalogue, difference } of service().changes(first, signal))
+      for await (const { catalogue, difference } of service.changes(first, signal))
         yield create(WatchDriversResponseSchema, {
           revision: catalogue.revision,
           added: [...difference.added],
@@ -94,7 +94,7 @@ export function driverImpl(
 }
 
 /** What is read, in one language. */
-function repliesIn(language: Language, service: () => DriverService, translate: Translate) {
+function repliesIn(language: Language, service: DriverService, translate: Translate) {
   const translated = memoize(createDriverTranslation(translate));
   const listOf = (show: (driver: DriverInfo) => DriverInfoMessage) =>
     memoize(({ drivers, revision }: Catalogue) =>
@@ -142,13 +142,13 @@ function withoutTexts(driver: DriverInfo): DriverInfo {
 
 /** A reply about one driver, made once for each catalogue: it names the catalogue's revision. */
 function replyPerDriver<M>(
-  service: () => DriverService,
+  service: DriverService,
   make: (driver: DriverInfo, revision: string) => M,
 ): (name: string) => M {
   const ofCatalogue = memoize(({ revision }: Catalogue) =>
     memoize((driver: DriverInfo) => make(driver, revision)),
   );
-  return (name) => ofCatalogue(service().catalogue())(service().get(name));
+  return (name) => ofCatalogue(service.catalogue())(service.get(name));
 }
 
 function toProto(driver: DriverInfo): DriverInfoMessage {

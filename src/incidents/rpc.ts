@@ -38,7 +38,7 @@ export interface IncidentSite {
 
 /** mooring.v1.IncidentService. */
 export function incidentImpl(
-  source: () => IncidentSite,
+  source: IncidentSite,
   translations: (language: Language) => Translate = createTranslations(),
 ): ServiceImpl<typeof IncidentServiceDesc> {
   const languageOf = createLanguageOf();
@@ -50,19 +50,19 @@ export function incidentImpl(
     const say = sayIn(context);
     const language = languageOf(context, "");
     return (incident: Incident): IncidentMessage => {
-      const found = source().driverOf(incident.driver);
+      const found = source.driverOf(incident.driver);
       const driver =
         found === undefined || language === "en" ? found : driverTranslation(language)(found);
-      return incidentToProto(incident, source().siteName(incident.siteId), driver, say);
+      return incidentToProto(incident, source.siteName(incident.siteId), driver, say);
     };
   };
   return {
     listIncidents: async ({ site, mountPath, closed, pageSize, pageToken }, context) => {
       const limit = limitOf(pageSize);
-      const siteId = site === "" ? undefined : source().siteId(site);
+      const siteId = site === "" ? undefined : source.siteId(site);
       if (site !== "" && siteId === undefined) return create(ListIncidentsResponseSchema);
       const before = placeOf(pageToken);
-      const found = await source().incidents.list({
+      const found = await source.incidents.list({
         ...{ siteId, mountPath: mountPath || undefined, limit: limit + 1 },
         open: closed ? undefined : true,
         before: before && { openedAt: before.time, id: before.id },
@@ -77,17 +77,17 @@ export function incidentImpl(
     },
     getIncident: async ({ id }, context) =>
       create(GetIncidentResponseSchema, {
-        incident: showIn(context)(await source().incidents.get(id)),
+        incident: showIn(context)(await source.incidents.get(id)),
       }),
     acknowledgeIncident: async ({ id, note }, context) => {
       if (id === "")
         throw invalid([{ field: "id", description: message("FIELD_MISSING", { field: "id" }) }]);
-      const incident = await source().incidents.acknowledge(id, note, originOf(context));
+      const incident = await source.incidents.acknowledge(id, note, originOf(context));
       return create(AcknowledgeIncidentResponseSchema, { incident: showIn(context)(incident) });
     },
     watchIncidents: async function* (_request, context) {
       const show = showIn(context);
-      for await (const incidents of source().incidents.watch(context.signal))
+      for await (const incidents of source.incidents.watch(context.signal))
         yield create(WatchIncidentsResponseSchema, { incidents: incidents.map(show) });
     },
   };

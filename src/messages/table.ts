@@ -49,7 +49,6 @@ export const MESSAGES = {
     'a principal\'s name has 1 to 64 characters of a-z, 0-9, ".", "_" and "-": {name} is not one',
 
   // Service
-  SERVICE_STARTING: "the service is starting; try again in a moment",
   SERVICE_STOPPING: "the service stops; watch again in a moment",
 
   // Drivers, settings, history and audit

@@ -51,12 +51,12 @@ const MAX_PAGE = 1_000;
 
 /** mooring.v1.MountService. */
 export function mountImpl(
-  source: () => MountSource,
-  audit: () => Pick<Recorder, "note">,
+  source: MountSource,
+  audit: Pick<Recorder, "note">,
   translations: (language: Language) => Translate = createTranslations(),
 ): ServiceImpl<typeof MountServiceDesc> {
   const sayIn = createSayIn(translations);
-  const mounts = (): MountService => source().mounts;
+  const { mounts } = source;
   const callerOf = (context: HandlerContext, reason = ""): Caller => ({
     grant: grantOf(context),
     origin: originOf(context, reason),
@@ -70,15 +70,15 @@ export function mountImpl(
     if (!reveal) return false;
     if (!grantOf(context).has("mounts:reveal"))
       throw denied(message("SCOPE_MISSING", { scope: "mounts:reveal" }));
-    const subjects = found.flatMap((mount) => secretKeys(mount, source().driverOf));
+    const subjects = found.flatMap((mount) => secretKeys(mount, source.driverOf));
     if (subjects.length > 0)
-      audit().note({ origin: auditOriginOf(context), outcome: "OK", subjects });
+      audit.note({ origin: auditOriginOf(context), outcome: "OK", subjects });
     return true;
   };
   const showIn = (context: HandlerContext, reveals = false) => {
     const say = sayIn(context);
     return (mount: Mount): MountMessage =>
-      mountToProto(mount, mounts().statuses(mount), source().driverOf(mount.driver), {
+      mountToProto(mount, mounts.statuses(mount), source.driverOf(mount.driver), {
         reveals,
         say,
       });
@@ -106,7 +106,7 @@ export function mountImpl(
           },
         ]);
       const limit = pageSize || MAX_PAGE;
-      const found = mounts()
+      const found = mounts
         .list(grantOf(context))
         .filter((mount) => (site === "" || isOnSite(mount, site)) && mount.name > pageToken);
       const page = found.slice(0, limit);
@@ -114,11 +114,11 @@ export function mountImpl(
       return create(ListMountsResponseSchema, {
         mounts: page.map(showIn(context, reveals)),
         nextPageToken: found.length > limit ? (page.at(-1)?.name ?? "") : "",
-        revision: BigInt(mounts().revision()),
+        revision: BigInt(mounts.revision()),
       });
     },
     getMount: ({ name, reveal }, context) => {
-      const mount = mounts().get(name, grantOf(context));
+      const mount = mounts.get(name, grantOf(context));
       const reveals = revealing(context, reveal, [mount]);
       return create(GetMountResponseSchema, { mount: showIn(context, reveals)(mount) });
     },
@@ -126,10 +126,10 @@ export function mountImpl(
       const { dryRun, reason, allowSharedCredential: allowShared } = request;
       const inputs = request.mounts.map(inputFromProto);
       const caller = callerOf(context, reason);
-      const saved = await mounts().save(inputs, caller, { dryRun, allowShared });
+      const saved = await mounts.save(inputs, caller, { dryRun, allowShared });
       // Dry runs could try values of secrets.
       if (dryRun && !caller.grant.has("mounts:reveal"))
-        audit().note(
+        audit.note(
           dryRunOf(
             context,
             inputs.map(({ name }) => mountKey(name)),
@@ -142,14 +142,14 @@ export function mountImpl(
     },
     replaceCredential: async ({ name, item, site, value, dryRun, reason }, context) => {
       const caller = callerOf(context, reason);
-      const saved = await mounts().replace({ name, item, site }, value, caller, { dryRun });
+      const saved = await mounts.replace({ name, item, site }, value, caller, { dryRun });
       return create(ReplaceCredentialResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
       });
     },
     copyMount: async ({ name, newName, mountPath, reason, allowSharedCredential }, context) => {
-      const mount = await mounts().copy(
+      const mount = await mounts.copy(
         name,
         { name: newName, path: mountPath },
         callerOf(context, reason),
@@ -158,23 +158,23 @@ export function mountImpl(
       return create(CopyMountResponseSchema, { mount: showIn(context)(mount) });
     },
     renameMount: async ({ name, newName, reason }, context) => {
-      const mount = await mounts().rename(name, newName, callerOf(context, reason));
+      const mount = await mounts.rename(name, newName, callerOf(context, reason));
       return create(RenameMountResponseSchema, { mount: showIn(context)(mount) });
     },
     deleteMounts: async ({ names, reason }, context) => {
-      const revision = await mounts().delete(names, callerOf(context, reason));
+      const revision = await mounts.delete(names, callerOf(context, reason));
       return create(DeleteMountsResponseSchema, { revision: BigInt(revision) });
     },
     compareMounts: async ({ site }, context) => {
-      const results = await mounts().compare(site);
+      const results = await mounts.compare(site);
       return create(CompareMountsResponseSchema, { results: results.map(resultIn(context)) });
     },
     syncMounts: async ({ site, names }, context) => {
-      const status = await mounts().sync(site, names);
+      const status = await mounts.sync(site, names);
       return create(SyncMountsResponseSchema, { status: status.map(statusIn(context)) });
     },
     adoptMounts: async ({ site, names, dryRun, reason }, context) => {
-      const saved = await mounts().adopt(site, names, callerOf(context, reason), { dryRun });
+      const saved = await mounts.adopt(site, names, callerOf(context, reason), { dryRun });
       return create(AdoptMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
@@ -182,7 +182,7 @@ export function mountImpl(
     },
     rollbackMounts: async ({ revision, names, dryRun, reason }, context) => {
       const caller = callerOf(context, reason);
-      const saved = await mounts().rollback(Number(revision), names, caller, { dryRun });
+      const saved = await mounts.rollback(Number(revision), names, caller, { dryRun });
       return create(RollbackMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
@@ -195,7 +195,7 @@ export function mountImpl(
           { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
         ]);
       const caller = callerOf(context, reason);
-      const saved = await mounts().import(document, sites, caller, { dryRun, allowShared });
+      const saved = await mounts.import(document, sites, caller, { dryRun, allowShared });
       return create(ImportMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
@@ -204,21 +204,21 @@ export function mountImpl(
     exportMounts: ({ names, site, reveal }, context) => {
       const grant = grantOf(context);
       const found =
-        names.length === 0 ? mounts().list(grant) : names.map((name) => mounts().get(name, grant));
+        names.length === 0 ? mounts.list(grant) : names.map((name) => mounts.get(name, grant));
       const reveals = revealing(context, reveal, found);
-      const document = mounts().export(names, site, grant, reveals);
+      const document = mounts.export(names, site, grant, reveals);
       return create(ExportMountsResponseSchema, { document: document as unknown as JsonObject });
     },
     watchMounts: async function* (_request, context) {
       const show = showIn(context);
-      for await (const { mounts: changed, removed } of mounts().watch(
+      for await (const { mounts: changed, removed } of mounts.watch(
         grantOf(context),
         context.signal,
       ))
         yield create(WatchMountsResponseSchema, {
           mounts: changed.map(show),
           removed: [...removed],
-          revision: BigInt(mounts().revision()),
+          revision: BigInt(mounts.revision()),
         });
     },
   };

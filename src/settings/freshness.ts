@@ -24,13 +24,13 @@ const AT_LEAST = "mooring-at-least-revision";
  * Lets a call that asks for a revision wait until this instance shows it: what another instance has
  * saved a moment ago. Health checks ignore the header.
  */
-export function atLeastInterceptor(engine: () => Instance): Interceptor {
+export function atLeastInterceptor(engine: Instance): Interceptor {
   return (next) => (request) => {
     if (HEALTH.has(request.method)) return next(request);
     const { call } = request as { readonly call?: Call };
     const asked = call === undefined ? request.header.get(AT_LEAST) : call.header(AT_LEAST);
     if (asked === undefined || asked === null || asked === "") return next(request);
-    return reaches(engine(), readRevision(asked)).then(() => next(request));
+    return reaches(engine, readRevision(asked)).then(() => next(request));
   };
 }
 

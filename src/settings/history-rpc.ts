@@ -23,7 +23,7 @@ type HistoryImpl = Pick<
   "listRevisions" | "getRevision" | "diffRevisions"
 >;
 
-export function historyImpl(history: () => History, snapshot: () => Snapshot): HistoryImpl {
+export function historyImpl(history: History, snapshot: () => Snapshot): HistoryImpl {
   const rights = (context: HandlerContext): Rights => rightsOf(context, snapshot);
 
   return {
@@ -31,7 +31,7 @@ export function historyImpl(history: () => History, snapshot: () => Snapshot): H
       const { need, isLimited, seesMounts, seesChange } = rights(context);
       const isPart = isLimited || !seesMounts;
       if (key !== "") need([key]);
-      const page = await history().list({
+      const page = await history.list({
         pageSize,
         before: readPageToken(pageToken),
         key: key || undefined,
@@ -49,7 +49,7 @@ export function historyImpl(history: () => History, snapshot: () => Snapshot): H
       });
     },
     getRevision: async ({ revision }, context) => {
-      const commit = await history().get(Number(revision));
+      const commit = await history.get(Number(revision));
       const { isLimited, seesMounts, refuse, needScope, seesChange } = rights(context);
       const changes = commit.changes.filter(seesChange);
       // Nothing of it may be seen: as with any setting that is not the caller's.
@@ -62,7 +62,7 @@ export function historyImpl(history: () => History, snapshot: () => Snapshot): H
     },
     diffRevisions: async ({ from, to }, context) => {
       const { seesChange, masksChange } = rights(context);
-      const changes = await history().diff(Number(from), Number(to), masksChange);
+      const changes = await history.diff(Number(from), Number(to), masksChange);
       return create(DiffRevisionsResponseSchema, {
         changes: changes.filter(seesChange).map(describeChange).map(changeToProto),
       });

@@ -11,16 +11,16 @@ import { onePerSnapshot } from "./reply.ts";
 /** Of PublicService: what is read. */
 type PublicImpl = Pick<ServiceImpl<typeof PublicServiceDesc>, "ping" | "getPublicSettings">;
 
-export function publicImpl(service: () => PublicService): PublicImpl {
+export function publicImpl(service: PublicService): PublicImpl {
   const pong = create(PingResponseSchema, { message: "pong" });
   const settings = onePerSnapshot((snapshot) =>
     create(GetPublicSettingsResponseSchema, {
-      settings: service().settings(snapshot),
+      settings: service.settings(snapshot),
       revision: BigInt(snapshot.revision),
     }),
   );
   return {
     ping: () => pong,
-    getPublicSettings: () => settings(service().snapshot()),
+    getPublicSettings: () => settings(service.snapshot()),
   };
 }

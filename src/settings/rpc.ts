@@ -57,15 +57,15 @@ type SettingImpl = Pick<
 
 /** @param audit counts reads of secrets in the clear, and dry runs with values for masked ones. */
 export function settingImpl(
-  service: () => SettingService,
-  audit: () => Pick<Recorder, "note">,
+  service: SettingService,
+  audit: Pick<Recorder, "note">,
   translations: (language: Language) => Translate = createTranslations(),
 ): SettingImpl {
   const languageOf = createLanguageOf();
   const sayIn = createSayIn(translations);
   const replies = new ReplyBudget();
   const ofSnapshot = clearsWithSnapshot(replies);
-  const snapshot = (): Snapshot => ofSnapshot(service().snapshot());
+  const snapshot = (): Snapshot => ofSnapshot(service.snapshot());
   const groupsOf = createGroupsOf();
   const rights = (context: HandlerContext): Rights => rightsOf(context, snapshot);
   const origin = (context: HandlerContext, reason = "") =>
@@ -76,7 +76,7 @@ export function settingImpl(
   };
   const view = (mask: Mask, languageCode: Language) => {
     const translate = translations(languageCode);
-    const show = createSettingView((key) => service().managedBy(key), MASKS[mask], translate);
+    const show = createSettingView((key) => service.managedBy(key), MASKS[mask], translate);
     const part = mask === "nothing" ? "" : `without ${mask}`;
     const ones = createReplyCache<Snapshot, GetSettingResponse>(replies, ({ setting }) =>
       sizeOf(setting),
@@ -85,7 +85,7 @@ export function settingImpl(
       ones(snapshot, key, () =>
         asPart(
           create(GetSettingResponseSchema, {
-            setting: show(snapshot, service().get(key)),
+            setting: show(snapshot, service.get(key)),
             revision: BigInt(snapshot.revision),
             languageCode,
           }),
@@ -103,7 +103,7 @@ export function settingImpl(
       const groups = groupsOf(snapshot, asked);
       const key = `${groups?.join(",") ?? "all"}\n${isLimited ? kind : ""}`;
       return lists(snapshot, key, () => {
-        const items = groups?.length === 0 ? [] : service().list(groups ?? []);
+        const items = groups?.length === 0 ? [] : service.list(groups ?? []);
         return asPart(
           create(ListSettingsResponseSchema, {
             settings: (isLimited ? items.filter(seesItem) : items).map((item) =>
@@ -131,7 +131,7 @@ export function settingImpl(
   const revealed = (context: HandlerContext, settings: readonly (Setting | undefined)[]): void => {
     const subjects = revealedIn(settings);
     if (subjects.length > 0)
-      audit().note({ origin: auditOriginOf(context), outcome: "OK", subjects });
+      audit.note({ origin: auditOriginOf(context), outcome: "OK", subjects });
   };
   return {
     listSettings: (request, context) => {
@@ -147,10 +147,10 @@ export function settingImpl(
       );
       return create(ListDefaultSettingsResponseSchema, {
         languageCode: language,
-        settings: service()
+        settings: service
           .defaults(groups)
           .filter(rights(context).seesItem)
-          .map((item) => show(service().snapshot(), item)),
+          .map((item) => show(service.snapshot(), item)),
       });
     },
     getSetting: (request, context) => {
@@ -165,9 +165,7 @@ export function settingImpl(
       rights(context).need(keys);
       const now = snapshot();
       const { show, part, languageCode, reveals } = viewOf(request, context);
-      const settings = service()
-        .batchGet(keys)
-        .map((item) => show(now, item));
+      const settings = service.batchGet(keys).map((item) => show(now, item));
       if (reveals) revealed(context, settings);
       const revision = BigInt(now.revision);
       return asPart(
@@ -182,14 +180,14 @@ export function settingImpl(
         seenRevision: optionalNumber(input.revision),
       }));
       const by = origin(context, reason);
-      const changed = await service().save(inputs, by, {
+      const changed = await service.save(inputs, by, {
         expectedRevision: optionalNumber(expectedRevision),
         dryRun,
       });
       const subjects = inputs
         .filter(({ key, value }) => isHidden(snapshot().get(key), value, rights(context).masks))
         .map(({ key }) => key);
-      if (dryRun && subjects.length > 0) audit().note(dryRunOf(context, subjects));
+      if (dryRun && subjects.length > 0) audit.note(dryRunOf(context, subjects));
       return create(SaveSettingsResponseSchema, {
         revision: BigInt(changed.revision),
         ...(dryRun
@@ -199,13 +197,13 @@ export function settingImpl(
       });
     },
     deleteSetting: async ({ key, expectedRevision, reason }, context) => {
-      const { revision } = await service().delete(key, origin(context, reason), {
+      const { revision } = await service.delete(key, origin(context, reason), {
         expectedRevision: optionalNumber(expectedRevision),
       });
       return create(DeleteSettingResponseSchema, { revision: BigInt(revision) });
     },
     rollback: async ({ to, keys, expectedRevision, dryRun, reason }, context) => {
-      const changed = await service().rollback(
+      const changed = await service.rollback(
         { revision: Number(to), keys },
         origin(context, reason),
         { expectedRevision: optionalNumber(expectedRevision), dryRun },
@@ -217,11 +215,11 @@ export function settingImpl(
       });
     },
     resetToken: async (_request, context) => {
-      const { token, revision } = await service().resetToken(origin(context));
+      const { token, revision } = await service.resetToken(origin(context));
       return create(ResetTokenResponseSchema, { token, revision: BigInt(revision) });
     },
     setAria2: async ({ uri, secret }, context) => {
-      const { version, revision } = await service().setAria2(
+      const { version, revision } = await service.setAria2(
         { uri, secret },
         origin(context),
         context.signal,
@@ -231,7 +229,7 @@ export function settingImpl(
     setQbittorrent: async ({ url, seedtime }, context) => {
       const input = { url, seedtime };
       const by = origin(context);
-      const { version, revision } = await service().setQbittorrent(input, by, context.signal);
+      const { version, revision } = await service.setQbittorrent(input, by, context.signal);
       return create(SetQbittorrentResponseSchema, {
         status: "ok",
         version,

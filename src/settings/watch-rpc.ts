@@ -44,7 +44,7 @@ type Watch<I, O, C = Pick<HandlerContext, "signal">> = (request: I, context: C) 
 
 /** The watch methods. Events are made once and shared by all streams, encoded bytes included. */
 export function watchImpl(
-  source: () => WatchSource,
+  source: WatchSource,
   translations: (language: Language) => Translate = createTranslations(),
 ): {
   readonly watchSettings: Watch<WatchSettingsRequest, WatchSettingsResponse, HandlerContext>;
@@ -52,7 +52,7 @@ export function watchImpl(
 } {
   const settingsEvent = memoize((commit: RevisionCommit) => settingsChanged(commit, undefined));
   const publicEvent = memoize((commit: RevisionCommit) =>
-    publicChanged(commit, source().definitionOf),
+    publicChanged(commit, source.definitionOf),
   );
   const languageOf = createLanguageOf();
   const snapshotIn = memoize((language: Language) =>
@@ -63,7 +63,7 @@ export function watchImpl(
       revision: BigInt(snapshot.revision),
       event: {
         case: "snapshot",
-        value: { settings: source().publicReads.settings(snapshot) },
+        value: { settings: source.publicReads.settings(snapshot) },
       },
     }),
   );
@@ -73,7 +73,7 @@ export function watchImpl(
   const changeOf = createReplyCache<RevisionCommit, ViewEvent>(budget, ({ event }) =>
     sizeOf(event),
   );
-  const now = (): Snapshot => source().settings.snapshot();
+  const now = (): Snapshot => source.settings.snapshot();
   return {
     watchSettings: ({ afterRevision, keys, languageCode }, context) => {
       const { signal } = context;
@@ -92,9 +92,9 @@ export function watchImpl(
               change: (change) => isAsked(change.key) && seesChange(change),
             };
       const after = optionalNumber(afterRevision);
-      const all = after === undefined ? snapshot(source().settings.snapshot()) : undefined;
+      const all = after === undefined ? snapshot(source.settings.snapshot()) : undefined;
       const first = all && wanted ? firstOf(all, wanted.view, () => onlyKeys(all, wanted)) : all;
-      return events(source(), signal, {
+      return events(source, signal, {
         after: after ?? Number(first?.revision),
         first,
         bookmark: settingsBookmark,
@@ -107,9 +107,8 @@ export function watchImpl(
     },
     watchPublicSettings: ({ afterRevision }, { signal }) => {
       const after = optionalNumber(afterRevision);
-      const first =
-        after === undefined ? publicSnapshot(source().publicReads.snapshot()) : undefined;
-      return events(source(), signal, {
+      const first = after === undefined ? publicSnapshot(source.publicReads.snapshot()) : undefined;
+      return events(source, signal, {
         after: after ?? Number(first?.revision),
         first,
         bookmark: publicBookmark,
@@ -168,14 +167,14 @@ function sizeOf(message: WatchSettingsResponse | undefined): number {
 }
 
 /** All settings as the first event of a stream, made once for each snapshot. */
-function settingsSnapshot(source: () => WatchSource, translate: Translate) {
+function settingsSnapshot(source: WatchSource, translate: Translate) {
   const show = createSettingView(
-    (key) => source().settings.managedBy(key),
+    (key) => source.settings.managedBy(key),
     ({ secret }) => secret,
     translate,
   );
   return onePerSnapshot((snapshot) => {
-    const settings = source().settings.list([]);
+    const settings = source.settings.list([]);
     return create(WatchSettingsResponseSchema, {
       revision: BigInt(snapshot.revision),
       event: {

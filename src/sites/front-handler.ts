@@ -50,8 +50,7 @@ export interface UpstreamHandlerOptions {
   /** Id and client of a request, as calls of the contract have them. */
   readonly requestId: (sent: string | undefined) => string;
   readonly peerOf: (request: IncomingMessage) => string;
-  /** Undefined while the program starts. */
-  readonly events: () => UpstreamEvents | undefined;
+  readonly events: UpstreamEvents;
 }
 
 /** Own pages stand below this alone: any other path may be a folder of the server behind. */
@@ -95,7 +94,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     if (!path.startsWith(base)) return undefined;
     const inner = path.slice(base.length);
     if (!restPaths.has(inner) || inner === RESET_TOKEN) return undefined;
-    if (SHARED.has(inner) && events()?.isReady() === false) return undefined;
+    if (SHARED.has(inner) && events.isReady() === false) return undefined;
     return inner;
   };
   const isGuarded = createPathGuard({
@@ -180,11 +179,10 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
       );
       return true;
     }
-    const upstream = events();
     const path = own ?? withoutEndSlash(whole.slice(base.length));
     const authorization = readToken(headers.authorization);
     if (authorization !== "" && path.startsWith("/api/admin/"))
-      upstream?.meet(authorization, textOf(headers["client-id"]));
+      events.meet(authorization, textOf(headers["client-id"]));
     if (own !== undefined) {
       const plain = raw.includes("%") ? own.split("/").map(encodeURIComponent).join("/") : own;
       request.url = end < 0 ? plain : `${plain}${target.slice(end)}`;
@@ -192,20 +190,19 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     }
     // A visitor without a token changes nothing but by a login.
     const isNobody = authorization === "" && !path.startsWith(LOGIN);
-    if (upstream === undefined || isNobody || !path.startsWith("/api/"))
-      void pipe.pass(request, response);
+    if (isNobody || !path.startsWith("/api/")) void pipe.pass(request, response);
     else if (changesRights(method, path)) {
       const whom = path.startsWith(LOGIN) ? "refused" : "everybody";
-      upstream.forget(whom);
-      void pipe.pass(request, response, () => async () => upstream.forget(whom));
+      events.forget(whom);
+      void pipe.pass(request, response, () => async () => events.forget(whom));
     } else if (method === "POST" && path === RESET_TOKEN)
-      void passReset(request, response, upstream).catch(() => response.destroy());
-    else if (method === "POST" && path.startsWith("/api/admin/setting/") && upstream.isReady())
-      void passChange(request, response, upstream, path, upstream.changing).catch(() =>
+      void passReset(request, response, events).catch(() => response.destroy());
+    else if (method === "POST" && path.startsWith("/api/admin/setting/") && events.isReady())
+      void passChange(request, response, events, path, events.changing).catch(() =>
         response.destroy(),
       );
     else if (method === "POST" && path.startsWith("/api/admin/storage/"))
-      void passChange(request, response, upstream, path, upstream.changingMounts).catch(() =>
+      void passChange(request, response, events, path, events.changingMounts).catch(() =>
         response.destroy(),
       );
     else void pipe.pass(request, response);

@@ -90,14 +90,10 @@ export async function admitVisitor(visitor: Visitor | Promise<Visitor>): Promise
 /**
  * What is different in front of another server: its admins have every right but to Mooring's token,
  * its own token and version show in the place of Mooring's, and a change waits until it is there.
- *
- * @param upstream undefined: there is none, or the program is starting.
  */
-export function upstreamInterceptor(upstream: () => Upstream | undefined): Interceptor {
+export function upstreamInterceptor(behind: Upstream): Interceptor {
   const show = createUpstreamView();
   return (next) => async (request) => {
-    const behind = upstream();
-    if (behind === undefined) return next(request);
     const { call = undefined } = request as { readonly call?: Call };
     const isVisitor = call?.actor?.startsWith(VISITOR_ACTOR) === true;
     const { method } = request;

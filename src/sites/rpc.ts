@@ -54,14 +54,14 @@ interface Result {
 
 /** Of SiteService. */
 export function siteImpl(
-  source: () => SiteSource,
+  source: SiteSource,
   translations: (language: Language) => Translate = createTranslations(),
 ): ServiceImpl<typeof SiteServiceDesc> {
   const sayIn = createSayIn(translations);
   const showIn = (context: HandlerContext) => {
     const say = sayIn(context);
     return (view: SiteView): SiteMessage =>
-      siteToProto(view, source().sites.revision(), source().isSecret, say);
+      siteToProto(view, source.sites.revision(), source.isSecret, say);
   };
   const resultIn = (context: HandlerContext) => {
     const say = sayIn(context);
@@ -75,37 +75,37 @@ export function siteImpl(
   return {
     listSites: (_request, context) =>
       create(ListSitesResponseSchema, {
-        sites: source().sites.list().map(showIn(context)),
-        revision: BigInt(source().sites.revision()),
+        sites: source.sites.list().map(showIn(context)),
+        revision: BigInt(source.sites.revision()),
       }),
     getSite: ({ name }, context) =>
-      create(GetSiteResponseSchema, { site: showIn(context)(source().sites.get(name)) }),
+      create(GetSiteResponseSchema, { site: showIn(context)(source.sites.get(name)) }),
     createSite: async ({ site }, context) => {
-      const view = await source().sites.create(inputFromProto(site), originOf(context));
+      const view = await source.sites.create(inputFromProto(site), originOf(context));
       return create(CreateSiteResponseSchema, { site: showIn(context)(view) });
     },
     updateSite: async ({ name, site }, context) => {
-      const before = source().sites.get(name).site.overrides;
+      const before = source.sites.get(name).site.overrides;
       const input = inputFromProto(site, before);
-      const view = await source().sites.update(name, input, originOf(context));
+      const view = await source.sites.update(name, input, originOf(context));
       return create(UpdateSiteResponseSchema, { site: showIn(context)(view) });
     },
     deleteSite: async ({ name }, context) => {
-      await source().sites.delete(name, originOf(context));
+      await source.sites.delete(name, originOf(context));
       return create(DeleteSiteResponseSchema);
     },
     checkSite: async ({ name }, context) => {
-      const view = await source().sites.check(name);
+      const view = await source.sites.check(name);
       return create(CheckSiteResponseSchema, { site: showIn(context)(view) });
     },
     compareSite: async ({ name, all }, context) => {
-      const { comparisons } = await source().sites.compare(name);
+      const { comparisons } = await source.sites.compare(name);
       const shown = all ? comparisons : comparisons.filter(({ standing }) => standing !== "same");
       return create(CompareSiteResponseSchema, { differences: shown.map(differenceIn(context)) });
     },
     adoptSite: async ({ name, keys, dryRun, reason }, context) => {
       const origin = originOf(context, reason);
-      const taken = await source().sites.adopt(name, { keys, dryRun }, origin);
+      const taken = await source.sites.adopt(name, { keys, dryRun }, origin);
       return create(AdoptSiteResponseSchema, {
         revision: BigInt(taken.revision),
         results: taken.results.map(resultIn(context)),
@@ -114,7 +114,7 @@ export function siteImpl(
     syncSite: async ({ name, keys, dryRun, connectDownloaders }, context) => {
       const { actor } = originOf(context);
       const options = { keys, dryRun, connectDownloaders };
-      const synced = await source().sites.sync(name, options, actor);
+      const synced = await source.sites.sync(name, options, actor);
       const left = synced.comparisons.filter(({ standing }) => OPEN.has(standing));
       return create(SyncSiteResponseSchema, {
         revision: BigInt(synced.revision),
@@ -137,7 +137,7 @@ export function siteImpl(
         ]);
       if (before < 0n) throw invalid([{ field: "before", description: message("BEFORE_INVALID") }]);
       const from = before === 0n ? undefined : Number(before);
-      const entries = await source().sites.log(name, pageSize || 50, from);
+      const entries = await source.sites.log(name, pageSize || 50, from);
       const say = sayIn(context);
       return create(ListSiteLogResponseSchema, {
         entries: entries.map(({ seq, time, revision, keys, result, ...rest }) =>
@@ -154,11 +154,11 @@ export function siteImpl(
     },
     watchSites: async function* (_request, context) {
       const show = showIn(context);
-      for await (const { views, gone } of source().sites.watch(context.signal))
+      for await (const { views, gone } of source.sites.watch(context.signal))
         yield create(WatchSitesResponseSchema, {
           sites: views.map(show),
           removed: [...gone],
-          revision: BigInt(source().sites.revision()),
+          revision: BigInt(source.sites.revision()),
         });
     },
   };

@@ -13,6 +13,8 @@ const FIRST_BYTE_TIMEOUT = 30_000;
 const HANDSHAKE_TIMEOUT = 10_000;
 /** Connections that may wait for the program to start. */
 const MAX_WAITING = 1_000;
+/** How long a connection waits for the program to start, in milliseconds. */
+const MAX_WAIT = 10_000;
 
 /** Takes over a connection whose first bytes already wait in its buffer. */
 export type TakeConnection = (socket: Socket) => void;
@@ -28,18 +30,21 @@ export interface Front {
   readonly server: Server;
   /** Hands over the connections that wait, and every later one. */
   open(takers: Takers): void;
-  /** Closes the connections that nobody has taken: their clients have not asked for anything. */
+  /** Closes the connections that were not handed over: their clients have not asked for anything. */
   closeSilent(): void;
+  /** Stops listening and closes the connections that were not handed over. */
+  close(): void;
   /** New connections get these credentials. Undefined: the port speaks no TLS. */
   readonly renew: ((credentials: Credentials) => void) | undefined;
 }
 
 /**
  * Makes the front: HTTP/2 connections go to one taker, all others to another. Until there are
- * takers, it answers `GET /ping` itself (docs/rest-contract.md, section 4: answers before anything else is
- * ready) and lets other connections wait. With credentials all of this happens within TLS.
+ * takers, it answers `/ping` (docs/rest-contract.md, section 4: answers before anything else is ready),
+ * `/livez` and `/readyz` and holds other connections. What is held too long is answered 503 over HTTP/1.1
+ * and GOAWAY over HTTP/2. With credentials all of this happens within TLS.
  */
-function createFront(credentials: Credentials | undefined): Front {
+function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front {
   let takers: Takers | undefined;
   /** What looks at a waiting connection again. */
   const waiting = new Map<Socket, () => void>();
@@ -48,6 +53,7 @@ function createFront(credentials: Credentials | undefined): Front {
     if (socket.destroyed) return;
     untaken.add(socket);
     const onFailure = (): void => {
+      clearTimeout(timer);
       waiting.delete(socket);
       untaken.delete(socket);
       socket.destroy();
@@ -57,8 +63,18 @@ function createFront(credentials: Credentials | undefined): Front {
      * stream would announce it at once again, and nothing else would ever run.
      */
     let seen: Buffer = Buffer.alloc(0);
+    let timer: NodeJS.Timeout | undefined;
+    const hold = (): void => {
+      waiting.set(socket, look);
+      const reply = seen.toString("latin1").startsWith(PREFACE) ? GOAWAY : REPLY_UNAVAILABLE;
+      timer = setTimeout(() => {
+        waiting.delete(socket);
+        socket.end(reply);
+      }, maxWaitMs).unref();
+    };
     const handOver = (take: TakeConnection): void => {
       untaken.delete(socket);
+      clearTimeout(timer);
       socket.unshift(seen);
       socket.off("readable", onReadable);
       socket.off("error", onFailure);
@@ -68,14 +84,17 @@ function createFront(credentials: Credentials | undefined): Front {
       take(socket);
     };
     const look = (): void => {
-      const start = seen.toString("latin1", 0, PING.length);
+      const start = seen.toString("latin1", 0, LONGEST_EARLY);
       // "P" or "PR" may still become either.
       if (start.length < PREFACE.length && PREFACE.startsWith(start)) return;
       if (takers !== undefined) handOver(start.startsWith(PREFACE) ? takers.http2 : takers.http1);
-      else if (start === PING) socket.end(PONG);
-      else if (start.length < PING.length && PING.startsWith(start)) return;
-      else if (waiting.size < MAX_WAITING) waiting.set(socket, look);
-      else socket.destroy();
+      else {
+        const early = EARLY.find(([line]) => start.startsWith(line) || line.startsWith(start));
+        if (early !== undefined && start.length < early[0].length) return;
+        if (early !== undefined) socket.end(early[1]);
+        else if (waiting.size < MAX_WAITING) hold();
+        else socket.destroy();
+      }
     };
     const onReadable = (): void => {
       // Who has to wait or has been answered is read no further.
@@ -93,8 +112,13 @@ function createFront(credentials: Credentials | undefined): Front {
     socket.on("close", onFailure);
   };
   const tls = credentials && createTlsServer(credentials, { handshakeMs: HANDSHAKE_TIMEOUT }, meet);
+  const server = tls?.server ?? createServer({ noDelay: true }, meet);
+  const closeSilent = (): void => {
+    tls?.closeSilent();
+    for (const socket of untaken) socket.destroy();
+  };
   return {
-    server: tls?.server ?? createServer({ noDelay: true }, meet),
+    server,
     renew: tls?.renew,
     open: (to) => {
       takers = to;
@@ -102,9 +126,10 @@ function createFront(credentials: Credentials | undefined): Front {
       waiting.clear();
       for (const look of held) look();
     },
-    closeSilent: () => {
-      tls?.closeSilent();
-      for (const socket of untaken) socket.destroy();
+    closeSilent,
+    close: () => {
+      server.close();
+      closeSilent();
     },
   };
 }
@@ -146,6 +171,13 @@ export function limitConnections(server: Server, { all, eachPeer }: ConnectionBo
   });
 }
 
+interface FrontOptions {
+  /** Undefined: the port speaks no TLS. */
+  readonly credentials?: Credentials | undefined;
+  /** How long a connection is held before the port is open, in milliseconds. Default 10,000. */
+  readonly maxWaitMs?: number;
+}
+
 /** A front that listens. */
 export interface OpenFront {
   readonly front: Front;
@@ -156,23 +188,39 @@ export interface OpenFront {
 /** @throws Error naming the address and what to do. */
 export async function openFront(
   at: Address,
-  options: ListenOptions & { readonly credentials?: Credentials | undefined },
+  options: ListenOptions & FrontOptions,
 ): Promise<OpenFront> {
-  const front = createFront(options.credentials);
+  const front = createFront(options);
   return { front, address: await listen(front.server, at, options) };
 }
 
-/** A request for /ping, as far as it has to be read. */
-const PING = "GET /ping HTTP/1.";
-const PONG = [
-  "HTTP/1.1 200 OK",
-  "Content-Type: text/plain; charset=utf-8",
-  "Content-Length: 4",
-  "Cache-Control: no-store",
-  "Connection: close",
-  "",
-  "pong",
-].join("\r\n");
+/** A reply of HTTP/1.1 that ends its connection. */
+function replyOf(status: string, text: string): string {
+  return [
+    `HTTP/1.1 ${status}`,
+    "Content-Type: text/plain; charset=utf-8",
+    `Content-Length: ${text.length}`,
+    "Cache-Control: no-store",
+    "Connection: close",
+    "",
+    text,
+  ].join("\r\n");
+}
+
+const STARTING = "the service is starting; try again in a moment\n";
+const REPLY_UNAVAILABLE = replyOf("503 Service Unavailable\r\nRetry-After: 1", STARTING);
+/** Requests that are answered before the port is open: request lines as far as they are read. */
+const EARLY: readonly (readonly [string, string])[] = [
+  ["GET /ping HTTP/1.", replyOf("200 OK", "pong")],
+  ["GET /livez HTTP/1.", replyOf("200 OK", "ok\n")],
+  ["GET /readyz HTTP/1.", replyOf("503 Service Unavailable", `[-] start: ${STARTING}`)],
+];
+const LONGEST_EARLY = Math.max(...EARLY.map(([line]) => line.length));
+/**
+ * Empty SETTINGS and GOAWAY with stream 0 and NO_ERROR: no stream was processed, so that clients may
+ * repeat their requests (RFC 9113, section 6.8).
+ */
+const GOAWAY = Buffer.from("000000040000000000" + "00000807000000000000000000" + "00000000", "hex");
 
 /** Hands a connection to an HTTP/1.1 server that listens nowhere itself. */
 export function toHttp1(server: HttpServer): TakeConnection {

@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { createThrottle } from "../../src/access/throttle.ts";
 import { openAccess } from "../../src/app/access.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { testParts } from "../settings/parts.ts";
@@ -21,7 +22,8 @@ test("closing waits for the database to be read where that has begun", async () 
     engine: { ...engine, fresh },
     store,
     upstream: undefined,
-    streams: { recheck: async () => undefined, expire: () => undefined },
+    throttle: createThrottle({ perMinute: 0 }),
+    localize: (error) => error,
     log: pino({ level: "silent" }),
     endedTokenAge: 0,
   });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { examples } from "../../src/app/documentation.ts";
 import { openApiPlugin } from "../../src/app/openapi.ts";
 import { createReference } from "../../src/app/reference.ts";
-import { createRoutes, servedServices } from "../../src/app/routes.ts";
+import { servedServices } from "../../src/app/routes.ts";
 import { createMethods } from "../../src/gateway/method.ts";
 import { createDocument } from "../../src/gateway/openapi/document.ts";
 import { listRoutes } from "../../src/gateway/rest/rest.ts";
@@ -39,7 +39,9 @@ interface Document {
   };
 }
 
-const methods = createMethods(createRoutes(() => ({}) as never));
+const methods = createMethods((router) => {
+  for (const each of servedServices) router.service(each, {});
+});
 const service = { http: undefined as unknown as TestService, document: {} as Document };
 
 beforeAll(async () => {

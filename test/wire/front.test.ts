@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openFront, type TakeConnection } from "../../src/transport/front.ts";
@@ -81,10 +83,10 @@ describe("one port for all protocols", () => {
 });
 
 describe("the port before the program is ready", () => {
-  const open = async () => {
+  const open = async (maxWaitMs?: number) => {
     const { front, address } = await openFront(
       { host: "127.0.0.1", port: 0 },
-      { variable: "MOORING_LISTEN" },
+      { variable: "MOORING_LISTEN", ...(maxWaitMs !== undefined && { maxWaitMs }) },
     );
     onTestFinished(() => void front.server.close());
     if (!("port" in address)) throw new Error("no port");
@@ -105,6 +107,41 @@ describe("the port before the program is ready", () => {
       }
       expect(await closed).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\npong$/);
     }
+  });
+
+  test("says that it lives and is not ready", async () => {
+    const { port } = await open();
+    const get = http1Sender(port);
+    expect(await get("/livez")).toMatchObject({ status: 200, text: "ok\n" });
+    const { status, text } = await get("/readyz");
+    expect([status, text]).toEqual([503, expect.stringContaining("the service is starting")]);
+  });
+
+  test("answers what waits too long: 503 over HTTP/1.1, GOAWAY over HTTP/2", async () => {
+    const { front, port } = await open(1);
+    const one = await http1Sender(port)("/api/public/settings");
+    expect([one.status, one.headers["retry-after"]]).toEqual([503, "1"]);
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    onTestFinished(() => session.destroy());
+    session.on("error", () => {});
+    const [code, lastStream] = await once(session, "goaway");
+    expect([code, lastStream]).toEqual([0, 0]);
+    // A connection that was answered is not handed over.
+    let taken = 0;
+    const take = (): void => {
+      taken += 1;
+    };
+    front.open({ http1: take, http2: take });
+    expect(taken).toBe(0);
+  });
+
+  test("closes what waits when the start fails", async () => {
+    const { front, port } = await open();
+    const { socket, closed } = await dial(port);
+    socket.write("GET /api/public/settings HTTP/1.1\r\nHost: x\r\n\r\n");
+    front.close();
+    expect(await closed).toBe("");
+    expect(front.server.listening).toBe(false);
   });
 
   test("lets others wait, and hands them over with all that they have sent", async () => {

@@ -34,38 +34,37 @@ import type { NamedDelivery, WebhookService } from "./service.ts";
 
 /** mooring.v1.WebhookService. */
 export function webhookImpl(
-  source: () => { readonly webhooks: WebhookService },
+  webhooks: WebhookService,
   translations: (language: Language) => Translate = createTranslations(),
 ): ServiceImpl<typeof WebhookServiceDesc> {
   const sayIn = createSayIn(translations);
-  const webhooks = (): WebhookService => source().webhooks;
   const deliveryIn = (context: HandlerContext) => {
     const say = sayIn(context);
     return (delivery: NamedDelivery) => deliveryToProto(delivery, say);
   };
   return {
     listWebhooks: async () =>
-      create(ListWebhooksResponseSchema, { webhooks: (await webhooks().list()).map(toProto) }),
+      create(ListWebhooksResponseSchema, { webhooks: (await webhooks.list()).map(toProto) }),
     createWebhook: async ({ webhook }, context) => {
-      const made = await webhooks().create(inputFromProto(webhook), originOf(context));
+      const made = await webhooks.create(inputFromProto(webhook), originOf(context));
       return create(CreateWebhookResponseSchema, { webhook: toProto(made), secret: made.secret });
     },
     updateWebhook: async ({ name, webhook }, context) => {
-      const changed = await webhooks().update(name, inputFromProto(webhook), originOf(context));
+      const changed = await webhooks.update(name, inputFromProto(webhook), originOf(context));
       return create(UpdateWebhookResponseSchema, { webhook: toProto(changed) });
     },
     deleteWebhook: async ({ name }, context) => {
-      await webhooks().delete(name, originOf(context));
+      await webhooks.delete(name, originOf(context));
       return create(DeleteWebhookResponseSchema);
     },
     testWebhook: async ({ name }, context) => {
-      const delivery = await webhooks().test(name, originOf(context));
+      const delivery = await webhooks.test(name, originOf(context));
       return create(TestWebhookResponseSchema, { delivery: deliveryIn(context)(delivery) });
     },
     listWebhookDeliveries: async ({ name, pageSize, pageToken }, context) => {
       const limit = limitOf(pageSize);
       const before = placeOf(pageToken);
-      const found = await webhooks().deliveries(
+      const found = await webhooks.deliveries(
         name,
         limit + 1,
         before && { createdAt: before.time, id: before.id },
@@ -79,7 +78,7 @@ export function webhookImpl(
       });
     },
     resendWebhookDelivery: async ({ id }, context) => {
-      const delivery = await webhooks().resend(id, originOf(context));
+      const delivery = await webhooks.resend(id, originOf(context));
       return create(ResendWebhookDeliveryResponseSchema, {
         delivery: deliveryIn(context)(delivery),
       });

@@ -25,7 +25,7 @@ const definitionOf = new Map(definitions.map((definition) => [definition.key, de
 /** The streams of one process, as its handlers give them to every door. */
 export function streamsOf(parts: Parts) {
   const source = { ...parts, definitionOf: (key: string) => definitionOf.get(key) };
-  const { watchSettings, watchPublicSettings } = watchImpl(() => source);
+  const { watchSettings, watchPublicSettings } = watchImpl(source);
   return {
     settings: ({ after, keys = [] }: Asked, signal: AbortSignal) =>
       watchSettings(
