@@ -83,7 +83,7 @@ export function decideSave(
     const number = at + (rules.firstField ?? 0);
     const field = `mounts[${number}].`;
     const before = mounts.get(input.name);
-    if (before !== undefined && !rules.allows(before.path)) rules.refuse();
+    if (before !== undefined && !pathsOf(before).every(rules.allows)) rules.refuse();
     checkManaged(input.name, rules.managedBy);
     if (names.has(input.name))
       violations.push({
@@ -263,7 +263,7 @@ function pathViolations(
 ): Violation[] {
   const clash = findClash(mount, mounts, siteNames);
   if (clash === undefined) return [];
-  const whose = allows(clash.other.path)
+  const whose = pathsOf(clash.other).every(allows)
     ? message("THE_MOUNT", { name: clash.other.name })
     : message("ANOTHER_MOUNT");
   const where = clash.site === undefined ? "" : message("ON_SITE", { site: clash.site });

@@ -1,0 +1,188 @@
+import { create, type DescMethodUnary, type MessageInitShape } from "@bufbuild/protobuf";
+import { Code, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
+import { as, give } from "./access-client.ts";
+import { sharedPortDoors } from "./all-doors.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+const { method } = MountService;
+
+let service: TestService;
+let limited: string;
+
+beforeAll(async () => {
+  service = await startService();
+  const scopes = ["mounts:read", "mounts:write"];
+  limited = (await give(as(service.port), scopes, ["mount:/team/*"])).text;
+});
+afterAll(() => service.stop());
+
+const local = (name: string, path: string) => ({
+  ...{ name, mountPath: path, driver: "Local", config: { root_folder_path: "/srv" } },
+});
+
+describe.each(sharedPortDoors.filter(({ name }) => name !== "Connect GET"))(
+  "over $name",
+  ({ open }) => {
+    /** Calls a method, and returns its reply or `{ code, fields }`, `code` as this transport has it. */
+    async function call<D extends DescMethodUnary>(
+      desc: D,
+      members: MessageInitShape<D["input"]>,
+      token = TOKEN,
+    ) {
+      const door = open(service);
+      try {
+        const request = create(desc.input, members);
+        const outcome = await door.call(desc, request, { headers: { authorization: token } });
+        if (outcome.kind === "reply") return outcome.message;
+        return { failed: outcome.code, fields: outcome.fields, message: outcome.message };
+      } finally {
+        door.close();
+      }
+    }
+    const failure = (code: Code) => {
+      const door = open(service);
+      door.close();
+      return { failed: door.codeOf(code) };
+    };
+    const revisionOf = async (name: string) => {
+      const reply = await call(method.getMount, { name });
+      return BigInt((reply as { mount: { revision: string } }).mount.revision);
+    };
+
+    test("mounts are saved, with dry run and expected revision, copied, renamed and deleted", async () => {
+      const mounts = [local("a", "/a"), local("b", "/b")];
+      const results = [
+        { name: "a", outcome: "created" },
+        { name: "b", outcome: "created" },
+      ];
+      const list = () => call(method.listMounts, {});
+      expect(await call(method.saveMounts, { mounts, dryRun: true })).toMatchObject({ results });
+      expect(await list()).toMatchObject({ mounts: [] });
+      expect(await call(method.saveMounts, { mounts, reason: "two" })).toMatchObject({ results });
+      const revision = await revisionOf("a");
+
+      const change = { name: "a", config: { root_folder_path: "/other" } };
+      const saveAt = (expectedRevision: bigint, dryRun = false) =>
+        call(method.saveMounts, { mounts: [{ ...change, expectedRevision }], dryRun });
+      expect(await saveAt(0n)).toMatchObject(failure(Code.AlreadyExists));
+      expect(await saveAt(revision - 1n)).toMatchObject(failure(Code.Aborted));
+      expect(await saveAt(revision, true)).toMatchObject({
+        results: [{ outcome: "changed", differs: ["root_folder_path"] }],
+      });
+      expect(await revisionOf("a")).toBe(revision);
+      expect(await saveAt(revision)).toMatchObject({ results: [{ outcome: "changed" }] });
+      expect(await saveAt(revision)).toMatchObject(failure(Code.Aborted));
+
+      // All or nothing, each mistake at its item.
+      const wrong = { name: "b", config: { root_folder_path: 5 }, members: { order: "first" } };
+      expect(await call(method.saveMounts, { mounts: [local("c", "/c"), wrong] })).toMatchObject({
+        ...failure(Code.InvalidArgument),
+        fields: ["mounts[1].members.order", "mounts[1].config.root_folder_path"],
+      });
+      expect(await call(method.getMount, { name: "c" })).toMatchObject(failure(Code.NotFound));
+
+      const replace = { name: "b", item: "root_folder_path", value: "/moved" };
+      expect(await call(method.replaceCredential, { ...replace, dryRun: true })).toMatchObject({
+        results: [{ name: "b", outcome: "changed" }],
+      });
+      await call(method.replaceCredential, replace);
+      expect(await call(method.getMount, { name: "b" })).toMatchObject({
+        mount: { config: { root_folder_path: "/moved" } },
+      });
+      const copy = { name: "b", newName: "copy", mountPath: "/copy" };
+      expect(await call(method.copyMount, copy)).toMatchObject({ mount: { mount_path: "/copy" } });
+      expect(await call(method.copyMount, copy)).toMatchObject(failure(Code.AlreadyExists));
+      expect(await call(method.renameMount, { name: "copy", newName: "b" })).toMatchObject(
+        failure(Code.AlreadyExists),
+      );
+      await call(method.renameMount, { name: "copy", newName: "third" });
+      const names = ["a", "b", "third"];
+      expect(await call(method.deleteMounts, { names: [...names, "none"] })).toMatchObject(
+        failure(Code.NotFound),
+      );
+      expect(await list()).toMatchObject({ mounts: names.map((name) => ({ name })) });
+      await call(method.deleteMounts, { names });
+      expect(await list()).toMatchObject({ mounts: [] });
+
+      const back = { revision, names: ["a"] };
+      expect(await call(method.rollbackMounts, { ...back, dryRun: true })).toMatchObject({
+        results: [{ name: "a", outcome: "created" }],
+      });
+      expect(await list()).toMatchObject({ mounts: [] });
+      await call(method.rollbackMounts, back);
+      const { document } = { document: await call(method.exportMounts, {}) } as {
+        document: { document: object };
+      };
+      await call(method.deleteMounts, { names: ["a"] });
+      const read = { document: document.document as Record<string, never>, dryRun: true };
+      expect(await call(method.importMounts, read)).toMatchObject({
+        results: [{ name: "a", outcome: "created" }],
+      });
+      await call(method.importMounts, { ...read, dryRun: false });
+      expect(await list()).toMatchObject({ mounts: [{ name: "a", mount_path: "/a" }] });
+      await call(method.deleteMounts, { names: ["a"] });
+    });
+
+    test("a token with limits writes at its paths alone, and learns nothing of others", async () => {
+      const hidden = {
+        ...local("hidden", "/team/hidden"),
+        overrides: { harbour: { mountPath: "/away" } },
+      };
+      await call(method.saveMounts, {
+        mounts: [local("outer", "/outer"), local("inner", "/team/a"), hidden],
+      });
+      const save = (mount: object) => call(method.saveMounts, { mounts: [mount] }, limited);
+      const denied = failure(Code.PermissionDenied);
+      expect(await save({ name: "inner", disabled: true })).toMatchObject({
+        results: [{ outcome: "changed" }],
+      });
+      for (const mount of [
+        { name: "outer", disabled: true },
+        { name: "inner", mountPath: "/elsewhere" },
+        { name: "inner", overrides: { harbour: { mountPath: "/elsewhere" } } },
+        local("other", "/other"),
+        // It would come within the limits by losing what is outside.
+        { name: "hidden", overrides: { harbour: {} } },
+      ])
+        expect(await save(mount), JSON.stringify(mount)).toMatchObject(denied);
+      const taken = await save(local("second", "/team/hidden"));
+      expect(taken).toMatchObject({
+        ...failure(Code.InvalidArgument),
+        message: expect.stringContaining("another mount"),
+      });
+      expect(JSON.stringify(taken)).not.toContain('mount \\"hidden');
+      const copy = { name: "outer", newName: "mine", mountPath: "/team/mine" };
+      expect(await call(method.copyMount, copy, limited)).toMatchObject(denied);
+      const rename = { name: "outer", newName: "renamed" };
+      expect(await call(method.renameMount, rename, limited)).toMatchObject(denied);
+      for (const names of [["outer"], ["inner", "outer"], ["unknown"]])
+        expect(await call(method.deleteMounts, { names }, limited)).toMatchObject(denied);
+      const replace = { name: "inner", item: "root_folder_path", value: "/mine", dryRun: true };
+      expect(await call(method.replaceCredential, replace, limited)).toMatchObject({
+        results: [{ name: "inner" }],
+      });
+      expect(await call(method.rollbackMounts, { revision: 1n }, limited)).toMatchObject(denied);
+      await call(method.deleteMounts, { names: ["inner"] }, limited);
+      await call(method.deleteMounts, { names: ["hidden", "outer"] });
+    });
+  },
+);
+
+test("the binary and the JSON form of a save are the same mount", async () => {
+  const client = createClient(
+    MountService,
+    createGrpcTransport({ baseUrl: `http://127.0.0.1:${service.port}` }),
+  );
+  const headers = { authorization: TOKEN };
+  await client.saveMounts({ mounts: [local("first", "/first")] }, { headers });
+  const reply = await fetch(`http://127.0.0.1:${service.port}/mooring.v1.MountService/SaveMounts`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ mounts: [{ ...local("first", "/first") }] }),
+  });
+  expect(await reply.json()).toMatchObject({ results: [{ outcome: "unchanged" }] });
+  await client.deleteMounts({ names: ["first"] }, { headers });
+});
