@@ -1,4 +1,5 @@
 import type { GatewayOptions } from "../gateway/options.ts";
+import { RuleError } from "../gateway/rest/rule.ts";
 
 /**
  * How the gateway serves Mooring's REST contract (docs/rest-contract.md), which is older than the
@@ -7,6 +8,9 @@ import type { GatewayOptions } from "../gateway/options.ts";
 export const restContract = {
   memberNames: "proto",
   errors: "envelope",
+  warn: (message: string): never => {
+    throw new RuleError(message);
+  },
   largeIntegers: "refuse",
   tolerance: {
     emptyParameters: true,

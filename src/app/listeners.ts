@@ -113,7 +113,7 @@ export async function createDoors(
     lane: createLane({
       ...common,
       requestId,
-      sendStream: createSendStream(slowReaders),
+      sendStream: createSendStream(),
       slowReaders,
     }),
     ...(checkReflection === undefined ? {} : { check: checkReflection }),

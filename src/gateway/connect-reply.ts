@@ -11,11 +11,9 @@ import {
   trailerFlag,
   trailerSerialize,
 } from "@connectrpc/connect/protocol-grpc-web";
-import type { FastifyReply } from "fastify";
 import type { Coding, Encoded, Format } from "./encoded.ts";
-import { type ReplyHeaders, write, writeStreamHead } from "./exchange.ts";
+import type { HttpCall, ReplyHeaders } from "./exchange.ts";
 import { wellFormed } from "./failure.ts";
-import { entriesOf, type HttpCall, isGone, sinkOf, trailersOf } from "./http-call.ts";
 import { JSON_OPTIONS } from "./json-text.ts";
 import { COMPRESSED, wrap } from "./length-prefix.ts";
 import type { StreamReply } from "./stream.ts";
@@ -51,19 +49,15 @@ interface Framing {
 }
 
 /** Messages in envelopes; how the stream has ended stands in the last one. */
-export function framedReply(
-  form: Form,
-  reply: FastifyReply,
-  { coding, encode, errorOf }: Framing,
-): StreamReply {
+export function framedReply(form: Form, { coding, encode, errorOf }: Framing): StreamReply {
   const { call } = form;
-  const { response } = call;
+  const { http } = call;
   return {
-    sink: sinkOf(response),
-    isOpen: () => response.headersSent || isGone(response),
+    sink: http.sink,
+    isOpen: () => http.isBegun || http.isGone,
     open: () =>
-      writeStreamHead(reply, {
-        ...entriesOf(call),
+      http.begin({
+        ...call.replyHeaders(),
         "content-type": contentType(form),
         ...(coding === undefined ? {} : { [namesOf(form).encoding]: coding }),
       }),
@@ -77,7 +71,7 @@ export function framedReply(
     },
     end: (thrown) => {
       const error = thrown === undefined ? undefined : errorOf(thrown);
-      response.end(endFrame(form, error));
+      http.end(endFrame(form, error));
     },
   };
 }
@@ -100,27 +94,30 @@ function endFrame({ call }: Form, error: ConnectError | undefined): Buffer {
 /** Sends a whole reply to a unary call of Connect; trailers are headers with a prefix. */
 export function sendUnary(
   { call }: Form,
-  reply: FastifyReply,
   status: number,
   headers: ReplyHeaders,
   body: Buffer,
 ): void {
-  write(
-    reply,
+  call.http.respond(
     status,
-    { ...entriesOf(call), ...trailersOf(call), ...headers, "content-length": body.length },
+    {
+      ...call.replyHeaders(),
+      ...call.replyTrailers(),
+      ...headers,
+      "content-length": body.length,
+    },
     body,
   );
 }
 
 /** Sends an error as the whole reply. */
-export function sendFailure(form: Form, reply: FastifyReply, error: ConnectError): void {
+export function sendFailure(form: Form, error: ConnectError): void {
   if (form.framed) {
-    const headers = { ...entriesOf(form.call), "content-type": contentType(form) };
-    write(reply, 200, headers, endFrame(form, error));
+    const headers = { ...form.call.replyHeaders(), "content-type": contentType(form) };
+    form.call.http.respond(200, headers, endFrame(form, error));
     return;
   }
   const headers = { ...Object.fromEntries(error.metadata), "content-type": "application/json" };
   const body = Buffer.from(errorToJsonBytes(error, JSON_OPTIONS));
-  sendUnary(form, reply, codeToHttpStatus(error.code), headers, body);
+  sendUnary(form, codeToHttpStatus(error.code), headers, body);
 }

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -10,13 +9,12 @@ import {
   parseTimeout as parseGrpcTimeout,
   parseContentType as parseWebType,
 } from "@connectrpc/connect/protocol-grpc-web";
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { decodeBinary } from "../transport/decode.ts";
 import { type Form, framedReply, namesOf, sendFailure, sendUnary } from "./connect-reply.ts";
+import { MAX_TIME } from "./deadline.ts";
 import { type Encoded, encodeOnce, type Format } from "./encoded.ts";
-import { type Exchange, mount, write } from "./exchange.ts";
-import { HttpCall } from "./http-call.ts";
-import { decompressionFor, PREFIX_LENGTH, unwrap } from "./length-prefix.ts";
+import { type Exchange, type Http, HttpCall } from "./exchange.ts";
+import { decompressionFor, PREFIX_LENGTH, unwrap, unwrapEach } from "./length-prefix.ts";
 import { isRead, type Method } from "./method.ts";
 import { createNegotiator } from "./negotiation.ts";
 import type { Gateway } from "./options.ts";
@@ -27,89 +25,104 @@ import type { StreamReply } from "./stream.ts";
 
 /** Codings of requests and replies, as both protocols have them here. */
 const CODINGS = ["gzip", "br"];
-/** Longest time limit that a client may ask for, in milliseconds. */
-const MAX_TIME = 24 * 60 * 60 * 1_000;
+
+/** A path of Fastify, and the method that it always leads to. */
+interface ConnectUrl {
+  readonly url: string;
+  readonly method: Method | undefined;
+}
+
+/** Most methods whose paths are registered one by one; with more, those of a service are one path. */
+const MAX_URLS = 512;
 
 /**
- * Serves Connect and gRPC-Web: a POST to `/package.Service/Method`, or a GET for a read of Connect.
- * The flow is REST's; the forms of the protocols (error JSON, end of a stream, trailers, time limits)
- * are the library's.
+ * Connect and gRPC-Web: a POST to `/package.Service/Method`, or a GET for a read of Connect. Error
+ * JSON, the end of a stream, trailers and time limits have the forms of the library.
  */
-export function registerConnect(fastify: FastifyInstance, gateway: Gateway): void {
-  const accepted = createNegotiator();
-  for (const method of gateway.methods) {
-    const { desc } = method;
-    const mayGet = method.kind === "unary" && isRead(desc);
-    const route = { method: METHODS, url: `/${desc.parent.typeName}/${desc.name}` };
-    mount(fastify, gateway, route, (request, reply, problem) => {
-      const isGet = mayGet && request.method === "GET";
-      if (request.method !== "POST" && !isGet) {
-        write(reply, 405, { allow: mayGet ? "GET, POST" : "POST", "content-length": 0 }, "");
-        return undefined;
-      }
-      const form = (isGet ? openGet : openPost)(gateway, method, request, reply);
-      if (form === undefined) {
-        write(reply, 415, { "accept-post": typesOf(method), "content-length": 0 }, "");
-        return undefined;
-      }
-      return new ConnectExchange(gateway, { ...form, method, accepted, problem }, request, reply);
+export class ConnectDialect {
+  readonly urls: readonly ConnectUrl[];
+  readonly #gateway: Gateway;
+  readonly #methods: ReadonlyMap<string, Method>;
+  readonly #accepted = createNegotiator();
+
+  constructor(gateway: Gateway) {
+    this.#gateway = gateway;
+    const { methods } = gateway;
+    const entries = methods.map((method) => ({ url: pathOf(method), method }));
+    this.#methods = new Map(entries.map(({ url, method }) => [url, method]));
+    const services = new Set(methods.map(({ desc }) => `/${desc.parent.typeName}/*`));
+    this.urls =
+      methods.length > MAX_URLS
+        ? [...services].map((url) => ({ url, method: undefined }))
+        : entries;
+  }
+
+  /** @param known the method of the path, where it is known. */
+  open(
+    http: Http,
+    { known, problem }: { readonly known?: Method | undefined; readonly problem?: unknown } = {},
+  ): Exchange | "answered" | "unknown" {
+    const method = known ?? this.#methods.get(http.path);
+    if (method === undefined) return "unknown";
+    const mayGet = method.kind === "unary" && isRead(method.desc);
+    const isGet = mayGet && http.method === "GET";
+    if (http.method !== "POST" && !isGet) {
+      http.respond(405, { allow: mayGet ? "GET, POST" : "POST", "content-length": 0 }, "");
+      return "answered";
+    }
+    const form = (isGet ? openGet : openPost)(this.#gateway, method, http);
+    if (form === undefined) {
+      http.respond(415, { "accept-post": typesOf(method), "content-length": 0 }, "");
+      return "answered";
+    }
+    return new ConnectExchange(this.#gateway, {
+      ...form,
+      method,
+      accepted: this.#accepted,
+      problem,
     });
   }
 }
 
-const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+function pathOf({ desc }: Method): string {
+  return `/${desc.parent.typeName}/${desc.name}`;
+}
 
 function typesOf({ kind }: Method): string {
   const own = kind === "unary" ? ["json", "proto"] : ["connect+json", "connect+proto"];
-  return [...own, "grpc-web+proto", "grpc-web+json"]
-    .map((name) => `application/${name}`)
-    .join(", ");
+  const web = kind === "client_streaming" ? [] : ["grpc-web+proto", "grpc-web+json"];
+  return [...own, ...web].map((name) => `application/${name}`).join(", ");
 }
 
-function openPost(
-  { peerOf }: Gateway,
-  method: Method,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Form | undefined {
-  const type = request.headers["content-type"] ?? null;
-  const parts = { request: request.raw, response: reply.raw, id: request.id, peerOf };
+function openPost(gateway: Gateway, method: Method, http: Http): Form | undefined {
+  const type = http.header("content-type") ?? null;
   const web = parseWebType(type);
   if (web !== undefined) {
-    if (web.text) return undefined;
-    const call = new HttpCall(method.desc, "grpc-web", parts);
+    // Clients of gRPC-Web do not stream requests.
+    if (web.text || method.kind === "client_streaming") return undefined;
+    const call = new HttpCall(method.desc, "grpc-web", http, gateway);
     return { call, format: web.binary ? "proto" : "json", framed: true, inUrl: false };
   }
   const connect = parseConnectType(type);
   if (connect === undefined || connect.stream !== (method.kind !== "unary")) return undefined;
-  const call = new HttpCall(method.desc, "connect", parts);
+  const call = new HttpCall(method.desc, "connect", http, gateway);
   const format = connect.binary ? "proto" : "json";
   return { call, format, framed: connect.stream, inUrl: false };
 }
 
 /** Connect protocol, "Unary-Get-Request". */
-function openGet(
-  { peerOf }: Gateway,
-  method: Method,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Form | undefined {
-  const format = parametersOf(request.raw).get("encoding");
+function openGet(gateway: Gateway, method: Method, http: Http): Form | undefined {
+  const format = new URLSearchParams(http.query).get("encoding");
   if (format !== "json" && format !== "proto") return undefined;
-  const parts = { request: request.raw, response: reply.raw, id: request.id, peerOf };
-  return { call: new HttpCall(method.desc, "connect", parts), format, framed: false, inUrl: true };
-}
-
-function parametersOf({ url = "" }: IncomingMessage): URLSearchParams {
-  const mark = url.indexOf("?");
-  return new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
+  const call = new HttpCall(method.desc, "connect", http, gateway);
+  return { call, format, framed: false, inUrl: true };
 }
 
 interface ConnectParts extends Form {
   readonly method: Method;
   readonly accepted: ReturnType<typeof createNegotiator>;
   /** Error of the framework; sent after the admission. */
-  readonly problem: FastifyError | undefined;
+  readonly problem: unknown;
 }
 
 /** A request of Connect or gRPC-Web and its reply. */
@@ -118,33 +131,43 @@ class ConnectExchange implements Exchange {
   readonly method: Method;
   readonly #gateway: Gateway;
   readonly #form: ConnectParts;
-  readonly #request: FastifyRequest;
-  readonly #reply: FastifyReply;
 
-  constructor(gateway: Gateway, form: ConnectParts, request: FastifyRequest, reply: FastifyReply) {
+  constructor(gateway: Gateway, form: ConnectParts) {
     this.call = form.call;
     this.method = form.method;
     this.#gateway = gateway;
     this.#form = form;
-    this.#request = request;
-    this.#reply = reply;
   }
 
   async read(): Promise<Message> {
-    const { call, format, framed, inUrl, problem } = this.#form;
+    const { call, framed, inUrl } = this.#form;
+    const { limit, decode, decompress, reading } = this.#begin();
+    if (inUrl) return decode(await bytesInUrl(new URLSearchParams(call.http.query), limit));
+    return call.http.readBody(reading, async (body) => {
+      if (framed) return decode(await unwrap(body, limit, decompress));
+      return decode(decompress === undefined ? body : await decompress(body, limit));
+    });
+  }
+
+  messages(): AsyncIterable<Message> {
+    const { limit, decode, decompress, reading } = this.#begin();
+    const pieces = this.call.http.readPieces(reading);
+    return mapEach(unwrapEach(pieces, limit, decompress), decode);
+  }
+
+  /** The steps before the first byte of the body. */
+  #begin() {
+    const { call, format, framed, problem } = this.#form;
     if (problem !== undefined) throw problem;
     const { bounds, bodyLimit } = this.#gateway;
     const limit = bodyLimit(this.method.desc);
     limitTime(call);
-    const decode = (bytes: Uint8Array) =>
-      decodeMessage(this.method.desc.input, format, bytes, this.#gateway);
-    if (inUrl) return decode(await bytesInUrl(parametersOf(call.request), limit));
     const names = namesOf(this.#form);
     const decompress = decompressionFor(call.header(names.encoding), CODINGS, names.accept);
-    return call.body(bounds, framed ? limit + PREFIX_LENGTH : limit, async (body) => {
-      if (framed) return decode(await unwrap(body, limit, decompress));
-      return decode(decompress === undefined ? body : await decompress(body, limit));
-    });
+    const reading = call.reading(bounds, framed ? limit + PREFIX_LENGTH : limit);
+    const decode = (bytes: Uint8Array) =>
+      decodeMessage(this.method.desc.input, format, bytes, this.#gateway);
+    return { limit, decode, decompress, reading };
   }
 
   send(message: Message): Promise<void> {
@@ -164,16 +187,15 @@ class ConnectExchange implements Exchange {
       // A GET may be kept by caches, and replies are encoded and written as the client likes.
       ...(inUrl ? { vary: "Accept-Encoding, Accept-Language" } : {}),
     };
-    this.#gateway.hold(call.response, body);
-    sendUnary(this.#form, this.#reply, 200, headers, body);
+    sendUnary(this.#form, 200, headers, body);
   }
 
   stream(): StreamReply {
     const [coding] = this.#form.accepted(this.call.header(namesOf(this.#form).accept));
-    return framedReply(this.#form, this.#reply, {
+    return framedReply(this.#form, {
       coding,
       encode: (message) => this.encode(message),
-      errorOf: (thrown) => toConnectError(thrown, this.#gateway, this.#request),
+      errorOf: (thrown) => toConnectError(thrown, this.#gateway, this.call.http),
     });
   }
 
@@ -185,8 +207,7 @@ class ConnectExchange implements Exchange {
   }
 
   fail(error: unknown): void {
-    const known = toConnectError(error, this.#gateway, this.#request);
-    sendFailure(this.#form, this.#reply, known);
+    sendFailure(this.#form, toConnectError(error, this.#gateway, this.call.http));
   }
 }
 
@@ -228,7 +249,7 @@ function limitTime(call: HttpCall): void {
 function toConnectError(
   error: unknown,
   { report }: Gateway,
-  request: FastifyRequest,
+  request: { readonly id: string },
 ): ConnectError {
   if (error instanceof ConnectError) return error;
   const { statusCode = 500 } = error as { statusCode?: number };
@@ -236,6 +257,13 @@ function toConnectError(
     return new ConnectError("the request can't be read", Code.InvalidArgument);
   report?.(error, request);
   return new ConnectError("internal error", Code.Internal, undefined, undefined, error);
+}
+
+async function* mapEach<T, U>(
+  values: AsyncIterable<T>,
+  map: (value: T) => U | Promise<U>,
+): AsyncIterable<U> {
+  for await (const value of values) yield await map(value);
 }
 
 async function* only(message: Message): AsyncIterable<Message> {

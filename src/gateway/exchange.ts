@@ -1,29 +1,160 @@
-import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { Message } from "@bufbuild/protobuf";
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { RequestAborted } from "../transport/body.ts";
-import { leaveOnceAnswered } from "../transport/request.ts";
-import { replyIsMade } from "../transport/slow-reader.ts";
-import { type HttpCall, isGone, sinkOf } from "./http-call.ts";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { type BodyBounds, RequestAborted } from "../transport/body.ts";
+import type { BodyPieces } from "../transport/body-pieces.ts";
+import { Call, type Door } from "./call.ts";
 import type { Method } from "./method.ts";
 import type { Gateway } from "./options.ts";
-import type { StreamReply } from "./stream.ts";
+import type { Sink, StreamReply } from "./stream.ts";
 
 /** Headers of a reply by lower-case name. */
 export type ReplyHeaders = Readonly<Record<string, string | number | string[]>>;
 
+/** How a request body is read. */
+export interface BodyReading {
+  readonly bounds: BodyBounds;
+  /** Longest body, or longest message of a stream, in bytes. */
+  readonly limit: number;
+  /** The client's address, for the share of the byte budget. */
+  readonly peer: string;
+  /** Ends the wait for the body, with its reason. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * One HTTP request and its response, as a server has them: Node's behind Fastify, or those of the
+ * fetch API. All that the protocols need of HTTP.
+ */
+export interface Http {
+  /** Id of the request, for logs and `x-request-id`. */
+  readonly id: string;
+  readonly method: string;
+  /** The whole URL. */
+  readonly url: string;
+  /** The path without the prefix that the gateway is mounted at. */
+  readonly path: string;
+  /** The query without its question mark. */
+  readonly query: string;
+  /** The IP address of the connection; undefined when unknown. */
+  readonly address: string | undefined;
+  /** A request header by lower-case name; several values joined by ", ". */
+  header(name: string): string | undefined;
+  headers(): Iterable<readonly [name: string, value: string]>;
+  readonly hasBody: boolean;
+  /**
+   * Reads the request body to its end. What `use` returns must not be a view of the bytes.
+   *
+   * @throws RequestAborted for a body that was cut off; RESOURCE_EXHAUSTED over the limit or the
+   * budget; DEADLINE_EXCEEDED for a body that does not arrive in time.
+   */
+  readBody<T>(reading: BodyReading, use: (body: Buffer) => T | Promise<T>): Promise<T>;
+  /** Reads the request body piece by piece. @throws as readBody, the time is that of each piece. */
+  readPieces(reading: BodyReading): BodyPieces;
+  /** Whether the client has gone away. */
+  readonly isGone: boolean;
+  /** Calls back when the client goes away, or has gone already; also after the response has ended. */
+  onGone(gone: () => void): void;
+  /** Whether the head of the response was sent. */
+  readonly isBegun: boolean;
+  /** Sends a whole response. No-op when one was begun. */
+  respond(status: number, headers: ReplyHeaders, body: Buffer | string): void;
+  /** Sends the head of a streamed response with status 200. */
+  begin(headers: ReplyHeaders): void;
+  /** Takes the bytes of a streamed response. */
+  readonly sink: Sink;
+  /** Ends a streamed response. */
+  end(last?: Buffer | string): void;
+  /** Breaks the response off, so that the client sees that it is not whole. */
+  destroy(): void;
+  /** The exchange is over: nothing more is read or written. */
+  finish(): void;
+}
+
+/** A call that came as an HTTP request. */
+export class HttpCall extends Call {
+  readonly door: Door;
+  readonly http: Http;
+  readonly #gateway: HeaderOptions;
+
+  constructor(method: DescMethod, door: Door, http: Http, gateway: HeaderOptions) {
+    super(method, http.id);
+    this.door = door;
+    this.http = http;
+    this.#gateway = gateway;
+  }
+
+  get requestMethod(): string {
+    return this.http.method;
+  }
+
+  get url(): string {
+    return this.http.url;
+  }
+
+  protected address(): string {
+    return this.#gateway.peerOf(this.http.address, (name) => this.header(name));
+  }
+
+  header(name: string): string | undefined {
+    return this.http.header(name);
+  }
+
+  protected headers(): Headers {
+    const { requestHeader } = this.#gateway;
+    const headers = new Headers();
+    for (const [name, value] of this.http.headers())
+      if (requestHeader?.(name) !== false) headers.append(name, value);
+    return headers;
+  }
+
+  protected onGone(gone: () => void): void {
+    this.http.onGone(gone);
+  }
+
+  /** How its request body is read. */
+  reading(bounds: BodyBounds, limit: number): BodyReading {
+    return { bounds, limit, peer: this.peer, signal: this.limited ? this.signal : undefined };
+  }
+
+  /** Headers that a handler or interceptor has set, as far as they go out. */
+  replyHeaders(): Record<string, string | string[]> {
+    const { setHeader } = this;
+    if (setHeader === undefined) return {};
+    const entries: Record<string, string | string[]> = Object.fromEntries(this.#passing(setHeader));
+    if ("set-cookie" in entries) entries["set-cookie"] = setHeader.getSetCookie();
+    return entries;
+  }
+
+  /** Trailers that it has set, as headers of a whole reply (Connect protocol, "Unary-Trailers"). */
+  replyTrailers(): Record<string, string> {
+    const trailers = this.#passing(this.setTrailer ?? []);
+    return Object.fromEntries(trailers.map(([name, value]) => [`trailer-${name}`, value]));
+  }
+
+  #passing(headers: Iterable<[string, string]>): [string, string][] {
+    const { responseHeader } = this.#gateway;
+    const all = [...headers];
+    return responseHeader === undefined ? all : all.filter(([name]) => responseHeader(name));
+  }
+}
+
+/** What a call needs of the gateway's options. */
+type HeaderOptions = Pick<Gateway, "peerOf" | "requestHeader" | "responseHeader">;
+
 /**
  * One HTTP request for an rpc and its reply, in the form of one protocol. `serve` runs the steps in
- * this order: `read`, the rpc, then `send` or `stream`; `fail` in place of what has not run.
+ * this order: `read` or `messages`, the rpc, then `send` or `stream`; `fail` in place of what has not
+ * run.
  */
 export interface Exchange {
   readonly call: HttpCall;
   readonly method: Method;
   /** Reads the request message. @throws ConnectError for a request that can't be read. */
   read(): Message | Promise<Message>;
+  /** The request messages of a client stream. @throws likewise, at once or while it is read. */
+  messages(): AsyncIterable<Message>;
   /** Encodes a response message, once. @throws UnencodableReply */
   encode(message: Message): unknown;
-  /** Sends the response message of a unary rpc. */
+  /** Sends the response message of an rpc that has one. */
   send(message: Message): void | Promise<void>;
   /** The reply of a server stream; undefined: it has been sent and the rpc is not called. */
   stream(): StreamReply | undefined;
@@ -32,72 +163,32 @@ export interface Exchange {
 }
 
 /**
- * Finds the rpc of a request.
- *
- * @param problem an error of the framework, such as a malformed Content-Type: it becomes the reply
- * after the admission.
- * @returns undefined when the reply has been sent already.
- */
-export type OpenExchange = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  problem: FastifyError | undefined,
-) => Exchange | undefined;
-
-/**
- * Registers a route whose requests pass one handler, after all hooks of the application up to
- * `preHandler`. It writes the reply itself, with the headers that hooks have set; hooks `onSend` and
- * serializers do not see it, hooks `onResponse` and `onTimeout` do.
- */
-export function mount(
-  fastify: FastifyInstance,
-  gateway: Gateway,
-  route: { readonly method: string[]; readonly url: string },
-  open: OpenExchange,
-): void {
-  const handle = (request: FastifyRequest, reply: FastifyReply, problem?: FastifyError): void => {
-    leaveOnceAnswered(request.raw, reply.raw);
-    const exchange = open(request, reply, problem);
-    if (exchange !== undefined) void serve(gateway, exchange);
-  };
-  fastify.route({
-    ...route,
-    exposeHeadRoute: false,
-    handler: (request, reply) => handle(request, reply),
-    errorHandler: (error, request, reply) => {
-      // An error of a hook is the application's to answer. One of the content type comes before
-      // the handler: without a token, the reply must say that first.
-      if (!CONTENT_TYPE_ERRORS.has(error.code)) throw error;
-      handle(request, reply, error);
-    },
-  });
-}
-
-const CONTENT_TYPE_ERRORS: ReadonlySet<string> = new Set([
-  "FST_ERR_CTP_INVALID_MEDIA_TYPE",
-  "FST_ERR_ROUTE_MISSING_CONTENT_TYPE",
-]);
-
-/**
  * Admits a request by its headers, reads it, calls its rpc and sends the reply. A request that was
  * cut off is not carried out and has no reply. Never rejects.
  */
-async function serve(gateway: Gateway, exchange: Exchange): Promise<void> {
+export async function serve(gateway: Gateway, exchange: Exchange): Promise<void> {
   const { call, method } = exchange;
+  const { http } = call;
   let isRead = false;
   try {
     const admitted = gateway.admit?.(call);
     if (admitted !== undefined) {
       // The socket forgets its address when an HTTP/2 stream is reset.
-      if (call.hasBody) void call.peer;
+      if (http.hasBody) void call.peer;
       await admitted;
-      if (isGone(call.response)) throw new RequestAborted();
+      if (http.isGone) throw new RequestAborted();
+    }
+    call.encode = (reply) => exchange.encode(reply);
+    if (method.kind === "client_streaming") {
+      const messages = exchange.messages();
+      isRead = true;
+      await exchange.send((await method.invoke(messages, call)).message);
+      return;
     }
     const reading = exchange.read();
     // Most requests have no body, and a wait costs as much as reading them.
     const message = reading instanceof Promise ? await reading : reading;
     isRead = true;
-    call.encode = (reply) => exchange.encode(reply);
     if (method.kind === "unary") {
       const answer = await method.invoke(message, call);
       const sending = exchange.send(answer.message);
@@ -108,45 +199,11 @@ async function serve(gateway: Gateway, exchange: Exchange): Promise<void> {
     }
   } catch (error) {
     if (!isRead) gateway.turnedAway(error, call);
-    if (!isRead && error instanceof RequestAborted) call.response.destroy();
+    if (error instanceof RequestAborted) http.destroy();
     else
       exchange.fail(error instanceof Error ? error : new Error("not an error", { cause: error }));
   } finally {
     call.done();
-    // Over HTTP/2 a large reply leaves piece by piece, as its client reads.
-    if (!call.response.writableEnded) replyIsMade(sinkOf(call.response));
+    http.finish();
   }
-}
-
-/** Sends a whole reply, with the headers that hooks have set and its own. */
-export function write(
-  reply: FastifyReply,
-  status: number,
-  headers: ReplyHeaders,
-  body: Buffer | string,
-): void {
-  const response = reply.raw;
-  if (response.headersSent || isGone(response)) return;
-  response.writeHead(status, mergeHeaders(reply, headers));
-  response.end(body);
-}
-
-/** Sends the head of a reply that is a stream. */
-export function writeStreamHead(reply: FastifyReply, headers: ReplyHeaders): void {
-  const response: ServerResponse = reply.raw;
-  reply.hijack();
-  // The server's idle time-out is for requests; streams have bounds of their own.
-  response.setTimeout(0);
-  response.writeHead(200, mergeHeaders(reply, headers));
-  response.flushHeaders();
-}
-
-/** Headers of hooks and of the reply, which go first; both may name what the reply varies by. */
-function mergeHeaders(reply: FastifyReply, headers: ReplyHeaders): OutgoingHttpHeaders {
-  const merged = reply.getHeaders() as OutgoingHttpHeaders;
-  const { vary } = merged;
-  Object.assign(merged, headers);
-  if (typeof vary === "string" && headers["vary"] !== undefined)
-    merged["vary"] = `${headers["vary"]}, ${vary}`;
-  return merged;
 }

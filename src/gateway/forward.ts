@@ -1,15 +1,16 @@
 import type {
+  DescMethodClientStreaming,
   DescMethodServerStreaming,
   DescMethodUnary,
   DescService,
   Message,
 } from "@bufbuild/protobuf";
-import { ConnectError, type HandlerContext, type Transport } from "@connectrpc/connect";
+import { Code, ConnectError, type HandlerContext, type Transport } from "@connectrpc/connect";
 import type { Routes } from "./method.ts";
 
 /**
- * Implementations that pass calls to another server, with their metadata, time limit and end. Methods
- * that stream their requests are left out.
+ * Implementations that forward calls to another server, with their metadata, deadline and
+ * cancellation. Bidirectional streams are left out.
  */
 export function forwardTo(target: Transport, services: readonly DescService[]): Routes {
   return (router) => {
@@ -20,6 +21,9 @@ export function forwardTo(target: Transport, services: readonly DescService[]): 
       } else if (method.methodKind === "server_streaming") {
         const desc = method as DescMethodServerStreaming;
         router.rpc(desc, (request, context) => stream(target, desc, request, context));
+      } else if (method.methodKind === "client_streaming") {
+        const desc = method as DescMethodClientStreaming;
+        router.rpc(desc, (requests, context) => clientStream(target, desc, requests, context));
       }
     }
   };
@@ -61,7 +65,28 @@ async function* stream(
   }
 }
 
-/** Whole milliseconds: protocols know no fractions of them. */
+async function clientStream(
+  target: Transport,
+  method: DescMethodClientStreaming,
+  requests: AsyncIterable<Message>,
+  context: HandlerContext,
+): Promise<Message> {
+  try {
+    const header = passing(context.requestHeader);
+    const { signal } = context;
+    const reply = await target.stream(method, signal, timeLeft(context), header, requests);
+    append(context.responseHeader, passing(reply.header));
+    let message: Message | undefined;
+    for await (const one of reply.message) message = one;
+    append(context.responseTrailer, passing(reply.trailer));
+    if (message !== undefined) return message;
+  } catch (error) {
+    throw passingError(error);
+  }
+  throw new ConnectError("the server sent no reply", Code.Unimplemented);
+}
+
+/** Whole milliseconds: the protocols have no fractions. */
 function timeLeft(context: HandlerContext): number | undefined {
   const left = context.timeoutMs();
   return left === undefined ? undefined : Math.ceil(left);
@@ -73,7 +98,7 @@ async function* only(message: Message): AsyncIterable<Message> {
 
 /**
  * Headers of one connection or one protocol (RFC 9110, section 7.6.1; gRPC over HTTP/2, "Requests"),
- * of the form of a body, and those that are answered here.
+ * of the form of a body, and those that the gateway handles itself.
  */
 const OF_A_HOP =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|expect|date|user-agent|content-.*|accept|accept-encoding|if-.*|range|grpc-.*|connect-.*|x-server-timeout)$/;
@@ -86,7 +111,7 @@ function append(to: Headers, from: Headers): void {
   for (const [name, value] of from) to.append(name, value);
 }
 
-/** The error with its code, message, details and metadata, as far as that may pass. */
+/** The error with its code, message, details and the metadata that may pass. */
 function passingError(thrown: unknown): ConnectError {
   const error = ConnectError.from(thrown);
   for (const name of [...error.metadata.keys()])

@@ -8,18 +8,18 @@ import {
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import type { PeerOf } from "../transport/address.ts";
 import { type BodyBounds, discardRest, RequestAborted, readBody } from "../transport/body.ts";
 import { decodeBinary } from "../transport/decode.ts";
-import type { PeerOf } from "../transport/peer.ts";
 import type { RequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 import { Call } from "./call.ts";
 import { encodeOnce } from "./encoded.ts";
 import { wellFormed } from "./failure.ts";
 import { decompressionFor, PREFIX_LENGTH, unwrap, wrap } from "./length-prefix.ts";
-import type { Method } from "./method.ts";
+import type { Method, StreamMethod, UnaryMethod } from "./method.ts";
 import { toConnectError } from "./report.ts";
-import type { SendStream, StreamReply } from "./stream.ts";
+import { nodeSink, type SendStream, type StreamReply } from "./stream.ts";
 import { withinTrailers } from "./trailer.ts";
 
 export interface LaneOptions {
@@ -31,7 +31,7 @@ export interface LaneOptions {
   /** Longest message of a method's requests, in bytes. */
   readonly bodyLimit: (method: DescMethod) => number;
   readonly sendStream: SendStream;
-  readonly slowReaders: Pick<SlowReaders, "hold">;
+  readonly slowReaders: Pick<SlowReaders, "hold" | "write">;
   /** Lets a call in by its headers or throws, before a byte of its body is read. */
   readonly admit: (call: Call) => void | Promise<void>;
   /** Told of calls that are refused before they reach their method. */
@@ -53,10 +53,9 @@ export interface Lane {
  */
 export function createLane(options: LaneOptions): Lane {
   const methods = new Map(
-    options.methods.map((method) => [
-      `/${method.desc.parent.typeName}/${method.desc.name}`,
-      method,
-    ]),
+    options.methods
+      .filter((method) => method.kind !== "client_streaming")
+      .map((method) => [`/${method.desc.parent.typeName}/${method.desc.name}`, method]),
   );
   return {
     handle: (stream, headers) => {
@@ -124,7 +123,11 @@ const CODINGS = ["gzip", "deflate"];
 /** Longest time limit, in milliseconds: a longer one is none. */
 const MAX_TIME = Number.MAX_SAFE_INTEGER;
 
-async function serve(method: Method, call: GrpcCall, options: LaneOptions): Promise<void> {
+async function serve(
+  method: UnaryMethod | StreamMethod,
+  call: GrpcCall,
+  options: LaneOptions,
+): Promise<void> {
   const { admit, refused, dropped } = options;
   const fail = (error: unknown): void => sendFailure(call, toConnectError(error));
   let message: Message;
@@ -151,7 +154,7 @@ async function serve(method: Method, call: GrpcCall, options: LaneOptions): Prom
       const reply = bytesOf(call, (await method.invoke(message, call)).message);
       options.slowReaders.hold(call.stream, reply);
       sendReply(call, reply);
-    } else await options.sendStream(streamReply(call), method.invoke(message, call));
+    } else await options.sendStream(streamReply(call, options), method.invoke(message, call));
   } catch (error) {
     fail(error);
   } finally {
@@ -221,11 +224,11 @@ function begin(call: GrpcCall, status: Status): void {
   stream.on("wantTrailers", () => stream.sendTrailers(trailersOf(call, status.error)));
 }
 
-function streamReply(call: GrpcCall): StreamReply {
+function streamReply(call: GrpcCall, { slowReaders }: LaneOptions): StreamReply {
   const { stream } = call;
   const status: Status = {};
   return {
-    sink: stream,
+    sink: nodeSink(slowReaders, stream),
     isOpen: () => isOver(call),
     open: () => begin(call, status),
     encode: (message) => bytesOf(call, message),

@@ -2,6 +2,7 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { memoize } from "../memoize.ts";
+import { type BodyPieces, readFrames } from "../transport/body-pieces.ts";
 
 /** Bytes before a message: flags and the length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 export const PREFIX_LENGTH = 5;
@@ -81,6 +82,23 @@ export function unwrap(
   if (decompress === undefined)
     throw new ConnectError("the message is compressed, but nothing says how", Code.Internal);
   return decompress(message, limit);
+}
+
+/**
+ * The messages of a stream of envelopes (Connect protocol, "Streaming-Request").
+ *
+ * @param limit of each message, in bytes, unfolded.
+ * @throws as unwrap does for a message that cannot be read.
+ */
+export async function* unwrapEach(
+  pieces: BodyPieces,
+  limit: number,
+  decompress: Decompress | undefined,
+): AsyncIterable<Uint8Array> {
+  const cut = (bytes: Buffer): number | undefined =>
+    bytes.length < PREFIX_LENGTH ? undefined : PREFIX_LENGTH + bytes.readUInt32BE(1);
+  for await (const frame of readFrames(pieces, { cut, limit: PREFIX_LENGTH + limit }))
+    yield await unwrap(frame, limit, decompress);
 }
 
 function broken(): ConnectError {

@@ -1,6 +1,7 @@
 import {
   create,
   type DescMethod,
+  type DescMethodClientStreaming,
   type DescMethodServerStreaming,
   type DescMethodUnary,
   isMessage,
@@ -29,14 +30,14 @@ import {
   type Requested,
 } from "./interceptor.ts";
 
-/** How a unary call was answered. */
+/** The reply of an rpc that has one. */
 export interface Answer {
   readonly message: Message;
 }
 
 /**
- * A unary method with all its interceptors around it, as every door calls it. A read returns the same
- * message object while its state stands, so doors may keep its encoded bytes by identity.
+ * A unary method with all its interceptors around it, as every transport calls it. A read returns the
+ * same message object while its state stands, so that its encoded bytes are kept by identity.
  */
 export interface UnaryMethod {
   readonly kind: "unary";
@@ -44,29 +45,36 @@ export interface UnaryMethod {
   readonly invoke: (request: Message, call: Call) => Promise<Answer>;
 }
 
-/** A server-streaming method, likewise. The iteration ends when `call.signal` is aborted. */
+/** A server-streaming method with its interceptors. The iteration ends when `call.signal` is aborted. */
 export interface StreamMethod {
   readonly kind: "server_streaming";
   readonly desc: DescMethodServerStreaming;
   readonly invoke: (request: Message, call: Call) => AsyncIterable<Message>;
 }
 
-/** A method of the contract, bound to its implementation. */
-export type Method = UnaryMethod | StreamMethod;
+/** A client-streaming method with its interceptors. */
+export interface ClientStreamMethod {
+  readonly kind: "client_streaming";
+  readonly desc: DescMethodClientStreaming;
+  readonly invoke: (requests: AsyncIterable<Message>, call: Call) => Promise<Answer>;
+}
 
-/** Registers services, as connectrpc.com/docs/node/implementing-services has it. */
+/** A method of the contract, bound to its implementation. */
+export type Method = UnaryMethod | StreamMethod | ClientStreamMethod;
+
+/** Registers services (connectrpc.com/docs/node/implementing-services). */
 export type Routes = (router: ConnectRouter) => unknown;
 
-/** Whether a method changes nothing, as its idempotency_level in the contract says: replies may be kept. */
+/** Whether a method changes nothing, by its idempotency_level: its encoded replies may be kept. */
 export function isRead({ idempotency }: DescMethod): boolean {
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }
 
 /**
  * The methods of all registered services, each with Connect's interceptors folded around it once. The
- * first interceptor is the outermost, as Connect has it.
+ * first interceptor is the outermost.
  *
- * @throws Error for a method that streams its requests: no door here serves one.
+ * @throws Error that names the rpc for a bidirectional stream.
  */
 export function createMethods(routes: Routes, interceptors: readonly Interceptor[] = []): Method[] {
   const specs: MethodImplSpec[] = [];
@@ -91,10 +99,16 @@ function bind(spec: MethodImplSpec, interceptors: readonly Interceptor[]): Metho
       return bindUnary(spec, interceptors);
     case "server_streaming":
       return bindStream(spec, interceptors);
-    default:
-      throw new Error(`${spec.method.toString()}: client streams are not served`);
+    case "client_streaming":
+      return bindClientStream(spec, interceptors);
+    case "bidi_streaming":
+      throw new Error(`${spec.method.parent.typeName}.${spec.method.name}: ${BIDIRECTIONAL}`);
   }
 }
+
+/** Why a bidirectional stream is refused. */
+export const BIDIRECTIONAL =
+  "a bidirectional stream needs gRPC over HTTP/2 and cannot be served here; serve its service with Connect's own adapter";
 
 type Spec<Kind> = Extract<MethodImplSpec, { kind: Kind }>;
 function bindUnary({ method, impl }: Spec<"unary">, interceptors: readonly Interceptor[]): Method {
@@ -120,37 +134,64 @@ function bindStream(
   const innermost = async (request: StreamRequest): Promise<StreamResponse> => {
     const { call } = request as Requested<StreamRequest>;
     const replies = impl(await firstOf(request.message), contextOf(request, call));
-    return {
-      stream: true,
-      service: method.parent,
-      method,
-      message: wholeOnes(method, replies),
-      get header() {
-        return call.responseHeader;
-      },
-      get trailer() {
-        return call.responseTrailer;
-      },
-    };
+    return streamResponse(method, wholeOnes(method, replies), call);
   };
   const next = fold(innermost as AnyFn, interceptors);
-  const open = async (message: Message, call: Call) => {
-    const request: Requested<StreamRequest> = {
-      stream: true,
-      service: method.parent,
-      method,
-      message: only(message),
-      call,
-      requestMethod: call.requestMethod,
-      url: call.url,
-      header: call.requestHeader,
-      signal: call.signal,
-      contextValues: call.values,
-    };
-    const response = await next(request);
-    return (response.message as AsyncIterable<Message>)[Symbol.asyncIterator]();
+  const open = async (message: Message, call: Call) =>
+    (await next(streamRequest(method, only(message), call))).message as AsyncIterable<Message>;
+  const invoke: StreamMethod["invoke"] = (message, call) =>
+    lazily(async () => (await open(message, call))[Symbol.asyncIterator]());
+  return { kind: "server_streaming", desc: method, invoke };
+}
+
+function bindClientStream(
+  { method, impl }: Spec<"client_streaming">,
+  interceptors: readonly Interceptor[],
+): Method {
+  const innermost = async (request: StreamRequest): Promise<StreamResponse> => {
+    const { call } = request as Requested<StreamRequest>;
+    const reply = await impl(request.message, contextOf(request, call));
+    return streamResponse(method, only(whole(method, reply)), call);
   };
-  return { kind: "server_streaming", desc: method, invoke: (m, c) => lazily(() => open(m, c)) };
+  const next = fold(innermost as AnyFn, interceptors);
+  const reply = async (requests: AsyncIterable<Message>, call: Call): Promise<Answer> => {
+    const response = await next(streamRequest(method, requests, call));
+    return { message: await firstOf(response.message as AsyncIterable<Message>) };
+  };
+  const invoke: ClientStreamMethod["invoke"] = (requests, call) =>
+    call.limited ? inTime(reply(requests, call), call) : reply(requests, call);
+  return { kind: "client_streaming", desc: method, invoke };
+}
+
+function streamRequest(
+  method: DescMethodServerStreaming | DescMethodClientStreaming,
+  message: AsyncIterable<Message>,
+  call: Call,
+): Requested<StreamRequest> {
+  return {
+    ...{ stream: true, service: method.parent, method, message, call },
+    requestMethod: call.requestMethod,
+    url: call.url,
+    header: call.requestHeader,
+    signal: call.signal,
+    contextValues: call.values,
+  };
+}
+
+function streamResponse(
+  method: DescMethodServerStreaming | DescMethodClientStreaming,
+  message: AsyncIterable<Message>,
+  call: Call,
+): StreamResponse {
+  return {
+    ...{ stream: true, service: method.parent, method, message },
+    get header() {
+      return call.responseHeader;
+    },
+    get trailer() {
+      return call.responseTrailer;
+    },
+  };
 }
 
 /** Handlers may answer with the members alone. */
@@ -201,14 +242,14 @@ function lazily(open: () => Promise<AsyncIterator<Message>>): AsyncIterable<Mess
 
 async function firstOf<T>(messages: AsyncIterable<T>): Promise<T> {
   for await (const message of messages) return message;
-  throw new Error("an interceptor has taken the request away");
+  throw new Error("an interceptor has removed the message");
 }
 
 async function* only(message: Message): AsyncIterable<Message> {
   yield message;
 }
 
-/** What a call gives, or the reason why it was ended when that comes first. */
+/** The result of a call, or the reason of its abort when that comes first. */
 function inTime<T>(reply: Promise<T>, { signal }: Call): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const end = (): void => reject(signal.reason);

@@ -1,20 +1,53 @@
-import type { ServerResponse } from "node:http";
-import { createRegistry, type DescFile, type DescMethod, type Registry } from "@bufbuild/protobuf";
-import type { ConnectError } from "@connectrpc/connect";
-import type { FastifyRequest } from "fastify";
+import {
+  createRegistry,
+  type DescFile,
+  type DescMethod,
+  type DescService,
+  type Registry,
+} from "@bufbuild/protobuf";
+import type { ConnectError, Interceptor, Transport } from "@connectrpc/connect";
+import { type PeerOf, plainAddress } from "../transport/address.ts";
 import { type BodyBounds, Buffered, RequestAborted } from "../transport/body.ts";
-import { connectedPeer, type PeerOf } from "../transport/peer.ts";
-import { SlowReaders } from "../transport/slow-reader.ts";
 import type { Call } from "./call.ts";
-import { type HttpCall, sinkOf } from "./http-call.ts";
+import { forwardTo } from "./forward.ts";
 import type { MemberNames } from "./json-text.ts";
-import type { Method } from "./method.ts";
+import { createMethods, type Method, type Routes } from "./method.ts";
 import type { TagPrefix } from "./rest/entity-tag.ts";
 import type { BesideRule } from "./rest/rule.ts";
 import { completeReading, type Reading, type ReadingOptions } from "./rest/tolerance.ts";
 import { createSendStream, type SendStream, type StreamTimes } from "./stream.ts";
 
-/** What a gateway serves, and how. Everything but `methods` has a default. */
+/** The rpcs of a gateway and what carries them out. The members may be given together. */
+export interface Served {
+  /** Registers services with their implementation, as for `fastifyConnectPlugin`. */
+  readonly routes?: Routes;
+  /** Connect's interceptors around `routes` and `services`; the first is the outermost. */
+  readonly interceptors?: readonly Interceptor[];
+  /** Services that another server carries out, which `target` reaches. */
+  readonly services?: readonly DescService[];
+  /** A transport of Connect, such as `createGrpcTransport`, to the server of `services`. */
+  readonly target?: Transport;
+  /** Methods that are bound already: see createMethods. */
+  readonly methods?: readonly Method[];
+}
+
+/**
+ * All methods that are served.
+ *
+ * @throws Error for services without a target, and for a bidirectional stream of `routes`.
+ */
+export function servedMethods(served: Served): readonly Method[] {
+  const { routes, interceptors, services = [], target, methods = [] } = served;
+  if (services.length > 0 && target === undefined)
+    throw new Error("services without target: give the transport to the server that has them");
+  return [
+    ...methods,
+    ...(routes === undefined ? [] : createMethods(routes, interceptors)),
+    ...(target === undefined ? [] : createMethods(forwardTo(target, services), interceptors)),
+  ];
+}
+
+/** How a gateway serves its methods. Everything but `methods` has a default. */
 export interface GatewayOptions extends ReadingOptions {
   /** Methods with their implementation: see createMethods. */
   readonly methods: readonly Method[];
@@ -23,12 +56,15 @@ export interface GatewayOptions extends ReadingOptions {
   /** Names of JSON members in replies: JSON names (the default), or those of the proto files. */
   readonly memberNames?: MemberNames;
   /**
-   * Errors of requests that no rule is found for (405, 404 below the path of a rule) and of rpcs whose
-   * rules say nothing of an envelope: google.rpc.Status (the default), or for the former the envelope,
-   * and 404 is left to the application.
+   * Errors of requests without a rule (405, and 404 below the path of a rule) and of rpcs whose rules
+   * name no envelope: google.rpc.Status (the default), or for the former the envelope, and 404 is left
+   * to the application.
    */
   readonly errors?: "status" | "envelope";
-  /** Takes a sentence about a rule that another shadows. Default: such a rule ends the start. */
+  /**
+   * Takes a sentence about a rule that another shadows and that is left out. Default: Fastify's log,
+   * or `console.warn`. What it throws ends the start.
+   */
   readonly warn?: (message: string) => void;
   /** Which request headers rpcs see, by lower-case name; `admit` sees all. Default: all. */
   readonly requestHeader?: (name: string) => boolean;
@@ -42,48 +78,46 @@ export interface GatewayOptions extends ReadingOptions {
   /** Also serve Connect and gRPC-Web, at `/package.Service/Method`. Default true. */
   readonly connect?: boolean;
   /**
-   * Cache-Control of an rpc's successful reads, asked once for each state of a reply. Default:
-   * `private, no-store`. Everything else is `no-store`.
+   * Cache-Control of an rpc's successful reads, called once for each state of a reply. Default:
+   * `private, no-store`. All other replies are `no-store`.
    */
   readonly cacheControl?: (method: DescMethod) => string;
   /**
-   * Goes before the state in entity tags and event ids, so that those of two databases can't be
-   * mistaken for each other. Characters of an entity tag without quote and percent sign. A function
-   * where it is known only after the start; what it throws is the reply. Default: empty.
+   * Prefix of the state in entity tags and event ids, so that those of two databases differ.
+   * Characters of an entity tag without quote and percent sign. A function where it is known only
+   * after the start; what it throws is the reply. Default: empty.
    */
   readonly etagPrefix?: string | (() => string);
   /** Bounds of request bodies. Default: 1,048,576 bytes each, 64 MiB together, 30 s. */
   readonly bounds?: BodyBounds;
   /** Longest body of one rpc's requests, in bytes. Default: that of the bounds. */
   readonly bodyLimit?: (method: DescMethod) => number;
-  /** Watches over clients that read slowly. Default: 64 MiB together, 30 s. */
-  readonly slowReaders?: SlowReaders;
   /**
-   * Lets a call in by its headers or throws, before a byte of its body is read. Default: everybody.
+   * Admits a call by its headers or throws, before a byte of its body is read. Default: all calls are
+   * admitted.
    */
   readonly admit?: (call: Call) => void | Promise<void>;
   /**
-   * Told of requests for an rpc that never reach it, because the gateway or `admit` refuses them:
-   * the rpc's own interceptors hear nothing of them.
+   * Called for requests that the gateway or `admit` refuses before they reach their rpc and its
+   * interceptors.
    */
   readonly refused?: (error: ConnectError, call: Call) => void;
-  /** Told of requests that never ended, and so were not carried out. */
+  /** Called for requests whose body was cut off; they are not carried out. */
   readonly dropped?: (error: ConnectError, call: Call) => void;
   /**
-   * Whether a caller is shown all of a state: only such a caller is answered 304 by the tag of a whole
-   * reply. Default: every caller is.
+   * Whether a caller sees all of a state. Only then the tag of a whole reply gives 304. Default: true.
    */
   readonly seesWhole?: (call: Call) => boolean;
-  /** Finds a client's address. Default: it is whoever has connected. */
+  /** Finds a client's address. Default: that of the connection. */
   readonly peerOf?: PeerOf;
-  /** Told of errors whose words are masked because no client may read them. */
-  readonly report?: (error: unknown, request: FastifyRequest) => void;
+  /** Called for errors whose message is masked as "internal error". */
+  readonly report?: (error: unknown, request: { readonly id: string }) => void;
   readonly streams?: StreamTimes;
   /** Types for google.protobuf.Any in JSON. Default: those of the files of the methods. */
   readonly registry?: Registry;
 }
 
-/** The options with their defaults: what the dialects share. @internal */
+/** The options with their defaults, as the protocols share them. @internal */
 export interface Gateway extends GatewayOptions {
   readonly reading: Reading;
   readonly registry: Registry;
@@ -94,18 +128,14 @@ export interface Gateway extends GatewayOptions {
   readonly peerOf: PeerOf;
   readonly seesWhole: (call: Call) => boolean;
   readonly sendStream: SendStream;
-  /** Counts a whole reply that is about to be sent until it has left. */
-  readonly hold: (response: ServerResponse, body: Buffer) => void;
   /** Reports a request that does not reach its rpc. */
-  readonly turnedAway: (error: unknown, call: HttpCall) => void;
+  readonly turnedAway: (error: unknown, call: Call) => void;
 }
 
 /** Fills in the defaults. @internal */
 export function complete(options: GatewayOptions): Gateway {
   const { etagPrefix = "", bounds = defaultBounds(), refused, dropped } = options;
-  const slow =
-    options.slowReaders ?? new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 30_000 });
-  const turnedAway = (error: unknown, call: HttpCall): void => {
+  const turnedAway = (error: unknown, call: Call): void => {
     if (error instanceof RequestAborted) dropped?.(error, call);
     else refused?.(error as ConnectError, call);
   };
@@ -116,11 +146,10 @@ export function complete(options: GatewayOptions): Gateway {
     memberNames: options.memberNames ?? "json",
     bounds,
     bodyLimit: options.bodyLimit ?? (() => bounds.maxBytes),
-    peerOf: options.peerOf ?? connectedPeer,
+    peerOf: options.peerOf ?? plainAddress,
     prefix: typeof etagPrefix === "string" ? () => etagPrefix : etagPrefix,
     seesWhole: options.seesWhole ?? (() => true),
-    sendStream: createSendStream(slow, options.streams),
-    hold: (response, body) => slow.hold(sinkOf(response), body),
+    sendStream: createSendStream(options.streams),
     turnedAway,
   };
 }

@@ -4,28 +4,49 @@ import type { SlowReaders } from "../transport/slow-reader.ts";
 
 /** Times of streams, in milliseconds. */
 export interface StreamTimes {
-  /** Between two signs of life on an idle stream, where its protocol has any. Default 15,000. */
+  /** Between two heartbeats of an idle stream, where its protocol has any. Default 15,000. */
   readonly heartbeat?: number;
   /**
    * How long a stream waits for its first message, and so may still fail with an ordinary reply,
-   * before the client hears that it is open. Default 1,000.
+   * before its head is sent. Default 1,000.
    */
   readonly patience?: number;
 }
 
-/** A reply that is a stream, in the words of its protocol. */
+/** Takes the bytes of a stream no faster than its client reads. */
+export interface Sink {
+  /**
+   * Writes, and waits where the client has to read first.
+   *
+   * @returns false when it never will: it has gone away, or the stream was dropped.
+   */
+  write(chunk: Buffer): boolean | Promise<boolean>;
+  /** Writes unless the client has to read first. */
+  beat(chunk: Buffer): void;
+}
+
+/** The sink of a stream of Node. */
+export function nodeSink(slow: Pick<SlowReaders, "write">, stream: Writable): Sink {
+  return {
+    write: (chunk) => slow.write(stream, chunk),
+    beat: (chunk) => {
+      if (!stream.writableNeedDrain && !stream.destroyed) stream.write(chunk);
+    },
+  };
+}
+
+/** A reply that is a stream, in the form of its protocol. */
 export interface StreamReply {
-  /** What takes the bytes. */
-  readonly sink: Writable;
-  /** Whether something was sent, or nobody is left to send it to. */
+  readonly sink: Sink;
+  /** Whether the head was sent, or the client has gone away. */
   isOpen(): boolean;
   /** Sends the headers, before the first message or without one. */
   open(first?: Message): void;
   /** The same message gives the same bytes to all its readers. */
   encode(message: Message): Buffer | Promise<Buffer>;
-  /** Ends the stream; `error` is why, undefined: there is no more. */
+  /** Ends the stream; `error` is why, undefined: it is complete. */
   end(error: unknown): void;
-  /** A sign of life; undefined: the protocol has none. */
+  /** Heartbeat of an idle stream; undefined: the protocol has none. */
   readonly beat?: Buffer;
 }
 
@@ -37,13 +58,13 @@ export interface StreamReply {
 export type SendStream = (reply: StreamReply, messages: AsyncIterable<Message>) => Promise<void>;
 
 interface Beating {
-  readonly sink: Writable;
+  readonly sink: Sink;
   readonly beat: Buffer;
   /** Something was written since the last beat. */
   active: boolean;
 }
 
-export function createSendStream(slow: SlowReaders, times: StreamTimes = {}): SendStream {
+export function createSendStream(times: StreamTimes = {}): SendStream {
   const { heartbeat = 15_000, patience = 1_000 } = times;
   const hearts = createHeartbeat(heartbeat);
   return async (reply, messages) => {
@@ -62,7 +83,7 @@ export function createSendStream(slow: SlowReaders, times: StreamTimes = {}): Se
         const bytes = reply.encode(message);
         open(message);
         if (heart) heart.active = true;
-        const written = slow.write(sink, bytes instanceof Promise ? await bytes : bytes);
+        const written = sink.write(bytes instanceof Promise ? await bytes : bytes);
         if (written === false || !(await written)) return;
       }
     } catch (error) {
@@ -82,7 +103,7 @@ interface Heartbeat {
   delete(heart: Beating): void;
 }
 
-/** One timer serves all hearts. */
+/** One timer for all streams. */
 function createHeartbeat(interval: number): Heartbeat {
   const hearts = new Set<Beating>();
   let timer: NodeJS.Timeout | undefined;
@@ -102,7 +123,6 @@ function createHeartbeat(interval: number): Heartbeat {
 }
 
 function beat(heart: Beating): void {
-  const { sink } = heart;
   if (heart.active) heart.active = false;
-  else if (!sink.writableNeedDrain && !sink.destroyed) sink.write(heart.beat);
+  else heart.sink.beat(heart.beat);
 }

@@ -138,8 +138,8 @@ export async function readBody<T>(
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const body = new Gathered(limit);
   const onData = (chunk: Buffer): void => {
-    if (body.size + chunk.length > limit) reject(tooLarge(limit));
-    else if (!buffered.take(peer, chunk.length)) reject(crowded());
+    if (body.size + chunk.length > limit) reject(bodyTooLarge(limit));
+    else if (!buffered.take(peer, chunk.length)) reject(bodyCrowded());
     else body.add(chunk);
   };
   const onEnd = (): void => {
@@ -148,7 +148,7 @@ export async function readBody<T>(
   };
   const onGone = (): void => reject(new RequestAborted());
   const onAbort = (): void => reject(signal?.reason);
-  const timer = setTimeout(() => reject(late(timeoutMs)), timeoutMs);
+  const timer = setTimeout(() => reject(bodyLate(timeoutMs)), timeoutMs);
   stream.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onGone);
   // What has happened before is not told of again: a stream of HTTP/2 without a byte has ended already.
   if (stream.readableEnded) onEnd();
@@ -255,16 +255,19 @@ export function discardRest(stream: Readable, cut: () => void): void {
   stream.once("end", stop).once("close", stop).on("error", stop).resume();
 }
 
-function crowded(): ConnectError {
+/** Error of a body that the byte budget has no room for. */
+export function bodyCrowded(): ConnectError {
   const message = "too many request bodies are under way; try again in a moment";
   return new BodyError(429, message, Code.ResourceExhausted, { "retry-after": "1" });
 }
 
-function late(ms: number): ConnectError {
+/** Error of a body that does not arrive in time. */
+export function bodyLate(ms: number): ConnectError {
   const message = `the request's body did not arrive within ${ms / 1_000} seconds`;
   return new BodyError(408, message, Code.DeadlineExceeded);
 }
 
-function tooLarge(limit: number): ConnectError {
+/** Error of a body over its limit. */
+export function bodyTooLarge(limit: number): ConnectError {
   return new BodyError(413, `the request is larger than ${limit} bytes`, Code.ResourceExhausted);
 }

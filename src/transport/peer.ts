@@ -1,36 +1,6 @@
 import { BlockList, isIP } from "node:net";
+import { connectedPeer, type ForwardingHeader, type PeerOf, plainAddress } from "./address.ts";
 import { type ForwardedElement, forwardedElements, xForwardedFor } from "./forwarded.ts";
-
-/**
- * The IP address of a socket's peer: empty when unknown; an IPv4 peer of a socket that listens on
- * IPv6 (RFC 4291, section 2.5.5.2) as IPv4.
- */
-export function plainAddress(address: string | undefined): string {
-  if (address === undefined) return "";
-  return address.startsWith("::ffff:") ? address.slice(7) : address;
-}
-
-/** Headers by which proxies say who has asked them. */
-export type ForwardingHeader =
-  | "forwarded"
-  | "x-forwarded-for"
-  | "x-forwarded-proto"
-  | "x-forwarded-host";
-
-/**
- * Finds the address of the client of a call.
- *
- * @param address of whoever has connected; undefined on a Unix socket.
- * @param header what was sent, if any.
- * @returns an IP address without port; empty when unknown.
- */
-export type PeerOf = (
-  address: string | undefined,
-  header: (name: ForwardingHeader) => string | undefined,
-) => string;
-
-/** Nobody's word is taken: the client is whoever has connected. */
-export const connectedPeer: PeerOf = plainAddress;
 
 /**
  * Takes the word of proxies about who asks them, in `Forwarded` (RFC 7239) or `X-Forwarded-For`: the

@@ -20,7 +20,7 @@ export interface Rpc {
   readonly rest?: JsonObject;
   /** `Thing` unless said otherwise. */
   readonly input?: "Thing" | "Nothing";
-  readonly streams?: "reply" | "request";
+  readonly streams?: "reply" | "request" | "both";
   readonly reads?: boolean;
 }
 
@@ -75,8 +75,8 @@ function method(rpc: Rpc): JsonObject {
     name: rpc.name,
     inputType: `.test.v1.${rpc.input ?? "Thing"}`,
     outputType: ".test.v1.Box",
-    serverStreaming: rpc.streams === "reply",
-    clientStreaming: rpc.streams === "request",
+    serverStreaming: rpc.streams === "reply" || rpc.streams === "both",
+    clientStreaming: rpc.streams === "request" || rpc.streams === "both",
     options,
   };
 }

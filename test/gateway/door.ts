@@ -12,7 +12,7 @@ import {
 import { createHttpServer, type HttpServer } from "../../src/app/http-server.ts";
 import { restContract } from "../../src/app/legacy.ts";
 import type { Call } from "../../src/gateway/call.ts";
-import { restGateway } from "../../src/gateway/gateway.ts";
+import { type RestGatewayOptions, restGateway } from "../../src/gateway/gateway.ts";
 import type { Method } from "../../src/gateway/method.ts";
 import type { GatewayOptions } from "../../src/gateway/options.ts";
 import { Buffered } from "../../src/transport/body.ts";
@@ -43,7 +43,7 @@ export interface Door {
 }
 
 /** Who may call from pages of other origins. */
-interface DoorOptions extends Partial<GatewayOptions> {
+interface DoorOptions extends Partial<RestGatewayOptions> {
   readonly origins?: "*" | readonly string[];
 }
 
@@ -66,7 +66,7 @@ export async function openDoor({ origins = [], ...options }: DoorOptions): Promi
 
 /** Fastify with nothing but a gateway; it listens nowhere. */
 export async function createHttp(
-  options: Partial<GatewayOptions>,
+  options: Partial<RestGatewayOptions>,
   origins: "*" | readonly string[] = [],
 ): Promise<HttpServer> {
   let count = 0;

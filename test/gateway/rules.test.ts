@@ -58,7 +58,12 @@ test.each<[string, Omit<Rpc, "name">, string]>([
     { http: { get: "/x" }, rest: ENVELOPE, streams: "reply" },
     "REPLY_EVENTS",
   ],
-  ["a streamed request", { http: { get: "/x" }, streams: "request" }, "streams its request"],
+  ["a bidirectional stream", { http: { get: "/x" }, streams: "both" }, "bidirectional stream"],
+  [
+    "events of a client stream",
+    { http: { post: "/x" }, rest: { reply: "REPLY_EVENTS" }, streams: "request" },
+    "REPLY_EVENTS needs a server stream",
+  ],
   ["an unknown etag", { http: { get: "/x" }, rest: { etag: "nope" } }, 'etag "nope"'],
   ["a bool as etag", { http: { get: "/x" }, rest: { etag: "yes" } }, "integer or string"],
   ["a list as etag", { http: { get: "/x" }, rest: { etag: "names" } }, "integer or string"],

@@ -10,10 +10,10 @@ import { createLane } from "../../src/gateway/grpc.ts";
 import { createMethods, type Routes } from "../../src/gateway/method.ts";
 import { type CallObserver, reportInterceptor } from "../../src/gateway/report.ts";
 import { createSendStream } from "../../src/gateway/stream.ts";
+import { connectedPeer } from "../../src/transport/address.ts";
 import { Buffered } from "../../src/transport/body.ts";
 import { openFront } from "../../src/transport/front.ts";
 import { openDoors } from "../../src/transport/listeners.ts";
-import { connectedPeer } from "../../src/transport/peer.ts";
 import { createRequestIds } from "../../src/transport/request-id.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
 
@@ -97,7 +97,7 @@ export async function serveRoutes(
     }),
     lane: createLane({
       ...common,
-      ...{ requestId, slowReaders, sendStream: createSendStream(slowReaders) },
+      ...{ requestId, slowReaders, sendStream: createSendStream() },
     }),
   };
   const { front, address } = await openFront(

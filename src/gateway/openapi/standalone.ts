@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { MemberNames } from "../json-text.ts";
+import { type Served, servedMethods } from "../options.ts";
 import type { BesideRule } from "../rest/rule.ts";
-import { type Served, servedMethods } from "../served.ts";
 import { createDocument } from "./document.ts";
 import type { Comments } from "./schema.ts";
 

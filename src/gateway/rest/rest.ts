@@ -1,13 +1,10 @@
-import { METHODS } from "node:http";
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { withoutOrigin } from "../../transport/request.ts";
-import { mount } from "../exchange.ts";
+import type { Exchange, Http } from "../exchange.ts";
 import { badRequest, HttpFault } from "../failure.ts";
 import type { Gateway, GatewayOptions } from "../options.ts";
 import { type Binding, createBindings } from "./binding.ts";
 import { hasParameter, parseQuery } from "./query.ts";
-import { bindingsFor, createRouter, type Match } from "./router.ts";
-import { type Choice, RestDialect, RestExchange } from "./serve.ts";
+import { bindingsFor, createRouter, type Match, type Router, type Url } from "./router.ts";
+import { type Choice, RestExchange, RestReplies } from "./serve.ts";
 
 /** One route, for documentation and tests. */
 export interface GatewayRoute {
@@ -31,58 +28,61 @@ export function listRoutes({
     .map(({ httpMethod, template, rpc }) => ({ httpMethod, path: template.source, rpc }));
 }
 
-/**
- * Registers a Fastify route for each rule.
- *
- * @throws RuleError
- * @internal
- */
-export function registerRest(fastify: FastifyInstance, gateway: Gateway): void {
-  const { reading, warn } = gateway;
-  const { trailingSlash } = reading.tolerance;
-  const bindings = gateway.methods.flatMap((method) =>
-    createBindings(method, gateway.rules, reading),
-  );
-  const router = createRouter(bindings, { warn, trailingSlash });
-  const dialect = new RestDialect(gateway);
-  // Rules know nothing of a prefix that the application puts before them.
-  const pathOf = (request: FastifyRequest): string =>
-    pathAndQuery(request).path.slice(fastify.prefix.length);
-  const method = allMethods(fastify);
-  for (const { url, exact } of router.urls) {
-    const find = (request: FastifyRequest): Match | undefined => {
-      const found = exact && bindingsFor(exact, request.method);
-      if (found !== undefined) return { bindings: found, parts: undefined, allow: [] };
-      return router.search(pathOf(request), request.method);
-    };
-    mount(fastify, gateway, { method, url }, (request, reply, problem) => {
-      const match = find(request);
-      if (match?.bindings === undefined) {
-        if (match === undefined) dialect.refusePath(request, reply);
-        else dialect.refuseMethod(request, reply, match.allow);
-        return undefined;
-      }
-      const choice = choose(match.bindings, pathAndQuery(request).query);
-      if (problem !== undefined) choice.problem = problem;
-      return new RestExchange(dialect, { ...choice, parts: match.parts }, request, reply);
-    });
+/** What a server knows of a request besides its HTTP parts. */
+interface Known {
+  /** The bindings of the path, where the server has found it itself. */
+  readonly exact?: Url["exact"];
+  /** Error of the framework; sent after the admission. */
+  readonly problem?: unknown;
+}
+
+/** REST by `google.api.http` rules. */
+export class RestDialect {
+  /** Paths that lead here, in the form of Fastify's router. */
+  readonly urls: readonly Url[];
+  readonly #router: Router;
+  readonly #replies: RestReplies;
+
+  /** @throws RuleError */
+  constructor(gateway: Gateway) {
+    const { reading, warn, rules } = gateway;
+    const { trailingSlash } = reading.tolerance;
+    const bindings = gateway.methods.flatMap((method) => createBindings(method, rules, reading));
+    this.#router = createRouter(bindings, { warn, trailingSlash });
+    this.#replies = new RestReplies(gateway);
+    this.urls = this.#router.urls;
   }
-}
 
-/** All methods that Node reads, so that a known path can say which of them it takes. */
-function allMethods(fastify: FastifyInstance): string[] {
-  const known = new Set<string>(fastify.supportedMethods);
-  for (const name of METHODS)
-    if (name !== "CONNECT" && !known.has(name)) fastify.addHttpMethod(name, { hasBody: true });
-  return fastify.supportedMethods;
-}
+  /** Finds the rpc of a request; `answered`: the path does not take its method. */
+  open(http: Http, { exact, problem }: Known = {}): Exchange | "answered" | "unknown" {
+    const match = this.#find(http, exact);
+    if (match === undefined) return "unknown";
+    if (match.bindings === undefined) {
+      this.#refuseMethod(http, match.allow);
+      return "answered";
+    }
+    const choice = choose(match.bindings, http.query);
+    const own = problem === undefined ? choice : { ...choice, problem };
+    return new RestExchange(this.#replies, { ...own, parts: match.parts }, http);
+  }
 
-/** The request target's path and query. @internal */
-export function pathAndQuery({ raw }: FastifyRequest): { path: string; query: string } {
-  const url = withoutOrigin(raw.url ?? "");
-  const mark = url.indexOf("?");
-  const path = mark < 0 ? url : url.slice(0, mark);
-  return { path, query: mark < 0 ? "" : url.slice(mark + 1) };
+  #find(http: Http, exact: Url["exact"]): Match | undefined {
+    const found = exact && bindingsFor(exact, http.method);
+    if (found !== undefined) return { bindings: found, parts: undefined, allow: [] };
+    return this.#router.search(http.path, http.method);
+  }
+
+  /** Answers a method that a known path does not take (RFC 9110, sections 9.3.7 and 15.5.6). */
+  #refuseMethod(http: Http, methods: readonly string[]): void {
+    const allow = methods.join(", ");
+    if (http.method === "OPTIONS") http.respond(204, { allow }, "");
+    else this.#replies.fail(new HttpFault(405, `use ${allow} here`, { allow }), undefined, http);
+  }
+
+  /** Answers a path that no rule has. */
+  refusePath(http: Http): void {
+    this.#replies.fail(new HttpFault(404, "nothing is served here"), undefined, http);
+  }
 }
 
 function choose(bindings: readonly Binding[], text: string): Choice {

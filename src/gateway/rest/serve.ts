@@ -1,36 +1,43 @@
 import type { JsonValue, Message } from "@bufbuild/protobuf";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { memoize } from "../../memoize.ts";
+import { readFrames } from "../../transport/body-pieces.ts";
 import { limitRestTime } from "../deadline.ts";
 import { JSON_TYPE } from "../envelope.ts";
-import { type Exchange, write } from "../exchange.ts";
+import { type Exchange, type Http, HttpCall } from "../exchange.ts";
 import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
-import { entriesOf, HttpCall, trailersOf } from "../http-call.ts";
 import type { Method } from "../method.ts";
 import { createNegotiator } from "../negotiation.ts";
 import type { Gateway } from "../options.ts";
 import type { StreamReply } from "../stream.ts";
 import type { Binding } from "./binding.ts";
 import { matchNoneMatch } from "./entity-tag.ts";
-import { createEventEncoder, EVENT_HEADERS, eventReply } from "./event.ts";
 import { anyBodyMessage, takesAnyBody } from "./http-body.ts";
 import { readJson } from "./json.ts";
 import { captureVariables, type PathParts } from "./path.ts";
 import type { Query } from "./query.ts";
 import { createReply, type RestReply } from "./reply.ts";
 import { bodyMessage, emptyMessage, fillMessage, readForm, takesForm } from "./request.ts";
-import { jsonStream, rawStream, streamFormat } from "./stream-reply.ts";
+import {
+  createEventEncoder,
+  eventStream,
+  jsonStream,
+  rawStream,
+  STREAM_TYPES,
+  streamFormat,
+} from "./stream-reply.ts";
 
-/** The binding that a request is for. */
+/** The binding of a request. */
 export interface Choice {
   readonly binding: Binding;
   readonly query: Query;
   /** Error of the query or the Content-Type; sent after the admission. */
   problem?: unknown;
+  /** The path's segments, where the template may have variables. */
+  readonly parts?: PathParts | undefined;
 }
 
-/** State of the REST dialect: encoders and encoded replies, shared by all exchanges. */
-export class RestDialect {
+/** Encoders and encoded replies of REST, shared by all exchanges. */
+export class RestReplies {
   readonly gateway: Gateway;
   readonly accepted = createNegotiator();
   /** The encoder of a binding's events. */
@@ -50,29 +57,11 @@ export class RestDialect {
     return this.#replies(binding)(message);
   }
 
-  /** Answers a method that a known path does not take (RFC 9110, sections 9.3.7 and 15.5.6). */
-  refuseMethod(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): void {
-    const allow = methods.join(", ");
-    if (request.method === "OPTIONS") write(reply, 204, { allow }, "");
-    else this.fail(new HttpFault(405, `use ${allow} here`, { allow }), undefined, request, reply);
-  }
-
-  /** Answers a path that no rule knows, or leaves that to the application. */
-  refusePath(request: FastifyRequest, reply: FastifyReply): void {
-    if (this.gateway.errors === "envelope") reply.callNotFound();
-    else this.fail(new HttpFault(404, "nothing is served here"), undefined, request, reply);
-  }
-
   /** Sends an error in the form of the binding's replies; without a binding, in that of the options. */
-  fail(
-    error: unknown,
-    binding: Binding | undefined,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): void {
+  fail(error: unknown, binding: Binding | undefined, http: Http): void {
     const { httpStatus = "envelope", report } = this.gateway;
     const failure = describeFailure(error);
-    if (failure.unexpected) report?.(error, request);
+    if (failure.unexpected) report?.(error, http);
     const { errors = "status", registry } = this.gateway;
     const own = binding?.reply.shape ?? "envelope";
     const unsaid = binding === undefined || own === "events";
@@ -89,35 +78,20 @@ export class RestDialect {
       "content-length": body.length,
       "cache-control": "no-store",
     };
-    write(reply, real ? status : 200, { ...failure.headers, ...headers }, body);
+    http.respond(real ? status : 200, { ...failure.headers, ...headers }, body);
   }
 }
 
 /** A REST request and its reply. */
 export class RestExchange implements Exchange {
   readonly call: HttpCall;
-  readonly #dialect: RestDialect;
-  readonly #choice: Choice & { readonly parts: PathParts | undefined };
-  readonly #request: FastifyRequest;
-  readonly #reply: FastifyReply;
+  readonly #replies: RestReplies;
+  readonly #choice: Choice;
 
-  /** @param choice with the path's segments, where the template may have variables. */
-  constructor(
-    dialect: RestDialect,
-    choice: Choice & { readonly parts: PathParts | undefined },
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ) {
-    this.#dialect = dialect;
+  constructor(replies: RestReplies, choice: Choice, http: Http) {
+    this.#replies = replies;
     this.#choice = choice;
-    this.#request = request;
-    this.#reply = reply;
-    const { peerOf, requestHeader, responseHeader } = dialect.gateway;
-    const parts = {
-      ...{ request: request.raw, response: reply.raw, id: request.id, peerOf },
-      ...{ requestHeader, responseHeader },
-    };
-    this.call = new HttpCall(choice.binding.method.desc, "rest", parts);
+    this.call = new HttpCall(choice.binding.method.desc, "rest", http, replies.gateway);
   }
 
   get method(): Method {
@@ -126,83 +100,129 @@ export class RestExchange implements Exchange {
 
   read(): Message | Promise<Message> {
     const { call } = this;
-    const { bounds, bodyLimit } = this.#dialect.gateway;
-    const { binding, problem } = this.#choice;
-    if (problem !== undefined) throw problem;
-    const { request } = binding;
-    limitRestTime(call);
-    const { gateway } = this.#dialect;
-    if (!call.hasBody) return this.#fill(emptyMessage(request));
-    return call
-      .body(bounds, bodyLimit(call.method), (bytes) =>
-        takesAnyBody(request)
-          ? anyBodyMessage(request, call.header("content-type") ?? "", bytes)
-          : bodyMessage(request, bytes, () => readBodyText(bytes, binding, call, gateway), gateway),
-      )
+    this.#begin();
+    const { bounds, bodyLimit } = this.#replies.gateway;
+    if (!call.http.hasBody) return this.#fill(emptyMessage(this.#choice.binding.request));
+    const reading = call.reading(bounds, bodyLimit(call.method));
+    return call.http
+      .readBody(reading, (bytes) => this.#decode(bytes))
       .then((message) => this.#fill(message));
+  }
+
+  /**
+   * Each line of a body of JSON lines, or each piece of a body that is a google.api.HttpBody, makes a
+   * message; path and query fill all of them.
+   */
+  messages(): AsyncIterable<Message> {
+    this.#begin();
+    return this.#readMessages();
+  }
+
+  async *#readMessages(): AsyncIterable<Message> {
+    const { call } = this;
+    const { bounds, bodyLimit } = this.#replies.gateway;
+    const reading = call.reading(bounds, bodyLimit(call.method));
+    const pieces = call.http.readPieces(reading);
+    const isRaw = takesAnyBody(this.#choice.binding.request);
+    const limit = reading.limit + LINE_END;
+    for await (const bytes of isRaw ? pieces : readFrames(pieces, { cut: cutLine, limit })) {
+      if (isRaw || !isBlank(bytes)) yield this.#fill(await this.#decode(bytes));
+      if (isRaw) pieces.release(bytes.length);
+    }
+  }
+
+  /** The steps before the first byte of the body. */
+  #begin(): void {
+    const { problem } = this.#choice;
+    if (problem !== undefined) throw problem;
+    limitRestTime(this.call);
+  }
+
+  #decode(bytes: Buffer): Message | Promise<Message> {
+    const { call } = this;
+    const { gateway } = this.#replies;
+    const { request } = this.#choice.binding;
+    if (takesAnyBody(request))
+      return anyBodyMessage(request, call.header("content-type") ?? "", bytes);
+    const read = (): JsonValue => readBodyText(bytes, this.#choice.binding, call, gateway);
+    return bodyMessage(request, bytes, read, gateway);
   }
 
   #fill(message: Message): Message {
     const { call } = this;
     const { binding, query, parts } = this.#choice;
     const path = parts ? captureVariables(binding.template, parts) : [];
-    const { prefix } = this.#dialect.gateway;
+    const { prefix } = this.#replies.gateway;
     return fillMessage(binding.request, message, { path, query, call }, prefix);
   }
 
   encode(message: Message): unknown {
     const { binding } = this.#choice;
     return binding.method.kind === "unary"
-      ? this.#dialect.encode(binding, message)
-      : this.#dialect.eventEncoder(binding)(message);
+      ? this.#replies.encode(binding, message)
+      : this.#replies.eventEncoder(binding)(message);
   }
 
   /** Sends 304 when the client has the reply already. */
   send(message: Message): void {
     const { call } = this;
-    const encoded = this.#dialect.encode(this.#choice.binding, message);
-    const seen = seenTag(call, encoded, this.#dialect.gateway.seesWhole);
-    const codings = this.#dialect.accepted(call.header("accept-encoding"));
+    const encoded = this.#replies.encode(this.#choice.binding, message);
+    const seen = seenTag(call, encoded, this.#replies.gateway.seesWhole);
+    const codings = this.#replies.accepted(call.header("accept-encoding"));
     const { headers, body } =
       seen === undefined ? encoded.variant(codings) : encoded.unchanged(seen);
     const status = seen === undefined ? 200 : 304;
     const bare = status === 304 || call.requestMethod === "HEAD";
     const nothingSet = call.setHeader === undefined && call.setTrailer === undefined;
-    const set = nothingSet ? headers : { ...headers, ...entriesOf(call), ...trailersOf(call) };
-    if (!bare && typeof body !== "string") this.#dialect.gateway.hold(call.response, body);
-    write(this.#reply, status, set, bare ? "" : body);
+    const set = nothingSet
+      ? headers
+      : { ...headers, ...call.replyHeaders(), ...call.replyTrailers() };
+    call.http.respond(status, set, bare ? "" : body);
   }
 
   stream(): StreamReply | undefined {
     const { call } = this;
     const { binding } = this.#choice;
-    const { gateway } = this.#dialect;
+    const { gateway } = this.#replies;
     const rule = binding.reply;
     const format = rule.shape === "events" ? "events" : streamFormat(call.header("accept"));
     if (call.requestMethod === "HEAD") {
-      write(this.#reply, 200, format === "events" ? EVENT_HEADERS : NOT_KEPT, "");
+      const type = rule.raw ? {} : { "content-type": STREAM_TYPES[format] };
+      call.http.respond(200, { ...type, "cache-control": "no-store" }, "");
       return undefined;
     }
-    const target = { reply: this.#reply, call, rule, gateway };
+    const target = { call, rule, gateway };
     if (rule.raw) return rawStream(target);
     if (format !== "events") return jsonStream(format, target);
-    return eventReply(this.#reply, call, this.#dialect.eventEncoder(binding), gateway);
+    return eventStream(this.#replies.eventEncoder(binding), target);
   }
 
   fail(error: unknown): void {
-    this.#dialect.fail(error, this.#choice.binding, this.#request, this.#reply);
+    this.#replies.fail(error, this.#choice.binding, this.call.http);
   }
 }
 
-const NOT_KEPT = { "cache-control": "no-store" };
+const NEWLINE = 0x0a;
+/** Bytes of the longest end of a line. */
+const LINE_END = 2;
+
+function cutLine(bytes: Buffer, seen: number): number | undefined {
+  const end = bytes.indexOf(NEWLINE, seen);
+  return end < 0 ? undefined : end + 1;
+}
+
+function isBlank(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === NEWLINE);
+}
 
 /** A body as JSON, or as a form where the message has nothing but scalars. */
 function readBodyText(
   bytes: Buffer,
-  { request }: Binding,
+  binding: Binding,
   call: HttpCall,
   { reading }: Gateway,
 ): JsonValue {
+  const { request } = binding;
   const type = call.header("content-type") ?? "";
   const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
   const coding = (call.header("content-encoding") ?? "identity").trim().toLowerCase();
@@ -212,10 +232,13 @@ function readBodyText(
   }
   if (essence === "application/x-www-form-urlencoded" && takesForm(request))
     return readForm(bytes, request.desc);
-  if (essence === "" || essence === "application/json")
+  const isStream = binding.method.kind === "client_streaming";
+  if (essence === "" || essence === "application/json" || (isStream && LINES.has(essence)))
     return readJson(bytes, reading.largeIntegers === "take");
   throw new HttpFault(415, `the body must be application/json, not ${quote(essence)}`);
 }
+
+const LINES: ReadonlySet<string> = new Set(["application/x-ndjson", "application/jsonl"]);
 
 function seenTag(
   call: HttpCall,

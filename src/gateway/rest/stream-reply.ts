@@ -1,11 +1,11 @@
 import type { Message } from "@bufbuild/protobuf";
-import type { FastifyReply } from "fastify";
+import { memoize } from "../../memoize.ts";
 import { jsonText } from "../envelope.ts";
-import { writeStreamHead } from "../exchange.ts";
-import { describeFailure, failureStatus } from "../failure.ts";
-import { entriesOf, type HttpCall, isGone, sinkOf } from "../http-call.ts";
+import type { HttpCall } from "../exchange.ts";
+import { describeFailure, failureBody, failureEnvelope, failureStatus } from "../failure.ts";
 import type { Gateway } from "../options.ts";
 import type { StreamReply } from "../stream.ts";
+import { readState, type TagPrefix } from "./entity-tag.ts";
 import { httpBodyOf, typeOf } from "./http-body.ts";
 import { replyText } from "./reply.ts";
 import type { ReplyRule } from "./reply-rule.ts";
@@ -29,11 +29,27 @@ const FORMATS: ReadonlyMap<string, StreamFormat> = new Map([
   ["text/event-stream", "events"],
 ]);
 
+/** Content-Type of each format. */
+export const STREAM_TYPES: Readonly<Record<StreamFormat, string>> = {
+  lines: "application/x-ndjson",
+  array: "application/json; charset=utf-8",
+  events: "text/event-stream",
+};
+
 interface Target {
-  readonly reply: FastifyReply;
   readonly call: HttpCall;
   readonly rule: ReplyRule;
   readonly gateway: Gateway;
+}
+
+/** Parts of a stream's reply that all formats share. */
+function opened({ call }: Target, type: string): Pick<StreamReply, "sink" | "isOpen" | "open"> {
+  const { http } = call;
+  return {
+    sink: http.sink,
+    isOpen: () => http.isBegun || http.isGone,
+    open: () => http.begin(headersOf(call, type)),
+  };
 }
 
 /**
@@ -41,8 +57,7 @@ interface Target {
  * `{"error": google.rpc.Status}` in the place of the next one.
  */
 export function jsonStream(format: "lines" | "array", target: Target): StreamReply {
-  const { reply, call, rule, gateway } = target;
-  const response = reply.raw;
+  const { call, rule, gateway } = target;
   const isArray = format === "array";
   let count = 0;
   const piece = (text: string): string => {
@@ -50,30 +65,26 @@ export function jsonStream(format: "lines" | "array", target: Target): StreamRep
     if (!isArray) return `${text}\n`;
     return count === 1 ? `[${text}` : `,\n${text}`;
   };
-  const type = isArray ? "application/json; charset=utf-8" : "application/x-ndjson";
   return {
-    sink: sinkOf(response),
-    isOpen: () => response.headersSent || isGone(response),
-    open: () => writeStreamHead(reply, headersOf(call, type)),
+    ...opened(target, STREAM_TYPES[format]),
     encode: (message) => Buffer.from(piece(replyText(rule, message, gateway))),
     end: (error) => {
       const last = error === undefined ? "" : piece(errorText(error, target));
       const close = count === 0 ? "[]" : "]";
-      response.end(isArray ? `${last}${close}` : last);
+      call.http.end(isArray ? `${last}${close}` : last);
     },
   };
 }
 
 /** A stream of google.api.HttpBody: the bytes of all messages, with the type of the first. */
-export function rawStream({ reply, call, rule, gateway }: Target): StreamReply {
-  const response = reply.raw;
+export function rawStream({ call, rule, gateway }: Target): StreamReply {
+  const { http } = call;
   const body = (message: Message) => httpBodyOf(message, rule.field);
-  const open = (first?: Message): void =>
-    writeStreamHead(reply, headersOf(call, typeOf(first && body(first))));
+  const open = (first?: Message): void => http.begin(headersOf(call, typeOf(first && body(first))));
   let begun = false;
   return {
-    sink: sinkOf(response),
-    isOpen: () => begun || isGone(response),
+    sink: http.sink,
+    isOpen: () => begun || http.isGone,
     // Before the first message its type is not known.
     open: (first) => {
       if (first === undefined) return;
@@ -83,25 +94,61 @@ export function rawStream({ reply, call, rule, gateway }: Target): StreamReply {
     encode: (message) => Buffer.from(body(message)?.data ?? []),
     end: (error) => {
       if (!begun) open();
-      if (error === undefined) return void response.end();
-      if (describeFailure(error).unexpected) gateway.report?.(error, reply.request);
-      // No form of the body can tell of it: the reply breaks off.
-      response.destroy();
+      if (error === undefined) return http.end();
+      if (describeFailure(error).unexpected) gateway.report?.(error, http);
+      // The body has no form for an error: the reply breaks off.
+      http.destroy();
     },
   };
 }
 
+const BEAT = Buffer.from(":\n\n");
+
+/** Writes a message as an event (HTML Living Standard, section 9.2); its state is the event's id. */
+export function createEventEncoder(
+  rule: ReplyRule,
+  prefix: TagPrefix,
+  gateway: Pick<Gateway, "registry" | "memberNames">,
+): (message: Message) => Buffer {
+  return memoize((message) => {
+    const state = readState(rule, message, prefix);
+    const id = state === undefined ? "" : `id: ${state}\n`;
+    return Buffer.from(`${id}data: ${replyText(rule, message, gateway)}\n\n`);
+  });
+}
+
+/** A server stream as events. An event `error` with the error is the last one of a stream that fails. */
+export function eventStream(encode: (message: Message) => Buffer, target: Target): StreamReply {
+  const { call, gateway } = target;
+  return {
+    ...opened(target, STREAM_TYPES.events),
+    encode,
+    beat: BEAT,
+    end: (error) => {
+      if (error === undefined) return call.http.end();
+      const failure = describeFailure(error);
+      if (failure.unexpected) gateway.report?.(error, call.http);
+      const text =
+        gateway.errors === "envelope"
+          ? failureEnvelope(failure)
+          : failureBody(failure, gateway.registry);
+      call.http.end(`event: error\ndata: ${text}\n\n`);
+    },
+  };
+}
+
+/** `x-accel-buffering`: nginx would collect the reply. */
 function headersOf(call: HttpCall, type: string): Record<string, string | string[]> {
   return {
-    ...entriesOf(call),
+    ...call.replyHeaders(),
     "content-type": type,
     "cache-control": "no-store",
     "x-accel-buffering": "no",
   };
 }
 
-function errorText(error: unknown, { gateway, reply }: Target): string {
+function errorText(error: unknown, { gateway, call }: Target): string {
   const failure = describeFailure(error);
-  if (failure.unexpected) gateway.report?.(error, reply.request);
+  if (failure.unexpected) gateway.report?.(error, call.http);
   return jsonText({ error: failureStatus(failure.error, gateway.registry) });
 }

@@ -1,0 +1,154 @@
+import {
+  type BodyBounds,
+  bodyCrowded,
+  bodyLate,
+  bodyTooLarge,
+  type Incoming,
+  RequestAborted,
+} from "./body.ts";
+
+/** The pieces of a body, in their order. Each counts in the byte budget until it is released. */
+export interface BodyPieces extends AsyncIterable<Buffer> {
+  /** Gives bytes back to the budget: those of pieces that are no longer in use. */
+  release(bytes: number): void;
+  /** Ends the reading and releases everything. The stream is left as it is. */
+  stop(): void;
+}
+
+/**
+ * Reads a body piece by piece, for requests that are streams. The stream is paused while a piece is
+ * in use.
+ *
+ * @throws RequestAborted when the client goes away before the end; RESOURCE_EXHAUSTED when the budget
+ * is used up; DEADLINE_EXCEEDED when a piece does not arrive within the time of the bounds; the
+ * reason of the signal.
+ */
+export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
+  const { stream, signal, peer } = incoming;
+  const { buffered, timeoutMs } = bounds;
+  const queue: Buffer[] = [];
+  let [received, held, started] = [0, 0, false];
+  let end: { readonly error?: unknown } | undefined;
+  let wake: (() => void) | undefined;
+  const finish = (error?: unknown): void => {
+    end ??= error === undefined ? {} : { error };
+    wake?.();
+  };
+  const onData = (piece: Buffer): void => {
+    stream.pause();
+    received += piece.length;
+    if (buffered.take(peer, piece.length)) {
+      held += piece.length;
+      queue.push(piece);
+      wake?.();
+    } else finish(bodyCrowded());
+  };
+  const onEnd = (): void => finish(incoming.hasEnded(received) ? undefined : new RequestAborted());
+  const onGone = (): void => finish(new RequestAborted());
+  const onAbort = (): void => finish(signal?.reason);
+  const start = (): void => {
+    started = true;
+    stream.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onGone);
+    if (stream.readableEnded) onEnd();
+    else if (stream.destroyed) onGone();
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener("abort", onAbort);
+  };
+  const release = (bytes: number): void => {
+    const given = Math.min(bytes, held);
+    held -= given;
+    if (given > 0) buffered.give(peer, given);
+  };
+  const stop = (): void => {
+    finish();
+    release(held);
+    queue.length = 0;
+    if (!started) return;
+    stream.off("data", onData).off("end", onEnd).off("close", onGone).off("error", onGone);
+    signal?.removeEventListener("abort", onAbort);
+  };
+  const next = async (): Promise<IteratorResult<Buffer, undefined>> => {
+    if (!started) start();
+    const timer = setTimeout(() => finish(bodyLate(timeoutMs)), timeoutMs);
+    while (queue.length === 0 && end === undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      wake = resolve;
+      stream.resume();
+      await promise;
+    }
+    clearTimeout(timer);
+    const value = queue.shift();
+    if (value !== undefined) return { done: false, value };
+    stop();
+    if (end?.error !== undefined) throw end.error;
+    return { done: true, value: undefined };
+  };
+  return {
+    release,
+    stop,
+    [Symbol.asyncIterator]: () => ({
+      next,
+      return: async () => {
+        stop();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+/** How the bytes of a stream are cut into messages. */
+export interface Framing {
+  /**
+   * The length of the first message with all that belongs to it, in bytes; undefined while its end has
+   * not arrived.
+   *
+   * @param seen bytes of it that an earlier call has seen.
+   */
+  cut(bytes: Buffer, seen: number): number | undefined;
+  /** Longest message with all that belongs to it, in bytes. */
+  readonly limit: number;
+}
+
+/**
+ * The messages of a body, and what stands after the last whole one, if anything. Each is a view of
+ * memory that is used again.
+ *
+ * @throws RESOURCE_EXHAUSTED for a message over the limit, and as readPieces does.
+ */
+export async function* readFrames(
+  pieces: BodyPieces,
+  { cut, limit }: Framing,
+): AsyncGenerator<Buffer> {
+  let room: Buffer = Buffer.alloc(0);
+  let [start, end, seen] = [0, 0, 0];
+  for await (const piece of pieces) {
+    const size = end - start;
+    if (size === 0) room = piece;
+    else {
+      if (room.length - end < piece.length) {
+        // Doubled, so that many small pieces are not copied again and again.
+        const larger = Buffer.allocUnsafe(Math.max(2 * size, size + piece.length));
+        room.copy(larger, 0, start, end);
+        room = larger;
+        start = 0;
+      }
+      piece.copy(room, start + size);
+    }
+    if (size === 0) start = 0;
+    end = start + size + piece.length;
+    for (;;) {
+      const bytes = room.subarray(start, end);
+      const length = cut(bytes, seen);
+      if ((length ?? bytes.length) > limit) throw bodyTooLarge(limit);
+      if (length === undefined || length > bytes.length) {
+        seen = bytes.length;
+        break;
+      }
+      yield bytes.subarray(0, length);
+      pieces.release(length);
+      start += length;
+      seen = 0;
+    }
+  }
+  if (end > start) yield room.subarray(start, end);
+}
