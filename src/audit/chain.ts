@@ -73,14 +73,19 @@ export function hashOf(seq: number, prev: string, tail: string): string {
 
 /** The rows of entries that follow a row. */
 export function chain(head: AuditPosition, entries: readonly AuditEntry[]): StoredAuditRow[] {
-  let { seq, hash: prev } = head;
+  let last = head;
   return entries.map((entry) => {
-    const unchained = toUnchained(entry);
-    seq += 1;
-    const row = { ...unchained, seq, prev, hash: hashOf(seq, prev, tailOf(unchained)) };
-    prev = row.hash;
+    const row = rowAfter(last, entry);
+    last = row;
     return row;
   });
+}
+
+/** The row of an entry that follows a row. */
+export function rowAfter({ seq: before, hash: prev }: AuditPosition, entry: AuditEntry) {
+  const unchained = toUnchained(entry);
+  const seq = before + 1;
+  return { ...unchained, seq, prev, hash: hashOf(seq, prev, tailOf(unchained)) };
 }
 
 /** The hash that a row should have. */
@@ -91,6 +96,8 @@ export function expectedHash({ subjects, seq, prev, ...row }: AuditRow): string 
 
 /** As many whole names as fit. */
 function firstLines(names: readonly string[]): string {
+  const [first] = names;
+  if (names.length === 1 && first !== undefined) return first.slice(0, MAX_SUBJECT);
   let text = "";
   for (const name of names) {
     const next = text === "" ? name : `${text}\n${name}`;
@@ -102,6 +109,7 @@ function firstLines(names: readonly string[]): string {
 
 /** A text that every database keeps as it is. */
 function clean(text: string, most = MAX_TEXT): string {
+  if (text.length <= most && !text.includes("\0") && text.isWellFormed()) return text;
   return text.slice(0, most).replaceAll("\0", "").toWellFormed();
 }
 

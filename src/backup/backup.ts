@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { invalid, type Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import type { Draft } from "../settings/draft.ts";
+import { createTrial, type Draft } from "../settings/draft.ts";
 import type { Engine } from "../settings/engine.ts";
 import { isRetired } from "../settings/item.ts";
 import type { Rights } from "../settings/rights.ts";
-import { decideItems, isHidden, problemOf, type SaveRules, trialOf } from "../settings/save.ts";
+import { decideItems, isHidden, problemOf, type SaveRules } from "../settings/save.ts";
 import { TOKEN_KEY } from "../settings/token.ts";
 import { normalizeStoredValue } from "../settings/value.ts";
 import type { Changed, ChangeOptions, ChangeOrigin } from "../settings/writer.ts";
@@ -102,7 +102,7 @@ interface PlanRules extends SaveRules {
 }
 
 function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): Promise<ImportPlan> {
-  const trial = trialOf(draft);
+  const trial = createTrial(draft);
   return planImport(backup, {
     // Of what an earlier version defined, too, only the value counts.
     current: (key) => {

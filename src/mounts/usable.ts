@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import type { Draft } from "../settings/draft.ts";
+import { createDraft, type Draft } from "../settings/draft.ts";
 import type { MountInput, ValueInput } from "./input.ts";
 import type { Mount } from "./mount.ts";
 import { decideSave, type Result, resultAs, type SaveRules } from "./save.ts";
@@ -30,7 +30,8 @@ export function usableInputs(
   const fits = (input: MountInput): ServiceError | undefined => {
     const trial = new Map(mounts);
     try {
-      decideSave(scratchOf(draft), [input], trial, rules);
+      // On a draft of its own, whose changes go nowhere.
+      decideSave(createDraft(draft), [input], trial, rules);
       const saved = trial.get(input.name);
       if (saved !== undefined) mounts.set(input.name, saved);
       return undefined;
@@ -75,20 +76,4 @@ function without(input: MountInput, names: readonly string[]): MountInput {
   const rest = (values: ValueInput = {}): ValueInput =>
     Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)));
   return { ...input, config: rest(input.config), members: rest(input.members) };
-}
-
-/** A draft whose changes go nowhere. */
-function scratchOf(draft: Draft): Draft {
-  return {
-    ...draft,
-    get revision() {
-      return draft.revision;
-    },
-    get lastPosition() {
-      return draft.lastPosition;
-    },
-    putMount: () => undefined,
-    deleteMount: () => undefined,
-    changes: () => [],
-  };
 }

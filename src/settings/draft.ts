@@ -39,62 +39,98 @@ export interface Draft extends Base {
 
 /** Makes an empty draft. */
 export function createDraft(base: Base): Draft {
-  const staged = new Map<string, SettingItem | undefined>();
-  const stage = (key: string, item: SettingItem | undefined, counts = false): void => {
-    const before = base.get(key) ?? base.mount(key);
-    if (counts) staged.set(key, item);
-    else if (
-      before === item ||
-      (before !== undefined && item !== undefined && isSame(before, item))
-    )
-      staged.delete(key);
-    else staged.set(key, item);
-  };
-  let added = 0;
-  const nextPosition = (): number => {
-    added += 1;
-    return base.lastPosition + added;
-  };
-  function* keys(): Iterable<string> {
-    for (const key of base.keys()) if (!staged.has(key)) yield key;
-    for (const [key, item] of staged) if (item !== undefined && item.origin !== "mount") yield key;
+  return new StagedDraft(base);
+}
+
+/** A class, because one is made for each save: an object of closures would be a tenth of its garbage. */
+class StagedDraft implements Draft {
+  readonly revision: number;
+  readonly #base: Base;
+  readonly #staged = new Map<string, SettingItem | undefined>();
+  #added = 0;
+
+  constructor(base: Base) {
+    this.revision = base.revision;
+    this.#base = base;
   }
-  function* mountKeys(): Iterable<string> {
-    for (const key of base.mountKeys()) if (!staged.has(key)) yield key;
-    for (const [key, item] of staged) if (item?.origin === "mount") yield key;
+
+  get lastPosition(): number {
+    return this.#base.lastPosition + this.#added;
   }
-  /** Settings and mounts share keys: neither call may replace what is of the other kind. */
-  const need = (key: string, isFree: boolean): void => {
-    if (!isFree) throw new Error(`the key ${key} is of another kind`);
-  };
-  return {
-    revision: base.revision,
-    keys,
-    mountKeys,
-    get lastPosition() {
-      return base.lastPosition + added;
-    },
-    nextPosition,
-    get: (key) => (staged.has(key) ? onlySetting(staged.get(key)) : base.get(key)),
-    mount: (key) => (staged.has(key) ? onlyMount(staged.get(key)) : base.mount(key)),
-    put: (item, counts) => {
-      need(item.key, item.origin !== "mount" && base.mount(item.key) === undefined);
-      stage(item.key, item, counts);
-    },
-    delete: (key) => {
-      need(key, base.mount(key) === undefined);
-      stage(key, undefined);
-    },
-    putMount: (item, counts) => {
-      need(item.key, item.origin === "mount" && base.get(item.key) === undefined);
-      stage(item.key, item, counts);
-    },
-    deleteMount: (key) => {
-      need(key, base.get(key) === undefined);
-      stage(key, undefined);
-    },
-    changes: () => [...staged],
-  };
+
+  nextPosition(): number {
+    this.#added += 1;
+    return this.lastPosition;
+  }
+
+  get(key: string): SettingItem | undefined {
+    return this.#staged.has(key) ? onlySetting(this.#staged.get(key)) : this.#base.get(key);
+  }
+
+  mount(key: string): SettingItem | undefined {
+    return this.#staged.has(key) ? onlyMount(this.#staged.get(key)) : this.#base.mount(key);
+  }
+
+  *keys(): Iterable<string> {
+    for (const key of this.#base.keys()) if (!this.#staged.has(key)) yield key;
+    for (const [key, item] of this.#staged)
+      if (item !== undefined && item.origin !== "mount") yield key;
+  }
+
+  *mountKeys(): Iterable<string> {
+    for (const key of this.#base.mountKeys()) if (!this.#staged.has(key)) yield key;
+    for (const [key, item] of this.#staged) if (item?.origin === "mount") yield key;
+  }
+
+  put(item: SettingItem, counts?: boolean): void {
+    requireKind(item.key, item.origin !== "mount" && this.#base.mount(item.key) === undefined);
+    this.#stage(item.key, item, counts);
+  }
+
+  delete(key: string): void {
+    requireKind(key, this.#base.mount(key) === undefined);
+    this.#stage(key, undefined);
+  }
+
+  putMount(item: SettingItem, counts?: boolean): void {
+    requireKind(item.key, item.origin === "mount" && this.#base.get(item.key) === undefined);
+    this.#stage(item.key, item, counts);
+  }
+
+  deleteMount(key: string): void {
+    requireKind(key, this.#base.get(key) === undefined);
+    this.#stage(key, undefined);
+  }
+
+  changes(): ItemChange[] {
+    return [...this.#staged];
+  }
+
+  #stage(key: string, item: SettingItem | undefined, counts = false): void {
+    const before = this.#base.get(key) ?? this.#base.mount(key);
+    const isKept =
+      before === item || (before !== undefined && item !== undefined && isSame(before, item));
+    if (isKept && !counts) this.#staged.delete(key);
+    else this.#staged.set(key, item);
+  }
+}
+
+/** Makes a draft that keeps nothing: what is put into it is not seen afterwards. */
+export function createTrial(base: Base): Draft {
+  return new TrialDraft(base);
+}
+
+class TrialDraft extends StagedDraft {
+  override put(): void {}
+
+  override nextPosition(): number {
+    return this.lastPosition;
+  }
+}
+
+/** Settings and mounts share keys: neither replaces what is of the other kind. */
+function requireKind(key: string, isFree: boolean): void {
+  if (!isFree) throw new Error(`the key ${key} is of another kind`);
 }
 
 export function onlySetting(item: SettingItem | undefined): SettingItem | undefined {

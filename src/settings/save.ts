@@ -59,7 +59,7 @@ export const MAX_SAVE_ITEMS = 1_000;
  * @throws INVALID_ARGUMENT with every violation at once; FAILED_PRECONDITION for a managed setting;
  * RevisionConflict when a setting has changed since an expected revision.
  */
-export async function decideSave(
+export function decideSave(
   draft: Draft,
   inputs: readonly SettingInput[],
   rules: SaveRules,
@@ -116,12 +116,7 @@ function isReadonlyChange(
   return hidden || (value !== current.value && !(current.secret && value === MASK));
 }
 
-/** A draft for {@link problemOf}: it reads through to another one and changes nothing. */
-export function trialOf(draft: Draft): Draft {
-  return { ...draft, put: () => undefined, nextPosition: () => 0 };
-}
-
-/** The first problem of an input; undefined when it has none. @param trial of {@link trialOf}. */
+/** The first problem of an input; undefined when it has none. @param trial changes nothing. */
 export function problemOf(
   trial: Draft,
   input: SettingInput,

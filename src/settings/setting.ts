@@ -117,29 +117,38 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   };
   const explain = async (error: unknown, rights: Rights | undefined): Promise<unknown> =>
     error instanceof RevisionConflict ? explainConflict(error, store, rights) : error;
-  /** @throws ABORTED when it can't be told what the client has changed. */
-  const fresh = async (sent: readonly SettingInput[], base: Snapshot, rights?: Rights) => {
-    try {
-      return await withoutStale(sent, base, { store, fingerprint });
-    } catch (error) {
-      throw await explain(error, rights);
-    }
+  /**
+   * Inputs without those that only repeat an older state, as the history has it.
+   *
+   * @throws ABORTED when the history does not say what the client has changed, or a setting was deleted
+   *   since the revision that is expected of it.
+   */
+  const settled = async (sent: readonly SettingInput[], base: Snapshot, rights?: Rights) => {
+    let inputs = sent;
+    if (hasStale(sent, base))
+      try {
+        inputs = await withoutStale(sent, base, { store, fingerprint });
+      } catch (error) {
+        throw await explain(error, rights);
+      }
+    if (expectsAbsent(inputs, base))
+      await refuseDeleted(inputs.slice(0, MAX_SAVE_ITEMS), base, store, rights);
+    return inputs;
   };
-  const change = async <T>(
+  const change = <T>(
     origin: ChangeOrigin,
-    { expectedRevision, ...options }: ChangeConditions,
+    conditions: ChangeConditions,
     decide: Decide<T>,
   ): Promise<Changed<T>> => {
+    const { expectedRevision } = conditions;
     const decideAt = (draft: Draft): T | Promise<T> => {
       if (expectedRevision !== undefined && expectedRevision !== draft.revision)
         throw new RevisionConflict(expectedRevision);
       return decide(draft);
     };
-    try {
-      return await engine.change(origin, decideAt, options);
-    } catch (error) {
+    return engine.change(origin, decideAt, conditions).catch(async (error: unknown) => {
       throw await explain(error, origin.rights);
-    }
+    });
   };
   /** Sets known settings for a client, as a save would. */
   const set = async (
@@ -169,19 +178,21 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       // One more than is allowed, so that it is refused.
       const sent = all.slice(0, MAX_SAVE_ITEMS + 1);
       rights?.need(sent.map(({ key }) => key));
-      const attempt = async (): Promise<Changed<readonly Skipped[]>> => {
-        const base = snapshot();
-        const shown = sent.map((input) => withoutSeen(input, base, rights?.masks));
-        const inputs = hasStale(shown, base) ? await fresh(shown, base, rights) : shown;
-        if (expectsAbsent(inputs, base))
-          await refuseDeleted(inputs.slice(0, MAX_SAVE_ITEMS), base, store, rights);
-        return change(origin, conditions, (draft) => {
+      const saveRules = { ...rules, hides: rights?.masks };
+      const decide = (inputs: readonly SettingInput[], base: Snapshot) =>
+        change(origin, conditions, (draft) => {
           refuseDeletedSince(draft, inputs, base);
           refuseMoved(draft, inputs, base);
-          return decideSave(draft, inputs, { ...rules, hides: rights?.masks });
+          return decideSave(draft, inputs, saveRules);
         });
-      };
-      const changed = await whileMoved(attempt);
+      const changed = await whileMoved(() => {
+        const base = snapshot();
+        const inputs = sent.map((input) => withoutSeen(input, base, rights?.masks));
+        // Most saves need nothing of the history, and each wait is garbage of every save.
+        return hasStale(inputs, base) || expectsAbsent(inputs, base)
+          ? settled(inputs, base, rights).then((kept) => decide(kept, base))
+          : decide(inputs, base);
+      });
       if (changed.result.length > 0) deps.onSkipped(changed.result, origin);
       return changed;
     },
@@ -221,8 +232,9 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
 
 /** The caller has not seen the value that it would be compared with. */
 function withoutSeen(input: SettingInput, base: Snapshot, hides: SaveRules["hides"]): SettingInput {
+  if (!isHidden(base.get(input.key), input.value, hides)) return input;
   const { seenRevision: _seen, ...rest } = input;
-  return isHidden(base.get(input.key), input.value, hides) ? rest : input;
+  return rest;
 }
 
 function unknownSetting(key: string): ServiceError {

@@ -26,7 +26,9 @@ export const NO_LIMITS: SettingLimits = {
 };
 
 /** UTF-8 bytes of a setting. The texts of known settings are the program's and do not count. */
-function bytesOf({ key, value, help, options, definition }: SettingItem): number {
+function bytesOf(item: SettingItem | undefined): number {
+  if (item === undefined) return 0;
+  const { key, value, help, options, definition } = item;
   const own = Buffer.byteLength(key) + Buffer.byteLength(value);
   if (definition !== undefined) return own;
   return own + Buffer.byteLength(help) + Buffer.byteLength(options);
@@ -34,24 +36,16 @@ function bytesOf({ key, value, help, options, definition }: SettingItem): number
 
 /** The totals after a setting was replaced; undefined stands for one that is not there. */
 export function replaceIn(
-  totals: SettingTotals,
+  { custom, bytes, publicBytes }: SettingTotals,
   before: SettingItem | undefined,
   after: SettingItem | undefined,
 ): SettingTotals {
-  return countIn(countIn(totals, before, -1), after, 1);
-}
-
-function countIn(
-  totals: SettingTotals,
-  item: SettingItem | undefined,
-  sign: 1 | -1,
-): SettingTotals {
-  if (item === undefined) return totals;
-  const bytes = sign * bytesOf(item);
+  const [old, next] = [bytesOf(before), bytesOf(after)];
   return {
-    custom: totals.custom + (item.origin === "custom" ? sign : 0),
-    bytes: totals.bytes + bytes,
-    publicBytes: totals.publicBytes + (isPublic(item) ? bytes : 0),
+    custom: custom + Number(after?.origin === "custom") - Number(before?.origin === "custom"),
+    bytes: bytes + next - old,
+    publicBytes:
+      publicBytes + (after && isPublic(after) ? next : 0) - (before && isPublic(before) ? old : 0),
   };
 }
 
@@ -66,18 +60,25 @@ export function checkTotals(
   after: SettingTotals,
   limits: SettingLimits,
 ): void {
-  const isBeyond = (name: keyof SettingTotals): boolean =>
-    after[name] > limits[name] && after[name] > before[name];
-  if (isBeyond("custom"))
+  if (isBeyond("custom", before, after, limits))
     throw exhausted(
       message("TOO_MANY_CUSTOM_SETTINGS", { count: after.custom, most: limits.custom }),
     );
-  if (isBeyond("bytes"))
+  if (isBeyond("bytes", before, after, limits))
     throw exhausted(message("SETTINGS_TOO_LARGE", { count: after.bytes, most: limits.bytes }));
-  if (isBeyond("publicBytes"))
+  if (isBeyond("publicBytes", before, after, limits))
     throw exhausted(
       message("PUBLIC_SETTINGS_TOO_LARGE", { count: after.publicBytes, most: limits.publicBytes }),
     );
+}
+
+function isBeyond(
+  name: keyof SettingTotals,
+  before: SettingTotals,
+  after: SettingTotals,
+  limits: SettingLimits,
+): boolean {
+  return after[name] > limits[name] && after[name] > before[name];
 }
 
 function exhausted(text: Message): ServiceError {

@@ -83,7 +83,7 @@ function isOneGroup(inputs: readonly SettingInput[], base: Snapshot): boolean {
 }
 
 /** Others may save the same settings at the same time: then it is looked at anew. */
-export async function whileMoved<T>(attempt: () => Promise<T>): Promise<T> {
+export async function whileMoved<T>(attempt: () => T | Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await attempt();

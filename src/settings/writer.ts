@@ -123,21 +123,20 @@ export function createWriter(deps: WriterDeps): Writer {
   };
 
   const commit = async (jobs: readonly Job[]): Promise<void> => {
-    let settled = new Map<Job, Settle>();
+    let decisions: Decisions;
     try {
-      const committed = await deps.store.transact(async (transaction) => {
-        const decisions = await decide(transaction, jobs, deps);
-        settled = decisions.settled;
-        if (decisions.committed.length > 0)
-          await transaction.write(await toWrite(decisions.committed, deps.codec));
-        return decisions.committed;
+      decisions = await deps.store.transact(async (transaction) => {
+        const made = await decide(transaction, jobs, deps);
+        if (made.committed.length > 0)
+          await transaction.write(await toWrite(made.committed, deps.codec));
+        return made;
       });
-      if (committed.length > 0) deps.publish(committed);
+      if (decisions.committed.length > 0) deps.publish(decisions.committed);
     } catch (error) {
       for (const job of jobs) job.reject(error);
       return;
     }
-    for (const settle of settled.values()) settle();
+    for (const settle of decisions.settle) settle();
   };
 
   return {
@@ -146,15 +145,9 @@ export function createWriter(deps: WriterDeps): Writer {
       decide: Decide<T>,
       { dryRun = false, isOwn = false }: ChangeOptions = {},
     ) =>
-      new Promise<Changed<T>>((resolve, reject) => {
-        waiting.push({
-          origin,
-          decide,
-          dryRun,
-          isOwn,
-          resolve: resolve as (changed: Changed<unknown>) => void,
-          reject,
-        });
+      new Promise<Changed<T>>((done, reject) => {
+        const resolve = done as (changed: Changed<unknown>) => void;
+        waiting.push({ origin, decide, dryRun, isOwn, resolve, reject });
         if (!running) void drain();
       }),
   };
@@ -168,8 +161,9 @@ async function latest(deps: WriterDeps, transaction: SettingTransaction): Promis
 }
 
 interface Decisions {
-  readonly settled: Map<Job, Settle>;
-  readonly committed: Committed[];
+  /** One for each job. */
+  readonly settle: readonly Settle[];
+  readonly committed: readonly Committed[];
 }
 
 async function decide(
@@ -221,105 +215,113 @@ function refuseNulIn(texts: object, path: string): void {
   }
 }
 
+/** The state that jobs of one commit are decided on: a snapshot and what the jobs before have done. */
+class Decided implements Base {
+  revision: number;
+  lastPosition: number;
+  totals: SettingTotals;
+  readonly #snapshot: Snapshot;
+  readonly #items = new Map<string, SettingItem | undefined>();
+
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot;
+    this.revision = snapshot.revision;
+    this.lastPosition = snapshot.lastPosition;
+    this.totals = snapshot.totals;
+  }
+
+  get(key: string): SettingItem | undefined {
+    return this.#items.has(key) ? onlySetting(this.#items.get(key)) : this.#snapshot.get(key);
+  }
+
+  mount(key: string): SettingItem | undefined {
+    return this.#items.has(key) ? onlyMount(this.#items.get(key)) : this.#snapshot.mounts.get(key);
+  }
+
+  *keys(): Iterable<string> {
+    for (const { key } of this.#snapshot.items()) if (!this.#items.has(key)) yield key;
+    for (const [key, item] of this.#items)
+      if (item !== undefined && item.origin !== "mount") yield key;
+  }
+
+  *mountKeys(): Iterable<string> {
+    for (const key of this.#snapshot.mounts.keys()) if (!this.#items.has(key)) yield key;
+    for (const [key, item] of this.#items) if (item?.origin === "mount") yield key;
+  }
+
+  /** What a draft on this state replaces, as the next revision. */
+  replacements(draft: Draft): ItemReplacement[] {
+    return draft.changes().map(([key, item]) => ({
+      key,
+      before: this.get(key) ?? this.mount(key),
+      after: item && Object.freeze({ ...item, revision: this.revision + 1 }),
+    }));
+  }
+
+  /** Goes on to the next revision. */
+  apply(items: readonly ItemReplacement[], totals: SettingTotals, lastPosition: number): void {
+    for (const { key, after } of items) this.#items.set(key, after);
+    this.revision += 1;
+    this.lastPosition = lastPosition;
+    this.totals = totals;
+  }
+}
+
 /** @param check refuses what a job would commit by throwing. */
 async function decideAll(
   snapshot: Snapshot,
   jobs: readonly Job[],
-  { codec, now, limits }: WriterDeps,
+  deps: WriterDeps,
   check: (items: readonly ItemReplacement[]) => void,
 ): Promise<Decisions> {
-  const ticks = createTicks();
-  const settled = new Map<Job, Settle>();
+  const settle: Settle[] = [];
   const committed: Committed[] = [];
-  const decided = new Map<string, SettingItem | undefined>();
-  let { revision, lastPosition, totals } = snapshot;
-  const get = (key: string) =>
-    decided.has(key) ? onlySetting(decided.get(key)) : snapshot.get(key);
-  const mount = (key: string) =>
-    decided.has(key) ? onlyMount(decided.get(key)) : snapshot.mounts.get(key);
-  function* keys(): Iterable<string> {
-    for (const { key } of snapshot.items()) if (!decided.has(key)) yield key;
-    for (const [key, item] of decided) if (item !== undefined && item.origin !== "mount") yield key;
-  }
-  function* mountKeys(): Iterable<string> {
-    for (const key of snapshot.mounts.keys()) if (!decided.has(key)) yield key;
-    for (const [key, item] of decided) if (item?.origin === "mount") yield key;
-  }
+  const state = new Decided(snapshot);
+  const ticks = createTicks();
   for (const job of jobs) {
-    const base: Base = { revision, lastPosition, get, mount, keys, mountKeys };
-    const draft = createDraft(base);
     try {
-      const deciding = job.decide(draft);
-      const result = deciding instanceof Promise ? await deciding : deciding;
-      const items = replacements(draft, (key) => get(key) ?? mount(key), revision + 1);
-      check(items);
-      const after = await checkItems(job, items, totals, ticks);
-      if (!job.isOwn) checkTotals(totals, after, limits);
-      const header = { revision: revision + 1, time: now(), origin: job.origin };
-      const changes = items.length === 0 ? [] : await changesOf(items, codec, ticks);
-      const commit = items.length === 0 ? undefined : toCommit(header, changes);
-      if (commit !== undefined && !job.dryRun) {
-        committed.push({ commit, items });
-        for (const { key, after } of items) decided.set(key, after);
-        revision += 1;
-        lastPosition = draft.lastPosition;
-        totals = after;
-      }
-      const changed = { result, revision, commit };
-      settled.set(job, () => job.resolve(changed));
+      const changed = await decideOne(job, state, ticks, committed, deps, check);
+      settle.push(() => job.resolve(changed));
     } catch (error) {
-      settled.set(job, () => job.reject(error));
+      settle.push(() => job.reject(error));
     }
   }
-  return { settled, committed };
+  return { settle, committed };
 }
 
-/**
- * Checks what a job would commit. The one place that every change passes, whatever call it comes from.
- *
- * @returns the totals after it.
- */
-async function checkItems(
-  { origin }: Job,
-  items: readonly ItemReplacement[],
-  totals: SettingTotals,
+/** Decides one job, and adds what it commits to the state and to the list of commits. */
+async function decideOne(
+  job: Job,
+  state: Decided,
   ticks: Ticks,
-): Promise<SettingTotals> {
-  let sum = totals;
-  for (const { before, after } of items) {
-    if (ticks.isDue()) await ticks.next();
-    origin.rights?.needWrite(before, after);
-    sum = replaceIn(sum, before, after);
-  }
-  if (items.length > 0) refuseNulIn(origin, "");
-  for (const { key, after } of items) {
-    if (ticks.isDue()) await ticks.next();
-    if (after !== undefined) refuseNulIn(after, `${key}.`);
-  }
-  return sum;
-}
-
-async function changesOf(
-  items: readonly ItemReplacement[],
-  codec: ItemCodec,
-  ticks: Ticks,
-): Promise<readonly StoredChange[]> {
+  committed: Committed[],
+  { codec, now, limits }: WriterDeps,
+  check: (items: readonly ItemReplacement[]) => void,
+): Promise<Changed<unknown>> {
+  const { origin } = job;
+  const draft = createDraft(state);
+  const deciding = job.decide(draft);
+  const result = deciding instanceof Promise ? await deciding : deciding;
+  const items = state.replacements(draft);
+  if (items.length === 0) return { result, revision: state.revision, commit: undefined };
+  check(items);
+  refuseNulIn(origin, "");
+  let { totals } = state;
   const changes: StoredChange[] = [];
+  // The one place that every change passes, whatever call it comes from.
   for (const item of items) {
     if (ticks.isDue()) await ticks.next();
+    const { key, before, after } = item;
+    origin.rights?.needWrite(before, after);
+    if (after !== undefined) refuseNulIn(after, `${key}.`);
+    totals = replaceIn(totals, before, after);
     changes.push(toChange(item, codec));
   }
-  return changes;
-}
-
-function replacements(
-  draft: Draft,
-  before: (key: string) => SettingItem | undefined,
-  revision: number,
-): ItemReplacement[] {
-  return draft.changes().map(([key, item]) => ({
-    key,
-    before: before(key),
-    after: item && Object.freeze({ ...item, revision }),
-  }));
+  if (!job.isOwn) checkTotals(state.totals, totals, limits);
+  const commit = toCommit({ revision: state.revision + 1, time: now(), origin }, changes);
+  if (!job.dryRun) {
+    committed.push({ commit, items });
+    state.apply(items, totals, draft.lastPosition);
+  }
+  return { result, revision: state.revision, commit };
 }

@@ -1,7 +1,8 @@
 import { message, type Text } from "../messages/message.ts";
+import { createTrial } from "../settings/draft.ts";
 import type { Engine } from "../settings/engine.ts";
 import { FLAG } from "../settings/item.ts";
-import { decideItems, problemOf, type SettingInput, trialOf } from "../settings/save.ts";
+import { decideItems, problemOf, type SettingInput } from "../settings/save.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { normalizeStoredValue } from "../settings/value.ts";
@@ -45,7 +46,7 @@ export async function adopt(
     origin,
     async (draft) => {
       const ticks = createTicks();
-      const trial = trialOf(draft);
+      const trial = createTrial(draft);
       const adopted = async (comparison: Comparison): Promise<Adopted[]> => {
         const { key, item, row } = comparison;
         if (row === undefined || comparison.overridden) return [];

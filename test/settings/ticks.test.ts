@@ -64,7 +64,7 @@ describe("a change of many settings", () => {
     const parts = await testParts(newPath());
     const counted = countTicks();
     await change(parts);
-    expect(counted()).toBeGreaterThan(3 * LEAST);
+    expect(counted()).toBeGreaterThan(2 * LEAST);
   });
 
   test("is one revision, which shows at once and only when it is whole", async () => {

@@ -1,16 +1,12 @@
 import type SQLite from "better-sqlite3";
 import { type Compilable, type Kysely, sql } from "kysely";
-import { chain } from "../../audit/chain.ts";
+import { chain, rowAfter } from "../../audit/chain.ts";
+import { doneEntry } from "../../audit/entry.ts";
 import { type AppendAudit, readAuditHead } from "../../audit/query.ts";
 import type { AuditPosition } from "../../audit/store.ts";
 import { StoreError } from "../../database/error.ts";
-import type {
-  ChangeRow,
-  Database,
-  RevisionRow,
-  SettingRow,
-  StoredAuditRow,
-} from "../../database/schema.ts";
+import type { Database } from "../../database/schema.ts";
+import { START } from "../../database/tables.ts";
 import { newestRevision, readDelta, readState } from "../../settings/query.ts";
 import { changeToRow, revisionToRow, settingToRow } from "../../settings/row.ts";
 import type { SettingTransaction, StoredWrite } from "../../settings/store.ts";
@@ -61,7 +57,7 @@ type RowWriter = (rows: StoredWrite, head: () => Promise<AuditPosition>) => Prom
  * Kysely, whose steps around each query take longer than SQLite takes to write a row.
  */
 function createRowWriter(handle: SQLite.Database, db: Kysely<Database>): RowWriter {
-  const writeSetting = rowStatement<SettingRow>(handle, SETTING, (row) =>
+  const writeSetting = rowStatement(handle, SETTING, (row) =>
     db
       .insertInto("setting")
       .values(row)
@@ -79,15 +75,11 @@ function createRowWriter(handle: SQLite.Database, db: Kysely<Database>): RowWrit
         })),
       ),
   );
-  const writeRevision = rowStatement<RevisionRow>(handle, REVISION, (row) =>
+  const writeRevision = rowStatement(handle, REVISION, (row) =>
     db.insertInto("revision").values(row),
   );
-  const writeChange = rowStatement<ChangeRow>(handle, CHANGE, (row) =>
-    db.insertInto("change").values(row),
-  );
-  const writeAudit = rowStatement<StoredAuditRow>(handle, AUDIT, (row) =>
-    db.insertInto("audit").values(row),
-  );
+  const writeChange = rowStatement(handle, CHANGE, (row) => db.insertInto("change").values(row));
+  const writeAudit = rowStatement(handle, AUDIT, (row) => db.insertInto("audit").values(row));
   const newestAudit = handle.prepare<[], AuditPosition>(
     db
       .selectFrom("audit")
@@ -122,7 +114,9 @@ function createRowWriter(handle: SQLite.Database, db: Kysely<Database>): RowWrit
 }
 
 /**
- * @param sample names every column; the statement takes their values in its order.
+ * A prepared insert.
+ *
+ * @param sample has the columns in the order in which every row of the table has them.
  * @param build the query for the sample.
  */
 function rowStatement<Row extends object>(
@@ -130,72 +124,51 @@ function rowStatement<Row extends object>(
   sample: Row,
   build: (row: Row) => Compilable,
 ): (row: Row) => void {
-  const columns = Object.keys(sample) as (keyof Row)[];
   const statement = handle.prepare<unknown[]>(build(sample).compile().sql);
   return (row) => {
-    statement.run(...columns.map((column) => withoutNul(row[column], handle)));
+    const values = Object.values(row);
+    for (const value of values) refuseNul(value, handle);
+    statement.run(...values);
   };
 }
 
 /** SQLite would store it, and no PostgreSQL that the database is copied to could. */
-function withoutNul<T>(value: T, { name }: SQLite.Database): T {
-  if (typeof value !== "string" || !value.includes("\0")) return value;
-  throw new StoreError(
-    "failed",
-    `the database ${name} cannot store a text with a NUL character: leave it out`,
-  );
+function refuseNul(value: unknown, { name }: SQLite.Database): void {
+  if (typeof value === "string" && value.includes("\0"))
+    throw new StoreError(
+      "failed",
+      `the database ${name} cannot store a text with a NUL character: leave it out`,
+    );
 }
 
-const SETTING: SettingRow = {
+const SETTING = settingToRow({
   key: "",
   value: "",
   type: "",
   options: "",
   help: "",
-  group_id: 0,
+  group: 0,
   flag: 0,
   origin: "custom",
   position: 0,
   revision: 0,
-};
+});
 
-const REVISION: RevisionRow = {
-  revision: 0,
-  time: 0,
-  actor: "",
-  door: "",
-  method: "",
-  request_id: "",
-  peer: "",
-  reason: "",
-};
+const ORIGIN = { actor: "", door: "", method: "", requestId: "", peer: "" };
 
-const CHANGE: ChangeRow = {
-  revision: 0,
+const REVISION = revisionToRow({ ...ORIGIN, revision: 0, time: 0, reason: "" });
+
+const CHANGE = changeToRow(0, {
   key: "",
-  old_value: null,
-  new_value: null,
-  old_hash: null,
-  new_hash: null,
-  old_definition: null,
-  new_definition: null,
-};
+  oldValue: null,
+  newValue: null,
+  oldHash: null,
+  newHash: null,
+  oldDefinition: null,
+  newDefinition: null,
+});
 
-const AUDIT: StoredAuditRow = {
-  seq: 0,
-  time: 0,
-  actor: "",
-  token_id: "",
-  door: "",
-  method: "",
-  peer: "",
-  request_id: "",
-  outcome: "",
-  subject: "",
-  detail: "",
-  prev: "",
-  hash: "",
-};
+const AUDIT = rowAfter(START, doneEntry(ORIGIN, 0, [], {}));
 
 /** Rows of one insert: SQLite has a limit of parameters. */
 const BATCH = 500;
