@@ -107,10 +107,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       server.on("checkContinue", inTurn);
       server.on("checkExpectation", refuseWith(417));
       // It never listens: this starts the check of its time-outs (node:http, setupConnectionsTracking).
+      // Fastify closes no server that does not listen.
       server.emit("listening");
       made = { server, handler };
       return server;
     },
+  });
+  fastify.addHook("onClose", (_fastify, done) => {
+    made?.server.close();
+    done();
   });
   fastify.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);

@@ -1,7 +1,10 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, onTestFinished, test } from "vitest";
 import { createCollector, releaseWhenIdle } from "../../src/app/idle-memory.ts";
+import { startService } from "../wire/service.ts";
 
 const MIB = 2 ** 20;
 
@@ -47,4 +50,22 @@ test("garbage between large requests is collected once there is enough of it", (
   look();
   expect(collected).toBe(1);
   expect(held).toHaveLength(10);
+});
+
+test("services that have ended hold no memory", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const ended: WeakRef<object>[] = [];
+  for (let count = 0; count < 5; count += 1) {
+    const service = await startService();
+    ended.push(new WeakRef(service.mooring));
+    await service.stop();
+  }
+  // The last one or two may still stand in a register of the engine.
+  await expect
+    .poll(() => {
+      collectGarbage();
+      return ended.filter((service) => service.deref() !== undefined).length;
+    })
+    .toBeLessThan(3);
 });
