@@ -43,6 +43,8 @@ export interface MooringDeps {
   readonly siteTimes?: ServicesDeps["siteTimes"];
   /** Other intervals for the background work on mounts; undefined: those of the program. */
   readonly mountTimes?: ServicesDeps["mountTimes"];
+  /** Cost of scrypt of sealed backups; undefined: that of the program. */
+  readonly passphraseCost?: ServicesDeps["passphraseCost"];
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
   /** Shows the token that the first start has made: the only time that anybody sees it. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type BackupService, createBackupService } from "../backup/backup.ts";
-import { createPassphraseCipher } from "../backup/passphrase.ts";
+import { type Cost, createPassphraseCipher } from "../backup/passphrase.ts";
 import type { Config } from "../config/config.ts";
 import { createAria2Client } from "../downloaders/aria2.ts";
 import { createQbittorrentClient } from "../downloaders/qbittorrent.ts";
@@ -35,6 +35,8 @@ export interface SettingServiceOptions {
   readonly log: Logger;
   /** For what every process on this database notices alike. Default: the log. */
   readonly commonLog?: Logger;
+  /** Cost of scrypt of sealed backups; undefined: that of the program. */
+  readonly passphraseCost?: Cost | undefined;
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
   /** Shows the token that the first start has made: the only time that anybody sees it. */
@@ -63,7 +65,7 @@ export interface SettingServices {
  */
 export async function startSettingServices(
   config: Config,
-  { store, log, commonLog = log, version, showToken }: SettingServiceOptions,
+  { store, log, commonLog = log, passphraseCost, version, showToken }: SettingServiceOptions,
 ): Promise<SettingServices> {
   const definitions = loadSettingDefinitions(undefined, config.family);
   const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
@@ -153,7 +155,7 @@ export async function startSettingServices(
     }),
     backup: createBackupService({
       engine,
-      cipher: createPassphraseCipher(randomBytes),
+      cipher: createPassphraseCipher(randomBytes, passphraseCost),
       databaseId: store.databaseId,
       maxCustomSettings: config.maxCustomSettings,
       now: Date.now,

@@ -6,7 +6,7 @@ import { unreadable } from "./readable.ts";
 const MIN_PASSPHRASE = 8;
 
 /** Cost of scrypt (RFC 7914): 128 MiB of memory and about 0.4 s for each guess. */
-const SCRYPT_COST = { n: 2 ** 17, r: 8, p: 1 } as const;
+const SCRYPT_COST: Cost = { n: 2 ** 17, r: 8, p: 1 };
 /** What a document may ask for: no more than 256 MiB, and not so little that guessing is cheap. */
 const N_MIN = 2 ** 14;
 const N_MAX = 2 ** 18;
@@ -41,10 +41,14 @@ export interface PassphraseCipher {
   open(passphrase: string, sealed: SealedText, header: string): Promise<string>;
 }
 
-export function createPassphraseCipher(randomBytes: (size: number) => Buffer): PassphraseCipher {
+/** @param cost - cost of scrypt for what is sealed; default: about 0.4 s. */
+export function createPassphraseCipher(
+  randomBytes: (size: number) => Buffer,
+  cost: Cost = SCRYPT_COST,
+): PassphraseCipher {
   let last: Promise<unknown> = Promise.resolve();
-  const deriveKey = (passphrase: string, salt: Buffer, cost: Cost): Promise<Buffer> => {
-    const key = last.then(() => runScrypt(passphrase, salt, cost));
+  const deriveKey = (passphrase: string, salt: Buffer, of: Cost): Promise<Buffer> => {
+    const key = last.then(() => runScrypt(passphrase, salt, of));
     last = key.catch(() => undefined);
     return key;
   };
@@ -55,11 +59,11 @@ export function createPassphraseCipher(randomBytes: (size: number) => Buffer): P
         throw unreadable(message("PASSPHRASE_TOO_SHORT", { least: MIN_PASSPHRASE }));
       const salt = randomBytes(SALT_BYTES);
       const nonce = randomBytes(NONCE_BYTES);
-      const key = await deriveKey(passphrase, salt, SCRYPT_COST);
+      const key = await deriveKey(passphrase, salt, cost);
       const envelope = {
         cipher: CIPHER,
         kdf: "scrypt",
-        ...SCRYPT_COST,
+        ...cost,
         salt: salt.toString("base64"),
         nonce: nonce.toString("base64"),
       } as const;
@@ -69,8 +73,8 @@ export function createPassphraseCipher(randomBytes: (size: number) => Buffer): P
       return { ...envelope, sealed: Buffer.concat(sealed).toString("base64") };
     },
     open: async (passphrase, envelope, header) => {
-      const { cost, salt, nonce, sealed } = readEnvelope(envelope);
-      const key = await deriveKey(passphrase, salt, cost);
+      const { salt, nonce, sealed, ...read } = readEnvelope(envelope);
+      const key = await deriveKey(passphrase, salt, read.cost);
       const tagAt = sealed.length - TAG_BYTES;
       const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
         .setAAD(boundTo(envelope, header))
@@ -86,7 +90,8 @@ export function createPassphraseCipher(randomBytes: (size: number) => Buffer): P
   };
 }
 
-interface Cost {
+/** Parameters of scrypt: N, r and p of RFC 7914. */
+export interface Cost {
   readonly n: number;
   readonly r: number;
   readonly p: number;

@@ -6,9 +6,9 @@ import type { ReadOptions } from "../../src/backup/mooring.ts";
 import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
 import type { SecretsMode } from "../../src/backup/write.ts";
 import { failureOf, setting } from "./setting.ts";
-import { readBackup, writeBackup } from "./text.ts";
+import { CHEAP, readBackup, writeBackup } from "./text.ts";
 
-const cipher = createPassphraseCipher(randomBytes);
+const cipher = createPassphraseCipher(randomBytes, CHEAP);
 const passphrase = "a long passphrase";
 const secretValue = "hush, this is not for everybody";
 
@@ -72,11 +72,17 @@ describe("a sealed backup", async () => {
 
   test("shows the keys of secrets, and opens with its passphrase", async () => {
     expect(text).not.toContain(secretValue);
-    expect(document.secrets).toMatchObject({ keys: ["aria2_secret"], n: 131072, r: 8, p: 1 });
+    expect(document.secrets).toMatchObject({ keys: ["aria2_secret"], ...CHEAP });
     const { settings: back, skipped } = await read(text, { passphrase });
     expect(back.find(({ key }) => key === "aria2_secret")?.value).toBe(secretValue);
     expect(back).toHaveLength(3);
     expect(skipped).toEqual([]);
+  });
+
+  test("costs 128 MiB of memory to open, where nothing else is given", async () => {
+    const usual = createPassphraseCipher(randomBytes);
+    const { secrets } = JSON.parse(await writeBackup(content, { mode: "seal", passphrase }, usual));
+    expect(secrets).toMatchObject({ n: 131_072, r: 8, p: 1 });
   });
 
   test("gives the rest without a passphrase, and says what was left", async () => {
@@ -106,7 +112,7 @@ describe("a sealed backup", async () => {
       changed({ databaseId: "db2" }),
       changed({ created: "2026-01-03T00:00:00.000Z" }),
       resealed({ keys: ["token"] }),
-      resealed({ n: 2 ** 16 }),
+      resealed({ n: 2 ** 15 }),
       resealed({ sealed: sealed.toString("base64") }),
     ])
       expect((await failureOf(() => read(tampered, { passphrase }))).message).toMatch(

@@ -16,6 +16,7 @@ import { createSettingService, type SettingService } from "../../src/settings/se
 import type { SettingLimits } from "../../src/settings/size.ts";
 import type { RevisionOrigin, SettingStore } from "../../src/settings/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { CHEAP } from "../backup/text.ts";
 
 export const definitions = loadSettingDefinitions();
 
@@ -106,7 +107,7 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
       backup: createBackupService({
         maxValueBytes: 65_536,
         engine,
-        cipher: createPassphraseCipher(randomBytes),
+        cipher: createPassphraseCipher(randomBytes, CHEAP),
         databaseId: store.databaseId,
         ...(options.limits === undefined ? {} : { maxCustomSettings: options.limits.custom }),
         now,
