@@ -1,9 +1,6 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { rm } from "node:fs/promises";
-import { createInterface } from "node:readline";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { PROGRAM, type Service, startService } from "./service.ts";
+import { type Service, startService } from "./service.ts";
 import { startWatching } from "./watching.ts";
 
 let service: Service;
@@ -82,18 +79,6 @@ test("where the audit is another one now, it says so and begins with its oldest 
   await save("Anew");
   await following.until("Anew");
   expect((await following.interrupt()).code).toBe(0);
-});
-
-test("the program ends with 0 on SIGINT", async () => {
-  const child = spawn(process.execPath, [PROGRAM, "audit", "list", "--follow", "--after", "0"], {
-    env: { ...service.env, NO_COLOR: "1" },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const exit = once(child, "exit");
-  await save("Seen");
-  for await (const line of createInterface(child.stdout)) if (line.includes("Seen")) break;
-  child.kill("SIGINT");
-  expect(await exit).toEqual([0, null]);
 });
 
 test.each<[string[], string]>([

@@ -1,20 +1,17 @@
-import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
+import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { create } from "@bufbuild/protobuf";
-import { ServerCredentials, status } from "@grpc/grpc-js";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GetSettingResponseSchema } from "../../gen/mooring/v1/setting_service_pb.js";
 import { readServiceAddress } from "../../src/cli/service-address.ts";
-import { needs } from "../downloaders/program.ts";
 import { failure, startFake } from "./fake-service.ts";
-import { PROGRAM, startService } from "./service.ts";
+import { startService } from "./service.ts";
 import { run } from "./world.ts";
 
 let folder: string;
@@ -182,17 +179,6 @@ describe("a service that does not answer", () => {
     expect(ended).toMatchObject({ code: 6, err: expect.stringContaining(reason) });
   });
 
-  test.each(["", "https://"])("at %slocalhost does not keep the program", async (scheme) => {
-    const server = createTcpServer();
-    const address = `${scheme}localhost:${await listen(server)}`;
-    const env = { ...process.env, MOORING_TOKEN: "t", MOORING_ADDRESS: address };
-    const args = [PROGRAM, "get", "x", "--timeout", "500ms"];
-    const ended = promisify(execFile)(process.execPath, args, { env, timeout: 20_000 });
-    const failure: unknown = await ended.catch((error: unknown) => error);
-    server.close();
-    expect(failure).toMatchObject({ code: 6, killed: false });
-  });
-
   async function listen(server: Server): Promise<number> {
     await once(server.listen(0, "localhost"), "listening");
     return (server.address() as AddressInfo).port;
@@ -214,40 +200,6 @@ test("a service on a socket of the file system is called there", async () => {
   const { code, out } = await service.cli(["get", "site_title"], { env });
   await service.remove();
   expect({ code, out }).toEqual({ code: 0, out: "OpenList\n" });
-});
-
-describe("over TLS", () => {
-  beforeEach(needs("openssl"));
-
-  test("a service is called when its certificate is trusted, and only then", async () => {
-    const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
-    const options = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${certificate}`;
-    await promisify(execFile)("openssl", options.split(" "));
-    const [cert_chain, private_key] = [readFileSync(certificate), readFileSync(key)];
-    const fake = await startFake(
-      { getSetting: () => create(GetSettingResponseSchema, { setting: { key: "x", value: "y" } }) },
-      ServerCredentials.createSsl(null, [{ cert_chain, private_key }]),
-    );
-    const ask = (trusted: Record<string, string>) =>
-      promisify(execFile)(process.execPath, [PROGRAM, "get", "x"], {
-        env: {
-          ...fake.env,
-          MOORING_ADDRESS: fake.address.replace("127.0.0.1", "https://localhost"),
-          ...trusted,
-        },
-      });
-    const answered = await ask({ NODE_EXTRA_CA_CERTS: certificate });
-    const refused = await ask({}).catch((error: unknown) => error);
-    fake.stop();
-    expect(answered.stdout).toBe("y\n");
-    expect(refused).toMatchObject({
-      code: 6,
-      stdout: "",
-      stderr: expect.stringMatching(
-        /the certificate of https:\/\/localhost:\d+ is not trusted: self.signed certificate.*NODE_EXTRA_CA_CERTS/,
-      ),
-    });
-  });
 });
 
 test("control characters in what a service says do not reach the terminal", async () => {

@@ -37,8 +37,8 @@ const invented = [
   }),
 ];
 
-const compile = (driver: DriverInfo): ValidateFunction =>
-  new Ajv2020({ strict: true, allErrors: true, keywords }).compile(driverJsonSchema(driver));
+const ajv = new Ajv2020({ strict: true, allErrors: true, keywords });
+const compile = (driver: DriverInfo): ValidateFunction => ajv.compile(driverJsonSchema(driver));
 
 /** Values that are wrong for most items, or just beside the right ones of this item. */
 function anythingFor(item: ConfigItem): fc.Arbitrary<unknown> {
@@ -89,9 +89,9 @@ const drivers = [...builtIn.drivers, ...invented];
 const cases = drivers.map((driver) => [driver.config.name, driver] as const);
 
 describe("a driver's JSON Schema", () => {
+  const seen = { right: 0, wrong: 0 };
   it.each(cases)("accepts what the check accepts and nothing else: %s", (_, driver) => {
     const fits = compile(driver);
-    const seen = { right: 0, wrong: 0 };
     fc.assert(
       fc.property(configFor(driver), (config) => {
         const { violations, values } = validateDriverConfig(driver, config);
@@ -103,17 +103,15 @@ describe("a driver's JSON Schema", () => {
         // What comes back with the defaults filled in is right for both, too.
         if (violations.length === 0) expect(fits(values)).toBe(true);
       }),
-      { numRuns: 100 },
+      { numRuns: 25 },
     );
-    // Otherwise the agreement would be an empty one.
-    expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(5);
+  });
+
+  it("was compared with both by right configurations and wrong ones", () => {
+    expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(3 * cases.length);
   });
 
   it.each(cases)("is a right schema of draft 2020-12: %s", (_, driver) => {
-    const ajv = new Ajv2020({
-      strict: true,
-      keywords: ["x-unit", "x-option-labels", "x-families"],
-    });
     const schema = driverJsonSchema(driver);
     expect(ajv.validateSchema(schema), ajv.errorsText()).toBe(true);
     expect(JSON.parse(JSON.stringify(schema))).toEqual(schema);
@@ -123,10 +121,6 @@ describe("a driver's JSON Schema", () => {
     const schema = driverJsonSchema(driver) as {
       properties: Record<string, { default?: unknown }>;
     };
-    const ajv = new Ajv2020({
-      strict: true,
-      keywords: ["x-unit", "x-option-labels", "x-families"],
-    });
     for (const [name, property] of Object.entries(schema.properties)) {
       if (!("default" in property)) continue;
       expect(ajv.validate(property, property.default), `${driver.config.name}/${name}`).toBe(true);

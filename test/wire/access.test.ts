@@ -21,13 +21,16 @@ describe("every rpc with every scope", () => {
   });
   afterAll(() => service.stop());
 
-  test.each(sharedPortDoors)("over $name is let in by its own alone", async ({ open }) => {
+  test.each(sharedPortDoors)("over $name is let in by its own alone", async ({ name, open }) => {
     const door = open(service);
     let refused = 0;
-    for (const [scope, token] of tokens) {
+    for (const [at, [scope, token]] of [...tokens].entries()) {
       const grant = createGrant([scope], []);
       for (const method of methods.filter(door.carries)) {
         const { isPublic, scopes } = needOf(method);
+        // All of them over one transport; over the others those that let in, and one that does not.
+        const isAll = name === "gRPC" || methods.indexOf(method) % tokens.size === at;
+        if (!isAll && (isPublic || !scopes.every((needed) => grant.has(needed)))) continue;
         const missing = isPublic ? undefined : scopes.find((needed) => !grant.has(needed));
         const outcome = await attempt(door, method, token);
         const what = `${method.name} with ${scope}`;
@@ -46,7 +49,7 @@ describe("every rpc with every scope", () => {
       }
     }
     door.close();
-    expect(refused).toBeGreaterThan(100);
+    expect(refused).toBeGreaterThan(20);
   });
 });
 

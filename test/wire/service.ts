@@ -5,6 +5,7 @@ import { Writable } from "node:stream";
 import { pino } from "pino";
 import { type Mooring, type MooringDeps, startMooring } from "../../src/app/mooring.ts";
 import { type Config, parseConfig } from "../../src/config/config.ts";
+import { CHEAP } from "../backup/text.ts";
 
 /** The admin token that every test service starts with. */
 export const TOKEN = "wire-test-token-0123456789abcdefghijklmnop";
@@ -16,7 +17,7 @@ export interface TestService {
   readonly mooring: Mooring;
   /** The port of every protocol. */
   readonly port: number;
-  /** The port of gRPC: the same, unless MOORING_GRPC_LISTEN is given. */
+  /** The port of gRPC: the same, unless MOORING_GRPC_LISTEN is given; 0 for a socket of the file system. */
   readonly grpcPort: number;
   /** Folder of its database, for a second process on the same file. */
   readonly folder: string;
@@ -35,6 +36,7 @@ export interface TestServiceOptions {
   readonly siteTimes?: MooringDeps["siteTimes"];
   /** Likewise for what is done about mounts. */
   readonly mountTimes?: MooringDeps["mountTimes"];
+  readonly version?: string;
   /** The folder of another test service's database, which this one then shares. */
   readonly folder?: string;
 }
@@ -49,17 +51,22 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
       done();
     },
   });
-  const mooring = await startMooring(configOf(folder, options.env ?? {}), {
+  let mooring: Mooring | undefined = await startMooring(configOf(folder, options.env ?? {}), {
     log: pino({ level: "debug", base: null }, sink),
-    version: VERSION,
+    version: options.version ?? VERSION,
+    passphraseCost: CHEAP,
     showToken: () => {},
     siteTimes: options.siteTimes,
     mountTimes: options.mountTimes,
   });
+  const { address, grpcAddress } = mooring;
   return {
-    mooring,
-    port: portOf(mooring.address),
-    grpcPort: portOf(mooring.grpcAddress),
+    get mooring() {
+      if (mooring === undefined) throw new Error("the test service has ended");
+      return mooring;
+    },
+    port: portOf(address),
+    grpcPort: portOf(grpcAddress),
     folder,
     log: () => log,
     logLines: () =>
@@ -68,7 +75,9 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
         .filter((line) => line !== "")
         .map((line) => JSON.parse(line) as Record<string, unknown>),
     stop: async () => {
-      await mooring.stop();
+      await mooring?.stop();
+      // Variables of test files live as long as their process.
+      mooring = undefined;
       if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
@@ -81,7 +90,7 @@ function configOf(folder: string, env: Readonly<Record<string, string>>): Config
       MOORING_LISTEN: "127.0.0.1:0",
       MOORING_DATA_DIR: folder,
       MOORING_ADMIN_TOKEN: TOKEN,
-      MOORING_SHUTDOWN_GRACE: "2s",
+      MOORING_SHUTDOWN_GRACE: "200ms",
       // Wrong tokens by the thousand are what many tests are about.
       MOORING_WRONG_TOKENS: "0",
       ...env,
@@ -95,6 +104,5 @@ function configOf(folder: string, env: Readonly<Record<string, string>>): Config
 }
 
 function portOf(address: Mooring["address"]): number {
-  if (!("port" in address)) throw new Error("the test service listens on no port");
-  return address.port;
+  return "port" in address ? address.port : 0;
 }

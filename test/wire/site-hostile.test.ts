@@ -1,30 +1,38 @@
 import { type DescMethodUnary, fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { sharedPortDoors } from "./all-doors.ts";
 import type { Outcome } from "./door/door.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
-const { adoptSite, checkSite, compareSite, createSite, listSiteLog, listSites, syncSite } =
-  SiteService.method;
+const {
+  adoptSite,
+  checkSite,
+  compareSite,
+  createSite,
+  deleteSite,
+  listSiteLog,
+  listSites,
+  syncSite,
+} = SiteService.method;
 const headers = { authorization: TOKEN };
 
 let service: TestService;
 let site: StandIn;
 
-beforeEach(async () => {
-  [service, site] = await Promise.all([
-    startService({ siteTimes: { beat: 50, look: 100, lookAgain: 100 } }),
-    startStandIn(),
-  ]);
+beforeAll(async () => {
+  service = await startService({ siteTimes: { beat: 50, look: 100, lookAgain: 100 } });
 });
 
-afterEach(async () => {
-  await service.stop();
-  await site.stop();
+afterAll(() => service.stop());
+
+beforeEach(async () => {
+  site = await startStandIn();
 });
+
+afterEach(() => site.stop());
 
 const row = (key: unknown, value: unknown, more: object = {}) => ({
   ...{ key, value, type: "string", options: "", help: "", group: 1, flag: 0, index: 0 },
@@ -52,6 +60,7 @@ describe.each(posting)("a hostile site, over $name", ({ open }) => {
     expect(outcome).toMatchObject({ kind: "reply" });
     return JSON.stringify(outcome);
   };
+  afterEach(() => answered(deleteSite, { name: "one" }));
   const add = () =>
     answered(createSite, { site: { name: "one", url: site.url, token: site.token() } });
 

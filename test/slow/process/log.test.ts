@@ -2,10 +2,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { grpcDoor } from "../wire/door/grpc.ts";
-import { http1Sender } from "../wire/door/http.ts";
-import { runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
+import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { runMooring, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
+import { grpcDoor } from "../../wire/door/grpc.ts";
+import { http1Sender } from "../../wire/door/http.ts";
 
 const headers = { authorization: TOKEN };
 const env = { MOORING_ADMIN_TOKEN: TOKEN };

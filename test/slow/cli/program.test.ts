@@ -2,8 +2,9 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { needs } from "../downloaders/program.ts";
-import { PROGRAM, type Service, startService } from "./service.ts";
+import { builtProgram } from "../../built.ts";
+import { type Service, startService } from "../../cli/service.ts";
+import { needs } from "../../downloaders/program.ts";
 
 let service: Service;
 beforeAll(async () => {
@@ -11,6 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.remove());
 
+const PROGRAM = await builtProgram();
 const MOORING = `${process.execPath} ${PROGRAM}`;
 const env = (): NodeJS.ProcessEnv => ({ ...process.env, NO_COLOR: "1", ...service.env });
 
@@ -47,8 +49,12 @@ describe("the program", () => {
     expect((await shell(`${MOORING} get announcement`)).stdout).toBe("from a pipe\n");
   });
 
-  test.each(["SIGINT", "SIGTERM"] as const)("ends a watch with 0 on %s", async (signal) => {
-    const child = spawn(process.execPath, [PROGRAM, "watch"], { env: env() });
+  test.each([
+    ["SIGINT", ["watch"]],
+    ["SIGTERM", ["watch"]],
+    ["SIGINT", ["audit", "list", "--follow", "--after", "0"]],
+  ] as const)("ends with 0 on %s: %j", async (signal, args) => {
+    const child = spawn(process.execPath, [PROGRAM, ...args], { env: env() });
     await once(child.stdout, "data");
     child.kill(signal);
     expect(await once(child, "exit")).toEqual([0, null]);

@@ -1,12 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it } from "vitest";
-import { callMethod } from "../../bench/grpc-call.ts";
-import { quickPlan } from "../../bench/lab.ts";
-import { missingPrograms } from "../../bench/program.ts";
-import { createStage, type Stage } from "../../bench/stage.ts";
-import { startWithTokens } from "../../bench/token.ts";
-import { AccessService, ListTokensRequestSchema } from "../../gen/mooring/v1/access_service_pb.js";
-import { builtProgram } from "../built.ts";
+import { callMethod } from "../../../bench/grpc-call.ts";
+import { quickPlan } from "../../../bench/lab.ts";
+import { missingPrograms } from "../../../bench/program.ts";
+import { createStage, type Stage } from "../../../bench/stage.ts";
+import { startWithTokens } from "../../../bench/token.ts";
+import {
+  AccessService,
+  ListTokensRequestSchema,
+} from "../../../gen/mooring/v1/access_service_pb.js";
+import { builtProgram } from "../../built.ts";
 
 const { PATH = "" } = process.env;
 const taskset = missingPrograms(PATH).includes("taskset");

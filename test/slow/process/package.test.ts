@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { builtProgram } from "../built.ts";
-import { startedMooring, TOKEN, testFolder } from "./mooring.ts";
+import { builtProgram } from "../../built.ts";
+import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
+const ROOT = join(import.meta.dirname, "../../..");
 /** Below node_modules, so that the packages are found that stay packages. */
 const PACKAGE = join(ROOT, `node_modules/.cache/mooring-test-${process.pid}`);
 const PROGRAM = join(PACKAGE, "src/main.js");

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startService, type TestService, TOKEN, VERSION } from "./service.ts";
+import { startService, type TestService, TOKEN, VERSION } from "../../wire/service.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
+const ROOT = join(import.meta.dirname, "../../..");
 const BUF = join(ROOT, "node_modules/.bin/buf");
 
 interface Ran {

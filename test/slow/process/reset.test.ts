@@ -1,7 +1,7 @@
 import { connect, constants } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { startedMooring, testFolder } from "./mooring.ts";
+import { startedMooring, testFolder } from "../../process/mooring.ts";
 
 /** Each is told on the stream at another moment of its life: before anybody listens, or after all have done. */
 const PAUSES = [0, 0, 0, 0, 1, 5];

@@ -4,8 +4,14 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { Client, credentials } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
-import { http1Sender } from "../wire/door/http.ts";
-import { type MooringProcess, runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
+import {
+  type MooringProcess,
+  runMooring,
+  startedMooring,
+  TOKEN,
+  testFolder,
+} from "../../process/mooring.ts";
+import { http1Sender } from "../../wire/door/http.ts";
 
 const env = { MOORING_ADMIN_TOKEN: TOKEN };
 const headers = { authorization: TOKEN };

@@ -4,8 +4,8 @@ import { json } from "node:stream/consumers";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, onTestFinished, test } from "vitest";
-import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { SOURCE, startedMooring, TOKEN, testFolder } from "./mooring.ts";
+import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { SOURCE, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 
 interface Span {
   readonly traceId: string;

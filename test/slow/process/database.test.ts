@@ -3,9 +3,15 @@ import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { freePort } from "../downloaders/program.ts";
-import { http1Sender } from "../wire/door/http.ts";
-import { type MooringOptions, runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
+import { freePort } from "../../downloaders/program.ts";
+import {
+  type MooringOptions,
+  runMooring,
+  startedMooring,
+  TOKEN,
+  testFolder,
+} from "../../process/mooring.ts";
+import { http1Sender } from "../../wire/door/http.ts";
 
 const env = { MOORING_ADMIN_TOKEN: TOKEN };
 const headers = { authorization: TOKEN };
