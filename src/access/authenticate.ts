@@ -40,7 +40,7 @@ export interface Identity {
   ): Caller | undefined | Promise<Caller | undefined>;
 }
 
-/** Who may call what. */
+/** Authorization of calls. */
 export interface Access {
   /**
    * Lets a call in by its headers, before a byte of its body is read, together with all that come in
@@ -53,31 +53,31 @@ export interface Access {
    */
   admit(call: Call): void | Promise<void>;
   /**
-   * Looks at the header `authorization` alone, for what is no method of the contract.
+   * Checks the header `authorization` alone, for requests outside of the contract.
    *
    * @throws as admit does.
    */
   check(authorization: string | undefined): Promise<void>;
   /**
-   * Refuses a call that nobody has let in, or whose right has ended while its body came, and ends a
-   * stream with the right to it.
+   * Refuses calls without admission or whose right has ended during the body, and ends a stream
+   * when its right ends.
    */
   readonly interceptor: Interceptor;
   /** Looks again at the rights of all open streams: some right may have ended. */
   recheck(): Promise<void>;
-  /** Ends open streams whose right has ended by itself at a time, in milliseconds since 1970 UTC. */
+  /** Ends open streams whose right has expired, in milliseconds since 1970 UTC. */
   expire(now: number): void;
 }
 
 const MISSING = message("TOKEN_MISSING");
 const WRONG = message("TOKEN_WRONG");
-/** The same for whoever sends what looks like a principal's token, whether there is one or not. */
+/** The same message whether or not a principal's token exists. */
 const WRONG_OF_PRINCIPAL = message("SCOPED_TOKEN_WRONG");
 
 const ENDED = message("TOKEN_RESET");
 /**
- * A right is looked at again before a call is carried out whose body has taken so long, in
- * milliseconds: whoever sends it slowly would else keep a right that has ended.
+ * Duration of a body, in milliseconds, after which the right is checked again before the call runs:
+ * a slow sender must not keep a right that has ended.
  */
 const LATE = 1;
 
@@ -180,7 +180,7 @@ export function createAccess(
     },
   };
 
-  /** @throws UNAUTHENTICATED when the right that a call was let in by has ended since. */
+  /** @throws UNAUTHENTICATED when the right of an admitted call has ended. */
   async function checkAgain({ call, admission }: Admitted): Promise<void> {
     const caller = await whose(admission.token, call);
     if (caller === undefined || caller.grant !== admission.grant) throw refused(ENDED);

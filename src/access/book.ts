@@ -7,9 +7,9 @@ import { createGrant, type Grant } from "./grant.ts";
 import type { AccessStore, StoredPrincipal, StoredToken } from "./store.ts";
 import { hashOf, idOf, secretOf } from "./token-text.ts";
 
-/** Who a token says that somebody is. */
+/** Identity of a token. */
 export interface Identity {
-  /** As history and log name it: the principal, and after a slash the token's id. */
+  /** Name in history and log: the principal, and after a slash the token's id. */
   readonly name: string;
   readonly principal: string;
   /** Empty where it has none. */
@@ -19,7 +19,7 @@ export interface Identity {
   readonly until: number | undefined;
 }
 
-/** Of a token that was used since it was read. */
+/** Last use of a token since it was read. */
 interface Used {
   readonly identity: Identity;
   /** When its use was noted last. */
@@ -33,21 +33,21 @@ export interface BookDeps {
   readonly store: AccessStore;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Whether others may have changed something. Default: the store is asked. */
+  /** Reports whether other processes may have changed something. Default: asks the store. */
   readonly isStale?: () => boolean;
-  /** Told of a token's use, now and then. */
+  /** Called occasionally with a token's last use. */
   readonly used?: (tokenId: string, time: number, peer: string) => void;
 }
 
-/** Who has which rights, in memory. */
+/** Rights of all tokens, in memory. */
 export interface Book {
   /** Takes in what others have changed: synchronous while nothing has. Call it before `find`. */
   fresh(): void | Promise<void>;
-  /** As fresh, of what this process has written itself. */
+  /** Like fresh, after a write by this process. */
   reread(): Promise<void>;
   /** @returns undefined for a token that opens nothing. @param peer asked when the use is noted. */
   find(token: string, peer: () => string): Identity | undefined;
-  /** Of the tables, as of when they were read last. */
+  /** Version of the tables at the last read. */
   version(): number;
   /** Grows with each change that was taken in, also where a version means something else than before. */
   readings(): number;
@@ -74,7 +74,7 @@ export async function openBook({ store, now: clock, used, ...deps }: BookDeps): 
     newest = Math.max(newest, clock());
     return newest;
   };
-  /** The same for all that may do the same: replies are kept by it. */
+  /** One object per set of rights: replies are cached by it. */
   const grantOf = ({ scopes, limits }: StoredToken): Grant => {
     const name = JSON.stringify([scopes, limits]);
     const made = grants.get(name) ?? createGrant(scopes, limits);
@@ -107,7 +107,7 @@ export async function openBook({ store, now: clock, used, ...deps }: BookDeps): 
       inUse.delete(token.id);
     }
   };
-  /** Whether something was tried to be read, and was not. */
+  /** Whether the last attempt to read has failed. */
   let isBehind = false;
   const refresh = oneAtATime(async () => {
     isBehind = true;
@@ -115,7 +115,7 @@ export async function openBook({ store, now: clock, used, ...deps }: BookDeps): 
       await read();
       isBehind = false;
     } catch (error) {
-      // As with settings: memory serves while the database is out of reach for everybody.
+      // As with settings, memory serves while no process can reach the database.
       if (!(error instanceof StoreError)) throw error;
       if (error.failure === "unsure") throw freshFailure(error);
     }

@@ -4,7 +4,7 @@ import type { Book } from "./book.ts";
 import type { Grant } from "./grant.ts";
 import type { AccessStore, AccessTransaction } from "./store.ts";
 
-/** Who makes a change of access. */
+/** Actor of a change of access. */
 export interface AccessCaller extends AuditOrigin {
   readonly grant: Grant;
 }
@@ -34,7 +34,7 @@ export function createChange({ store, book, changed }: ChangeDeps): Change {
       .catch((error: unknown) => {
         throw writeFailure(error);
       });
-    // What was written here shows in this process as what others write.
+    // A local write is read back like one of another process.
     await book.reread();
     await changed();
     await store.seenEverywhere(Math.max(version, book.version())).catch((error: unknown) => {

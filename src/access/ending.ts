@@ -6,9 +6,9 @@ const DAY = 24 * 3_600_000;
 /** A token ends soon in the last fifth of its time, but not earlier than so long before its end. */
 const SOON = 14 * DAY;
 const LAST_PART = 0.2;
-/** How often tokens that end soon are named, by one process of all, in milliseconds. */
+/** Interval between notices about expiring tokens, by one of all processes, in milliseconds. */
 const NAMED_EACH = DAY;
-/** How often it is looked whether there are some, in milliseconds. */
+/** Interval between checks, in milliseconds. */
 const LOOK_EACH = 3_600_000;
 /** The turn of it in the store. */
 const TURN = "tokens that end soon";
@@ -23,7 +23,7 @@ export interface EndingToken {
   readonly until: number;
 }
 
-/** Whether somebody should see to a token that holds: it ends before long, and nothing takes its place. */
+/** Reports whether a valid token expires soon without a successor. */
 export function endsSoon({ createdAt, expiresAt, replacedBy }: StoredToken, now: number): boolean {
   if (expiresAt === null || replacedBy !== null) return false;
   return expiresAt - now <= Math.min(SOON, (expiresAt - createdAt) * LAST_PART);
@@ -49,15 +49,15 @@ export interface EndingNoticeDeps {
   readonly ending: () => readonly EndingToken[];
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Told once a day at most. @param count all of them; the first are named. */
+  /** Called at most once a day. @param count of all of them; the first are named. */
   readonly notice: (named: readonly EndingToken[], count: number) => void;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Has tokens named that end soon: once a day, in one of all processes, now and from now on.
+ * Reports tokens that expire soon: at once and then daily, in one of all processes.
  *
- * @returns a function that ends it.
+ * @returns a function that stops it.
  */
 export function startEndingNotice(deps: EndingNoticeDeps): () => void {
   const { store, ending, now, notice, onError } = deps;

@@ -7,20 +7,20 @@ import type { AccessStore, AccessTransaction, StoredToken } from "./store.ts";
 const STEP = 50;
 /** Between two steps, in milliseconds. */
 const PAUSE = 50;
-/** So much later than its turn each process looks, in milliseconds: clocks count a little differently. */
+/** Delay of each process after its scheduled run, in milliseconds: allows for clock differences. */
 const SLACK = 100;
 /** The turn of it in the store. */
 const TURN = "ended tokens";
-/** Who does it, as the audit says. */
+/** Origin for the audit. */
 const ORIGIN = { actor: "mooring", door: "", method: "forget", peer: "", requestId: "" };
 
 export interface ForgettingDeps {
   readonly store: Pick<AccessStore, "countEnded" | "transact">;
   readonly book: Pick<Book, "reread">;
   readonly claimTurn: JobSlots["claimTurn"];
-  /** How long a token is kept that has ended, in milliseconds in which the service ran. */
+  /** Retention of an ended token, in milliseconds of running time. */
   readonly age: number;
-  /** How often it is looked for such tokens, in milliseconds. */
+  /** Interval between checks, in milliseconds. */
   readonly interval: number;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
@@ -81,7 +81,7 @@ async function forgetSome(
   return tokens.length;
 }
 
-/** How and when a token ended: by what came first. */
+/** Time and cause of a token's end: the earliest one. */
 function endOf(
   { revokedAt, expiresAt, notAfter }: StoredToken,
   disabledAt: number | null,

@@ -26,7 +26,7 @@ export const SCOPES = [
   "audit:read",
 ] as const;
 
-/** What a scope is of no use without, and so includes. */
+/** Scopes that another scope requires and therefore includes. */
 const INCLUDED: Readonly<Record<string, readonly string[]>> = {
   "settings:reveal": ["settings:read"],
   "settings:write": ["settings:read"],
@@ -38,7 +38,7 @@ const INCLUDED: Readonly<Record<string, readonly string[]>> = {
   "incidents:acknowledge": ["incidents:read"],
 };
 
-/** What a token that is limited to some settings may be for: the rest has no such limit. */
+/** Scopes that limits can apply to. */
 const LIMITED = /^(settings|history|backup|drivers|mounts):/;
 const MAX_LIMITS = 100;
 /** Characters of all limits of a token together: each setting of a list is compared with all of them. */
@@ -46,26 +46,26 @@ const MAX_LIMITS_LENGTH = 4_096;
 /** Scopes that a request may name, repeats included. */
 const MAX_SCOPES = 100;
 
-/** What a caller may do. One object stands for all tokens of the same scopes and limits. */
+/** Rights of a caller. One object per set of scopes and limits. */
 export interface Grant {
   /** The permanent admin token, and what is as good: nothing is kept from it. */
   readonly isRoot: boolean;
-  /** With those that others include, sorted. */
+  /** Sorted, with included scopes. */
   readonly scopes: readonly string[];
-  /** As they were written; empty: no limit. */
+  /** In their original notation; empty: no limit. */
   readonly limits: readonly string[];
   has(scope: string): boolean;
   /**
-   * Whether a setting is one of those that the caller is limited to.
+   * Reports whether the limits permit a setting.
    *
-   * @param group undefined: not known, which fits no group.
+   * @param group undefined: unknown, which matches no group.
    */
   allows(key: string, group: number | undefined): boolean;
-  /** Whether a mount is one of those that the caller is limited to, by its path. */
+  /** Reports whether the limits permit a mount, by its path. */
   allowsMount(path: string): boolean;
 }
 
-/** Of the permanent admin token. */
+/** Rights of the permanent admin token. */
 export const ROOT: Grant = {
   isRoot: true,
   scopes: [...SCOPES].sort(),
@@ -75,7 +75,7 @@ export const ROOT: Grant = {
   allowsMount: () => true,
 };
 
-/** Of whom nobody has let in. */
+/** Rights of an unauthenticated client. */
 export const NOTHING: Grant = {
   isRoot: false,
   scopes: [],
@@ -106,13 +106,13 @@ export function createGrant(scopes: readonly string[], limits: readonly string[]
   };
 }
 
-/** Whether somebody may give a grant away: they hold all of it. */
+/** Reports whether a holder may grant rights: only rights that they have. */
 export function covers(holder: Grant, given: Grant): boolean {
   if (holder.isRoot) return true;
   return holder.limits.length === 0 && given.scopes.every((scope) => holder.has(scope));
 }
 
-/** What is wrong with scopes and limits, a sentence each with the field that it is about. */
+/** Returns the problems of scopes and limits, each with its field. */
 export function grantProblems(scopes: readonly string[], limits: readonly string[]): Violation[] {
   const known = new Set<string>(SCOPES);
   if (scopes.length > MAX_SCOPES)
@@ -175,7 +175,10 @@ function testOf(limit: string): Test | undefined {
   return glob === undefined ? undefined : createGlob(glob);
 }
 
-/** A path of mounts, where `*` stands for any text; everything below a path is `mount:/path/*`. */
+/**
+ * Pattern of mount paths, where `*` matches any text; `mount:/path/*` matches everything below a
+ * path.
+ */
 function mountTestOf(limit: string): ((path: string) => boolean) | undefined {
   const [, glob] = /^mount:(\/[^\p{Cc}]{0,254})$/u.exec(limit) ?? [];
   return glob === undefined ? undefined : createGlob(glob);

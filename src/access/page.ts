@@ -4,10 +4,10 @@ import { message } from "../messages/message.ts";
 /** Items of one page at most, and where nothing else is asked: what a list had before it had pages. */
 const MAX_PAGE = 10_000;
 
-/** Bytes after which a page ends before it has all items that were asked for. */
+/** Bytes after which a page ends early. */
 const PAGE_BYTES = 4 * 2 ** 20;
 
-/** Which page of a list somebody wants. */
+/** Requested page of a list. */
 export interface PageRequest {
   /** 0, and more than 10,000, are 10,000 (AIP-158). */
   readonly pageSize: number;
@@ -21,11 +21,11 @@ export interface Page<T> {
   readonly next: string;
 }
 
-/** What a list is read on by. It stands in the list's order, so that an item may go meanwhile. */
+/** Position in the order of a list, which remains valid when an item is deleted. */
 export interface Place<T> {
   /** Names an item's place. */
   of(item: T): string;
-  /** Tells whether an item comes after a place; undefined for a text that names none. */
+  /** Returns a predicate for the items after a position; undefined for an invalid position. */
   after(text: string): ((item: T) => boolean) | undefined;
   /** About what an item takes in a reply, in bytes. Default: 256. */
   sizeOf?(item: T): number;

@@ -18,10 +18,10 @@ const PLACE: Place<StoredPrincipal> = {
   after: (text) => (NAME.test(text) ? ({ name }) => name > text : undefined),
 };
 
-/** As many as there may be tokens. */
+/** The maximum number of tokens. */
 const MAX_PRINCIPALS = 100_000;
 
-/** Who has tokens. */
+/** Service for principals. */
 export interface PrincipalService {
   /** By name. @throws INVALID_ARGUMENT for a page that there can't be. */
   principals(page: PageRequest): Page<StoredPrincipal>;

@@ -8,11 +8,11 @@ import { readForgotten, transactionOn } from "./transaction.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
 
-/** How rows are read. */
+/** Observer of reads. */
 export interface Reading {
   /** Versions of before mean nothing: all rows are to be read. */
   readonly isAnew: boolean;
-  /** Told which version they were. */
+  /** Called with the version of the rows. */
   readonly done: (version: number) => void;
 }
 
@@ -20,15 +20,15 @@ export interface AccessQueryDeps {
   readonly db: Kysely<Database>;
   /** Runs a query; it may be run again, and rejects with a StoreError. */
   readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Likewise, of what only reads. Default: attempt. */
+  /** Like attempt, for reads. Default: attempt. */
   readonly attemptRead?: <T>(work: () => Promise<T>) => Promise<T>;
   /** Throws when nothing may be written. */
   readonly check?: () => void;
   readonly changedElsewhere: () => boolean;
   readonly changedAtLastLook: () => boolean;
-  /** Told before rows are read. */
+  /** Called before rows are read. */
   readonly reading: () => Reading;
-  /** Told after a commit. */
+  /** Called after a commit. */
   readonly committed: (version: number) => void;
   readonly seenEverywhere: (version: number) => Promise<void>;
   readonly append: AppendAudit;
@@ -59,7 +59,7 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
         const { isAnew, done } = reading();
         const version = await versionOf(db);
         const isSame = version === after && !isAnew;
-        // Rows that are gone are in no news: whoever may know one reads all.
+        // A delta does not include deleted rows: a reader that may have them reads everything.
         const isWhole = !isSame && (isAnew || version < after || after < (await readForgotten(db)));
         // Rows of a later version come again the next time.
         const rows = isSame ? NO_ROWS : await rowsAfter(db, isWhole ? 0 : after);

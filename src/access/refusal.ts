@@ -7,7 +7,7 @@ import type { CallObserver } from "../gateway/report.ts";
 import { admissionOf } from "./admission.ts";
 import { publicMethods } from "./authenticate.ts";
 
-/** What the audit says of refused calls: those without a token of anybody, and those that lack a scope. */
+/** Audits refused calls: those without a valid token, and those without the scope. */
 export function auditRefusals(audit: Pick<Recorder, "note">): CallObserver {
   return {
     started: () => undefined,
@@ -27,7 +27,7 @@ export function auditRefusals(audit: Pick<Recorder, "note">): CallObserver {
 /** Why a call was refused, in the same few words for all; undefined: it failed for another reason. */
 function reasonOf(code: Code, call: CallInfo, desc: DescMethod): string | undefined {
   if (code === Code.PermissionDenied) return "the token has no right to it";
-  // Who was let in may still be told that a right has ended, or wait for something else.
+  // An admitted call may still fail because a right has ended or for another reason.
   if (admissionOf(call) !== undefined || publicMethods.has(desc)) return undefined;
   if (code === Code.ResourceExhausted) return "too many wrong tokens";
   if (code !== Code.Unauthenticated) return undefined;

@@ -6,11 +6,11 @@ import { denied } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { type Grant, SCOPES } from "./grant.ts";
 
-/** What a caller of a method has to hold, as the contract says it. */
+/** Access requirement of a method, from the contract. */
 export interface Need {
   readonly isPublic: boolean;
   readonly scopes: readonly string[];
-  /** Whether the method keeps to the settings that a token is limited to. */
+  /** Whether the method respects the limits of a token. */
   readonly limited: boolean;
 }
 
@@ -20,7 +20,7 @@ const ROOT_ONLY = "root";
 /**
  * Reads the option `mooring.access.v1.access` of a method.
  *
- * @throws Error for a method without one, or with one that is none: it must not be served.
+ * @throws Error for a method without a valid option: it must not be served.
  */
 export const needOf = memoize((method: DescMethod): Need => {
   // The standard health service is for probes, which have no token.

@@ -1,7 +1,7 @@
 import type { AccessTokenRow, PrincipalRow } from "../database/schema.ts";
 import type { StoredPrincipal, StoredToken } from "./store.ts";
 
-/** PostgreSQL hands out whole numbers of 8 bytes as text. */
+/** PostgreSQL returns 8-byte integers as text. */
 function time(value: number | null): number | null {
   return value === null ? null : Number(value);
 }

@@ -27,13 +27,13 @@ import { grantOf } from "./call-grant.ts";
 import type { AccessCaller } from "./change.ts";
 import type { TokenView } from "./token.ts";
 
-/** What AccessService answers from. */
+/** Services behind AccessService. */
 export interface AccessManager extends AccessService {
-  /** When a token ends, in milliseconds since 1970 UTC; undefined: never, or there is none. */
+  /** Expiry of a token, in milliseconds since 1970 UTC; undefined: none, or unknown token. */
   endOf(tokenId: string): number | undefined;
 }
 
-/** Of AccessService. */
+/** Implements AccessService. */
 export function accessImpl(access: AccessManager): ServiceImpl<typeof AccessServiceDesc> {
   return {
     listPrincipals: (page) => {

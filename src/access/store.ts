@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../audit/store.ts";
 
-/** Somebody who has tokens, as the store keeps it. Times are milliseconds since 1970 UTC. */
+/** Principal as stored. Times are milliseconds since 1970 UTC. */
 export interface StoredPrincipal {
   readonly id: string;
   readonly name: string;
@@ -11,7 +11,7 @@ export interface StoredPrincipal {
   readonly disabledAt: number | null;
 }
 
-/** A token, likewise. */
+/** Token as stored. Times are milliseconds since 1970 UTC. */
 export interface StoredToken {
   readonly id: string;
   readonly principalId: string;
@@ -44,7 +44,7 @@ export interface AccessRows {
   readonly tokens: readonly StoredToken[];
 }
 
-/** What has changed. */
+/** Changed rows. */
 export interface AccessNews extends AccessRows {
   readonly version: number;
   /**
@@ -54,7 +54,7 @@ export interface AccessNews extends AccessRows {
   readonly isWhole: boolean;
 }
 
-/** What a change of access asks for and writes. */
+/** Reads and writes of a change of access. */
 export interface AccessTransaction {
   principalNamed(name: string): Promise<StoredPrincipal | undefined>;
   principal(id: string): Promise<StoredPrincipal | undefined>;
@@ -71,7 +71,7 @@ export interface AccessTransaction {
   write(rows: AccessWrite): Promise<number>;
 }
 
-/** What one change of access writes. */
+/** Rows that one change of access writes. */
 export interface AccessWrite extends Partial<AccessRows> {
   readonly forgotten?: readonly string[];
   readonly audit: readonly AuditEntry[];
@@ -79,22 +79,25 @@ export interface AccessWrite extends Partial<AccessRows> {
 
 /** Keeps who may do what. Rejects with a StoreError only. */
 export interface AccessStore {
-  /** Whether somebody else may have changed something since `news` was asked last. Cheap. */
+  /** Reports whether another process may have written since the last `news`. Cheap. */
   changedElsewhere(): boolean;
-  /** The same as of when the store of settings was asked last, which has just been done: cheaper. */
+  /**
+   * Like changedElsewhere, as of the last check of the settings store, which the caller has just
+   * made: cheaper.
+   */
   changedAtLastLook(): boolean;
-  /** What was written after a version; 0: everything. */
+  /** Changes after a version; 0: everything. */
   news(after: number): Promise<AccessNews>;
   /** Runs a change alone; nothing is written when it rejects. */
   transact<T>(work: (transaction: AccessTransaction) => Promise<T>): Promise<T>;
   /** Resolves when no process goes by an older version without changedElsewhere being true there. */
   seenEverywhere(version: number): Promise<void>;
   /**
-   * Counts time on by a step, and notes at which time it was first seen that a token has ended. What
-   * holds again, because a clock was wrong, is noted anew when it ends.
+   * Advances the counted time by a step and records when the end of a token was first observed. A
+   * token that is valid again, after a clock correction, is recorded anew when it ends.
    *
-   * @param now which tokens have ended, in milliseconds since 1970 UTC.
-   * @returns the counted time in milliseconds; no clock has a part in it.
+   * @param now decides which tokens have ended, in milliseconds since 1970 UTC.
+   * @returns the counted time in milliseconds, which is independent of clocks.
    */
   countEnded(now: number, step: number): Promise<number>;
   recordUses(uses: readonly TokenUse[]): Promise<void>;

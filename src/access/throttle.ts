@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 
-/** How many wrong tokens are answered as such, a minute. */
+/** Rate limit of failed attempts. */
 export interface ThrottleOptions {
-  /** From one peer; twice as many at once. 0: no limit at all. */
+  /** Per peer and minute, with a burst of twice as many. 0: no limit. */
   readonly perMinute: number;
   /** Milliseconds that never run backwards. Default: since the process started. */
   readonly now?: () => number;
@@ -23,7 +23,7 @@ export interface Throttle {
   readonly size: number;
 }
 
-/** How many peers' worth all together may send. */
+/** Limit of all peers together, as a multiple of the limit of one. */
 const ALL = 100;
 const MINUTE = 60_000;
 
@@ -76,7 +76,7 @@ export function networkOf(address: string): string {
   const [head = "", tail] = plain.split("::");
   const before = head === "" ? [] : head.split(":");
   const after = tail === undefined || tail === "" ? [] : tail.split(":");
-  // A dotted end stands for two groups, neither of them among the first four that are written out.
+  // A dotted suffix stands for two groups, neither among the first four.
   const written = before.length + after.length + (plain.includes(".") ? 1 : 0);
   const zeros = tail === undefined ? 0 : 8 - written;
   const groups = [...before, ...Array.from({ length: zeros }, () => "0"), ...after].slice(0, 4);

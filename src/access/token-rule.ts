@@ -5,9 +5,9 @@ import { covers, createGrant, type Grant, grantProblems } from "./grant.ts";
 import type { AccessTransaction } from "./store.ts";
 
 const DAY = 24 * 3_600_000;
-/** How long a token holds unless something else is said, in milliseconds. */
+/** Default lifetime of a token, in milliseconds. */
 const DEFAULT_LIFE = 90 * DAY;
-/** How long a token goes on when it has a successor, likewise. */
+/** Default time that a rotated token remains valid, in milliseconds. */
 const DEFAULT_OVERLAP = DAY;
 const MAX_OVERLAP = 30 * DAY;
 const MAX_TOKENS = 100_000;
@@ -54,7 +54,7 @@ export function endOf({ expiresAt, neverExpires }: Lifetime, now: number): numbe
   return expiresAt ?? now + DEFAULT_LIFE;
 }
 
-/** @throws INVALID_ARGUMENT for an end that is none. */
+/** @throws INVALID_ARGUMENT for an invalid expiry. */
 export function checkEnd(end: number, now: number): void {
   if (end <= now)
     throw invalid([
@@ -66,7 +66,7 @@ export function checkEnd(end: number, now: number): void {
 }
 
 /**
- * How long a token goes on beside its successor, in milliseconds.
+ * Time that a token remains valid beside its successor, in milliseconds.
  *
  * @throws INVALID_ARGUMENT.
  */

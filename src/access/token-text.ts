@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** What every token that is made here begins with. */
+/** Prefix of every token of a principal. */
 export const TOKEN_PREFIX = "mrg_";
 /** Letters and digits of a token's id, of its secret (256 bits) and of its check. */
 const ID_LENGTH = 12;
@@ -20,7 +20,10 @@ export interface NewToken {
   readonly hash: string;
 }
 
-/** Makes `mrg_`, an id, `_`, a secret, and a CRC-32 by which a slip or a leak is told without a look-up. */
+/**
+ * Creates `mrg_`, an id, `_`, a secret, and a CRC-32 that detects typing errors and leaks without a
+ * query.
+ */
 export function makeToken(randomBytes: (size: number) => Buffer): NewToken {
   const id = base62(randomBytes(9), ID_LENGTH);
   const secret = base62(randomBytes(SECRET_BYTES), SECRET_LENGTH);
@@ -35,18 +38,18 @@ export function idOf(text: string): string | undefined {
   return text.slice(TOKEN_PREFIX.length, TOKEN_PREFIX.length + ID_LENGTH);
 }
 
-/** What the hash is of: the secret and the check. */
+/** The hashed part: the secret and the checksum. */
 export function secretOf(text: string): string {
   return text.slice(TOKEN_PREFIX.length + ID_LENGTH + 1);
 }
 
-/** Whether a text is one that was made here and not mistyped, as far as that shows in itself. */
+/** Reports whether the format and the checksum of a token are valid. */
 export function isWellFormed(text: string): boolean {
   if (idOf(text) === undefined) return false;
   return checkOf(text.slice(0, -CHECK_LENGTH)) === text.slice(-CHECK_LENGTH);
 }
 
-/** What is kept of what secretOf gives: SHA-256 in base64url. A text is made in a quarter of the time of bytes. */
+/** SHA-256 of secretOf in base64url. Hashing text takes a quarter of the time of bytes. */
 export function hashOf(secret: string): string {
   return hash("sha256", secret, "base64url");
 }
@@ -61,7 +64,7 @@ function checkOf(text: string): string {
   return digits;
 }
 
-/** So many digits of the number that the bytes are. */
+/** Encodes bytes as base-62 digits of a fixed length. */
 function base62(bytes: Buffer, length: number): string {
   let rest = BigInt(`0x${bytes.toString("hex")}`);
   let digits = "";

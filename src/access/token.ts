@@ -32,12 +32,12 @@ export interface RotateInput {
   readonly expiresAt: number | undefined;
 }
 
-/** A token with whose it is. */
+/** Token with its principal. */
 export interface TokenView {
   readonly token: StoredToken;
   readonly principal: string;
   readonly isActive: boolean;
-  /** It holds, and somebody should see to it before long. */
+  /** Whether it is valid and expires soon without a successor. */
   readonly endsSoon: boolean;
   readonly use: TokenUse | undefined;
 }
@@ -45,9 +45,9 @@ export interface TokenView {
 /** A token with its text, which is shown once. */
 export type NewTokenView = TokenView & { readonly text: string };
 
-/** Which tokens somebody wants. */
+/** Filter for tokens. */
 export interface TokenQuery extends PageRequest {
-  /** Empty: everybody's. */
+  /** Name of the principal; empty: all. */
   readonly principal: string;
   /** Only those that open something now. */
   readonly active: boolean;
@@ -57,9 +57,9 @@ export interface TokenQuery extends PageRequest {
 export interface TokenService {
   /** The newest first. @throws INVALID_ARGUMENT for a page that there can't be. */
   tokens(query: TokenQuery): Promise<Page<TokenView>>;
-  /** Those that somebody should see to before long, the first to end first. */
+  /** Tokens that expire soon, the earliest first. */
   endingTokens(): readonly EndingToken[];
-  /** Makes the principal as well where there is none of its name. */
+  /** Creates the principal too, if there is none of that name. */
   createToken(input: TokenInput, caller: AccessCaller): Promise<NewTokenView>;
   rotateToken(input: RotateInput, caller: AccessCaller): Promise<NewTokenView>;
   revokeToken(id: string, caller: AccessCaller): Promise<TokenView>;
@@ -226,7 +226,7 @@ async function nameOf(
   return actorOf((await transaction.principal(principalId))?.name ?? "", id);
 }
 
-/** What the audit says of a token's rights. */
+/** Rights of a token, for the audit. */
 function rightsOf({ scopes, limits, expiresAt }: StoredToken) {
   const expires = expiresAt === null ? "never" : new Date(expiresAt).toISOString();
   return { scopes, ...(limits.length > 0 ? { limits } : {}), expires };

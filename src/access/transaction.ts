@@ -6,9 +6,9 @@ import { principalFromRow, principalToRow, tokenFromRow, tokenToRow } from "./ro
 import type { AccessTransaction } from "./store.ts";
 
 /**
- * What a change of access reads and writes in its transaction.
+ * Reads and writes of a change of access in its transaction.
  *
- * @param written told which version the rows are of.
+ * @param written called with the version of the rows.
  */
 export function transactionOn(
   trx: Transaction<Database>,

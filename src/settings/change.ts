@@ -4,7 +4,7 @@ import { FLAG } from "./item.ts";
 import type { RevisionCommit, StoredChange } from "./store.ts";
 import { MASK } from "./value.ts";
 
-/** What happened to one setting, for people: values of secrets are masked. */
+/** Change of one setting for display; values of secrets are masked. */
 export interface Change {
   readonly key: string;
   readonly kind: "added" | "changed" | "deleted";
@@ -30,7 +30,7 @@ export function describeChange(change: StoredChange): Change {
   };
 }
 
-/** Whether nothing differs between before and after. */
+/** Reports whether a change has the same state before and after. */
 export function isVoid(change: StoredChange): boolean {
   return (
     change.oldValue === change.newValue &&
@@ -39,7 +39,7 @@ export function isVoid(change: StoredChange): boolean {
   );
 }
 
-/** What a commit did to the settings that anybody may read. */
+/** Change of the public settings by one commit. */
 export interface PublicChange {
   readonly set: Readonly<Record<string, string>>;
   readonly removed: readonly string[];

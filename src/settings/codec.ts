@@ -6,11 +6,11 @@ import { itemFromStored, itemToStored, knownItem, type SettingItem } from "./ite
 import { createSnapshot, type Snapshot } from "./snapshot.ts";
 import type { StoredSetting, StoredState } from "./store.ts";
 
-/** Between rows, whose secrets are sealed, and items. */
+/** Converts rows, whose secrets are sealed, to items and back. */
 export interface Codec extends ItemCodec {
   fromStored(row: StoredSetting): SettingItem;
   isSecret(row: StoredSetting): boolean;
-  /** What is there when nothing is stored for a key: a known setting's default. */
+  /** Returns the item of a key without a row: a known setting with its default value. */
   absent(key: string): SettingItem | undefined;
   snapshotOf(state: StoredState): Snapshot;
 }
@@ -18,7 +18,7 @@ export interface Codec extends ItemCodec {
 /** Stores a value as it is, escaped where it looks like a sealed one. */
 const unsealed = createSealer([]);
 
-/** Makes one for the settings that this version of the program knows. */
+/** Creates the codec for the settings of this version of the program. */
 export function createCodec({
   definitions,
   sealer,

@@ -10,20 +10,20 @@ import type {
   StoredWrite,
 } from "./store.ts";
 
-/** One change of a draft with what it replaces. */
+/** Change of a draft: the item before and after. */
 export interface ItemReplacement {
   readonly key: string;
   readonly before: SettingItem | undefined;
   readonly after: SettingItem | undefined;
 }
 
-/** How an item becomes what is stored, secrets sealed or as hashes. */
+/** Converts items to rows; secrets are sealed in rows and hashed in the history. */
 export interface ItemCodec {
-  /** Whether there is a key to seal secrets with. */
+  /** Whether a sealing key is configured. */
   readonly seals: boolean;
   isSealed(row: StoredSetting): boolean;
   toStored(item: SettingItem): StoredSetting;
-  /** Stands for a secret value in the history. */
+  /** Returns the hash that replaces a secret value in the history. */
   hash(value: string): string;
 }
 
@@ -37,7 +37,7 @@ export function toCommit(
   return { actor, door, method, requestId, peer, reason, revision, time, changes };
 }
 
-/** What the history keeps of one replaced item. */
+/** Builds the history entry of a replaced item. */
 export function toChange(
   { key, before, after }: ItemReplacement,
   codec: Pick<ItemCodec, "hash">,
@@ -54,12 +54,12 @@ export function toChange(
     oldHash: hash(before),
     newHash: hash(after),
     oldDefinition,
-    // The same text where only the value has changed, which is what most changes are.
+    // The same text if only the value has changed, which is the common case.
     newDefinition: isSameSetting(before, after) ? oldDefinition : definitionJson(after),
   };
 }
 
-/** What a custom setting is besides its value, as the history keeps it. */
+/** Definition of a custom setting without its value, as stored in the history. */
 export interface CustomDefinition {
   readonly type: string;
   readonly options: string;

@@ -4,7 +4,7 @@ import type { Retention, SettingStore } from "./store.ts";
 const STEP = 200;
 /** Between two steps of those that are too many, in milliseconds. */
 const PAUSE = 50;
-/** So much later than its turn each process looks, in milliseconds: clocks count a little differently. */
+/** Delay of each process after its scheduled run, in milliseconds: allows for clock differences. */
 const SLACK = 100;
 
 export interface CompactionDeps {
@@ -15,9 +15,9 @@ export interface CompactionDeps {
   readonly forget: (retention: Retention, step: number) => Promise<number>;
   /** Revisions, or rows, that are kept at most. */
   readonly maxCount: number;
-  /** How long one is kept, in milliseconds. */
+  /** Maximum age of a revision, in milliseconds. */
   readonly maxAge: number;
-  /** How often it is looked for old ones, in milliseconds. */
+  /** Interval between runs, in milliseconds. */
   readonly interval: number;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;

@@ -10,8 +10,8 @@ import type { RevisionSummary, SettingStore } from "./store.ts";
 const NAMED = 3;
 
 /**
- * Something has changed since the revision that a change was made for. Who did it stands in the
- * history, which a decision cannot wait for: see explainConflict.
+ * The settings have changed since the revision that the change expects. The actor is in the
+ * history, which a decision cannot read: see explainConflict.
  */
 export class RevisionConflict extends Error {
   override readonly name = "RevisionConflict";
@@ -28,9 +28,9 @@ export class RevisionConflict extends Error {
 }
 
 /**
- * ABORTED, saying what has changed since, when and by whom.
+ * Returns ABORTED with what has changed since, when and by which actor.
  *
- * @param rights of whoever is told; undefined: nothing is kept from them.
+ * @param rights of the caller, who sees only permitted changes; undefined: sees all.
  */
 export async function explainConflict(
   { expected, key }: RevisionConflict,
@@ -65,14 +65,14 @@ function tell(
   return `revision ${revision} by ${actor} (${door}) at ${new Date(time).toISOString()}: ${listed}`;
 }
 
-/** What a client expects of one setting. */
+/** Precondition of a client on one setting. */
 export interface Expectation {
   readonly key: string;
-  /** That it has not changed since; undefined: nothing. */
+  /** The revision since which the setting must be unchanged; undefined: no precondition. */
   readonly expectedRevision?: number | undefined;
 }
 
-/** Whether a revision is expected of a setting that is not there; asked before anything is read. */
+/** Reports whether a revision is expected of a setting that does not exist; needs no query. */
 export function expectsAbsent(inputs: readonly Expectation[], base: Snapshot): boolean {
   return inputs.some((input) => isAbsent(input, base));
 }
@@ -100,7 +100,7 @@ export async function refuseDeleted(
   }
 }
 
-/** As refuseDeleted, for what was deleted after the history was read. */
+/** Like refuseDeleted, for settings that were deleted after the history was read. */
 export function refuseDeletedSince(
   draft: Draft,
   inputs: readonly Expectation[],

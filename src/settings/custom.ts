@@ -9,7 +9,7 @@ import { checkText } from "./value.ts";
 const MAX_PROSE = 4_096;
 const MAX_INT32 = 2 ** 31 - 1;
 
-/** A setting that the program does not know, as a client describes it. */
+/** Custom setting (unknown to the program) as sent by a client. */
 export interface CustomSetting {
   readonly key: string;
   readonly type: string;

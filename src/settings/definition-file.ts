@@ -47,7 +47,7 @@ const MEMBERS: Readonly<Record<string, Member>> = {
 export interface DefinitionPlace {
   /** The file's name, for messages. */
   readonly file: string;
-  /** Whose settings are wanted, and in whose form. */
+  /** Family whose settings and forms are offered. */
   readonly offer: Offer;
   readonly labels: Labels;
 }
@@ -57,8 +57,8 @@ const DATA_FILE = new URL("../data/settings.json", import.meta.url);
 /**
  * Reads and checks the definitions, in the order of lists.
  *
- * @param file - by default the one that belongs to the program.
- * @param offer - whose settings are known, and with whose defaults; default: openlist.
+ * @param file - default: the file of the program.
+ * @param offer - family of settings and defaults; default: openlist.
  * @throws Error that names the file and, for each wrong member, the setting's key and the member.
  */
 export function loadSettingDefinitions(

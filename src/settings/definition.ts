@@ -7,18 +7,18 @@ const SETTING_TYPES = ["string", "text", "number", "bool", "select"] as const;
 
 export type SettingType = (typeof SETTING_TYPES)[number];
 
-/** Whether it is the name of an input type. */
+/** Reports whether a name is an input type. */
 export function isSettingType(name: string): name is SettingType {
   return (SETTING_TYPES as readonly string[]).includes(name);
 }
 
-/** A setting that the program knows, as src/data/settings.json defines it. Frozen. */
+/** Known setting, as defined in src/data/settings.json. Frozen. */
 export interface SettingDefinition {
   readonly key: string;
   readonly type: SettingType;
   /**
-   * Values of a select, separated by commas. Empty for other types, and for a select whose options
-   * are data of each site: any text is then accepted.
+   * Values of a select, separated by commas. Empty for other types, and for a select with options
+   * that each site defines: it accepts any text.
    */
   readonly options: string;
   /** Group of the front end (docs/rest-contract.md, section 2.4). */
@@ -45,9 +45,9 @@ export interface SettingDefinition {
   /** Bounds of a number, themselves allowed. */
   readonly min?: number;
   readonly max?: number;
-  /** What a number counts, for people. */
+  /** Unit of a number, for display. */
   readonly unit?: string;
-  /** What the value has to be beyond its type. */
+  /** Format of the value in addition to its type. */
   readonly format?: FormatName;
   /** Position in the order of lists, from 0. */
   readonly index: number;

@@ -4,7 +4,7 @@ import { invalid, type Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Changed, ChangeOrigin } from "./writer.ts";
 
-/** What is asked before its settings are stored. */
+/** Checks download managers before their settings are stored. */
 export interface Downloaders {
   readonly aria2: Aria2Client;
   readonly qbittorrent: QbittorrentClient;
@@ -18,7 +18,7 @@ export interface DownloaderService {
     origin: ChangeOrigin,
     signal: AbortSignal,
   ): Promise<{ version: string; revision: number }>;
-  /** Asks first, stores then. @throws what src/downloaders/qbittorrent.ts says, likewise. */
+  /** Connects first, then stores. @throws the errors of src/downloaders/qbittorrent.ts. */
   setQbittorrent(
     input: { readonly url: string | undefined; readonly seedtime: number | undefined },
     origin: ChangeOrigin,

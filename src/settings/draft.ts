@@ -1,7 +1,7 @@
 import { isDescribedAs, type SettingItem } from "./item.ts";
 import type { ItemChange } from "./snapshot.ts";
 
-/** What a draft reads through to: a snapshot, or the drafts before it in the same commit. */
+/** State below a draft: a snapshot, or earlier drafts of the same commit. */
 export interface Base {
   readonly revision: number;
   /** The highest position of a custom setting. */
@@ -12,13 +12,13 @@ export interface Base {
   mount(key: string): SettingItem | undefined;
   /** Keys of all settings, in no order. */
   keys(): Iterable<string>;
-  /** Keys of all mounts and their secret items, likewise. */
+  /** Keys of all mounts and of their secret items. */
   mountKeys(): Iterable<string>;
 }
 
 /**
- * Changes on top of a base that nobody else sees yet. A change that leaves an item as it is counts
- * as none, unless its caller must not learn that.
+ * Uncommitted changes on top of a base. Setting an item to its current state is not a change,
+ * unless the caller must not learn the current state.
  */
 export interface Draft extends Base {
   /**

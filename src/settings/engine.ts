@@ -33,20 +33,20 @@ export interface EngineDeps {
   readonly definitions: readonly SettingDefinition[];
   /** Seals the values of secret settings in the database. */
   readonly sealer: Sealer;
-  /** Stands for secret values in the history. */
+  /** Hashes secret values for the history. */
   readonly fingerprint: Fingerprint;
   /** Bounds of all settings together. Default: none. */
   readonly limits?: SettingLimits;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Told when the database cannot be read; reads go on from memory. */
+  /** Called when the database cannot be read; reads continue from memory. */
   readonly onReadFailure: (error: unknown) => void;
 }
 
 /** Longest reason that a client may give for a change, in characters. */
 const MAX_REASON = 500;
 
-/** Hears of every commit of any process on the database, in order, once it is visible. */
+/** Called for every commit of any process on the database, in order, after it is visible. */
 export interface CommitListener {
   append(commits: readonly RevisionCommit[]): void;
   /** There were too many to hand over; those that are kept are in the history. */
@@ -57,7 +57,7 @@ export interface CommitListener {
 
 /** Holds the settings in memory and is the one way to change them. */
 export interface Engine {
-  /** All settings at the newest revision this process knows. */
+  /** All settings at the newest revision known to this process. */
   snapshot(): Snapshot;
   /**
    * The newest revision of any process on this database: asked at every call that carries a token,
@@ -76,15 +76,15 @@ export interface Engine {
   change<T>(origin: ChangeOrigin, decide: Decide<T>, options?: ChangeOptions): Promise<Changed<T>>;
   /** There is one listener: the feed. */
   listen(listener: CommitListener): void;
-  /** Makes replies be made anew, because something besides the values shows in them. */
+  /** Invalidates cached replies after a change other than a commit. */
   touch(): void;
 }
 
 /**
- * Loads the settings and starts the engine on them. Values that are sealed with an older key, or not
- * at all, are sealed with the first one.
+ * Loads the settings and starts the engine. Values that are unsealed or sealed with an older key
+ * are sealed with the first key.
  *
- * @throws ServiceError when a sealed value does not open; StoreError.
+ * @throws ServiceError when a sealed value cannot be opened; StoreError.
  */
 export async function createEngine(deps: EngineDeps): Promise<Engine> {
   const { store } = deps;
@@ -124,7 +124,7 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     listener?.append(committed.map(({ commit }) => commit));
   };
 
-  /** Whether something was read, or tried to be, that is not in the snapshot yet. */
+  /** Whether a read has failed or is not yet in the snapshot. */
   let isBehind = false;
   const read = async (): Promise<Snapshot> => {
     isBehind = true;
@@ -132,9 +132,10 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
       catchUp((await store.delta(snapshot.revision)) ?? (await store.load()));
       isBehind = false;
     } catch (error) {
-      // A secret that does not open may be a new token: going on with the old one would let it in.
+      // A secret that cannot be opened may be a new token; continuing would accept the old one.
       if (!(error instanceof StoreError)) throw error;
-      // So may be what others save on a database that only this process does not reach.
+      // The same holds for saves by other processes while only this process cannot reach the
+      // database.
       if (error.failure === "unsure") throw freshFailure(error);
       // Reads are served from memory while the database is out of reach.
       deps.onReadFailure(error);
@@ -165,7 +166,7 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
   return {
     snapshot: () => snapshot,
     fresh: onceATurn(() =>
-      // What is being read may be what this call asks for, though the store has seen it by now.
+      // A read in progress may be the one that this call asks for.
       isBehind || refresh.isRunning() || isStale() ? refresh.run() : snapshot,
     ),
     refresh: () => refresh.run(),
@@ -191,7 +192,7 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
   };
 }
 
-/** Who had the old token has no right any more. */
+/** The old token has lost its rights. */
 function endsRight({ key }: StoredChange): boolean {
   return key === TOKEN_KEY;
 }

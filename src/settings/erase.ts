@@ -4,18 +4,18 @@ export interface EraseDeps {
   readonly store: Pick<SettingStore, "eraseReplaced">;
   /** Between two attempts, in milliseconds. */
   readonly interval: number;
-  /** Told once that the clear text of sealed secrets is still in a file, with the reason. */
+  /** Called once when clear text of sealed secrets remains in a file, with the reason. */
   readonly onLeft: (reason: string) => void;
-  /** Told that it is not any more, after onLeft. */
+  /** Called after onLeft, when the clear text has been removed. */
   readonly onGone: () => void;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Takes the clear text of what was sealed out of the database's files; where something is in the way
- * it says so and tries again in the background until it has succeeded.
+ * Removes the clear text of sealed values from the files of the database. After a failure it
+ * reports the reason and retries in the background until it succeeds.
  *
- * @returns after the first attempt, with a function that ends the others.
+ * @returns after the first attempt, with a function that stops the retries.
  */
 export async function startErasing(deps: EraseDeps): Promise<() => void> {
   let timer: NodeJS.Timeout | undefined;

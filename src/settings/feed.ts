@@ -5,9 +5,9 @@ import { type Message, message } from "../messages/message.ts";
 import { createWaiter } from "../waiter.ts";
 import type { RevisionCommit, SettingStore } from "./store.ts";
 
-/** How far a reader may fall behind before it is dropped, where nothing else is said, in bytes. */
+/** Default limit of bytes that a reader may fall behind before it is dropped. */
 const MAX_LAG = 4 * 1024 * 1024;
-/** How much is kept for nobody: enough for those who lose a connection and come back at once. */
+/** Bytes kept without readers, for clients that reconnect at once. */
 const KEPT_UNREAD = 256 * 1024;
 /** Revisions that are read from the history at once. */
 const PAGE = 100;
@@ -27,7 +27,7 @@ export interface Feed {
   append(commits: readonly RevisionCommit[]): void;
   /** The state went on to a revision without its commits being known: they are in the history. */
   skipTo(revision: number): void;
-  /** The database was replaced: every reader has to begin anew. */
+  /** Called when the database was replaced: every reader must start again. */
   reset(revision: number): void;
   /** The service stops: every reader ends with UNAVAILABLE. */
   close(): void;
@@ -58,7 +58,7 @@ export function createFeed(deps: {
   let entries: Entry[] = [];
   let head = deps.revision;
   let bytes = 0;
-  /** Bytes of all commits but the newest: one large commit alone makes nobody slow. */
+  /** Bytes of all commits except the newest: one large commit does not drop a reader. */
   let beforeHead = 0;
   let epoch = 0;
   let closed = false;
@@ -101,7 +101,7 @@ export function createFeed(deps: {
         }
         if (offset !== undefined && beforeHead - offset > maxLag) throw tooSlow(after, maxLag);
         const batch = fromMemory(after) ?? (await fromHistory(store, after, head).catch(tell));
-        // What was read may be the other database's.
+        // The rows may come from the replacing database.
         if (epoch !== began) throw replaced();
         const last = batch.at(-1)?.revision ?? after;
         if (last === head) offset = bytes;

@@ -8,21 +8,21 @@ import { ServiceError, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Engine } from "./engine.ts";
 
-/** What is asked which revision this instance shows. */
+/** Part of the engine that knows the current revision. */
 type Instance = Pick<Engine, "snapshot" | "refresh">;
 
-/** Methods that show no setting: a supervisor asks them whether this instance answers at all. */
+/** Methods without settings: a supervisor calls them to check that this instance answers. */
 const HEALTH: ReadonlySet<DescMethod> = new Set<DescMethod>([
   PublicService.method.ping,
   ...Health.methods,
 ]);
 
-/** A read that has to show this revision or a later one says so in this header (or metadata). */
+/** Header (or metadata) of a read that requires this revision or a later one. */
 const AT_LEAST = "mooring-at-least-revision";
 
 /**
- * Lets a call that asks for a revision wait until this instance shows it: what another instance has
- * saved a moment ago. Health checks ignore the header.
+ * Holds a call that requires a revision until this instance has reached it. Health checks ignore
+ * the header.
  */
 export function atLeastInterceptor(engine: Instance): Interceptor {
   return (next) => (request) => {
@@ -43,7 +43,7 @@ function readRevision(text: string): number {
   );
 }
 
-/** How long a revision is waited for, and how often it is looked for, in milliseconds. */
+/** Maximum wait for a revision and interval between checks, in milliseconds. */
 const PATIENCE = 1_000;
 const LOOK = 20;
 
@@ -65,11 +65,11 @@ async function reaches(engine: Instance, revision: number): Promise<void> {
 }
 
 /**
- * How old a reply may be that was made without the database, in a header (or metadata): whole seconds
- * since the database has last answered, rounded up. No reply has it while the database answers.
+ * Header (or metadata) with the age of a reply that was made without the database: whole seconds
+ * since the database last answered, rounded up. Absent while the database answers.
  *
- * It is not `Age` (RFC 9111, section 5.1): that belongs to caches on the way, which add their own time
- * to it, and it is no word of gRPC.
+ * `Age` (RFC 9111, section 5.1) is not used: caches on the way add their own time to it, and gRPC
+ * does not have it.
  */
 const STALE = "mooring-stale-seconds";
 

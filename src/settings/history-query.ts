@@ -50,7 +50,7 @@ export async function readCommits(
   }));
 }
 
-/** The query for those of some keys that the history has, likewise. */
+/** Query for the keys, out of some, that occur in the history. */
 export type KeysOf = (
   db: Db,
   keys: readonly string[],

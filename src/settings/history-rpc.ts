@@ -17,7 +17,7 @@ import type { Rights } from "./rights.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { RevisionSummary } from "./store.ts";
 
-/** Of SettingService: the history. */
+/** History methods of SettingService. */
 type HistoryImpl = Pick<
   ServiceImpl<typeof SettingServiceDesc>,
   "listRevisions" | "getRevision" | "diffRevisions"
@@ -70,7 +70,10 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
   };
 }
 
-/** A revision as somebody may see it: a reason may be about what they may not. */
+/**
+ * Revision as visible to a caller: the reason is hidden if it concerns changes outside of the
+ * rights.
+ */
 function seen(summary: RevisionSummary, sees: Rights["seesChange"]): RevisionSummary {
   const changes = summary.changes.filter(sees);
   return changes.length === summary.changes.length ? summary : { ...summary, changes, reason: "" };

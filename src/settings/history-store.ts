@@ -7,7 +7,7 @@ export type HistoryStore = Pick<
   "oldestRevision" | "listRevisions" | "commits" | "changesBetween" | "knownKeys" | "firstChanges"
 >;
 
-/** A store's history whose failures are told likewise. */
+/** Wraps a store's history: failures become service errors. */
 export function explained(store: HistoryStore): HistoryStore {
   return {
     oldestRevision: () => told(store.oldestRevision()),

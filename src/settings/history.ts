@@ -9,7 +9,7 @@ import type { RevisionCommit, RevisionFilter, RevisionSummary, StoredChange } fr
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 1_000;
 
-/** Bytes after which a page ends before it has all revisions that were asked for. */
+/** Bytes after which a page ends early. */
 const PAGE_BYTES = 2 * 2 ** 20;
 /** Revisions of the first query of a page: what one takes is not known before. */
 const FIRST_READ = 8;
@@ -28,18 +28,19 @@ export interface HistoryPage {
   readonly oldest: number;
 }
 
-/** What was changed, when and by whom. Secret values are not in it. */
+/** History of changes: what, when and by which actor. It contains no secret values. */
 export interface History {
   /** @throws INVALID_ARGUMENT for a negative page size. */
   list(query: HistoryQuery): Promise<HistoryPage>;
   /** @throws NOT_FOUND for a revision that was never made; OUT_OF_RANGE for one not kept any more. */
   get(revision: number): Promise<RevisionCommit>;
   /**
-   * What differs between two revisions, as one change; `from` may be the later one.
+   * Difference between two revisions, as one change; `from` may be the later one.
    *
    * @param to 0: the newest.
-   * @param hides whether the caller must not learn the values of a change: it is there also where both
-   *   revisions have the same value. Default: of none.
+   * @param hides reports whether the caller must not learn the values of a change; such a change is
+   * included even if
+   * both revisions have the same value. Default: none.
    * @throws as get.
    */
   diff(
@@ -101,8 +102,8 @@ export function createHistory(deps: {
 }
 
 /**
- * Reads revisions until there are enough, or until they take too many bytes. Each query asks for as many
- * as fit by the size of those before.
+ * Reads revisions until the page is full by count or bytes. The size of each query follows from the
+ * rows read before.
  */
 async function readPage(
   store: Pick<HistoryStore, "listRevisions">,

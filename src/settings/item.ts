@@ -5,7 +5,7 @@ import type { StoredSetting } from "./store.ts";
 /** Flags of a setting (docs/rest-contract.md, section 2.4). */
 export const FLAG = { public: 0, private: 1, readonly: 2, deprecated: 3 } as const;
 
-/** A setting as it stands at one revision. Frozen. */
+/** Setting at one revision. Frozen. */
 export interface SettingItem {
   readonly key: string;
   readonly value: string;
@@ -29,10 +29,10 @@ export interface SettingItem {
   readonly definition: SettingDefinition | undefined;
 }
 
-/** What a setting is besides its value. */
+/** A setting without its value. */
 export type SettingDescription = Pick<SettingItem, "type" | "options" | "help" | "group" | "flag">;
 
-/** Whether two settings are the same but for their values. */
+/** Reports whether two settings differ in their values at most. */
 export function isDescribedAs(a: SettingDescription, b: SettingDescription): boolean {
   return (
     a.type === b.type &&
@@ -106,17 +106,20 @@ export function itemToStored(item: SettingItem): StoredSetting {
   };
 }
 
-/** Whether an earlier version of the program defined it: a client can change its value only. */
+/**
+ * Reports whether an earlier version of the program defined the setting: clients can change its
+ * value only.
+ */
 export function isRetired({ origin, definition }: SettingItem): boolean {
   return origin === "known" && definition === undefined;
 }
 
-/** That it is deprecated follows from what is defined; whether it is secret must be kept. */
+/** Deprecated follows from the definition; secret must be stored. */
 function retiredFlag({ secret }: SettingItem): number {
   return secret ? FLAG.private : FLAG.deprecated;
 }
 
-/** Whether anybody may read it without a token (docs/rest-contract.md, section 2.5). */
+/** Reports whether the setting can be read without a token (docs/rest-contract.md, section 2.5). */
 export function isPublic(item: SettingItem): boolean {
   return item.flag === FLAG.public || item.flag === FLAG.readonly;
 }

@@ -10,7 +10,7 @@ type Db = Kysely<Database> | Transaction<Database>;
 /** Rows that one query of {@link readFirstChanges} reads; more than a list of keys has. */
 const PAGE = 10_000;
 
-/** Those of the keys that the history has changes of, in one query. */
+/** Returns the keys, out of some, with changes in the history, in one query. */
 export async function readKnownKeys(
   db: Db,
   keys: readonly string[],

@@ -21,12 +21,12 @@ import type { RevisionSummary } from "./store.ts";
 import { MASK } from "./value.ts";
 import type { ChangeOrigin } from "./writer.ts";
 
-/** What a setting's message shows besides the item itself. */
+/** What the message of a setting shows in addition to the item. */
 export interface SettingView {
   /** Position in a list. */
   readonly index: number;
   readonly managed: boolean;
-  /** Whether `********` stands in place of a value that is not empty. */
+  /** Whether a non-empty value is replaced by `********`. */
   readonly mask: boolean;
   readonly translate: Translate;
 }
@@ -53,7 +53,7 @@ function settingToProto(item: SettingItem, view: SettingView): Setting {
   });
 }
 
-/** What is for people. The words of a custom setting are the client's own. */
+/** Texts for display. The texts of a custom setting come from the client. */
 function textsOf({ key, help, definition }: SettingItem, translate: Translate) {
   if (definition === undefined) return { help, description: help, label: key };
   const description = translate(definition.description);
@@ -113,11 +113,11 @@ function isSameForAll({ definition, secret }: SettingItem): boolean {
 }
 
 /**
- * Shows settings as messages, made once for each state of a setting: after a change of one, a list
- * makes one anew.
+ * Converts settings to messages, cached per state of a setting: after a change of one setting, a
+ * list rebuilds one message.
  *
- * @param masks whether `********` stands in place of a setting's value.
- * @param translate the texts for people; English by default.
+ * @param masks whether `********` replaces the value of a setting.
+ * @param translate for texts for display; default: English.
  */
 export function createSettingView(
   managedBy: (key: string) => string | undefined,

@@ -4,7 +4,7 @@ import type { StoredChange } from "./store.ts";
 /** Begins the keys of mounts, which share rows, revisions and history with settings. */
 export const MOUNT_PREFIX = "mount:";
 
-/** What a key of a mount names. */
+/** Parsed key of a mount. */
 export interface MountKey {
   readonly name: string;
   /** The site that a secret item is for; undefined: all sites. */
@@ -15,7 +15,7 @@ export interface MountKey {
 
 const FORM = /^mount:([^:@]+)(?:@([^:@]+))?(?::(.+))?$/s;
 
-/** Reads a key; undefined: it is none of a mount. */
+/** Parses a key; undefined: not the key of a mount. */
 export function readMountKey(key: string): MountKey | undefined {
   const [, name, site, item] = FORM.exec(key) ?? [];
   return name === undefined ? undefined : { name, site, item };
@@ -35,7 +35,9 @@ export function mountItem(key: string, value: string, secret: boolean): SettingI
   });
 }
 
-/** Whether a change of the history is one of a mount. Custom settings have a definition. */
+/**
+ * Reports whether a change in the history belongs to a mount. Custom settings have a definition.
+ */
 export function isMountChange({
   key,
   oldDefinition,

@@ -8,7 +8,7 @@ import {
 import type { PublicService } from "./public.ts";
 import { onePerSnapshot } from "./reply.ts";
 
-/** Of PublicService: what is read. */
+/** Read methods of PublicService. */
 type PublicImpl = Pick<ServiceImpl<typeof PublicServiceDesc>, "ping" | "getPublicSettings">;
 
 export function publicImpl(service: PublicService): PublicImpl {

@@ -2,7 +2,7 @@ import type { Engine } from "./engine.ts";
 import { isPublic } from "./item.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** What anybody may read. */
+/** Settings that can be read without a token. */
 export interface PublicService {
   snapshot(): Snapshot;
   /** The newest revision of any process on this database. */

@@ -11,7 +11,7 @@ export const MAX_COMMITS = 1_000;
 
 type Db = Kysely<Database> | Transaction<Database>;
 
-/** The query for the newest revision; null when there is none. */
+/** Query for the newest revision; null when there is none. */
 export function newestRevision(db: Db) {
   return db.selectFrom("revision").select((eb) => eb.fn.max("revision").as("revision"));
 }

@@ -11,7 +11,7 @@ const BATCH = 500;
 /** A hash within the JSON of a site's state; none of its characters is escaped there. */
 const HASH = /(?<=")hmac[12]:(?:[0-9a-f]{12}:(?:past:)?)?[A-Za-z0-9_-]{43}(?=")/g;
 
-/** Whether there is a hash of another form than the one that is wanted. */
+/** Reports whether hashes of another form than the wanted one exist. */
 export async function hasOtherHashes(db: Db, { form }: Pick<Rehash, "form">): Promise<boolean> {
   if ((await otherChanges(db, form, 1)).length > 0) return true;
   const states = await db.selectFrom("site_state").select("state").execute();
@@ -57,7 +57,7 @@ export async function rehashRows(
   for (const { site_id, version, state } of states) {
     const next = state.replaceAll(HASH, replace);
     if (next === state) continue;
-    // Another version: processes that know the old state read it anew before they write.
+    // A new version: processes with the old state read again before they write.
     await trx
       .updateTable("site_state")
       .set({ state: next, version: Number(version) + 1 })

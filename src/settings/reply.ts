@@ -1,8 +1,8 @@
 import type { Snapshot } from "./snapshot.ts";
 
 /**
- * Makes a reply once a snapshot: while the revision stands, every call gets the same message
- * object, and the transports its encoded bytes.
+ * Caches a reply per snapshot: all calls at a revision get the same message object, and the
+ * transports its encoded bytes.
  */
 export function onePerSnapshot<M>(make: (snapshot: Snapshot) => M): (snapshot: Snapshot) => M {
   let kept: { readonly snapshot: Snapshot; readonly reply: M } | undefined;
@@ -48,7 +48,7 @@ export class ReplyBudget {
   }
 
   add(entry: Entry): void {
-    // What would take the place of everything else is not kept at all.
+    // An entry that would evict all others is not cached.
     if (entry.bytes > this.#bounds.bytes) {
       entry.drop();
       return;

@@ -5,13 +5,13 @@ import type { Rewrite, SettingStore, StoredSetting, StoredState } from "./store.
 export interface ResealDeps {
   readonly store: Pick<SettingStore, "load" | "rewrite">;
   readonly sealer: Sealer;
-  /** Whether the setting of a row is a secret one. */
+  /** Reports whether the setting of a row is secret. */
   readonly isSecret: (row: StoredSetting) => boolean;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
 }
 
-/** Who does it, as the audit says. */
+/** Origin for the audit. */
 const ORIGIN = { actor: "mooring", door: "start", method: "seal", peer: "", requestId: "" };
 
 /**

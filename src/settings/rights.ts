@@ -8,13 +8,13 @@ import type { Snapshot } from "./snapshot.ts";
 import type { StoredChange } from "./store.ts";
 import { TOKEN_KEY } from "./token.ts";
 
-/** What a caller may do with single settings: the grant's one predicate, asked about what there is. */
+/** Rights of a caller on single settings, derived from the grant. */
 export interface Rights {
-  /** Whether the caller is kept to some settings. */
+  /** Whether the caller is limited to some settings. */
   readonly isLimited: boolean;
-  /** Whether a value is sent as `********`. */
+  /** Reports whether a value is sent as `********`. */
   masks(item: Pick<SettingItem, "key" | "secret">): boolean;
-  /** Whether the values of a change are sent as `********`. */
+  /** Reports whether the values of a change are sent as `********`. */
   masksChange(change: Pick<StoredChange, "key" | "oldHash" | "newHash">): boolean;
   /** Names all rights that show the same settings. */
   readonly kind: string;
@@ -23,15 +23,18 @@ export interface Rights {
   /** Changes of mounts in the history. */
   readonly seesMounts: boolean;
   seesItem(item: Pick<SettingItem, "key" | "group">): boolean;
-  /** What the history has of a setting: it has to be allowed before and after. */
+  /**
+   * Reports whether a change in the history is visible: the setting must be permitted before and
+   * after.
+   */
   seesChange(change: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">): boolean;
-  /** Says that something is none of the caller's. @throws PERMISSION_DENIED. */
+  /** @throws PERMISSION_DENIED: outside of the caller's limits. */
   refuse(): never;
-  /** As `sees`. @throws PERMISSION_DENIED. */
+  /** Requires that all keys are readable. @throws PERMISSION_DENIED. */
   need(keys: Iterable<string>): void;
   /**
-   * Likewise, for what a change writes: nobody but root writes the permanent token, and a setting that
-   * does not exist is of no group, whatever group it is to have.
+   * Requires that a change is permitted: only root writes the permanent token, and a new setting
+   * counts as ungrouped, whatever its group will be. @throws PERMISSION_DENIED.
    */
   needWrite(before: SettingItem | undefined, after: SettingItem | undefined): void;
   /** @throws PERMISSION_DENIED naming the scope. */
@@ -45,14 +48,14 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
   const seesItem = ({ key, group }: Pick<SettingItem, "key" | "group">): boolean =>
     grant.allows(key, group);
   const reveals = grant.has("settings:reveal");
-  // Who can read the permanent token has every right.
+  // A reader of the permanent token has every right.
   const masks = ({ key, secret }: Pick<SettingItem, "key" | "secret">): boolean =>
     !grant.isRoot && secret && (!reveals || key === TOKEN_KEY);
   return {
     isLimited,
     kind: grant.limits.join("\n"),
     masks,
-    // What is secret of a mount is never in the history.
+    // Secrets of mounts are never in the history.
     masksChange: ({ key, oldHash, newHash }) =>
       masks({ key, secret: oldHash !== null || newHash !== null }),
     sees,

@@ -10,15 +10,15 @@ import type { StoredChange } from "./store.ts";
 
 export interface RollbackRules {
   readonly fingerprint: Fingerprint;
-  /** Which file manages a key; undefined: none does. */
+  /** Returns the file that manages a key; undefined: clients do. */
   readonly managedBy: (key: string) => string | undefined;
-  /** Whether the caller must not learn the values of a change. Default: of none. */
+  /** Reports whether the caller must not learn the values of a change. Default: none. */
   readonly hidesChange?: ((change: StoredChange) => boolean) | undefined;
 }
 
 /**
- * What happened to settings between a snapshot and a draft, as one change for each key. A rollback
- * reads the history up to the snapshot before it is decided, and others go on saving meanwhile.
+ * Changes between a snapshot and a draft, one per key. A rollback reads the history up to the
+ * snapshot before it is decided, while other saves continue.
  */
 export function changesAfter(
   base: Snapshot,
@@ -73,7 +73,7 @@ function undo(
     return current !== undefined && fingerprint.isOf(oldHash, current.value) === true
       ? undefined
       : SECRET;
-  // What the program knows by now never goes away: before it was set it had its default.
+  // A known setting cannot be deleted; before its first save it had its default.
   const oldValue = change.oldValue ?? current?.definition?.default;
   if (current?.flag === FLAG.readonly && current.definition !== undefined)
     return current.value === oldValue ? undefined : message("SET_BY_PROGRAM");

@@ -34,13 +34,13 @@ import { TOKEN_KEY } from "./token.ts";
 import { MASK } from "./value.ts";
 import type { Changed } from "./writer.ts";
 
-/** What every request that reads settings says of the reply. */
+/** Options of every request that reads settings. */
 interface Reading {
   readonly maskSecrets: boolean;
   readonly languageCode: string;
 }
 
-/** Of SettingService: reading and changing settings. */
+/** Read and write methods of SettingService. */
 type SettingImpl = Pick<
   ServiceImpl<typeof SettingServiceDesc>,
   | "listSettings"
@@ -254,7 +254,7 @@ function revealedIn(settings: readonly (Setting | undefined)[]): readonly string
   return found;
 }
 
-/** What is masked: nothing, all secrets, or of them the permanent token, which is as good as all rights. */
+/** What is masked: nothing, all secrets, or only the permanent token, which grants every right. */
 type Mask = "nothing" | "token" | "secrets";
 
 const MASKS: Readonly<Record<Mask, (item: SettingItem) => boolean>> = {

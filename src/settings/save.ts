@@ -24,20 +24,20 @@ export interface SettingInput {
   readonly seenRevision?: number | undefined;
 }
 
-/** What a save has to know besides the draft. */
+/** Rules of a save in addition to the draft. */
 export interface SaveRules {
-  /** Which file manages a key in the place of clients; undefined: none does. */
+  /** Returns the file that manages a key instead of clients; undefined: none. */
   readonly managedBy: (key: string) => string | undefined;
   /** UTF-8 bytes of one value at most. */
   readonly maxValueBytes: number;
-  /** Whether the caller must not learn the value of a setting. Default: of none. */
+  /** Reports whether the caller must not learn the value of a setting. Default: none. */
   readonly hides?: ((item: SettingItem) => boolean) | undefined;
 }
 
 /**
- * Whether a value is sent for a setting whose value the caller must not learn. Such a value counts as a
- * change whatever the setting has: otherwise a caller could find a secret by sending guesses. The mask
- * leaves the value as it is, and that a secret is empty is no secret.
+ * Reports whether a value is sent for a setting whose value the caller must not learn. Such a value
+ * always counts as a change: otherwise a caller could find a secret by sending guesses. The mask
+ * leaves the value unchanged, and an empty secret is not a secret.
  */
 export function isHidden(
   current: SettingItem | undefined,
@@ -68,7 +68,7 @@ export function decideSave(
   return decideItems(draft, inputs, rules);
 }
 
-/** As decideSave, for lists of any length that the program itself has checked. */
+/** Like decideSave, for lists of any length that the program has checked. */
 export async function decideItems(
   draft: Draft,
   inputs: readonly SettingInput[],
@@ -153,7 +153,7 @@ function decideItem(
         description: message("VALUE_MISSING", { name: named(input.key) }),
       },
     ];
-  // What was masked when it was read is unchanged.
+  // A masked value that is sent back is unchanged.
   if (current?.secret === true && input.value === MASK) return [];
   const { value } = input;
   const hidden = isHidden(current, value, hides);
@@ -187,7 +187,7 @@ function decideKnown(
 interface KnownInput {
   readonly path: string;
   readonly maxBytes?: number;
-  /** As `isHidden` has it. */
+  /** Result of `isHidden`. */
   readonly hidden: boolean;
 }
 

@@ -36,20 +36,20 @@ export interface SettingServiceDeps extends SaveRules, Downloaders {
   readonly history: History;
   readonly fingerprint: Fingerprint;
   readonly randomBytes: (size: number) => Buffer;
-  /** Told of readonly settings that a save left as they are. */
+  /** Called with the read-only settings that a save has left unchanged. */
   readonly onSkipped: (skipped: readonly Skipped[], origin: ChangeOrigin) => void;
 }
 
 /** Conditions and modes of a change. */
 export interface ChangeConditions extends ChangeOptions {
-  /** Only if nothing at all has changed since this revision; ABORTED otherwise. */
+  /** Required newest revision; ABORTED if anything has changed since. */
   readonly expectedRevision?: number | undefined;
 }
 
-/** The rules of settings. Reads are of the newest revision that this process knows. */
+/** Service for settings. Reads return the newest revision known to this process. */
 export interface SettingService extends DownloaderService {
   snapshot(): Snapshot;
-  /** Which file manages a key; undefined: clients do. */
+  /** Returns the file that manages a key; undefined: clients do. */
   managedBy(key: string): string | undefined;
   /**
    * Settings in list order.
@@ -58,8 +58,8 @@ export interface SettingService extends DownloaderService {
    */
   list(groups: readonly number[]): readonly SettingItem[];
   /**
-   * Settings that have a default, with it as their value; readonly ones with their value of now.
-   * Those whose first value is made at random are left out.
+   * Settings with a default, with it as their value; read-only ones with their current value.
+   * Settings with a random first value are left out.
    *
    * @param groups as for list.
    */
@@ -175,7 +175,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     },
     save: async (all, origin, conditions = {}) => {
       const { rights } = origin;
-      // One more than is allowed, so that it is refused.
+      // One more than allowed, so that it is refused.
       const sent = all.slice(0, MAX_SAVE_ITEMS + 1);
       rights?.need(sent.map(({ key }) => key));
       const saveRules = { ...rules, hides: rights?.masks };

@@ -5,11 +5,11 @@ import { isPublic, type SettingItem } from "./item.ts";
 
 /** Bounds of all settings together. */
 export interface SettingLimits {
-  /** Settings that the program does not know. */
+  /** Number of custom settings. */
   readonly custom: number;
   /** UTF-8 bytes of all settings: keys and values, and what clients describe custom ones with. */
   readonly bytes: number;
-  /** The same of settings that are read without a token. */
+  /** Bytes of the settings that can be read without a token. */
   readonly publicBytes: number;
 }
 
@@ -34,7 +34,7 @@ function bytesOf(item: SettingItem | undefined): number {
   return own + Buffer.byteLength(help) + Buffer.byteLength(options);
 }
 
-/** The totals after a setting was replaced; undefined stands for one that is not there. */
+/** Totals after a setting was replaced; undefined is a setting that does not exist. */
 export function replaceIn(
   { custom, bytes, publicBytes }: SettingTotals,
   before: SettingItem | undefined,

@@ -8,7 +8,7 @@ const SPARE = 1_024;
 
 type Chunk = readonly (SettingItem | undefined)[] | undefined;
 
-/** One change of a snapshot: an item as it is after it, or undefined for a deleted key. */
+/** Change of a snapshot: an item after the change, or undefined for a deleted key. */
 export type ItemChange = readonly [key: string, item: SettingItem | undefined];
 
 /**
@@ -18,11 +18,11 @@ export type ItemChange = readonly [key: string, item: SettingItem | undefined];
  */
 export interface Snapshot {
   readonly revision: number;
-  /** How many settings there are. */
+  /** Number of settings. */
   readonly size: number;
-  /** The highest position of a custom setting; 0 when there is none. */
+  /** Highest position of a custom setting; 0 when there is none. */
   readonly lastPosition: number;
-  /** How many and how large the settings are. */
+  /** Number and bytes of the settings. */
   readonly totals: SettingTotals;
   /** A setting. Mounts are none. */
   get(key: string): SettingItem | undefined;

@@ -9,24 +9,24 @@ import type { Snapshot } from "./snapshot.ts";
 import type { SettingStore } from "./store.ts";
 import { MASK } from "./value.ts";
 
-/** Something was saved between the look at the history and the decision: it is looked at anew. */
+/** The history has grown between its reading and the decision: retry. */
 class Moved extends Error {
   override readonly name = "Moved";
 }
 
-/** Whether something has changed since it was read: only then does the history have to be asked. */
+/** Reports whether something has changed since it was read: only then the history is needed. */
 export function hasStale(inputs: readonly SettingInput[], base: Snapshot): boolean {
   return inputs.some((input) => isStale(input, base));
 }
 
 /**
- * What a page has changed of a group that it sends back whole: without the settings that somebody else
- * has changed since they were read, and whose value is still the one that was read then.
+ * Removes the items that a page sends back unchanged from a group: those that another client has
+ * changed since they were read and whose value is still the one that was read.
  *
- * It holds for the settings of one group, as pages send them. A list of several groups is a backup that
- * is brought back: there every value is meant.
+ * It holds for the settings of one group, as pages send them. A list of several groups is a
+ * restored backup: there every value counts.
  *
- * @throws RevisionConflict when the history does not say any more what was read.
+ * @throws RevisionConflict when the history no longer has the values that were read.
  */
 export async function withoutStale(
   inputs: readonly SettingInput[],
@@ -50,7 +50,8 @@ export async function withoutStale(
     const unset = seen === 0 ? base.get(key)?.definition?.default : undefined;
     const value = change?.oldValue ?? unset;
     const isKnown = change !== undefined || unset !== undefined;
-    // What was read then is forgotten: taking the value might revert what others have set.
+    // The value that was read is no longer in the history: accepting could revert a change by
+    // another client.
     if (!isKnown) throw new RevisionConflict(seen, key);
     const isSame =
       change?.oldHash === null || change?.oldHash === undefined
@@ -73,7 +74,7 @@ export function refuseMoved(draft: Draft, inputs: readonly SettingInput[], base:
 function isStale({ key, value, seenRevision }: SettingInput, base: Snapshot): boolean {
   const item = base.get(key);
   if (seenRevision === undefined || item === undefined) return false;
-  // What was masked when it was read is sent back unchanged.
+  // A masked value is sent back unchanged.
   if (item.secret && value === MASK) return false;
   return item.revision > seenRevision && item.value !== value;
 }
@@ -82,7 +83,7 @@ function isOneGroup(inputs: readonly SettingInput[], base: Snapshot): boolean {
   return new Set(inputs.map(({ key }) => base.get(key)?.group)).size <= 1;
 }
 
-/** Others may save the same settings at the same time: then it is looked at anew. */
+/** Retries while other clients save the same settings at the same time. */
 export async function whileMoved<T>(attempt: () => T | Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

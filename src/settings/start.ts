@@ -11,7 +11,7 @@ export interface StartOptions {
   readonly randomBytes: (size: number) => Buffer;
 }
 
-/** What the start of the program writes in the history. */
+/** Origin of the changes at the start of the program, for the history. */
 const START: RevisionOrigin = {
   actor: "mooring",
   door: "start",
@@ -22,11 +22,10 @@ const START: RevisionOrigin = {
 };
 
 /**
- * Writes what the program itself sets: its version, and the token when there is none yet. Processes
+ * Writes the settings that the program sets: its version, and the token if there is none. Processes
  * that start at the same time agree on one token.
  *
- * @returns the token that was made here, to be shown once; undefined when there was one, or when
- * the configured one was taken.
+ * @returns the generated token, to be shown once; undefined when a token existed or is configured.
  */
 export async function startSettings(
   engine: Engine,

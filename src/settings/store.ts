@@ -22,10 +22,10 @@ export interface StoredSetting {
   readonly revision: number;
 }
 
-/** What one revision did to one key, as the history keeps it. */
+/** Change of one key in one revision, as stored in the history. */
 export interface StoredChange {
   readonly key: string;
-  /** Null: the setting did not exist, or its value is secret and stands as a hash. */
+  /** Null: the setting did not exist, or its value is secret and stored as a hash. */
   readonly oldValue: string | null;
   readonly newValue: string | null;
   /** Keyed hashes of secret values. */
@@ -60,7 +60,7 @@ export interface StoredState {
   readonly settings: readonly StoredSetting[];
 }
 
-/** What other processes have committed after a revision. */
+/** Commits of other processes after a revision. */
 export interface StoredDelta {
   readonly revision: number;
   readonly changed: readonly StoredSetting[];
@@ -69,7 +69,7 @@ export interface StoredDelta {
   readonly commits: readonly RevisionCommit[] | undefined;
 }
 
-/** Which revisions a page of the history has. All given members must fit. */
+/** Filter for the revisions of a page. All given members must match. */
 export interface RevisionFilter {
   /** Only older ones than this. */
   readonly before?: number | undefined;
@@ -77,12 +77,12 @@ export interface RevisionFilter {
   readonly actor?: string | undefined;
   /** At or after, in milliseconds since 1970 UTC. */
   readonly since?: number | undefined;
-  /** Before, likewise. */
+  /** Exclusive upper bound of the time. */
   readonly until?: number | undefined;
   readonly limit: number;
 }
 
-/** What was changed, without the values. */
+/** Change without its values. */
 export type ChangedKey = Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">;
 
 /** A revision with what it changed, by key. */
@@ -101,7 +101,7 @@ export interface FirstChange extends KeyAfter {
   readonly change: StoredChange;
 }
 
-/** How much of the history is kept. */
+/** Retention of the history. */
 export interface Retention {
   /** Revisions at most. */
   readonly count: number;
@@ -114,27 +114,29 @@ export interface StoredWrite {
   readonly revisions: readonly RevisionCommit[];
   readonly upserts: readonly StoredSetting[];
   readonly deletes: readonly string[];
-  /** What the audit says of it. */
+  /** Audit entries of the change. */
   readonly audit: readonly AuditEntry[];
 }
 
-/** A write transaction: it holds the write lock, so nobody else commits while it is open. */
+/**
+ * Write transaction: it holds the write lock, so that no other process commits while it is open.
+ */
 export interface SettingTransaction {
   /** The revision in the database now. */
   revision(): Promise<number>;
-  /** What was committed after a revision, or undefined when only a full load can tell. */
+  /** Commits after a revision; undefined when a full load is needed. */
   delta(after: number): Promise<StoredDelta | undefined>;
   load(): Promise<StoredState>;
   write(rows: StoredWrite): Promise<void>;
 }
 
-/** Settings whose value is another, and what the audit says of it. */
+/** Settings with replaced values, and their audit entries. */
 export interface Rewrite {
   readonly settings: readonly StoredSetting[];
   readonly audit: readonly AuditEntry[];
 }
 
-/** A replacement of the hashes that stand for secret values. */
+/** Replacement of the hashes of secret values. */
 export interface Rehash {
   /** Begins the hashes that stay. */
   readonly form: string;
@@ -150,24 +152,24 @@ export interface Rehash {
  */
 export interface SettingStore extends JobSlots {
   /**
-   * A random id of this database: revisions of two databases are told apart by it. Another one after
-   * a standby was promoted, which may use numbers again.
+   * Random id of this database, which tells revisions of two databases apart. It changes when a
+   * standby is promoted, because that may reuse numbers.
    */
   readonly databaseId: string;
   /**
-   * A random key of this database for the hashes that stand for secrets in its history. It is stored in
-   * the clear: with a sealing key it is the salt of the key that is derived from that.
+   * Random key of this database for the hashes of secrets in its history. It is stored in the
+   * clear: with a sealing key it is the salt of the key derived from that.
    */
   readonly fingerprintKey: Buffer;
   /**
-   * Whether another connection may have committed since the last call of load, delta or transact.
-   * Synchronous and cheap: it is asked at every call that carries a token. It is true soon after such
-   * a commit, and at the latest when seenEverywhere has resolved for it.
+   * Reports whether another connection may have committed since the last call of load, delta or
+   * transact. Synchronous and cheap: it runs for every call with a token. It becomes true soon
+   * after such a commit, and at the latest when seenEverywhere has resolved for it.
    */
   changedElsewhere(): boolean;
   /**
-   * Has somebody told as soon as changedElsewhere turns true, where the database tells that; others
-   * ask now and then. There is one listener.
+   * Sets the one listener that is called as soon as changedElsewhere turns true, if the database
+   * sends notifications; otherwise callers poll.
    */
   onNews(listener: () => void): void;
   /**
@@ -177,7 +179,7 @@ export interface SettingStore extends JobSlots {
    */
   seenEverywhere(revision: number): Promise<void>;
   load(): Promise<StoredState>;
-  /** What was committed after a revision, or undefined when only a full load can tell. */
+  /** Commits after a revision; undefined when a full load is needed. */
   delta(after: number): Promise<StoredDelta | undefined>;
   /**
    * Runs work in one write transaction and resolves after its commit is on disk. When work rejects,
@@ -189,7 +191,7 @@ export interface SettingStore extends JobSlots {
    * what is in memory may be older than what is stored; 0: it answers.
    */
   awayFor(): number;
-  /** What somebody who runs the site should know though all works; undefined: nothing. */
+  /** Note for the operator about a condition that is not an error; undefined: none. */
   note(): string | undefined;
   /** The oldest revision that the history has; 0: none. */
   oldestRevision(): Promise<number>;
@@ -198,24 +200,24 @@ export interface SettingStore extends JobSlots {
   /** Revisions with their changes, oldest first: those after one, up to another, at most `limit`. */
   commits(after: number, upTo: number, limit: number): Promise<readonly RevisionCommit[]>;
   /**
-   * What happened to each key in a range of revisions, as one change: from before the first to
-   * after the last.
+   * Changes of each key in a range of revisions, as one change: from before the first to after the
+   * last.
    */
   changesBetween(after: number, upTo: number): Promise<readonly StoredChange[]>;
-  /** Those of the keys, at most 1,000, that the history has changes of. */
+  /** Returns the keys, out of at most 1,000, with changes in the history. */
   knownKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * The first change of each key after its revision and up to another; keys without one are left out.
-   * It costs one pass over the history, however many revisions are asked for.
+   * First change of each key after its revision and up to another one; keys without one are left
+   * out. One pass over the history, independent of the number of keys.
    */
   firstChanges(asked: readonly KeyAfter[], upTo: number): Promise<readonly FirstChange[]>;
   /**
-   * Rewrites values as they are stored, without a revision: for sealing them anew. The files have what
-   * stood there until eraseReplaced.
+   * Rewrites stored values without a revision, for sealing them again. The files keep the replaced
+   * values until eraseReplaced.
    *
-   * @param change gets all settings, in a write transaction, and gives those whose value is another, and
-   *   what the audit says of it.
-   * @returns what is stored then.
+   * @param change maps all settings, in a write transaction, to those with a new value and their
+   * audit entries.
+   * @returns the stored state.
    */
   rewrite(change: (settings: readonly StoredSetting[]) => Rewrite): Promise<StoredState>;
   /**

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 
 /** Key of the setting that holds the permanent admin token (docs/rest-contract.md, section 5). */
 export const TOKEN_KEY = "token";
-/** Fewest and most characters of a token that somebody sets. */
+/** Length limits of a configured token, in characters. */
 const TOKEN_MIN_LENGTH = 32;
 const TOKEN_MAX_LENGTH = 512;
 
@@ -15,9 +15,9 @@ export function generateToken(randomBytes: (size: number) => Buffer): string {
 }
 
 /**
- * Checks a token that somebody wants to set.
+ * Checks a token to be set.
  *
- * @returns what is wrong with it, never quoting it; undefined when nothing is.
+ * @returns a description of the problem, never quoting the token; undefined when it is valid.
  */
 export function checkToken(token: string): string | undefined {
   if (token.length < TOKEN_MIN_LENGTH)

@@ -8,10 +8,10 @@ const MAX_VALUE_BYTES = 1_048_576;
 /** Characters of a number at most: no number that is meant has more. */
 const MAX_NUMBER_LENGTH = 32;
 
-/** What stands for a secret value where secrets are not shown. */
+/** Replaces a secret value where secrets are not shown. */
 export const MASK = "********";
 
-/** What {@link checkValue} and the other functions need of a definition. */
+/** Part of a definition that {@link checkValue} and the other functions need. */
 export type ValueDefinition = Pick<
   SettingDefinition,
   "type" | "options" | "default" | "secret" | "decimal" | "min" | "max" | "unit" | "format"
@@ -37,9 +37,8 @@ export function checkValue(
 }
 
 /**
- * What becomes of a value before it is checked and kept. Web pages send what somebody typed or
- * pasted, so white space around numbers, addresses and items of lists goes; whatever else is kept
- * as it is.
+ * Normalizes a value before it is checked and stored. Web pages send typed or pasted text, so white
+ * space around numbers, addresses and items of lists is removed; everything else stays unchanged.
  */
 export function normalizeValue(definition: ValueDefinition, value: string): string {
   if (definition.type === "number") return value.trim();
@@ -48,9 +47,9 @@ export function normalizeValue(definition: ValueDefinition, value: string): stri
 }
 
 /**
- * As {@link normalizeValue}, for a value that another server has stored. Existing servers of this
- * API store what they are sent and read it leniently: 1 as true, any other text but true as false,
- * and an empty number as the default.
+ * Like {@link normalizeValue}, for a value stored by another server. Existing servers of this API
+ * store values as sent and read them leniently: 1 as true, any other text but true as false, and an
+ * empty number as the default.
  */
 export function normalizeStoredValue(definition: ValueDefinition, value: string): string {
   const normal = normalizeValue(definition, value);

@@ -31,7 +31,7 @@ import type { SettingService } from "./setting.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { RevisionCommit, StoredChange } from "./store.ts";
 
-/** What the streams read from. */
+/** State that the streams read from. */
 export interface WatchSource {
   readonly feed: Feed;
   readonly settings: SettingService;
@@ -118,7 +118,7 @@ export function watchImpl(
   };
 }
 
-/** What a stream is about: what its client asks for, and may see. */
+/** Filter and view of a stream. */
 interface Wanted {
   /** Names all streams that show the same. */
   readonly view: string;
@@ -185,9 +185,9 @@ function settingsSnapshot(source: WatchSource, translate: Translate) {
   });
 }
 
-/** What a stream sends. */
+/** Messages of a stream. */
 interface Messages<E> {
-  /** The revision that the reader knows, or that `first` shows. */
+  /** Revision that the reader has, or that `first` shows. */
   readonly after: number;
   readonly first: E | undefined;
   readonly bookmark: (revision: number) => E;
@@ -196,8 +196,8 @@ interface Messages<E> {
 }
 
 /**
- * One event for each commit that concerns the reader; a bookmark for those at the end of a batch
- * that do not, and when nothing happens.
+ * One event for each commit that concerns the reader; a bookmark after a batch without one, and
+ * while nothing changes.
  */
 async function* events<E>(
   { feed, publicReads }: WatchSource,
@@ -205,7 +205,7 @@ async function* events<E>(
   { after: start, first, bookmark, eventOf }: Messages<E>,
 ): AsyncIterable<E> {
   if (first !== undefined) yield first;
-  // Another process may have told the reader of a revision that this one has not looked for yet.
+  // Another process may have given the reader a revision that this process has not read yet.
   if (start > feed.head) await publicReads.fresh();
   let sent = start;
   let seen = start;

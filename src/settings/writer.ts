@@ -18,7 +18,7 @@ import type {
   StoredState,
 } from "./store.ts";
 
-/** How many waiting changes share one commit at most. */
+/** Maximum number of waiting changes in one commit. */
 const GROUP = 256;
 
 /**
@@ -28,12 +28,12 @@ const GROUP = 256;
  */
 export type Decide<T> = (draft: Draft) => T | Promise<T>;
 
-/** What a change came to, or with a dry run would come to. */
+/** Result of a change, or of its dry run. */
 export interface Changed<T> {
   readonly result: T;
   /** The revision after it; the one before it when nothing changed or it was a dry run. */
   readonly revision: number;
-  /** What the history keeps of it; undefined when nothing changed. */
+  /** The commit in the history; undefined when nothing changed. */
   readonly commit: RevisionCommit | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface Committed {
   readonly items: readonly ItemReplacement[];
 }
 
-/** Who makes a change, and what they may change. */
+/** Actor of a change and their rights. */
 export interface ChangeOrigin extends RevisionOrigin {
   /** Undefined: everything, as the program itself. */
   readonly rights?: Rights;
@@ -110,9 +110,9 @@ export function createWriter(deps: WriterDeps): Writer {
   };
 
   /**
-   * Lets the sockets be read once, and again as long as that brings more: sixty changes in one
-   * commit take a tenth of the time that they take in commits of their own. Whoever comes alone
-   * waits for one turn of the event loop in which nothing else is to be done.
+   * Waits for one tick of the event loop, and further ticks while each brings more changes: sixty
+   * changes in one commit take a tenth of the time of sixty commits. A single change waits for one
+   * idle tick.
    */
   const gather = async (): Promise<void> => {
     let before: number;
@@ -188,7 +188,7 @@ function hasSecret({ before, after }: ItemReplacement): boolean {
 
 function allowed(): void {}
 
-/** What is sealed by others is not to stand in the clear beside it. */
+/** A secret must not be stored in the clear beside secrets sealed by other processes. */
 function refuseSecrets(items: readonly ItemReplacement[]): void {
   const secret = items.find(hasSecret);
   if (secret !== undefined)

@@ -8,9 +8,12 @@ export interface Format {
    * @returns what is wrong and what would be right, for a person; undefined when nothing is.
    */
   readonly check: (value: string) => Text | undefined;
-  /** What becomes of a value before it is checked and kept. Absent: it stays as it is. */
+  /** Normalizes a value before it is checked and stored. Default: unchanged. */
   readonly normalize?: (value: string) => string;
-  /** Whether a message can quote a part of the value. Then no secret setting may have the format. */
+  /**
+   * Whether messages may quote a part of the value. Such a format is not allowed for secret
+   * settings.
+   */
   readonly quotes: boolean;
 }
 

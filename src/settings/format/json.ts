@@ -87,7 +87,7 @@ function isBucket(value: unknown): boolean {
   return typeof name === "string" && typeof path === "string";
 }
 
-/** Whether arrays and objects lie deeper than so many in one another. */
+/** Reports whether a value is nested deeper than `depth` levels. */
 function isTooDeep(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   return depth === 0 || Object.values(value).some((part) => isTooDeep(part, depth - 1));

@@ -6,12 +6,12 @@ const PLEASE_ESCAPE = "in a user name or password write @ : / ? # as %40 %3A %2F
 /** An http or https address (RFC 3986). Empty text: none. Its messages never quote it. */
 export const url: Format = urlFormat("http", "https");
 
-/** As {@link url}, and also over WebSocket. */
+/** Like {@link url}, also over WebSocket. */
 export const rpcUrl: Format = urlFormat("http", "https", "ws", "wss");
 
 /**
- * What a page takes as the address of a picture: an http or https address, one relative to the
- * page, or a `data:` URL. Empty text: none.
+ * Address of a picture on a page: an http or https address, a relative address, or a `data:` URL.
+ * Empty text: no picture.
  */
 export const link: Format = {
   check: checkLink,
@@ -19,7 +19,7 @@ export const link: Format = {
   quotes: false,
 };
 
-/** One {@link link} a line: the second is for the dark theme. */
+/** One {@link link} per line: the second is for the dark theme. */
 export const linkLines: Format = {
   check: (value) => (value === "" ? undefined : checkLines(value, checkLink)),
   normalize: (value) => unixLines(value).trim(),

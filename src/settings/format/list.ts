@@ -44,8 +44,8 @@ function checkItem(item: string): Text | undefined {
 }
 
 /**
- * Paths of the site, one a line. Who reads them compares the beginning of a path with each line, so
- * an empty line would stand for everything: normalizing takes those out, with white space around
+ * Paths of the site, one per line. Readers compare the beginning of a path with each line, so an
+ * empty line would match every path: normalization removes empty lines and white space around
  * paths.
  */
 export const pathLines: Format = {

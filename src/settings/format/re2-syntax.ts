@@ -21,9 +21,9 @@ class SyntaxProblem extends Error {}
 
 /** An open group, or the whole expression. */
 interface Group {
-  /** Something stands before this place that a repetition could repeat. */
+  /** Whether an operand precedes this position. */
   operand: boolean;
-  /** A repetition stands directly before this place. */
+  /** Whether a repetition directly precedes this position. */
   repeated: boolean;
   /** Copies that the operand's repetitions come to, and the most of any operand so far. */
   copies: number;
@@ -33,9 +33,11 @@ interface Group {
 /**
  * Checks one expression.
  *
- * @returns what is wrong with it; undefined when Go would compile it. Differences: names of Unicode
- *   classes are those that this JavaScript engine knows, and an expression whose compiled form is
- *   too large for Go (128 MiB) is accepted.
+ * @returns a description of the problem; undefined when Go would compile it. Differences: names of
+ * Unicode
+ * classes are those of this JavaScript engine, and an expression whose compiled form is too large
+ * for
+ * Go (128 MiB) is accepted.
  */
 export function checkRe2(expression: string): string | undefined {
   try {
@@ -60,7 +62,7 @@ function createReader(text: string) {
     return token;
   }
 
-  /** Notes that something stands here that can be repeated. */
+  /** Records an operand at this position. */
   function operand(copies = 1): void {
     const mostCopies = Math.max(group.mostCopies, copies);
     group = { operand: true, repeated: false, copies, mostCopies };
@@ -106,7 +108,7 @@ function createReader(text: string) {
     take(/\?/y);
     if (group.repeated) fail("has two repetitions one after the other, such as a** or a++");
     if (!group.operand) fail("has a repetition with nothing before it to repeat");
-    // What is repeated 0 times is not copied at all.
+    // An operand repeated 0 times is not copied.
     const copies = times === 0 ? 1 : group.copies * times;
     if (times > 1 && copies > MAX_REPEAT)
       fail(`repeats repetitions, ${copies} copies in all; ${MAX_REPEAT} are possible`);
@@ -136,7 +138,7 @@ function createReader(text: string) {
     operand();
   }
 
-  /** `\Q…\E`: all of it stands for itself. Without `\E` it goes to the end. */
+  /** `\Q…\E`: literal text. Without `\E` it extends to the end. */
   function literalText(): void {
     at += 2;
     const end = text.indexOf("\\E", at);
@@ -193,7 +195,7 @@ function createReader(text: string) {
 
   function bracketClass(): void {
     take(/\[\^?/y);
-    // A ] that comes first stands for itself.
+    // A leading ] is literal.
     do classPart();
     while (at < text.length && text[at] !== "]");
     if (take(/\]/y) === undefined) fail("has a [ without its ]");
@@ -242,7 +244,7 @@ function newGroup(): Group {
   return { operand: false, repeated: false, copies: 1, mostCopies: 1 };
 }
 
-/** Whether it names a general category or a script of Unicode, or all characters. */
+/** Reports whether a name is a general category, a script of Unicode, or `Any`. */
 function isUnicodeName(name: string): boolean {
   if (name === "Any") return true;
   return ["gc", "sc"].some((property) => {

@@ -16,9 +16,8 @@ export const regexLines: Format = {
 
 /**
  * Checks one `/pattern/flags`. The pattern is compiled, never run. A pattern without slashes is
- * refused: the web pages would take the whole of it for flags as well, fail, and show no folder at
- * all. The flag `v` is refused: its sets of strings can take many seconds to compile, and not every
- * browser knows it.
+ * refused: the web pages would read all of it as flags, fail, and show no folder. The flag `v` is
+ * refused: its sets of strings can take many seconds to compile, and not every browser supports it.
  */
 export function checkRegex(text: string): Text | undefined {
   const match = /^\/(.*)\/([a-z]*)$/.exec(text);
@@ -34,7 +33,7 @@ export function checkRegex(text: string): Text | undefined {
   }
 }
 
-/** The engine's reason, which stands behind the last colon, without the pattern before it. */
+/** The engine's reason: the text after the last colon, without the pattern. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : "";
   return message.slice(message.lastIndexOf(": ") + 1).trim() || "it cannot be compiled";

@@ -36,7 +36,7 @@ export const ldapServer: Format = textFormat(
   "must be a server such as ldap://host:389 or ldaps://host:636",
 );
 
-/** An LDAP filter (RFC 4515) with a place for the user's name. */
+/** LDAP filter (RFC 4515) with a placeholder for the user name. */
 export const ldapFilter: Format = textFormat(
   /^\(.*%(?:\[1\])?s.*\)$/s,
   "must be an LDAP filter in parentheses with %s for the user's name, such as (uid=%s)",

@@ -15,7 +15,7 @@ const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** A text with its references resolved. */
 export interface Interpolated {
   readonly text: string;
-  /** What came from outside; it may be secret. */
+  /** Texts that came from outside; they may be secret. */
   readonly hidden: readonly string[];
 }
 
@@ -29,14 +29,15 @@ export interface Interpolation {
 export interface InterpolationDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: ReadBoundedFile;
-  /** Where relative paths begin. */
+  /** Base folder of relative paths. */
   readonly folder: string;
 }
 
 /**
  * Resolves `${env:NAME}` (the environment variable, which must be set) and `${file:PATH}` (a text
- * file of at most 64 KiB, without the line breaks at its end) in texts; `$${` stands for `${`.
- * Everything else that begins with `${` is an error, so that a slip does not become a value.
+ * file of at most 64 KiB, without trailing line breaks) in texts; `$${` is a literal `${`.
+ * Everything else that begins with `${` is an error, so that a typing error does not become a
+ * value.
  */
 export function createInterpolation({ env, readFile, folder }: InterpolationDeps): Interpolation {
   const contents = new Map<string, string>();
@@ -105,7 +106,7 @@ function readText(readFile: ReadBoundedFile, path: string): string {
 /** Characters of a hidden text that may be shown by chance, such as a number or "true". */
 const SHOWN = 5;
 
-/** Whether a message has a part of a hidden text in it that could give it away. */
+/** Reports whether a message contains enough of a hidden text to reveal it. */
 export function reveals(message: string, hidden: readonly string[]): boolean {
   return hidden.some((text) => {
     for (let at = 0; at + SHOWN < text.length; at += 1)

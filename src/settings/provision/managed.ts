@@ -26,7 +26,7 @@ export interface ManagedSettingsDeps {
   readonly times?: WatchTimes;
 }
 
-/** Settings whose values a file of the deployment declares. */
+/** Settings whose values are declared by a file of the deployment. */
 export interface ManagedSettings {
   /** The file that manages a key, as a message names it; undefined: clients do. */
   managedBy(key: string): string | undefined;
@@ -39,7 +39,7 @@ export interface ManagedSettings {
   close(): Promise<void>;
 }
 
-/** What the history says of a change that the file made. */
+/** Origin of changes that the file makes, for the history. */
 const FILE: RevisionOrigin = {
   actor: "settings-file",
   door: "file",
@@ -66,7 +66,7 @@ export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSetting
       for (const { key, value } of entries) decideValue(draft, key, value);
     });
     managed = new Set(entries.map(({ key }) => key));
-    // What is managed shows in replies that may be kept already.
+    // Cached replies show whether a setting is managed.
     engine.touch();
     deps.onApplied([...managed]);
   };

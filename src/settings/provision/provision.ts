@@ -30,7 +30,7 @@ export interface ProvisionEntry {
   readonly column: number;
 }
 
-/** What a settings file comes to. It is right when there are no problems. */
+/** Result of reading a settings file. It is valid when there are no problems. */
 export interface Provision {
   /** In the file's order, each key once. Empty when there are problems. */
   readonly entries: readonly ProvisionEntry[];
@@ -40,7 +40,7 @@ export interface Provision {
   readonly files: readonly string[];
 }
 
-/** What is known of a setting. */
+/** Definition of a setting for provisioning. */
 export interface ProvisionSetting {
   readonly shape: ValueShape;
   /**
@@ -51,7 +51,7 @@ export interface ProvisionSetting {
 }
 
 export interface ProvisionDeps {
-  /** Of the settings file: relative paths in it begin in its folder. */
+  /** Path of the settings file; its folder is the base of relative paths. */
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: ReadBoundedFile;
@@ -82,7 +82,7 @@ export function parseProvision(text: string, deps: ProvisionDeps): Provision {
   const found: { offset: number; problem: ProvisionProblem }[] = [];
   const report: Report = (offset, key, reason) => {
     const { line, col } = lines.linePos(offset);
-    // Nothing has been read when the text is empty, and the counter knows no line.
+    // For an empty text the counter has no line.
     const problem = { line: Math.max(line, 1), column: Math.max(col, 1), key, reason };
     found.push({ offset, problem });
   };

@@ -19,7 +19,7 @@ export interface ProvisionProblem {
   readonly column: number;
   /** The setting's key; empty when it is about something else. */
   readonly key: string;
-  /** What is wrong and what would be right. It never quotes a value that may be a secret. */
+  /** Description of the problem and its cure. It never quotes a value that may be a secret. */
   readonly reason: string;
 }
 
@@ -35,7 +35,7 @@ export function problemText(path: string, { line, column, key, reason }: Provisi
 /** One `key: value` below `settings:`. */
 export interface SourceEntry {
   readonly key: string;
-  /** Where the key stands. */
+  /** Position of the key. */
   readonly offset: number;
   readonly node: Node | null;
 }
@@ -61,7 +61,7 @@ export function parseSource(
   });
   const errors = [...document.errors, ...document.warnings];
   if (errors.length > 0) {
-    // One slip makes many errors after it.
+    // One mistake causes many errors after it.
     const [first] = errors.sort((a, b) => a.pos[0] - b.pos[0]);
     if (first !== undefined) report(first.pos[0], "", syntaxReason(first));
     return undefined;
@@ -145,7 +145,7 @@ export function shown(name: string): string {
   return name.length > 80 ? `${name.slice(0, 80)}…` : name;
 }
 
-/** In words of our own: the package's quote the text, where a secret may stand. */
+/** Own descriptions: those of the package quote the text, which may contain a secret. */
 const syntaxReasons: Partial<Record<YAMLError["code"], string>> = {
   ALIAS_PROPS: "an alias (*name) can't have an anchor or a tag",
   BAD_ALIAS: "the name of an anchor or alias is wrong; quote a text that begins with & or *",

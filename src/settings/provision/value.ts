@@ -4,8 +4,8 @@ import type { Interpolated, Interpolation } from "./interpolation.ts";
 import { shown } from "./source.ts";
 
 /**
- * What a mapping or a list stands for as the value of a setting: `json` is its JSON text, `lines` a
- * list with an item on each line, `commas` a list separated by commas; `text` takes neither.
+ * Conversion of a mapping or list to the value of a setting: `json` gives JSON text, `lines` one
+ * item per line, `commas` items separated by commas; `text` accepts neither.
  */
 export type ValueShape = "json" | "lines" | "commas" | "text";
 
@@ -39,10 +39,10 @@ export function shapeOf(format: FormatName | undefined): ValueShape {
 const MAX_DEPTH = 32;
 
 /**
- * The text of a setting that a YAML value stands for, with references resolved. Text is taken as it
- * is; numbers and booleans as they are written; a list or mapping according to the shape.
+ * Converts a YAML value to the text of a setting, with references resolved. Text stays unchanged;
+ * numbers and booleans keep their notation; lists and mappings follow the shape.
  *
- * @throws Error with what is wrong, for a person; it quotes no value.
+ * @throws Error with a description of the problem that quotes no value.
  */
 export function settingText(
   node: Node | null,
@@ -121,7 +121,7 @@ function scalarText(scalar: Scalar | null): string {
   throw new Error("must be text, a number, or true or false");
 }
 
-/** As it is written: 1.10 stays 1.10, and no digit of a long number gets lost. */
+/** Original notation: 1.10 stays 1.10, and long numbers keep all digits. */
 function numberText(value: number | bigint, source: string | undefined): string {
   if (source !== undefined && /^-?[0-9]+(?:\.[0-9]+)?$/.test(source)) return source;
   if (typeof value === "number" && !Number.isFinite(value))

@@ -2,9 +2,9 @@ import { type WatchTimes, watchFiles } from "../../files/file-watch.ts";
 import type { Provision } from "./provision.ts";
 
 export interface ProvisionWatchOptions {
-  /** Of the settings file. */
+  /** Path of the settings file. */
   readonly path: string;
-  /** What the caller has loaded and used already. */
+  /** Content that the caller has already loaded and applied. */
   readonly first: Provision;
   readonly load: () => Provision;
   /**
@@ -55,7 +55,7 @@ export function watchProvision(options: ProvisionWatchOptions): ProvisionWatch {
   };
 }
 
-/** What two contents are compared by: moving a line changes nothing. */
+/** Key for comparing contents; moved lines do not matter. */
 function contentOf({ entries, problems }: Provision): string {
   return JSON.stringify([entries.map(({ key, value }) => [key, value]), problems]);
 }
