@@ -66,7 +66,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Single files of src that every folder may import. They import nothing. */
-const everywhere = ["memoize.ts", "ticks.ts", "waiter.ts"];
+const everywhere = ["memoize.ts", "periodic.ts", "ticks.ts", "waiter.ts"];
 
 /** The folders that import anything: the wiring. */
 const wiring = ["app", "main.ts"];

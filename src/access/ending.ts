@@ -1,4 +1,5 @@
 import type { JobSlots } from "../database/job.ts";
+import { startPeriodic } from "../periodic.ts";
 import type { Book } from "./book.ts";
 import type { StoredToken } from "./store.ts";
 
@@ -59,15 +60,14 @@ export interface EndingNoticeDeps {
  *
  * @returns a function that stops it.
  */
-export function startEndingNotice(deps: EndingNoticeDeps): () => void {
+export function startEndingNotice(deps: EndingNoticeDeps): () => Promise<void> {
   const { store, ending, now, notice, onError } = deps;
   const look = async (): Promise<void> => {
     const tokens = ending();
     if (tokens.length === 0 || !(await store.claimTurn(TURN, NAMED_EACH, now()))) return;
     notice(tokens.slice(0, MAX_NAMED), tokens.length);
   };
-  const lookSafely = (): void => void look().catch(onError);
-  const timer = setInterval(lookSafely, LOOK_EACH).unref();
-  lookSafely();
-  return () => clearInterval(timer);
+  const job = startPeriodic(look, { interval: LOOK_EACH, onError });
+  void job.run();
+  return job.stop;
 }

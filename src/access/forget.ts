@@ -1,5 +1,6 @@
 import { actorOf, doneEntry } from "../audit/entry.ts";
 import type { JobSlots } from "../database/job.ts";
+import { pauseFor, startPeriodic } from "../periodic.ts";
 import type { Book } from "./book.ts";
 import type { AccessStore, AccessTransaction, StoredToken } from "./store.ts";
 
@@ -7,8 +8,6 @@ import type { AccessStore, AccessTransaction, StoredToken } from "./store.ts";
 const STEP = 50;
 /** Between two steps, in milliseconds. */
 const PAUSE = 50;
-/** Delay of each process after its scheduled run, in milliseconds: allows for clock differences. */
-const SLACK = 100;
 /** The turn of it in the store. */
 const TURN = "ended tokens";
 /** Origin for the audit. */
@@ -34,12 +33,9 @@ export interface ForgettingDeps {
  *
  * @returns a function that ends it.
  */
-export function startForgetting(deps: ForgettingDeps): () => void {
-  const { store, book, claimTurn, age, interval, now } = deps;
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const look = async (): Promise<void> => {
-    if (!(await claimTurn(TURN, interval, now()))) return;
+export function startForgetting(deps: ForgettingDeps): () => Promise<void> {
+  const { store, book, claimTurn, age, interval, now, onError } = deps;
+  const forget = async (signal: AbortSignal): Promise<void> => {
     const counted = await store.countEnded(now(), interval);
     let forgotten = 0;
     do {
@@ -47,20 +43,11 @@ export function startForgetting(deps: ForgettingDeps): () => void {
         forgetSome(transaction, counted - age, now()),
       );
       if (forgotten > 0) await book.reread();
-      if (forgotten === STEP) await wait(PAUSE, signal);
+      if (forgotten === STEP) await pauseFor(PAUSE, signal);
     } while (forgotten === STEP && !signal.aborted);
   };
-  const run = async (): Promise<void> => {
-    for (;;) {
-      await wait(interval + SLACK, signal);
-      if (signal.aborted) return;
-      await look().catch((error: unknown) => {
-        if (!signal.aborted) deps.onError(error);
-      });
-    }
-  };
-  void run();
-  return () => stopping.abort();
+  const claim = () => claimTurn(TURN, interval, now());
+  return startPeriodic(forget, { interval, claim, onError }).stop;
 }
 
 /** @returns how many. */
@@ -96,16 +83,4 @@ function endOf(
     .flatMap(([how, at]) => (at === null ? [] : [[how, at] as const]))
     .reduce((first, other) => (other[1] < first[1] ? other : first));
   return { by, ended: new Date(time).toISOString() };
-}
-
-function wait(delay: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, delay).unref();
-    signal.addEventListener("abort", done);
-  });
 }

@@ -1,3 +1,4 @@
+import { startPeriodic } from "../periodic.ts";
 import type { AccessStore, TokenUse } from "./store.ts";
 
 /** Uses that wait to be written at one time; the others are noted again a minute later. */
@@ -22,16 +23,16 @@ export function createLastUse(
   const write = async (): Promise<void> => {
     const uses = [...waiting.values()];
     waiting.clear();
-    await store.recordUses(uses).catch(options.onError);
+    await store.recordUses(uses);
   };
-  const timer = setInterval(() => void write(), options.interval).unref();
+  const job = startPeriodic(write, options);
   return {
     note: (tokenId, time, peer) => {
       if (waiting.size < MAX_WAITING) waiting.set(tokenId, { tokenId, time, peer });
     },
-    close: () => {
-      clearInterval(timer);
-      return write();
+    close: async () => {
+      await job.stop();
+      await write().catch(options.onError);
     },
   };
 }

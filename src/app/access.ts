@@ -11,6 +11,7 @@ import type { Throttle } from "../access/throttle.ts";
 import { actorOf } from "../audit/entry.ts";
 import { StoreError } from "../database/error.ts";
 import type { Localize } from "../messages/localize.ts";
+import { startPeriodic } from "../periodic.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { SettingStore } from "../settings/store.ts";
 import { TOKEN_KEY } from "../settings/token.ts";
@@ -78,35 +79,31 @@ export async function openAccess({
   const rightsNow = (): string =>
     `${book.readings()} ${engine.snapshot().get(TOKEN_KEY)?.value ?? ""}`;
   let rights = rightsNow();
-  let reading: Promise<unknown> = Promise.resolve();
   const look = async (): Promise<void> => {
-    const read = refresh(engine, log).then(() => book.fresh());
-    reading = Promise.allSettled([reading, read]);
-    await read;
+    await refresh(engine, log);
+    await book.fresh();
     const now = rightsNow();
     if (now === rights) return;
     await authentication.recheck();
     rights = now;
   };
-  // A right that can't be looked at is looked at again the next time.
-  const lookSoon = (): Promise<void> => look().catch(() => undefined);
-  store.onNews(lookSoon);
-  const timers = [
-    setInterval(lookSoon, REFRESH_INTERVAL),
+  // A right that can't be read is read again the next time; the store reports that it is away.
+  const onError = (): void => undefined;
+  const looking = startPeriodic(look, { interval: REFRESH_INTERVAL, onError });
+  store.onNews(looking.run);
+  const jobs = [
+    looking,
     // Rights end by themselves, too.
-    setInterval(() => authentication.expire(book.now()), EXPIRY_INTERVAL),
+    startPeriodic(() => authentication.expire(book.now()), { interval: EXPIRY_INTERVAL, onError }),
   ];
   // A login of the upstream ends there, and says so only when it is asked.
   if (upstream !== undefined)
-    timers.push(
-      setInterval(() => authentication.recheck().catch(() => undefined), SESSION_INTERVAL),
-    );
-  for (const timer of timers) timer.unref();
+    jobs.push(startPeriodic(authentication.recheck, { interval: SESSION_INTERVAL, onError }));
   const manager = createAccessService({
     store: store.access,
     book,
     randomBytes,
-    changed: lookSoon,
+    changed: looking.run,
   });
   const endNotice = startEndingNotice({
     store,
@@ -134,11 +131,8 @@ export async function openAccess({
     authentication,
     manager: { ...manager, endOf: book.endOf },
     close: async () => {
-      for (const timer of timers) clearInterval(timer);
-      endNotice();
-      stopForgetting();
       // What has begun to read has to end before the database is closed.
-      await reading;
+      await Promise.all([...jobs.map((job) => job.stop()), endNotice(), stopForgetting()]);
       await lastUse.close();
     },
   };

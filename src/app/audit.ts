@@ -59,9 +59,9 @@ export function keepAudit(
   });
   return {
     ...checkpoints,
-    stop: () => {
-      checkpoints.stop();
-      stopCompaction();
+    stop: async () => {
+      await checkpoints.stop();
+      await stopCompaction();
     },
   };
 }

@@ -162,8 +162,8 @@ export async function startSettingServices(
       ...rules,
     }),
     close: async () => {
-      stopErasing();
-      stopCompaction();
+      await stopErasing();
+      await stopCompaction();
       await managed.close();
     },
   };

@@ -1,3 +1,4 @@
+import { startPeriodic } from "../periodic.ts";
 import type { AuditPosition, AuditStore, PublishedPosition } from "./store.ts";
 
 /** Where the audit stood at a time: kept elsewhere, it shows later whether rows up to it are as they were. */
@@ -51,7 +52,7 @@ export interface Checkpoints {
   published(): PublishedPosition | undefined;
   /** The number of the newest row, as of the last look. */
   newest(): number;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /** Looks now and then; of several processes one publishes. */
@@ -59,7 +60,6 @@ export function startCheckpoints(deps: CheckpointsDeps): Checkpoints {
   const { store, interval, now, onPublished, onError } = deps;
   let known: PublishedPosition | undefined;
   let newest = 0;
-  let stopped = false;
   const isDue = (last: PublishedPosition | undefined, seq: number): boolean =>
     seq !== (last?.seq ?? 0) &&
     // Rows are fewer than before, or the clock is: that is worth a checkpoint, too.
@@ -76,23 +76,11 @@ export function startCheckpoints(deps: CheckpointsDeps): Checkpoints {
     known = next;
     onPublished(checkpointText({ ...next, origin: store.origin }));
   };
-  let isTold = false;
-  const timer = setInterval(async () => {
-    try {
-      await look();
-      isTold = false;
-    } catch (error) {
-      if (!stopped && !isTold) onError(error);
-      isTold = true;
-    }
-  }, interval).unref();
+  const job = startPeriodic(look, { interval, onError });
   return {
     published: () => known,
     newest: () => newest,
-    stop: () => {
-      stopped = true;
-      clearInterval(timer);
-    },
+    stop: job.stop,
   };
 }
 

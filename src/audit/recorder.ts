@@ -1,5 +1,6 @@
 import { unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import { startPeriodic } from "../periodic.ts";
 import { type AuditOrigin, doneEntry } from "./entry.ts";
 import type { AuditEntry, AuditStore } from "./store.ts";
 import { createTally, type Noted } from "./tally.ts";
@@ -73,7 +74,8 @@ export function createRecorder({ store, now, interval, onError }: RecorderDeps):
     if (dropped > 0) onError(new Error("rows come faster than they can be written"), dropped);
     void write();
   });
-  const timer = setInterval(() => void write(), interval).unref();
+  // It reports its failures with what was given up.
+  const job = startPeriodic(write, { interval, onError: (error) => onError(error, 0) });
   return {
     note: tally.note,
     record: async ({ origin, subjects, detail, isNeeded }) => {
@@ -90,7 +92,7 @@ export function createRecorder({ store, now, interval, onError }: RecorderDeps):
       }
     },
     close: async () => {
-      clearInterval(timer);
+      await job.stop();
       await writing;
       await write();
     },

@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError, unavailable } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
+import { type Periodic, startPeriodic } from "../periodic.ts";
 import { createWaiter } from "../waiter.ts";
 import type { AuditFilter, AuditRow, AuditStore } from "./store.ts";
 
@@ -42,7 +43,7 @@ export function createTail(deps: {
   const waiter = createWaiter();
   let readers = 0;
   let head = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let job: Periodic | undefined;
   const look = async (): Promise<void> => {
     const { seq } = await store.head();
     if (seq === head) return;
@@ -52,14 +53,14 @@ export function createTail(deps: {
   const begin = (): Promise<void> => {
     readers += 1;
     // A store that is out of reach is asked again the next time.
-    timer ??= setInterval(() => look().catch(() => undefined), interval).unref();
+    job ??= startPeriodic(look, { interval, onError: () => undefined });
     return look();
   };
   const end = (): void => {
     readers -= 1;
     if (readers > 0) return;
-    clearInterval(timer);
-    timer = undefined;
+    void job?.stop();
+    job = undefined;
   };
 
   async function* read(

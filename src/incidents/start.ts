@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
+import { startPeriodic } from "../periodic.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import type { Book } from "../sites/book.ts";
 import type { Lease } from "../sites/lease.ts";
@@ -125,26 +126,19 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     running.add(mine);
   };
   let forgotten = 0;
-  let beating = false;
   const beat = async (): Promise<void> => {
-    if (beating || ending.signal.aborted) return;
-    beating = true;
-    try {
-      if (!(await leading())) return;
-      await targets.load();
-      await book.forgetSites((siteId) => sites.byId(siteId) !== undefined);
-      if (now() - forgotten >= FORGET) {
-        forgotten = now();
-        await store.forget(now() - KEPT);
-      }
-      inBackground(deliverer.run());
-      inBackground(probes.run());
-    } finally {
-      beating = false;
+    if (ending.signal.aborted || !(await leading())) return;
+    await targets.load();
+    await book.forgetSites((siteId) => sites.byId(siteId) !== undefined);
+    if (now() - forgotten >= FORGET) {
+      forgotten = now();
+      await store.forget(now() - KEPT);
     }
+    inBackground(deliverer.run());
+    inBackground(probes.run());
   };
   await targets.load();
-  const timer = setInterval(() => void beat().catch(onError), deps.times?.beat ?? BEAT).unref();
+  const job = startPeriodic(beat, { interval: deps.times?.beat ?? BEAT, onError });
   return {
     incidents: service,
     webhooks: createWebhookService({ store, book: targets, send, now, newId }),
@@ -165,7 +159,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     endStreams: () => ending.abort(),
     close: async () => {
       ending.abort();
-      clearInterval(timer);
+      await job.stop();
       // A listing may take two minutes; its site's connection is closed by who made it.
       await Promise.race([
         Promise.all(running),

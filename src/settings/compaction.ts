@@ -1,11 +1,10 @@
+import { pauseFor, startPeriodic } from "../periodic.ts";
 import type { Retention, SettingStore } from "./store.ts";
 
 /** Rows that are forgotten in one transaction: so few that no save notices. */
 const STEP = 200;
 /** Between two steps of those that are too many, in milliseconds. */
 const PAUSE = 50;
-/** Delay of each process after its scheduled run, in milliseconds: allows for clock differences. */
-const SLACK = 100;
 
 export interface CompactionDeps {
   /** Names it among what is done now and then. */
@@ -31,34 +30,15 @@ export interface CompactionDeps {
  *
  * @returns a function that ends it.
  */
-export function startCompaction(deps: CompactionDeps): () => void {
-  const { task, claimTurn, forget, maxCount, maxAge, interval } = deps;
-  let timer: NodeJS.Timeout;
-  let stopped = false;
-  const wait = (delay: number): Promise<void> =>
-    new Promise((resolve) => {
-      timer = setTimeout(resolve, delay).unref();
-    });
-  const compact = async (): Promise<void> => {
-    const now = deps.now();
-    if (!(await claimTurn(task, interval, now))) return;
+export function startCompaction(deps: CompactionDeps): () => Promise<void> {
+  const { task, claimTurn, forget, maxCount, maxAge, interval, now, onError } = deps;
+  const compact = async (signal: AbortSignal): Promise<void> => {
+    const begun = now();
     const tooMany = { count: maxCount, notBefore: 0 };
-    while (!stopped && (await forget(tooMany, STEP)) === STEP) await wait(PAUSE);
-    const tooOld = { count: Number.POSITIVE_INFINITY, notBefore: now - maxAge };
-    if (!stopped) await forget(tooOld, STEP);
+    while (!signal.aborted && (await forget(tooMany, STEP)) === STEP) await pauseFor(PAUSE, signal);
+    const tooOld = { count: Number.POSITIVE_INFINITY, notBefore: begun - maxAge };
+    if (!signal.aborted) await forget(tooOld, STEP);
   };
-  const run = async (): Promise<void> => {
-    while (!stopped) {
-      await wait(interval + SLACK);
-      if (stopped) return;
-      await compact().catch((error: unknown) => {
-        if (!stopped) deps.onError(error);
-      });
-    }
-  };
-  void run();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-  };
+  const claim = () => claimTurn(task, interval, now());
+  return startPeriodic(compact, { interval, claim, onError }).stop;
 }

@@ -1,3 +1,4 @@
+import { startPeriodic } from "../periodic.ts";
 import type { SettingStore } from "./store.ts";
 
 export interface EraseDeps {
@@ -17,28 +18,18 @@ export interface EraseDeps {
  *
  * @returns after the first attempt, with a function that stops the retries.
  */
-export async function startErasing(deps: EraseDeps): Promise<() => void> {
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  let isToldOf = false;
-  const attempt = async (): Promise<void> => {
-    const left = await deps.store.eraseReplaced().catch((error: unknown) => {
-      if (!stopped) deps.onError(error);
-      return "";
-    });
+export async function startErasing(deps: EraseDeps): Promise<() => Promise<void>> {
+  let isReported = false;
+  const job = startPeriodic(async () => {
+    const left = await deps.store.eraseReplaced();
     if (left === undefined) {
-      if (isToldOf) deps.onGone();
-      return;
-    }
-    if (!isToldOf && left !== "") {
-      isToldOf = true;
+      void job.stop();
+      if (isReported) deps.onGone();
+    } else if (!isReported) {
+      isReported = true;
       deps.onLeft(left);
     }
-    if (!stopped) timer = setTimeout(attempt, deps.interval).unref();
-  };
-  await attempt();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-  };
+  }, deps);
+  await job.run();
+  return job.stop;
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { writeFailure } from "../database/store-failure.ts";
 import type { ServiceError } from "../messages/error.ts";
+import { pauseFor, startPeriodic } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
@@ -80,23 +81,16 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
     for (const site of book.sites())
       if (site.mode === "follow" && !site.paused) ignore(workers.follow(site.id));
   };
-  let beating = false;
   const beat = async (): Promise<void> => {
-    if (beating) return;
-    beating = true;
-    try {
-      await book.load();
-      if (book.sites().length === 0) return;
-      const wasHeld = lease.isHeld();
-      await lease.renew();
-      if (!lease.isHeld()) return;
-      // Whoever had it before may have left something undone.
-      if (!wasHeld) followAll();
-      for (const site of book.sites()) if (workers.isDue(site)) ignore(workers.follow(site.id));
-      ignore(probe(book.sites()));
-    } finally {
-      beating = false;
-    }
+    await book.load();
+    if (book.sites().length === 0) return;
+    const wasHeld = lease.isHeld();
+    await lease.renew();
+    if (!lease.isHeld()) return;
+    // Whoever had it before may have left something undone.
+    if (!wasHeld) followAll();
+    for (const site of book.sites()) if (workers.isDue(site)) ignore(workers.follow(site.id));
+    ignore(probe(book.sites()));
   };
   const listen = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
@@ -107,7 +101,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
       } catch {
         // Too much at once, or another database in its place: every site is looked at.
         if (stopping.signal.aborted) return;
-        await new Promise((resolve) => setTimeout(resolve, 100).unref());
+        await pauseFor(100, stopping.signal);
         followAll();
       }
     }
@@ -115,7 +109,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
   await book.load();
   await resealAll(book, sealer, store);
   await beat();
-  const timer = setInterval(() => ignore(beat()), deps.times?.beat ?? BEAT).unref();
+  const job = startPeriodic(beat, { interval: deps.times?.beat ?? BEAT, onError });
   ignore(listen());
   const made = createSiteService({
     ...deps,
@@ -135,7 +129,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
     close: async () => {
       ending.abort();
       stopping.abort();
-      clearInterval(timer);
+      await job.stop();
       await workers.close();
       await lease.release().catch(onError);
     },

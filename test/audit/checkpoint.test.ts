@@ -6,7 +6,7 @@ import { entry } from "../store/audit-contract.ts";
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
 test("of several processes one publishes: at first, after a thousand rows, and each hour with rows", async () => {

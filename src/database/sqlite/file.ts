@@ -10,6 +10,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { startPeriodic } from "../../periodic.ts";
 import type { Notify } from "../error.ts";
 import { StoreError } from "../error.ts";
 import { sqliteFailure } from "./failure.ts";
@@ -153,13 +154,15 @@ export function watchPlace(path: string, notify: Notify = () => undefined): Plac
     told = lost;
     return lost;
   };
-  const timer = path === ":memory:" ? undefined : setInterval(look, INTERVAL).unref();
+  const onError = (error: unknown): void => notify("error", `the database's files: ${error}`);
+  const job =
+    path === ":memory:" ? undefined : startPeriodic(look, { interval: INTERVAL, onError });
   return {
     check: () => {
       const lost = look();
       if (lost !== undefined) throw new StoreError("failed", `${lost}; ${CURE}`);
     },
-    close: () => clearInterval(timer),
+    close: () => void job?.stop(),
   };
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { oneAtATime } from "../../database/serial.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { message } from "../../messages/message.ts";
+import { startPeriodic } from "../../periodic.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import type { Book } from "../../sites/book.ts";
 import { createSiteClient, type SiteClient } from "../../sites/client.ts";
@@ -183,23 +184,16 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     const asked = await book.answer();
     await Promise.all(asked.map((siteId) => follow(siteId)));
   };
-  let beating = false;
   const beat = async (): Promise<void> => {
-    if (beating || closed) return;
-    beating = true;
-    try {
-      const all = sites.sites();
-      if (all.length === 0) return;
-      const wasHeld = lease.isHeld();
-      await lease.renew();
-      // Another process has written what is known until now, or does so from now on.
-      if (!wasHeld || !lease.isHeld()) await book.load();
-      if (!lease.isHeld()) return;
-      void answer().catch(onError);
-      for (const site of all) if (isDue(site)) void follow(site.id).catch(onError);
-    } finally {
-      beating = false;
-    }
+    const all = sites.sites();
+    if (all.length === 0) return;
+    const wasHeld = lease.isHeld();
+    await lease.renew();
+    // Another process has written what is known until now, or does so from now on.
+    if (!wasHeld || !lease.isHeld()) await book.load();
+    if (!lease.isHeld()) return;
+    void answer().catch(onError);
+    for (const site of all) if (isDue(site)) void follow(site.id).catch(onError);
   };
   const unsubscribe = deps.subscribe(() => {
     if (!lease.isHeld()) return;
@@ -208,8 +202,8 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
         void follow(site.id).catch(onError);
   });
   await book.load();
-  const timer = setInterval(() => void beat().catch(onError), deps.times?.beat ?? BEAT).unref();
   await beat();
+  const job = startPeriodic(beat, { interval: deps.times?.beat ?? BEAT, onError });
   return {
     follow,
     look: lookAt,
@@ -247,7 +241,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     isLeader: lease.isHeld,
     close: async () => {
       closed = true;
-      clearInterval(timer);
+      await job.stop();
       unsubscribe();
       for (const { client } of clients.values()) client.close();
       await Promise.allSettled(

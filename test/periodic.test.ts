@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { pauseFor, startPeriodic } from "../src/periodic.ts";
+
+beforeEach(() => vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => vi.useRealTimers());
+
+const unexpected = (error: unknown): never => {
+  throw error;
+};
+
+/** Each run waits until the test ends it. */
+function heldWork() {
+  const runs: PromiseWithResolvers<void>[] = [];
+  const work = (): Promise<void> => {
+    const run = Promise.withResolvers<void>();
+    runs.push(run);
+    return run.promise;
+  };
+  return { work, runs };
+}
+
+test("the first run comes after the interval, the next one an interval after its end", async () => {
+  const { work, runs } = heldWork();
+  const job = startPeriodic(work, { interval: 100, onError: unexpected, random: () => 0 });
+  await vi.advanceTimersByTimeAsync(104);
+  expect(runs).toHaveLength(0);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(runs).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(runs).toHaveLength(1);
+  runs[0]?.resolve();
+  await vi.advanceTimersByTimeAsync(104);
+  expect(runs).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(runs).toHaveLength(2);
+  runs[1]?.resolve();
+  await job.stop();
+});
+
+test.each([
+  { interval: 100, random: 0, pause: 105 },
+  { interval: 100, random: 1, pause: 110 },
+  { interval: 60_000, random: 0, pause: 60_050 },
+  { interval: 60_000, random: 1, pause: 60_100 },
+])("a pause of $interval ms is longer at random: $pause at $random", async (of) => {
+  const work = vi.fn();
+  const { interval, random, pause } = of;
+  const job = startPeriodic(work, { interval, onError: unexpected, random: () => random });
+  await vi.advanceTimersByTimeAsync(pause - 1);
+  expect(work).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(work).toHaveBeenCalledTimes(1);
+  await job.stop();
+});
+
+test("runs that are asked for during a run are one run after it", async () => {
+  const { work, runs } = heldWork();
+  const job = startPeriodic(work, { interval: 100, onError: unexpected });
+  const first = job.run();
+  const asked = [job.run(), job.run()];
+  expect(asked[0]).toBe(asked[1]);
+  runs[0]?.resolve();
+  await first;
+  await vi.advanceTimersByTimeAsync(0);
+  expect(runs).toHaveLength(2);
+  runs[1]?.resolve();
+  await Promise.all(asked);
+  expect(runs).toHaveLength(2);
+  await job.stop();
+});
+
+test("a failure is reported once in a row, and again after a run without one", async () => {
+  const onError = vi.fn();
+  const outcomes = ["away", "away", "other", "", "away"];
+  const job = startPeriodic(
+    () => {
+      const reason = outcomes.shift();
+      if (reason !== "") throw new Error(reason);
+    },
+    { interval: 100, onError },
+  );
+  for (let run = 0; run < 5; run += 1) await job.run();
+  expect(onError.mock.calls.map(([error]) => error.message)).toEqual(["away", "other", "away"]);
+  await job.stop();
+});
+
+test("without its turn among all processes the work does not run", async () => {
+  const turns = [false, true];
+  const work = vi.fn();
+  const claim = async () => turns.shift() ?? false;
+  const job = startPeriodic(work, { interval: 100, onError: unexpected, claim });
+  await job.run();
+  expect(work).not.toHaveBeenCalled();
+  await job.run();
+  expect(work).toHaveBeenCalledTimes(1);
+  await job.stop();
+});
+
+test("stop aborts the signal, waits for the run, and nothing runs or is reported after it", async () => {
+  const onError = vi.fn();
+  const { work, runs } = heldWork();
+  let aborted = false;
+  const job = startPeriodic(
+    (signal) => {
+      signal.addEventListener("abort", () => {
+        aborted = true;
+      });
+      return work();
+    },
+    { interval: 100, onError },
+  );
+  void job.run();
+  const asked = job.run();
+  let stopped = false;
+  const stopping = job.stop().then(() => {
+    stopped = true;
+  });
+  await vi.advanceTimersByTimeAsync(0);
+  expect([aborted, stopped]).toEqual([true, false]);
+  runs[0]?.reject(new Error("the database was closed"));
+  await stopping;
+  await asked;
+  await job.run();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(runs).toHaveLength(1);
+  expect(onError).not.toHaveBeenCalled();
+});
+
+test("a pause ends at its time, at an abort, and at once when aborted before", async () => {
+  const { signal } = new AbortController();
+  const timed = pauseFor(50, signal);
+  await vi.advanceTimersByTimeAsync(50);
+  await timed;
+  const stopping = new AbortController();
+  const cut = pauseFor(50_000, stopping.signal);
+  stopping.abort();
+  await cut;
+  await pauseFor(50_000, stopping.signal);
+  expect(vi.getTimerCount()).toBe(0);
+});
