@@ -150,9 +150,19 @@ function structField(desc: DescMessage, number: number): DescField | undefined {
 }
 
 /** Sets a Struct field, or merges into what it has. */
-export function assignStruct(message: Message, { localName }: DescField, json: JsonObject): void {
-  const fields = message as unknown as Record<string, JsonObject | undefined>;
-  fields[localName] = { ...fields[localName], ...json };
+export function assignStruct(
+  message: Message,
+  { localName, oneof }: DescField,
+  json: JsonObject,
+): void {
+  const fields = message as unknown as Record<string, unknown>;
+  if (oneof === undefined) {
+    fields[localName] = { ...(fields[localName] as JsonObject | undefined), ...json };
+    return;
+  }
+  const set = fields[oneof.localName] as { case?: string; value?: JsonObject };
+  const value = { ...(set.case === localName ? set.value : undefined), ...json };
+  fields[oneof.localName] = { case: localName, value };
 }
 
 function readStruct(reader: BinaryReader, length: number): JsonObject {

@@ -7,6 +7,7 @@ import {
 } from "@bufbuild/protobuf";
 import {
   FileDescriptorProtoSchema,
+  file_google_protobuf_struct,
   file_google_protobuf_timestamp,
   file_google_protobuf_wrappers,
 } from "@bufbuild/protobuf/wkt";
@@ -46,6 +47,7 @@ export function defineRpc(rpc: Partial<Rpc>): DescMethod {
 const EXTENSIONS = createRegistry(file_google_api_annotations, file_mooring_rest_v1_rest);
 
 const IMPORTS = new Map([
+  ["google/protobuf/struct.proto", file_google_protobuf_struct],
   ["google/protobuf/timestamp.proto", file_google_protobuf_timestamp],
   ["google/protobuf/wrappers.proto", file_google_protobuf_wrappers],
 ]);
@@ -105,6 +107,7 @@ function thing(): JsonObject {
     field("part_name", "STRING", 20),
     field("expected", "INT64", 21, { oneofIndex: 1, proto3Optional: true }),
     field("seen", "STRING", 22, { oneofIndex: 2, proto3Optional: true }),
+    field("info", "MESSAGE", 24, { typeName: ".google.protobuf.Struct", oneofIndex: 0 }),
     field("ranks", "MESSAGE", 23, { ...REPEATED, typeName: ".test.v1.Thing.RanksEntry" }),
   ];
   return {

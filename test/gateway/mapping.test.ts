@@ -37,6 +37,7 @@ test.each([
   ['{"approx":3.4028235e38}', { approx: 3.4028234663852886e38 }],
   ['{"approx":"Infinity"}', { approx: "Infinity" }],
   ['{"left":null,"right":1}', { right: 1 }],
+  ['{"info":{"a":[1,null]}}', { info: { a: [1, null] } }],
 ])("reads %s by the JSON mapping", async (body, expected) => {
   expect(await ask("POST", "/whole", body)).toEqual(expected);
 });
