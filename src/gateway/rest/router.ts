@@ -167,6 +167,8 @@ function urlText(text: string): string {
 }
 
 function isExact({ template }: Route): boolean {
+  // A variable of texts alone, such as {name=locations}, is captured from the path, too.
+  if (template.variables.length > 0) return false;
   return template.segments.every((segment) => segment.kind === "literal");
 }
 
@@ -182,8 +184,9 @@ function bySpecificity(one: Route, other: Route): number {
   return Number(a.verb === "") - Number(b.verb === "");
 }
 
+/** The end of a template goes before `**`, which may stand for nothing, and after what follows a `**`. */
 function rank(segment: Segment | undefined): number {
-  return segment === undefined ? -1 : RANK[segment.kind];
+  return segment === undefined ? 1.5 : RANK[segment.kind];
 }
 
 /** A place in the tree of all templates: the segments from the root lead to it. */
