@@ -1,0 +1,27 @@
+/** Random choices from a seed: the same for the same seed. */
+export interface Random {
+  /** A number from 0 to below 1. */
+  next(): number;
+  /** An integer from 0 to `most`. */
+  upTo(most: number): number;
+  chance(share: number): boolean;
+  pick<T>(items: readonly T[]): T;
+}
+
+/** @param seed an integer (mulberry32). */
+export function createRandom(seed: number): Random {
+  let state = seed;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const upTo = (most: number): number => Math.floor(next() * (most + 1));
+  return {
+    next,
+    upTo,
+    chance: (share) => next() < share,
+    pick: <T>(items: readonly T[]) => items[upTo(items.length - 1)] as T,
+  };
+}
