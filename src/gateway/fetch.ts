@@ -1,0 +1,292 @@
+import {
+  type BodyBounds,
+  bodyCrowded,
+  bodyLate,
+  bodyTooLarge,
+  RequestAborted,
+} from "../transport/body.ts";
+import type { BodyPieces } from "../transport/body-pieces.ts";
+import { ConnectDialect } from "./connect.ts";
+import { type BodyReading, type Http, type ReplyHeaders, serve } from "./exchange.ts";
+import { complete, type GatewayOptions, type Served, servedMethods } from "./options.ts";
+import { RestDialect } from "./rest/rest.ts";
+import type { Sink } from "./stream.ts";
+
+/** What restHandler serves, and how. */
+export interface RestHandlerOptions extends Omit<GatewayOptions, "methods">, Served {
+  /** Path that the handler is mounted at, such as `/api`; the rules do not have it. Default: none. */
+  readonly prefix?: string;
+  /** Id of a request, for logs and the call. Default: a random UUID. */
+  readonly requestId?: (request: Request) => string;
+  /** IP address of a request's connection, where the runtime has it. Default: unknown. */
+  readonly address?: (request: Request) => string | undefined;
+  /** How long a streamed response may wait for its reader, in milliseconds. Default 30,000. */
+  readonly patience?: number;
+}
+
+/**
+ * Serves rpcs over REST, Connect and gRPC-Web for runtimes with the fetch API. Needs no server of
+ * Node: it uses `Buffer`, node:zlib, node:crypto and node:timers.
+ *
+ * @returns a function that answers every request; it rejects for none.
+ * @throws RuleError that names the rpc and the reason when a rule can't be served.
+ */
+export function restHandler(options: RestHandlerOptions): (request: Request) => Promise<Response> {
+  // biome-ignore lint/suspicious/noConsole: the one log that every runtime of the fetch API has.
+  const warn = (message: string): void => console.warn(message);
+  const gateway = complete({ warn, ...options, methods: servedMethods(options) });
+  const rest = new RestDialect(gateway);
+  const connect = options.connect === false ? undefined : new ConnectDialect(gateway);
+  return (request) => {
+    const http = new FetchHttp(request, options);
+    const isInside = http.path.startsWith("/");
+    let opened = (isInside ? connect?.open(http) : undefined) ?? "unknown";
+    if (opened === "unknown" && isInside) opened = rest.open(http);
+    if (opened === "unknown") rest.refusePath(http);
+    else if (opened !== "answered") void serve(gateway, opened);
+    return http.response;
+  };
+}
+
+/** Bytes of a streamed response that may wait for its reader. */
+const WAITING = 64 * 1024;
+/** The client has gone before the response began; no client sees it (nginx has this number). */
+const CLIENT_CLOSED = 499;
+/** Statuses whose response has no body (Fetch standard, "null body status"). */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** A request and a response of the fetch API. */
+class FetchHttp implements Http {
+  readonly id: string;
+  readonly url: string;
+  readonly path: string;
+  readonly query: string;
+  readonly response: Promise<Response>;
+  readonly sink: Sink;
+  readonly #request: Request;
+  readonly #options: RestHandlerOptions;
+  readonly #resolve: (response: Response) => void;
+  readonly #goneListeners: (() => void)[] = [];
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #wake: ((isRead: boolean) => void) | undefined;
+  #pieces: BodyPieces | undefined;
+  #isGone = false;
+  #isBegun = false;
+
+  constructor(request: Request, options: RestHandlerOptions) {
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    this.response = promise;
+    this.#resolve = resolve;
+    this.#request = request;
+    this.#options = options;
+    this.id = options.requestId?.(request) ?? crypto.randomUUID();
+    this.url = request.url;
+    const [, target = "/"] = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*([^#]*)/i.exec(request.url) ?? [];
+    const mark = target.indexOf("?");
+    const path = mark < 0 ? target : target.slice(0, mark);
+    const { prefix = "" } = options;
+    this.path = path.startsWith(prefix) ? path.slice(prefix.length) : "";
+    this.query = mark < 0 ? "" : target.slice(mark + 1);
+    this.sink = {
+      write: (chunk) => this.#write(chunk),
+      beat: (chunk) => {
+        if ((this.#controller?.desiredSize ?? 0) > 0) this.#controller?.enqueue(chunk);
+      },
+    };
+    if (request.signal.aborted) this.#leave();
+    else request.signal.addEventListener("abort", () => this.#leave(), { once: true });
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get address(): string | undefined {
+    return this.#options.address?.(this.#request);
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? undefined;
+  }
+
+  headers(): Iterable<readonly [string, string]> {
+    return this.#request.headers;
+  }
+
+  get hasBody(): boolean {
+    return this.#request.body !== null;
+  }
+
+  async readBody<T>(reading: BodyReading, use: (body: Buffer) => T | Promise<T>): Promise<T> {
+    const { bounds, limit } = reading;
+    const timer = setTimeout(() => ended.abort(bodyLate(bounds.timeoutMs)), bounds.timeoutMs);
+    const ended = new AbortController();
+    const pieces = this.#read(reading, ended.signal);
+    try {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      for await (const piece of pieces) {
+        size += piece.length;
+        if (size > limit) throw bodyTooLarge(limit);
+        chunks.push(piece);
+      }
+      return await use(Buffer.concat(chunks));
+    } finally {
+      clearTimeout(timer);
+      pieces.stop();
+    }
+  }
+
+  readPieces(reading: BodyReading): BodyPieces {
+    this.#pieces = this.#read(reading);
+    return this.#pieces;
+  }
+
+  #read(reading: BodyReading, ended?: AbortSignal): BodyPieces {
+    const signals = [reading.signal, ended].filter((signal) => signal !== undefined);
+    return readWebPieces(this.#request, reading, AbortSignal.any(signals));
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  onGone(gone: () => void): void {
+    if (this.#isGone) gone();
+    else this.#goneListeners.push(gone);
+  }
+
+  #leave(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#wake?.(false);
+    for (const gone of this.#goneListeners) gone();
+  }
+
+  get isBegun(): boolean {
+    return this.#isBegun;
+  }
+
+  respond(status: number, headers: ReplyHeaders, body: Buffer | string): void {
+    if (this.#isBegun) return;
+    this.#isBegun = true;
+    const bare = WITHOUT_BODY.has(status) || this.method === "HEAD";
+    const init = { status, headers: toHeaders(headers) };
+    // The encoded replies are kept: the response has a copy.
+    this.#resolve(
+      new Response(bare ? null : typeof body === "string" ? body : Buffer.from(body), init),
+    );
+  }
+
+  begin(headers: ReplyHeaders): void {
+    this.#isBegun = true;
+    const strategy = new ByteLengthQueuingStrategy({ highWaterMark: WAITING });
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.#wake?.(true),
+        cancel: () => this.#leave(),
+      },
+      strategy,
+    );
+    this.#resolve(new Response(body, { status: 200, headers: toHeaders(headers) }));
+  }
+
+  #write(chunk: Buffer): boolean | Promise<boolean> {
+    const controller = this.#controller;
+    if (controller === undefined || this.#isGone) return false;
+    controller.enqueue(chunk);
+    if ((controller.desiredSize ?? 0) > 0) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const { patience = 30_000 } = this.#options;
+    const timer = setTimeout(() => {
+      this.destroy();
+      this.#leave();
+    }, patience);
+    this.#wake = (isRead) => {
+      clearTimeout(timer);
+      this.#wake = undefined;
+      resolve(isRead);
+    };
+    return promise;
+  }
+
+  end(last?: Buffer | string): void {
+    if (this.#isGone) return;
+    if (last !== undefined && last.length > 0)
+      this.#controller?.enqueue(Buffer.from(last as string));
+    this.#controller?.close();
+  }
+
+  destroy(): void {
+    if (this.#isBegun) {
+      if (!this.#isGone) this.#controller?.error(new Error("the response was broken off"));
+    } else this.respond(CLIENT_CLOSED, {}, "");
+  }
+
+  finish(): void {
+    this.#pieces?.stop();
+    // A client that has gone before the reply has no response yet.
+    if (!this.#isBegun) this.respond(CLIENT_CLOSED, {}, "");
+  }
+}
+
+function toHeaders(headers: ReplyHeaders): Headers {
+  const made = new Headers();
+  for (const [name, value] of Object.entries(headers))
+    for (const one of Array.isArray(value) ? value : [value]) made.append(name, String(one));
+  return made;
+}
+
+/**
+ * Reads the body of a request of the fetch API, with the bounds of transport/body-pieces.ts.
+ *
+ * @param signal ends the wait, with its reason.
+ */
+function readWebPieces(
+  request: Request,
+  { bounds, peer }: { readonly bounds: BodyBounds; readonly peer: string },
+  signal: AbortSignal,
+): BodyPieces {
+  const { buffered, timeoutMs } = bounds;
+  const reader = request.body?.getReader();
+  let held = 0;
+  const release = (bytes: number): void => {
+    const given = Math.min(bytes, held);
+    held -= given;
+    if (given > 0) buffered.give(peer, given);
+  };
+  const stop = (): void => {
+    release(held);
+    // Nothing more of the body is wanted; a body that was read to its end has nothing to cancel.
+    void reader?.cancel().catch(() => undefined);
+  };
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  aborted.catch(() => undefined);
+  const onAbort = (): void => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  const read = async () => {
+    if (reader === undefined) return { done: true, value: undefined } as const;
+    return reader.read().catch(() => {
+      throw new RequestAborted();
+    });
+  };
+  async function* pieces(): AsyncGenerator<Buffer> {
+    for (;;) {
+      const timer = setTimeout(() => reject(bodyLate(timeoutMs)), timeoutMs);
+      const { done, value } = await Promise.race([read(), aborted]).finally(() =>
+        clearTimeout(timer),
+      );
+      if (done) return;
+      if (!buffered.take(peer, value.length)) throw bodyCrowded();
+      held += value.length;
+      // A copy: the bytes may be the caller's own.
+      yield Buffer.from(value);
+    }
+  }
+  const iterator = pieces();
+  return { release, stop, [Symbol.asyncIterator]: () => iterator };
+}

@@ -1,0 +1,36 @@
+import type { AddressInfo } from "node:net";
+import { fastify } from "fastify";
+import { onTestFinished } from "vitest";
+import { type RestHandlerOptions, restHandler } from "../../src/gateway/fetch.ts";
+import { restGateway } from "../../src/gateway/gateway.ts";
+
+/** Sends a request to a gateway; the path begins with a slash. */
+export type Ask = (path: string, init?: RequestInit) => Promise<Response>;
+
+/** The two ways to mount a gateway, as functions that make a client of one. */
+export const MOUNTS: readonly [
+  name: string,
+  mount: (options: RestHandlerOptions) => Promise<Ask>,
+][] = [
+  ["the Fastify plugin", mountPlugin],
+  ["restHandler", async (options) => mountHandler(options)],
+];
+
+async function mountPlugin(options: RestHandlerOptions): Promise<Ask> {
+  const app = fastify({ forceCloseConnections: true });
+  await app.register(restGateway, options);
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(async () => void (await app.close()));
+  const { port } = app.server.address() as AddressInfo;
+  return (path, init) => fetch(`http://127.0.0.1:${port}${path}`, withDuplex(init));
+}
+
+function mountHandler(options: RestHandlerOptions): Ask {
+  const handler = restHandler(options);
+  return (path, init) => handler(new Request(`http://localhost${path}`, withDuplex(init)));
+}
+
+/** A body that is a stream needs it (Fetch standard, "duplex"). */
+function withDuplex(init: RequestInit = {}): RequestInit {
+  return init.body instanceof ReadableStream ? { ...init, duplex: "half" } : init;
+}

@@ -1,0 +1,372 @@
+import { setImmediate as nextTick } from "node:timers/promises";
+import { gunzipSync } from "node:zlib";
+import { create, type DescMethodClientStreaming, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import type { Call } from "../../src/gateway/call.ts";
+import type { Method } from "../../src/gateway/method.ts";
+import { defineRpcs } from "./contract.ts";
+import { bodiesOf, echo, streaming, unary } from "./door.ts";
+import { MOUNTS } from "./mount.ts";
+
+const responseBody = "word";
+const descs = new Map(
+  defineRpcs([
+    { name: "Get", http: { get: "/v1/things/{text}", responseBody }, reads: true },
+    { name: "Post", http: { post: "/v1/things", body: "*", responseBody } },
+    { name: "Fail", http: { post: "/v1/fail" } },
+    { name: "Wait", http: { get: "/v1/wait" } },
+    { name: "Long", http: { get: "/v1/long" }, reads: true },
+    { name: "Read", http: { get: "/v1/read/{text}" }, streams: "reply" },
+    { name: "Send", http: { post: "/v1/send/{text}", body: "part" }, streams: "request" },
+  ]).map((desc) => [desc.name, desc]),
+);
+
+function desc(name: string) {
+  const found = descs.get(name);
+  if (found === undefined) throw new Error(name);
+  return found;
+}
+
+function box(name: string, word: string): Message {
+  return create(desc(name).output, { word } as Record<string, unknown>);
+}
+
+function textOf(message: Message): string {
+  return String(Reflect.get(message, "text"));
+}
+
+/** Waits until the call is aborted; fails with the reason. */
+function wait(call: Call): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  call.signal.addEventListener("abort", () => reject(call.signal.reason), { once: true });
+  return promise;
+}
+
+interface Seen {
+  /** Resolves with the reason of the next aborted call. */
+  readonly aborted: Promise<unknown>;
+  readonly methods: readonly Method[];
+  /** Resolves when a call of Wait has begun. */
+  readonly begun: Promise<void>;
+}
+
+function service(): Seen {
+  const long = box("Long", "a".repeat(5_000));
+  const begun = Promise.withResolvers<void>();
+  const { promise: aborted, resolve } = Promise.withResolvers<unknown>();
+  const sent: Method = {
+    kind: "client_streaming",
+    desc: desc("Send") as DescMethodClientStreaming,
+    invoke: async (requests) => {
+      const words: string[] = [];
+      for await (const request of requests) {
+        const { name } = (Reflect.get(request, "part") ?? {}) as { readonly name?: string };
+        words.push(`${textOf(request)}/${name}`);
+      }
+      return { message: box("Send", words.join(" ")) };
+    },
+  };
+  const methods = [
+    echo(desc("Get")),
+    echo(desc("Post")),
+    sent,
+    unary(desc("Fail"), () => {
+      throw new ConnectError("not now", Code.FailedPrecondition);
+    }),
+    unary(desc("Wait"), async (_, call) => {
+      begun.resolve();
+      await wait(call).catch((reason) => {
+        resolve(reason);
+        throw reason;
+      });
+      return {};
+    }),
+    unary(desc("Long"), () => long),
+    streaming(desc("Read"), async function* (request, call) {
+      const text = textOf(request);
+      if (text === "none") return;
+      yield box("Read", "a");
+      if (text === "fail") throw new ConnectError("no more", Code.NotFound);
+      if (text === "open")
+        await wait(call).catch((reason) => {
+          resolve(reason);
+          throw reason;
+        });
+      yield box("Read", "b");
+    }),
+  ];
+  return { aborted, methods, begun: begun.promise };
+}
+
+const json = { "content-type": "application/json" };
+const CONNECT = "/test.v1.ThingService/Get";
+const status = (code: Code) => ({ code, message: expect.any(String) });
+const ONE = '{"names":[],"labels":{},"word":"a","revision":"0","version":"","yes":false}';
+const TWO = ONE.replace('"a"', '"b"');
+const type = (name: string) => ({ "content-type": name });
+
+/** Name, path, request, status, some headers, and the body as text or JSON. */
+const CASES: readonly [string, string, RequestInit, number, Record<string, string>, unknown][] = [
+  ["a read", "/v1/things/a%20b?small=1", {}, 200, {}, '{"text":"a b","small":1}'],
+  ["HEAD", "/v1/things/a", { method: "HEAD" }, 200, { "content-length": "18" }, ""],
+  [
+    "a write",
+    "/v1/things",
+    { method: "POST", headers: json, body: '{"yes":true}' },
+    200,
+    {},
+    '{"yes":true}',
+  ],
+  ["a wrong value", "/v1/things/a?small=x", {}, 400, {}, status(Code.InvalidArgument)],
+  [
+    "a body that is no JSON",
+    "/v1/things",
+    { method: "POST", headers: json, body: "{" },
+    400,
+    {},
+    status(Code.InvalidArgument),
+  ],
+  [
+    "a body of another type",
+    "/v1/things",
+    { method: "POST", headers: type("text/plain"), body: "x" },
+    415,
+    {},
+    status(Code.InvalidArgument),
+  ],
+  [
+    "a body over the bound",
+    "/v1/things",
+    { method: "POST", headers: json, body: `"${"a".repeat(70_000)}"` },
+    413,
+    {},
+    status(Code.ResourceExhausted),
+  ],
+  ["an error of the rpc", "/v1/fail", { method: "POST" }, 400, {}, { code: 9, message: "not now" }],
+  [
+    "another method",
+    "/v1/things",
+    { method: "PUT" },
+    405,
+    { allow: "POST, OPTIONS" },
+    status(Code.Unimplemented),
+  ],
+  ["OPTIONS", "/v1/things/a", { method: "OPTIONS" }, 204, { allow: "GET, HEAD, OPTIONS" }, ""],
+  ["an unknown path below a rule's", "/v1/things/a/b", {}, 404, {}, status(Code.NotFound)],
+  [
+    "a deadline",
+    "/v1/wait",
+    { headers: { "grpc-timeout": "20m" } },
+    504,
+    {},
+    status(Code.DeadlineExceeded),
+  ],
+  [
+    "a wrong deadline",
+    "/v1/wait",
+    { headers: { "x-server-timeout": "soon" } },
+    400,
+    {},
+    status(Code.InvalidArgument),
+  ],
+  ["a stream of lines", "/v1/read/x", {}, 200, type("application/x-ndjson"), `${ONE}\n${TWO}\n`],
+  [
+    "a stream as array",
+    "/v1/read/x",
+    { headers: { accept: "application/json" } },
+    200,
+    type("application/json; charset=utf-8"),
+    `[${ONE},\n${TWO}]`,
+  ],
+  ["an empty array", "/v1/read/none", { headers: { accept: "application/json" } }, 200, {}, "[]"],
+  [
+    "a stream of events",
+    "/v1/read/x",
+    { headers: { accept: "text/event-stream" } },
+    200,
+    type("text/event-stream"),
+    `data: ${ONE}\n\ndata: ${TWO}\n\n`,
+  ],
+  [
+    "a stream that fails",
+    "/v1/read/fail",
+    {},
+    200,
+    {},
+    `${ONE}\n{"error":{"code":5,"message":"no more"}}\n`,
+  ],
+  [
+    "events that fail",
+    "/v1/read/fail",
+    { headers: { accept: "text/event-stream" } },
+    200,
+    {},
+    `data: ${ONE}\n\nevent: error\ndata: {"code":5,"message":"no more"}\n\n`,
+  ],
+  [
+    "a client stream",
+    "/v1/send/p",
+    { method: "POST", body: '{"name":"a"}\n\n{"name":"b"}' },
+    200,
+    {},
+    expect.objectContaining({ word: "p/a p/b" }),
+  ],
+  [
+    "an empty client stream",
+    "/v1/send/p",
+    { method: "POST" },
+    200,
+    {},
+    expect.objectContaining({ word: "" }),
+  ],
+  [
+    "a client stream with a wrong line",
+    "/v1/send/p",
+    { method: "POST", body: '{"name":"a"}\n{"name":' },
+    400,
+    {},
+    status(Code.InvalidArgument),
+  ],
+  [
+    "a client stream with a line over the bound",
+    "/v1/send/p",
+    { method: "POST", body: `{"name":"${"a".repeat(70_000)}"}` },
+    413,
+    {},
+    status(Code.ResourceExhausted),
+  ],
+  [
+    "Connect",
+    CONNECT,
+    { method: "POST", headers: json, body: '{"text":"a"}' },
+    200,
+    json,
+    expect.objectContaining({ word: '{"text":"a"}' }),
+  ],
+  [
+    "Connect by GET",
+    `${CONNECT}?encoding=json&message=${encodeURIComponent('{"text":"a"}')}`,
+    {},
+    200,
+    json,
+    expect.objectContaining({ word: '{"text":"a"}' }),
+  ],
+  ["Connect with another method", CONNECT, { method: "PUT" }, 405, { allow: "GET, POST" }, ""],
+  [
+    "Connect with another type",
+    CONNECT,
+    { method: "POST", headers: type("x/y"), body: "x" },
+    415,
+    {},
+    "",
+  ],
+  [
+    "gRPC-Web",
+    CONNECT,
+    { method: "POST", headers: type("application/grpc-web+proto"), body: new Uint8Array(5) },
+    200,
+    type("application/grpc-web+proto"),
+    expect.stringContaining("grpc-status: 0"),
+  ],
+];
+
+describe.each(MOUNTS)("over %s", (_, mount) => {
+  test.each(CASES)("%s", async (_name, path, init, code, headers, body) => {
+    const ask = await mount({ methods: service().methods, bounds: bodiesOf(65_536) });
+    // A body without its type is bytes.
+    const sent =
+      typeof init.body === "string" && init.headers === undefined
+        ? { ...init, headers: type("application/x-ndjson") }
+        : init;
+    const response = await ask(path, sent);
+    const text = await response.text();
+    expect([response.status, text]).toEqual([code, expect.anything()]);
+    expect(Object.fromEntries(response.headers)).toMatchObject(headers);
+    if (text.startsWith('"')) expect(JSON.parse(text)).toEqual(body);
+    else if (typeof body === "object" && text.startsWith("{"))
+      expect(JSON.parse(text)).toEqual(body);
+    else expect(text).toEqual(body);
+  });
+
+  test("a compressed reply is offered by Accept-Encoding", async () => {
+    const ask = await mount({ methods: service().methods });
+    const headers = { "accept-encoding": "gzip" };
+    for (;;) {
+      await nextTick();
+      const response = await ask("/v1/long", { headers });
+      expect(response.headers.get("vary")).toBe("Accept-Encoding");
+      const bytes = Buffer.from(await response.arrayBuffer());
+      // The first replies go out as they are, while the compressed one is made.
+      if (response.headers.get("content-encoding") !== "gzip") continue;
+      const text = bytes[0] === 0x1f ? gunzipSync(bytes).toString() : bytes.toString();
+      expect(JSON.parse(text)).toMatchObject({ word: "a".repeat(5_000) });
+      return;
+    }
+  });
+
+  test("a request that its client aborts ends the call with CANCELED", async () => {
+    const { methods, aborted, begun } = service();
+    const ask = await mount({ methods });
+    const client = new AbortController();
+    const asked = ask("/v1/wait", { signal: client.signal }).catch(() => undefined);
+    await begun;
+    client.abort();
+    expect(await aborted).toMatchObject({ code: Code.Canceled });
+    await asked;
+  });
+
+  test("a stream is read as it comes, and ends when its reader cancels it", async () => {
+    const { methods, aborted } = service();
+    const ask = await mount({ methods });
+    const response = await ask("/v1/read/open");
+    const reader = response.body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe(`${ONE}\n`);
+    await reader?.cancel();
+    expect(await aborted).toMatchObject({ code: Code.Canceled });
+  });
+
+  test("messages of a client stream are read as they come", async () => {
+    const [send] = service().methods.filter(({ kind }) => kind === "client_streaming");
+    const first = Promise.withResolvers<void>();
+    const method = {
+      ...send,
+      invoke: async (requests: AsyncIterable<Message>) => {
+        let count = 0;
+        for await (const _ of requests) {
+          count += 1;
+          first.resolve();
+        }
+        return { message: box("Send", String(count)) };
+      },
+    } as Method;
+    const ask = await mount({ methods: [method] });
+    let close: (() => void) | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        controller.enqueue(Buffer.from('{"name":"a"}\n{"na'));
+        close = () => {
+          controller.enqueue(Buffer.from('me":"b"}\n'));
+          controller.close();
+        };
+      },
+    });
+    const headers = type("application/x-ndjson");
+    const asked = ask("/v1/send/p", { method: "POST", headers, body });
+    await first.promise;
+    close?.();
+    expect(await (await asked).json()).toMatchObject({ word: "2" });
+  });
+
+  test("a call that is not admitted is not read", async () => {
+    const admit = () => {
+      throw new ConnectError("no token", Code.Unauthenticated);
+    };
+    const ask = await mount({ methods: service().methods, admit });
+    const response = await ask("/v1/things", { method: "POST", headers: json, body: "{" });
+    expect([response.status, await response.json()]).toEqual([
+      401,
+      { code: 16, message: "no token" },
+    ]);
+  });
+});
