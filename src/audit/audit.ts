@@ -8,12 +8,14 @@ import { createTail, forgotten, type Progress } from "./tail.ts";
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 1_000;
-/** Rows that one page looks at at most: a filter that nothing fits must not hold everybody up. */
+/**
+ * Maximum number of rows that one page scans: a filter without matches must not block other calls.
+ */
 const SCAN = 10_000;
 /** Characters of a pattern at most. */
 const MAX_PATTERN = 255;
 
-/** Which rows somebody wants. */
+/** Selection of rows. */
 export interface AuditSelection extends Omit<AuditFilter, "subjectPart"> {
   /** A pattern that a name of what it was about fits, where `*` is any text; undefined: any. */
   readonly subject?: string | undefined;
@@ -55,7 +57,7 @@ export interface AuditService {
     after: number | undefined,
     signal: AbortSignal,
   ): AsyncIterable<Progress>;
-  /** Where the audit stands now, with the oldest row that is kept. */
+  /** Newest position of the audit, with the oldest row. */
   checkpoint(): Promise<Checkpoint & { readonly oldest: number }>;
   /** Ends all watching. */
   endStreams(): void;
@@ -65,7 +67,7 @@ export interface AuditServiceDeps {
   readonly store: AuditStore;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** How often watchers look for new rows, and hear that there are none, in milliseconds. */
+  /** Interval in which watchers poll for new rows and send bookmarks, in milliseconds. */
   readonly interval: number;
   readonly idle: number;
 }
@@ -92,7 +94,7 @@ export function createAuditService(deps: AuditServiceDeps): AuditService {
       const newestFirst = after === undefined;
       const begin = from ?? (newestFirst ? head + 1 : Math.min(after, head) || floor.seq);
       if (!newestFirst && begin < floor.seq) throw forgotten(begin, floor.seq + 1);
-      // The window that this page looks at: rows after one and before another.
+      // The window that this page scans: rows after one and before another.
       const window = newestFirst
         ? { after: Math.max(floor.seq, begin - 1 - SCAN), before: begin }
         : { after: begin, before: Math.min(head, begin + SCAN) + 1 };
@@ -117,7 +119,7 @@ export function createAuditService(deps: AuditServiceDeps): AuditService {
   };
 }
 
-/** A selection as the store takes it, and what it leaves to be looked at here. */
+/** Splits a selection into the store's filter and the rest, which is applied here. */
 function selectionOf({ subject, ...filter }: AuditSelection) {
   if (subject === undefined || subject === "") return { ...filter, fits: () => true };
   if (subject.length > MAX_PATTERN)
@@ -135,7 +137,7 @@ function selectionOf({ subject, ...filter }: AuditSelection) {
   return { ...filter, subjectPart, fits };
 }
 
-/** The store, whose failures are told as those of the history are. */
+/** Wraps the store: failures become service errors, as for the history. */
 function explained(store: AuditStore): AuditStore {
   return {
     ...store,

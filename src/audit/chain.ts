@@ -10,7 +10,7 @@ const MAX_TEXT = 512;
 /** A row without its place in the chain. */
 export type UnchainedRow = Omit<StoredAuditRow, "seq" | "prev" | "hash">;
 
-/** What is written of an entry. */
+/** Converts an entry to a row without its place in the chain. */
 export function toUnchained({ subjects, detail, ...entry }: AuditEntry): UnchainedRow {
   return {
     time: entry.time,
@@ -26,7 +26,7 @@ export function toUnchained({ subjects, detail, ...entry }: AuditEntry): Unchain
   };
 }
 
-/** SQLite lets a row have a value of another type; what was damaged is read all the same. */
+/** SQLite allows values of another type in a column; damaged rows are read too. */
 export function auditFromRow(row: StoredAuditRow): AuditRow {
   const subject = String(row.subject);
   return {
@@ -47,8 +47,8 @@ export function auditFromRow(row: StoredAuditRow): AuditRow {
 }
 
 /**
- * The canonical encoding of a row but for its place, `[seq,"prev",`, which stands before it: the rest
- * of a JSON array in the form of RFC 8785, which is that of ECMAScript.
+ * Canonical encoding of a row without its place, `[seq,"prev",`, which precedes it: the rest of a
+ * JSON array in the form of RFC 8785, which is that of ECMAScript.
  */
 export function tailOf(row: UnchainedRow): string {
   const members = [
@@ -94,7 +94,7 @@ export function expectedHash({ subjects, seq, prev, ...row }: AuditRow): string 
   return hashOf(seq, prev, tailOf({ ...rest, token_id, request_id, subject: subjects.join("\n") }));
 }
 
-/** As many whole names as fit. */
+/** The first names, as many as fit. */
 function firstLines(names: readonly string[]): string {
   const [first] = names;
   if (names.length === 1 && first !== undefined) return first.slice(0, MAX_SUBJECT);
@@ -181,7 +181,7 @@ export function createVerifier(floor: AuditPosition, checkpoint?: AuditPosition)
 /** Milliseconds from 1970 UTC to the end of the year 9999, the last that a Timestamp has. */
 const LAST_TIME = 253_402_300_799_999;
 
-/** Whether a number is a time that the service writes: whole milliseconds since 1970 UTC. */
+/** Reports whether a number is a valid time: whole milliseconds since 1970 UTC. */
 export function isTime(time: number): boolean {
   return Number.isSafeInteger(time) && time >= 0 && time <= LAST_TIME;
 }

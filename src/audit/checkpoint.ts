@@ -1,7 +1,10 @@
 import { startPeriodic } from "../periodic.ts";
 import type { AuditPosition, AuditStore, PublishedPosition } from "./store.ts";
 
-/** Where the audit stood at a time: kept elsewhere, it shows later whether rows up to it are as they were. */
+/**
+ * Position of the audit at a time. Stored elsewhere, it proves later that the rows up to it are
+ * unchanged.
+ */
 export interface Checkpoint extends AuditPosition {
   /** The id of the database. */
   readonly origin: string;
@@ -18,7 +21,10 @@ export function checkpointText({ origin, seq, hash, time }: Checkpoint): string 
   return `${origin}\n${seq}\n${base64}\n${new Date(time).toISOString()}\n`;
 }
 
-/** Reads such a text; what comes after an empty line (signatures) is passed over. Undefined: it is none. */
+/**
+ * Parses a checkpoint; text after an empty line (signatures) is ignored. Undefined: not a
+ * checkpoint.
+ */
 export function readCheckpoint(text: string): Checkpoint | undefined {
   const [origin = "", seq = "", base64 = "", time = "", ...rest] = text
     .replaceAll("\r\n", "\n")
@@ -36,17 +42,17 @@ const MAX_AGE = 3_600_000;
 
 export interface CheckpointsDeps {
   readonly store: Pick<AuditStore, "origin" | "head" | "published" | "publish">;
-  /** How often it is looked whether there is one to publish, in milliseconds. */
+  /** Interval of checks, in milliseconds. */
   readonly interval: number;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Told of a checkpoint, in the process that publishes it. */
+  /** Called with a checkpoint, in the process that publishes it. */
   readonly onPublished: (text: string) => void;
-  /** Told once of what goes on failing. */
+  /** Called once for a continuing failure. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Publishes where the audit stands, so that it is known elsewhere, too. */
+/** Publishes positions of the audit. */
 export interface Checkpoints {
   /** The newest that any process has published; undefined: none as yet. */
   published(): PublishedPosition | undefined;
@@ -84,6 +90,6 @@ export function startCheckpoints(deps: CheckpointsDeps): Checkpoints {
   };
 }
 
-// For those who check rows that they have from somewhere else than the database.
+// For checks of rows from a source other than the database.
 export { createVerifier, isTime, type Verifier } from "./chain.ts";
 export type { AuditRow } from "./store.ts";

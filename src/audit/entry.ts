@@ -1,6 +1,6 @@
 import type { AuditEntry } from "./store.ts";
 
-/** How history, streams and log name whoever has a token: `PRINCIPAL/TOKEN-ID`. */
+/** Name of a token's owner in history, streams and log: `PRINCIPAL/TOKEN-ID`. */
 export function actorOf(principal: string, tokenId: string): string {
   return `${principal}/${tokenId}`;
 }
@@ -24,7 +24,7 @@ export interface AuditOrigin {
   readonly peer: string;
 }
 
-/** What the audit says of something that was done. */
+/** Code of a completed call. */
 const OK = "OK";
 
 /**

@@ -36,9 +36,9 @@ export interface RecorderDeps {
   readonly store: Pick<AuditStore, "append">;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** How often what was counted is written, in milliseconds. */
+  /** Interval in which counted calls are written, in milliseconds. */
   readonly interval: number;
-  /** Told when rows can't be written, and how many were given up. */
+  /** Called when rows cannot be written, with the number of dropped rows. */
   readonly onError: (error: unknown, dropped: number) => void;
 }
 
@@ -62,7 +62,7 @@ export function createRecorder({ store, now, interval, onError }: RecorderDeps):
       }
     } while (waiting.length > 0);
   };
-  /** One at a time: what comes meanwhile is written after it. */
+  /** Serialized: rows that arrive during a write are written after it. */
   const write = (): Promise<void> => {
     writing ??= writeAll().finally(() => {
       writing = undefined;
@@ -99,7 +99,9 @@ export function createRecorder({ store, now, interval, onError }: RecorderDeps):
   };
 }
 
-/** As many rows as may wait: of too many the oldest refusals go first, then the oldest. */
+/**
+ * The newest rows within the bound: the oldest refusals are dropped first, then the oldest rows.
+ */
 function newest(rows: readonly AuditEntry[]): readonly AuditEntry[] {
   let surplus = rows.length - MAX_WAITING;
   if (surplus <= 0) return rows;

@@ -18,7 +18,7 @@ import type { AuditPage, AuditSelection, AuditService } from "./audit.ts";
 import { checkpointText, isTime } from "./checkpoint.ts";
 import { optionalNumber } from "./origin.ts";
 
-/** Of AuditService. */
+/** Implements AuditService. */
 export function auditImpl(audit: AuditService): ServiceImpl<typeof AuditServiceDesc> {
   return {
     listAuditEvents: async (request) => {

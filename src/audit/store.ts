@@ -1,4 +1,4 @@
-/** What somebody did, or was refused, before it has its place in the audit. */
+/** Action of a caller, or its refusal, before it has a place in the audit. */
 export interface AuditEntry {
   /** Milliseconds since 1970 UTC. */
   readonly time: number;
@@ -6,7 +6,7 @@ export interface AuditEntry {
   /** The id of the token; empty where it has none. */
   readonly tokenId: string;
   readonly door: string;
-  /** The rpc, such as `SaveSettings`, or what the program did by itself. */
+  /** The rpc, such as `SaveSettings`, or the name of an action of the program. */
   readonly method: string;
   readonly peer: string;
   readonly requestId: string;
@@ -41,7 +41,7 @@ export interface PublishedPosition extends AuditPosition {
   readonly time: number;
 }
 
-/** Which rows somebody wants. All given members must fit. */
+/** Filter for rows. All given members must match. */
 export interface AuditFilter {
   /** This one, or any token of the principal of this name. */
   readonly actor?: string | undefined;
@@ -52,7 +52,7 @@ export interface AuditFilter {
   readonly subjectPart?: string | undefined;
   /** At or after, in milliseconds since 1970 UTC. */
   readonly since?: number | undefined;
-  /** Before, likewise. */
+  /** Exclusive upper bound of the time. */
   readonly until?: number | undefined;
 }
 
@@ -64,7 +64,7 @@ export interface AuditRange extends AuditFilter {
   readonly newestFirst: boolean;
 }
 
-/** How much of the audit is kept. */
+/** Retention of the audit. */
 export interface AuditRetention {
   /** Rows at most; fewer than 2 are 2. */
   readonly count: number;
@@ -78,7 +78,7 @@ export interface AuditStore {
   readonly origin: string;
   /** The newest row; 0 and 64 zeros when there never was one. */
   head(): Promise<AuditPosition>;
-  /** The newest row that was forgotten, likewise. */
+  /** Position of the newest deleted row. */
   floor(): Promise<AuditPosition>;
   rows(range: AuditRange): Promise<readonly AuditRow[]>;
   /** Adds rows in a transaction of their own; those of changes are written with them. */
@@ -91,7 +91,7 @@ export interface AuditStore {
    * @returns how many were forgotten.
    */
   forget(retention: AuditRetention, step: number, now: number): Promise<number>;
-  /** What was published last; undefined: nothing as yet. */
+  /** Position that was published last; undefined: none. */
   published(): Promise<PublishedPosition | undefined>;
   /**
    * Notes that a position is published, before it is.

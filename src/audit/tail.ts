@@ -5,19 +5,19 @@ import { type Periodic, startPeriodic } from "../periodic.ts";
 import { createWaiter } from "../waiter.ts";
 import type { AuditFilter, AuditRow, AuditStore } from "./store.ts";
 
-/** Rows of one batch at most, and rows that it looks at. */
+/** Maximum number of rows of one batch, and of rows scanned for it. */
 const BATCH = 200;
 const SCAN = 10_000;
 
-/** What a reader gets at a time. */
+/** Batch for a reader. */
 export interface Progress {
   /** The row that it has been brought to. */
   readonly seq: number;
-  /** Those up to it that it wants. */
+  /** Matching rows up to it. */
   readonly rows: readonly AuditRow[];
 }
 
-/** A filter, and what the store leaves to be looked at. */
+/** Filter, and the part that the store does not apply. */
 export interface Selected extends AuditFilter {
   readonly fits: (row: AuditRow) => boolean;
 }
@@ -29,9 +29,9 @@ export interface Tail {
 }
 
 /**
- * @param deps.interval how often the store is asked for the newest row while there are readers, in
- *   milliseconds.
- * @param deps.idle how often a reader hears that there is nothing, likewise.
+ * @param deps.interval in which the store is asked for the newest row while there are readers, in
+ * milliseconds.
+ * @param deps.idle interval of bookmarks, in milliseconds.
  */
 export function createTail(deps: {
   readonly store: Pick<AuditStore, "head" | "floor" | "rows">;
@@ -97,7 +97,7 @@ export function createTail(deps: {
     }
   }
 
-  /** What was forgotten meanwhile was perhaps not read. */
+  /** Rows deleted in the meantime may not have been read. */
   async function checkKept(after: number): Promise<void> {
     const floor = await store.floor();
     if (after < floor.seq) throw forgotten(after, floor.seq + 1);

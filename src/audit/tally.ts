@@ -30,13 +30,13 @@ interface Kind {
   count: number;
   readonly doors: Set<string>;
   readonly methods: Set<string>;
-  /** Of the first call. */
+  /** Request id of the first call. */
   readonly requestId: string;
   readonly peers: Map<string, number>;
   /** Calls of addresses beyond those. */
   otherPeers: number;
   readonly subjects: Set<string>;
-  /** What was added to them last, which is mostly what is added next. */
+  /** Most recent list of names, which the next call usually repeats. */
   last: readonly string[] | undefined;
 }
 

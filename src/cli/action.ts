@@ -3,9 +3,9 @@ import type { FlagName } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 
-/** What stands after a command's name, such as `revoke` after `token`. */
+/** Sub-command, such as `revoke` of `token`. */
 export interface Action {
-  /** How many arguments it takes. */
+  /** Number of arguments. */
   readonly count: number;
   /** The flags of its command that are its own. */
   readonly flags: readonly FlagName[];
@@ -25,10 +25,10 @@ export function actionNamed<T>(
 }
 
 /**
- * Does what the first argument names.
+ * Runs the action that the first argument names.
  *
- * @param flags of the command, of which each action has some.
- * @param check looks at what is about to be done.
+ * @param flags of the command; each action takes some of them.
+ * @param check runs before the action.
  * @throws CliFailure (usage).
  */
 export async function runAction(

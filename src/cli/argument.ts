@@ -3,7 +3,7 @@ import { usage } from "./failure.ts";
 
 /** A flag of one or more commands. */
 interface FlagDefinition extends Flag {
-  /** What it does, in one line without a full stop. */
+  /** Description in one line without a full stop. */
   readonly help: string;
 }
 
@@ -99,12 +99,12 @@ export function flagSynopsis(name: FlagName): string {
   return short === undefined ? `--${name}${tail}` : `--${name}${tail}, -${short}${tail}`;
 }
 
-/** What stands behind a command's name. */
+/** Arguments of a command. */
 export interface Arguments {
   readonly positionals: readonly string[];
-  /** Whether a switch is given. */
+  /** Reports whether a switch is given. */
   is(name: SwitchFlag): boolean;
-  /** Whether any flag is given. */
+  /** Reports whether any flag is given. */
   has(name: FlagName): boolean;
   /** The text of a flag; undefined when it is not given. Never empty. */
   text(name: ValueFlag): string | undefined;
@@ -114,7 +114,7 @@ export interface Arguments {
 const MAX_ARGUMENTS = 4_096;
 
 /**
- * Reads flags and positional arguments in any order. What stands after `--` is positional.
+ * Reads flags and positional arguments in any order. Everything after `--` is positional.
  *
  * @param known the flags that the command takes.
  * @throws CliFailure (usage) with all problems at once; none repeats a value, which may be secret.

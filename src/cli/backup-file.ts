@@ -11,7 +11,7 @@ import { CliFailure, EXIT, fileFailure, usage } from "./failure.ts";
 import { nameOf, readText } from "./file.ts";
 import type { World } from "./world.ts";
 
-/** What ImportSettings is given, and what it is not told. */
+/** Content for ImportSettings, and the parts that are left out. */
 export interface BackupFile {
   /** A JSON object of a kind that ImportSettings reads. */
   readonly document: object;
@@ -56,7 +56,7 @@ export async function readBackupFile(
 async function isDatabase(path: string): Promise<boolean> {
   try {
     await using file = await open(path, "r");
-    // What a shell puts together with <(…) is read once, from its beginning to its end.
+    // A shell's <(…) can be read only once, sequentially.
     if (!(await file.stat()).isFile()) return false;
     const { buffer } = await file.read(Buffer.alloc(SQLITE_HEADER.length), 0);
     return buffer.toString("latin1") === SQLITE_HEADER;

@@ -25,7 +25,7 @@ const EXIT_OF: Readonly<Record<Code, ExitCode>> = {
   [Code.Unauthenticated]: EXIT.unauthenticated,
 };
 
-/** What a failed call means for the person at the terminal, and for a script. */
+/** Explains a failed call and selects the exit code. */
 export function explainCall(error: ConnectError, connection: Connection): CliFailure {
   const { place, tokenSource, timeout, offline } = connection;
   const violations = error
@@ -34,7 +34,7 @@ export function explainCall(error: ConnectError, connection: Connection): CliFai
   const { code, rawMessage: message } = error;
   const fail = (text: string, lines: readonly string[] = []): CliFailure =>
     new CliFailure(EXIT_OF[code], text, lines);
-  // One violation is the message itself.
+  // A single violation is the message itself.
   if (violations.length > 1)
     return fail(`nothing was saved: ${violations.length} values are wrong`, violations);
   if (offline) return fail(message);
@@ -54,12 +54,12 @@ export function explainCall(error: ConnectError, connection: Connection): CliFai
   return fail(`${place} gave no answer that a Mooring gives (${message}): is the address right?`);
 }
 
-/** Whether the service itself said so: every reply of it carries this, and a broken connection none. */
+/** Reports whether the service answered: every reply of it carries this header. */
 function isAnswer({ metadata }: ConnectError): boolean {
   return metadata.has("x-request-id");
 }
 
-/** Whether there was no connection, or it broke. */
+/** Reports whether the connection failed or broke. */
 function isBroken(error: ConnectError): boolean {
   const { code } = error;
   if (isAnswer(error)) return false;
@@ -106,10 +106,9 @@ function explainBroken(error: ConnectError, place: string): string {
 }
 
 /**
- * Reads something by keys. When the service does not know one of them, the failure names the key
- * that was probably meant.
+ * Reads by keys. If the service does not know one of them, the failure suggests the nearest key.
  *
- * @param hint what else the failure says then.
+ * @param hint added to that failure.
  */
 export async function withNearestKey<T>(
   settings: SettingClient,
@@ -127,7 +126,7 @@ export async function withNearestKey<T>(
   }
 }
 
-/** Whether a call has failed because something does not exist. */
+/** Reports whether a call has failed with NOT_FOUND. */
 export function isNotFound(error: unknown): error is ConnectError {
   return error instanceof ConnectError && error.code === Code.NotFound;
 }

@@ -59,8 +59,8 @@ export function commandHelp(): string {
 /**
  * Runs a command of the command line: everything but serve.
  *
- * @param world what the command knows of the world; `processWorld` makes that of this process.
- * @returns the exit code. Never rejects: what went wrong stands on standard error.
+ * @param world access of the command to the outside; `processWorld` creates that of this process.
+ * @returns the exit code. Never rejects: errors are written to standard error.
  */
 export async function runCli(world: World): Promise<ExitCode> {
   const output = createOutput(world.stdout, world.env);
@@ -79,7 +79,7 @@ async function dispatch(world: World, output: Output, errors: Output): Promise<v
   const [topic, ...args] = name === "help" ? [...rest, "help"] : [name, ...rest];
   if (topic === "help" || topic === undefined) return output.write(overview(commands));
   const command = findCommand(topic);
-  // What stands after -- is no flag.
+  // Arguments after -- are not flags.
   const flags = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   if (name === "help" || flags.includes("--help") || flags.includes("-h"))
     return output.write(helpOf(command));
@@ -145,7 +145,7 @@ async function report(error: unknown, { args }: World, errors: Output): Promise<
       ? [`mooring ${command === undefined ? "help" : `${command} --help`} shows how`]
       : [];
   const lines = [head, ...failure.lines.map((line) => `  ${line}`), ...hint];
-  // Nobody may be reading: then there is nobody to tell.
+  // The reader of standard error may be gone.
   await errors.write(`${lines.map(printableText).join("\n")}\n`).catch(() => undefined);
   return failure.exitCode;
 }

@@ -10,15 +10,15 @@ export interface Command {
   readonly name: string;
   /** Ways to write it, without the program's name. */
   readonly usage: readonly [string, ...string[]];
-  /** What it does, in one line without a full stop. */
+  /** Description in one line without a full stop. */
   readonly summary: string;
-  /** What else somebody should know: lines of at most 80 columns. */
+  /** More details: lines of at most 80 columns. */
   readonly details: readonly string[];
   /** Its own flags; those that every command has are not among them. */
   readonly flags: readonly FlagName[];
-  /** Whether it can work on a database that is opened here. */
+  /** Whether it can work on a database without a service. */
   readonly offline: boolean;
-  /** Whether it needs no token, and reads none. */
+  /** Whether it needs no token and reads none. */
   readonly anonymous?: true;
   /** Fewest and most positional arguments. */
   readonly positionals: readonly [min: number, max: number];
@@ -30,7 +30,7 @@ export interface Command {
   readonly run: (run: CommandRun) => Promise<void>;
 }
 
-/** What a command is given when it runs. */
+/** Context of a running command. */
 export interface CommandRun {
   readonly args: Arguments;
   readonly world: World;
@@ -40,7 +40,7 @@ export interface CommandRun {
   readonly errors: Output;
   /** The service, or the database of `--database`. The same at each call. */
   connect(): Promise<SettingClient>;
-  /** The same, for other services of the contract. */
+  /** Like connect, for other services of the contract. */
   connectTo<S extends DescService>(service: S): Promise<Client<S>>;
   /** Tells the person something that is no result: a line on standard error. */
   notice(text: string): void;

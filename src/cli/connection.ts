@@ -28,18 +28,18 @@ const DATABASE_VARIABLES = [
 
 export type SettingClient = Client<typeof SettingService>;
 
-/** What a command is connected to; the texts are for messages. */
+/** Connection of a command; the texts are for messages. */
 export interface Connection {
   readonly settings: SettingClient;
-  /** For clients of the contract's other services. */
+  /** Transport for clients of other services of the contract. */
   readonly transport: Transport;
   /** Address of the service, or path of the database. */
   readonly place: string;
-  /** Where the token comes from, such as `MOORING_TOKEN_FILE "/run/token"`; never the token. */
+  /** Source of the token, such as `MOORING_TOKEN_FILE "/run/token"`; never the token. */
   readonly tokenSource: string;
-  /** How long a call may take, as somebody would write it. */
+  /** Time limit of a call, in the notation of the flag. */
   readonly timeout: string;
-  /** Whether there is no service: the rules themselves answer, in this process. */
+  /** Whether the command runs without a service, on the rules in this process. */
   readonly offline: boolean;
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export async function openConnection(
   };
 }
 
-/** Of a command that needs no token. */
+/** Credentials of a command that needs no token. */
 const NOBODY = { source: "", text: "" };
 
 function context({ cwd }: Pick<World, "cwd">): ParseContext {
@@ -88,7 +88,7 @@ function readTimeout(text: string, world: World): number {
   return parsed.value;
 }
 
-/** Of a reply: 10,000 settings of a few kilobytes; what is beyond it is refused, not read. */
+/** Bytes of a reply: 10,000 settings of a few kilobytes; a larger one is refused unread. */
 const MAX_REPLY = 64 * 1024 * 1024;
 
 /** gRPC over one HTTP/2 connection. TLS trusts the authorities that Node trusts. */

@@ -14,7 +14,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** What each code says, for the help and the documentation. */
+/** Meaning of each code, for help and documentation. */
 export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [EXIT.ok]: "done",
   [EXIT.failed]: "failed for another reason, or a question was answered with no",
@@ -45,7 +45,7 @@ export function usage(message: string, lines: readonly string[] = []): CliFailur
   return new CliFailure(EXIT.usage, message, lines);
 }
 
-/** Whoever reads the output has gone (EPIPE): the command ends without a word. */
+/** The reader of the output has closed it (EPIPE): the command ends silently. */
 export class OutputClosed extends Error {
   override readonly name = "OutputClosed";
 }

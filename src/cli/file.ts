@@ -7,7 +7,7 @@ import { quote, systemCode } from "../config/complaint.ts";
 import { CliFailure, EXIT, fileFailure } from "./failure.ts";
 import type { World } from "./world.ts";
 
-/** Where bytes are read from: a path, or `-` for standard input. */
+/** Source of bytes: a path, or `-` for standard input. */
 export interface Source {
   readonly path: string;
   /** Bytes at most. */
@@ -45,7 +45,7 @@ export async function readText(source: Source, world: World): Promise<string> {
   }
 }
 
-/** How a source is called in messages. */
+/** Name of a source in messages. */
 export function nameOf(path: string): string {
   return path === "-" ? "standard input" : `the file ${quote(path)}`;
 }
@@ -80,11 +80,11 @@ export async function readValue(path: string, world: World): Promise<string> {
 const MODE = 0o600;
 
 /**
- * Writes a file whole or not at all: it stands under its name only once it is on disk.
+ * Writes a file atomically: it gets its name only after it is on disk.
  *
- * @param text is asked for once a file can be made there.
- * @param force replaces a file that exists; without it that is refused.
- * @throws CliFailure, and what `text` rejects with.
+ * @param text is called once the file can be created.
+ * @param force replaces an existing file; without it that is refused.
+ * @throws CliFailure, and the error of `text`.
  */
 export async function writeNewFile(
   path: string,
@@ -122,7 +122,7 @@ export function existsAlready(path: string): CliFailure {
   );
 }
 
-/** Gives the draft its name unless that is taken: a link, unlike a rename, replaces nothing. */
+/** Gives the draft its name unless it is taken: a link, unlike a rename, replaces nothing. */
 async function place(draft: string, path: string): Promise<void> {
   try {
     await link(draft, path);

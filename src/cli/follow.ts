@@ -6,11 +6,11 @@ import type { CommandRun } from "./command.ts";
 export interface Followed<E> {
   readonly open: FollowOptions<E, bigint>["open"];
   readonly write: (event: E) => Promise<void>;
-  /** Where the first stream begins; absent: where the service begins. */
+  /** Position of the first stream; absent: the service decides. */
   readonly from?: bigint | undefined;
-  /** As `positionOf` of `follow`. */
+  /** See `positionOf` of `follow`. */
   readonly positionOf?: (event: E) => bigint;
-  /** Where to continue when the next events are not kept any more, and the notice that says so. */
+  /** Position to continue from, and the notice, when the next events have been deleted. */
   readonly restart?: (
     options: Pick<StreamOptions, "signal">,
   ) => Promise<{ readonly from: bigint | undefined; readonly notice: string }>;

@@ -7,7 +7,7 @@ export function summaries(commands: readonly Command[]): string {
   return columns(commands.map(({ name, summary }) => [name, summary]));
 }
 
-/** What `mooring help` shows. */
+/** Text of `mooring help`. */
 export function overview(commands: readonly Command[]): string {
   return [
     "Usage: mooring COMMAND [arguments] [flags]",
@@ -21,7 +21,7 @@ export function overview(commands: readonly Command[]): string {
     .join("\n");
 }
 
-/** What `mooring COMMAND --help` shows. */
+/** Text of `mooring COMMAND --help`. */
 export function helpOf(command: Command): string {
   const lines = command.usage.map((line) => wrapped(`mooring ${line}`));
   return [

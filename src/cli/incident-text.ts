@@ -130,7 +130,7 @@ export async function writeDeliveries(
   );
 }
 
-/** How far a delivery is, in a few words. */
+/** State of a delivery in a few words. */
 export function resultOf(delivery: WebhookDelivery | undefined): string {
   if (delivery === undefined) return "";
   const { state, status, error, attempts, retryTime } = delivery;

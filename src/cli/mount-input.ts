@@ -13,7 +13,7 @@ import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 import { readValue } from "./file.ts";
 
-/** What a mount has besides values of its form. */
+/** Members of a mount outside of its form. */
 const OWN = ["path", "disabled", "sites", "content"];
 
 /**
@@ -86,7 +86,7 @@ export async function readItem(
   return { item, site, value: await textOf(run, value) };
 }
 
-/** `@PATH` is the content of a file; `@@` stands for a text that begins with `@`. */
+/** `@PATH` is the content of a file; `@@` escapes a leading `@`. */
 async function textOf({ world }: CommandRun, text: string): Promise<string> {
   if (text.startsWith("@@")) return text.slice(1);
   return text.startsWith("@") ? readValue(text.slice(1), world) : text;

@@ -7,19 +7,19 @@ import { printableJson, printableText } from "./printable.ts";
 import { type Column, renderTable } from "./table.ts";
 import type { OutputStream } from "./world.ts";
 
-/** Styles in use: few, and none that carries a meaning by itself. */
+/** Styles in use; none carries a meaning by itself. */
 export type Style = "bold" | "dim" | "red" | "green" | "yellow";
 
 /** Standard output, or standard error, as commands write to it. */
 export interface Output {
   readonly isTerminal: boolean;
-  /** Columns of the terminal; Infinity where there is none. */
+  /** Columns of the terminal; Infinity without one. */
   readonly width: number;
   style(style: Style, text: string): string;
   /**
-   * Writes text as it is; resolves when the stream has taken it.
+   * Writes text unchanged; resolves when the stream has accepted it.
    *
-   * @throws OutputClosed when nobody reads any more.
+   * @throws OutputClosed when the reader has gone.
    */
   write(text: string): Promise<void>;
   /** Writes a value: as it is to a pipe or file, without control characters to a terminal. */
@@ -27,7 +27,7 @@ export interface Output {
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): Promise<void>;
   /** Writes a message of the contract as JSON with the names of the proto file, all members. */
   json<D extends DescMessage>(desc: D, message: MessageShape<D>): Promise<void>;
-  /** The same in one line. */
+  /** Like json, in one line. */
   jsonLine<D extends DescMessage>(desc: D, message: MessageShape<D>): Promise<void>;
 }
 

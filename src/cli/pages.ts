@@ -1,20 +1,20 @@
 import type { CommandRun } from "./command.ts";
 import { count } from "./quantity.ts";
 
-/** Items that are asked for at a time. */
+/** Items per request. */
 const PAGE = 1_000;
 const MAX_LIMIT = 1_000_000;
 
-/** How many items somebody wants of a list; all of them unless `--limit` says less. */
+/** Number of items to list; all of them without `--limit`. */
 export function limitOf({ args }: CommandRun): number {
   const text = args.text("limit");
   return text === undefined ? Number.POSITIVE_INFINITY : count(text, "--limit", MAX_LIMIT);
 }
 
 /**
- * Reads a list page by page, until it ends or there is enough of it.
+ * Reads a list page by page, until its end or until it has enough items.
  *
- * @param read asks for a page. @returns its items, and what leads to the next one; empty: nothing does.
+ * @param read requests a page. @returns its items and the token of the next page; empty: none.
  */
 export async function readPages<T>(
   limit: number,

@@ -4,14 +4,14 @@ const HOSTILE = /[\p{Cc}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /**
- * One line that a terminal shows and does not obey: control characters are escaped as in JSON. A
- * backslash stays one, because regular expressions are full of them.
+ * One line that is safe to print on a terminal: control characters are escaped as in JSON.
+ * Backslashes stay, because regular expressions are full of them.
  */
 export function printableLine(text: string): string {
   return text.replace(HOSTILE, (character) => SHORT[character] ?? escaped(character));
 }
 
-/** The same of a text with lines: line breaks and tabs stay. */
+/** Like printableLine for text with several lines: line breaks and tabs stay. */
 export function printableText(text: string): string {
   return text.replace(HOSTILE, (character) =>
     character === "\n" || character === "\t" ? character : escaped(character),

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { CliFailure, EXIT } from "./failure.ts";
 import type { World } from "./world.ts";
 
-/** Whether somebody sits there to be asked: questions go to standard error, answers come in. */
+/** Reports whether questions can be asked: standard input and standard error are terminals. */
 export function canAsk({ stdin, stderr }: World): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }
@@ -14,7 +14,7 @@ export async function confirm(world: World, question: string): Promise<boolean> 
   return /^y(es)?$/i.test(answer.trim());
 }
 
-/** Asks for a text that does not show while it is typed. */
+/** Asks for a text without echo. */
 export async function askHidden(world: World, question: string): Promise<string> {
   try {
     return await ask(world, `${question}: `, { hidden: true });
@@ -29,7 +29,7 @@ async function ask(
   { hidden }: { readonly hidden: boolean },
 ): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // As a terminal of its own it keeps the system from showing what is typed, and shows it nowhere.
+  // In terminal mode readline disables the echo of the system and writes to a null stream.
   const lines = createInterface({
     input: world.stdin,
     output: nowhere,
@@ -42,7 +42,7 @@ async function ask(
   lines.once("close", () => left.abort());
   try {
     const answer = lines.question("", { signal: left.signal });
-    // Only now: what is typed before would show, and not be heard.
+    // Earlier input would be echoed and not read.
     world.stderr.write(question);
     return await answer;
   } catch (error) {

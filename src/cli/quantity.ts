@@ -3,7 +3,7 @@ import { quote } from "../config/complaint.ts";
 import { durationMs } from "../config/value.ts";
 import { usage } from "./failure.ts";
 
-/** A revision as somebody writes it. @throws CliFailure (usage). */
+/** Parses a revision. @throws CliFailure (usage). */
 export function revisionNumber(text: string, what: string): bigint {
   if (/^\d{1,18}$/.test(text)) return BigInt(text);
   throw usage(`${what} ${quote(text)} is not the number of a revision, such as 12`);

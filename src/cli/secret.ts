@@ -8,9 +8,9 @@ import { askHidden, canAsk } from "./prompt.ts";
 import type { World } from "./world.ts";
 
 /**
- * The token of the service, from a flag, else from a variable.
+ * Token of the service, from a flag or else a variable.
  *
- * @throws CliFailure when there is none, or the file can't be read.
+ * @throws CliFailure when there is none, or the file cannot be read.
  */
 export function readToken(args: Arguments, world: World): Sourced {
   const { MOORING_TOKEN, MOORING_TOKEN_FILE } = world.env;
@@ -62,7 +62,9 @@ export function readClientCertificate(world: World): ClientCertificate | undefin
   return { cert: read(cert), key: read(key) };
 }
 
-/** The passphrase of `--passphrase-file`, else of MOORING_PASSPHRASE; undefined when there is none. */
+/**
+ * Passphrase from `--passphrase-file` or else MOORING_PASSPHRASE; undefined when neither is given.
+ */
 export function givenPassphrase(args: Arguments, world: World): string | undefined {
   const { MOORING_PASSPHRASE } = world.env;
   const file = given("--passphrase-file", args.text("passphrase-file"));
@@ -70,7 +72,7 @@ export function givenPassphrase(args: Arguments, world: World): string | undefin
   return readSecret(direct, file, world)?.text;
 }
 
-/** Asks for the passphrase of something that is sealed; undefined where nobody can be asked. */
+/** Asks for the passphrase of a sealed document; undefined without a terminal. */
 export async function askPassphrase(world: World): Promise<string | undefined> {
   if (!canAsk(world)) return undefined;
   const answer = (await askHidden(world, "Passphrase of the backup")).trim();
@@ -78,7 +80,7 @@ export async function askPassphrase(world: World): Promise<string | undefined> {
 }
 
 /**
- * The passphrase to seal with: a given one, or one that is typed twice.
+ * Passphrase to seal with: given, or typed twice.
  *
  * @throws CliFailure (usage) when there is none, or the two differ.
  */
@@ -100,7 +102,7 @@ function given(source: string, text = ""): Sourced | undefined {
   return text.trim() === "" ? undefined : { source, text: text.trim() };
 }
 
-/** What has become of a file that is empty. */
+/** Explanation for an empty file. */
 const EMPTIED =
   "a shell empties the file that output goes to before the command can read it; mooring token reset --output PATH does not";
 

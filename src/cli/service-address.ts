@@ -11,22 +11,22 @@ const DEFAULT_ADDRESS = "127.0.0.1:5244";
 /** Variables of the service that say where it serves gRPC, the one that counts first. */
 const LISTEN_VARIABLES = ["MOORING_GRPC_LISTEN", "MOORING_LISTEN"] as const;
 
-/** Where a service is. */
+/** Address of a service. */
 export interface ServiceAddress {
   /** Scheme, host and port; of a socket that of this machine. */
   readonly url: string;
   /** Path of a socket of the file system. */
   readonly socket?: string;
-  /** As somebody has written it, for messages. */
+  /** The address as given, for messages. */
   readonly place: string;
-  /** Nobody has said the name that its certificate is for, so that it can't be checked. */
+  /** The host name of its certificate is unknown, so that it cannot be verified. */
   readonly isUnnamed?: boolean;
 }
 
-/** What an address is read with. */
+/** Context for reading an address. */
 export interface AddressContext {
   readonly world: Pick<World, "env" | "cwd">;
-  /** Whether nothing secret is sent there. */
+  /** Whether the command sends no secret. */
   readonly anonymous: boolean;
 }
 
@@ -85,8 +85,8 @@ function readUrl(text: string, source: string): ServiceAddress {
 }
 
 /**
- * Where the service speaks TLS by these variables, so does who calls it. Which name its certificate is
- * for is not among them: a question without a secret needs none, anything else does.
+ * Uses TLS for the client when these variables configure it for the service. They do not contain
+ * the host name of its certificate: only a command without a secret can do without it.
  *
  * @throws CliFailure (usage).
  */

@@ -76,7 +76,7 @@ function notesOf({ flag, secret, managed }: Setting): string[] {
   );
 }
 
-/** What stands for a setting that does not exist. */
+/** Shown for a setting that does not exist. */
 const ABSENT = "–";
 
 /** Prints changes for people: key, value before, value after. */
@@ -95,7 +95,7 @@ export async function writeChanges(
   );
 }
 
-/** One change as a line: `site_title: before → after`. */
+/** Formats one change as `site_title: before → after`. */
 export function changeLine(change: SettingChange): string {
   return printableLine(`${change.key}: ${before(change)} → ${after(change)}`);
 }
@@ -117,7 +117,7 @@ function shown(value: string | undefined): string {
   return value === "" ? '""' : value;
 }
 
-/** How a save has ended, or would. */
+/** Result of a save or its dry run. */
 export interface Saved {
   readonly revision: bigint;
   readonly preview?: SettingChanges | undefined;
@@ -126,7 +126,7 @@ export interface Saved {
   readonly before?: bigint | undefined;
 }
 
-/** Says for people what a save did, or with a dry run what it would do. */
+/** Writes the result of a save, or of its dry run. */
 export async function writeSaved(output: Output, saved: Saved): Promise<void> {
   const { revision, preview, dryRun, before } = saved;
   if (!dryRun) {

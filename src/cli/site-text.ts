@@ -57,7 +57,7 @@ function modeName({ mode, upstream }: Site): string {
   return upstream ? `${name}, upstream` : name;
 }
 
-/** What is to be said of a site in one line. */
+/** Status of a site in one line. */
 export function noteOf({ status }: Site): string {
   if (status === undefined) return "";
   if (status.error !== "") return status.error;
@@ -70,7 +70,7 @@ export function noteOf({ status }: Site): string {
   return parts.filter((part) => part !== "").join("; ");
 }
 
-/** Prints how settings stand, and how many of each kind. */
+/** Prints the differing settings, and the number of each kind. */
 export async function writeDifferences(
   output: Output,
   differences: readonly SiteDifference[],
@@ -99,7 +99,7 @@ function shown(value: string | undefined): string {
   return value === "" ? '""' : value;
 }
 
-/** `3 settings differ`, and what else stands otherwise. */
+/** `3 settings differ`, and the numbers of the other kinds. */
 export function differenceCount(differences: readonly SiteDifference[]): string {
   const differing = differences.filter(({ standing }) => standing === SiteStanding.DIFFERS).length;
   const others = Object.entries(

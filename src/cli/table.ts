@@ -3,7 +3,7 @@ import { printableLine } from "./printable.ts";
 /** A column of a table. */
 export interface Column {
   readonly title: string;
-  /** Gives way when the terminal is too narrow. */
+  /** Shrinks when the terminal is too narrow. */
   readonly flexible?: true;
 }
 
@@ -15,7 +15,7 @@ export interface TableOptions {
 }
 
 const GAP = "  ";
-/** A wider cell of a table that nobody cuts does not push the cells of other rows aside. */
+/** A wider cell of a table without truncation does not widen its column. */
 const MAX_PAD = 48;
 /** A flexible column keeps this much, even where that makes lines too long. */
 const MIN_FLEXIBLE = 8;
@@ -47,7 +47,7 @@ export function renderTable(
     .join("");
 }
 
-/** Gives the flexible columns what the others leave, the narrow ones first. */
+/** Distributes the remaining width among the flexible columns, the narrow ones first. */
 function shareWidth(
   columns: readonly Column[],
   natural: readonly number[],
@@ -92,7 +92,7 @@ const ASCII = /^[\x20-\x7e]*$/;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** How many columns of a terminal a line without control characters takes. */
+/** Terminal columns of a line without control characters. */
 export function displayWidth(line: string): number {
   if (ASCII.test(line)) return line.length;
   let width = 0;
@@ -102,7 +102,7 @@ export function displayWidth(line: string): number {
 
 /** The line, or its beginning and `…` when it takes more columns than there are. */
 export function cutToWidth(line: string, columns: number): string {
-  // What is far beyond any terminal is not even looked at.
+  // Text far beyond the width of any terminal is not measured.
   const near = line.length > 16 * (columns + 1) ? line.slice(0, 16 * (columns + 1)) : line;
   if (near === line && displayWidth(near) <= columns) return line;
   let kept = "";

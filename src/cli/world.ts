@@ -13,10 +13,10 @@ export const cliVariables = [
   "MOORING_CLIENT_KEY_FILE",
 ] as const;
 
-/** Where a command reads from: `process.stdin`, or any stream of a test. */
+/** Input of a command: `process.stdin`, or any stream of a test. */
 export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
 
-/** Where a command writes to. */
+/** Output of a command. */
 export type OutputStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean | undefined;
   /** Width of the terminal in characters. */
@@ -53,11 +53,11 @@ export interface Databases {
       readonly onProgress: (of: { readonly table: string; readonly copied: number }) => void;
     },
   ): Promise<readonly { readonly table: string; readonly copied: number }[]>;
-  /** @returns what is wrong with it, a sentence each. @throws Error likewise. */
+  /** @returns the problems found, one sentence each. @throws Error with the problem. */
   check(database: Database): Promise<readonly string[]>;
 }
 
-/** Everything that a command knows of the world outside. */
+/** Access of a command to the outside. */
 export interface World {
   /** The command line after `mooring`, the command's name first. */
   readonly args: readonly string[];

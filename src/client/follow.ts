@@ -41,9 +41,9 @@ export interface FollowOptions<E, P> {
    * @param after position of the last event; undefined: the service chooses where to begin.
    */
   readonly open: (after: P | undefined, options: StreamOptions) => AsyncIterable<E>;
-  /** Position of an event, from which the next stream resumes; absent: each stream begins anew. */
+  /** Position of an event, from which the next stream resumes; absent: each stream starts again. */
   readonly positionOf?: (event: E) => P;
-  /** Where the first stream begins. */
+  /** Position of the first stream. */
   readonly from?: P | undefined;
   /**
    * Chooses a new position after OUT_OF_RANGE: events after the old one are not kept any more. Absent:
@@ -53,9 +53,9 @@ export interface FollowOptions<E, P> {
     error: ConnectError,
     signal: AbortSignal,
   ) => Promise<P | undefined> | P | undefined;
-  /** Whether an error is retried; default: `isTransient`. */
+  /** Decides whether an error is retried; default: `isTransient`. */
   readonly isRetried?: (error: unknown) => boolean;
-  /** Whether an error before the first event is retried; default true. */
+  /** Whether an error before the first event is retried; default: true. */
   readonly retryFirst?: boolean;
   /** Ends following, and each call and pause of it, without an error. */
   readonly signal?: AbortSignal | undefined;
@@ -70,15 +70,15 @@ export interface FollowOptions<E, P> {
   readonly random?: () => number;
 }
 
-/** Whether a new stream may succeed where this error ended one. Errors of the program are not. */
+/** Reports whether a new stream may succeed after this error. */
 export function isTransient(error: unknown): boolean {
   return error instanceof ConnectError && RETRIED.has(error.code);
 }
 
 /**
- * Reads a server stream over as many calls as it takes. After a break the next call resumes after the
- * last event that the consumer has taken, so that no event is missed and none arrives twice. Pauses
- * grow from 250 ms with jitter, and begin anew with each event.
+ * Reads a server stream over as many calls as needed. After a break the next call resumes after the
+ * last event that the consumer has taken, so that no event is missed or repeated. Pauses grow from
+ * 250 ms with jitter, and start again with each event.
  *
  * @throws the first error that is not retried.
  */

@@ -67,14 +67,15 @@ export function violationsOf(error: unknown): readonly Violation[] {
 }
 
 /**
- * Watches the settings over as many streams as it takes: after a break the next stream resumes after
- * the last revision that was read, so that no change is missed and none arrives twice.
+ * Watches the settings over as many streams as needed: after a break the next stream resumes after
+ * the last revision that was read, so that no change is missed or repeated.
  *
- * @param options.afterRevision begin after it; without it the first event is a snapshot.
- * @param options.signal ends the watch, without an error.
- * @param options.onState called when the watch is connected, waits for a new attempt, or has failed.
- * @throws ConnectError that is not retried: a wrong token, or OUT_OF_RANGE where the history does not
- * reach back so far; then begin anew without `afterRevision`.
+ * @param options.afterRevision starts after it; without it the first event is a snapshot.
+ * @param options.signal ends the watch without an error.
+ * @param options.onState called when the watch is connected, waits for a new attempt, or has
+ * failed.
+ * @throws ConnectError that is not retried: an invalid token, or OUT_OF_RANGE when the history does
+ * not reach back so far; then start again without `afterRevision`.
  */
 export function watchSettings(
   { settings }: Pick<Mooring, "settings">,

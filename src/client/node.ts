@@ -1,4 +1,4 @@
-// For Node.js: gRPC over HTTP/2.
+// Transport for Node.js: gRPC over HTTP/2.
 
 import type { Transport } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";

@@ -1,4 +1,4 @@
-// For browsers: Connect, whose reads are GET requests.
+// Transport for browsers: Connect, with reads as GET requests.
 
 import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";

@@ -1,4 +1,4 @@
-// Of the command audit: what reads all rows, verify and export.
+// Actions verify and export of the command audit, which read all rows.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Client } from "@connectrpc/connect";
@@ -22,7 +22,7 @@ import { counted } from "../quantity.ts";
 
 /** Rows of one page of the service at most. */
 const PAGE = 1_000;
-/** How often it is told how far the command is, in rows. */
+/** Interval of progress messages, in rows. */
 const PROGRESS = 100_000;
 /** Bytes of a checkpoint at most; signatures may follow it. */
 const MAX_CHECKPOINT = 64 * 1024;

@@ -35,7 +35,7 @@ const filters = [
   ...["actor", "token-id", "method", "outcome", "subject", "since", "until", "limit"],
 ] as const satisfies readonly FlagName[];
 
-/** What following knows besides; a row that comes is as new as it can be. */
+/** Filters that following does not support. */
 const following = [
   ...["follow", "after", "actor", "token-id", "method", "outcome", "subject"],
 ] as const satisfies readonly FlagName[];

@@ -77,7 +77,7 @@ function readMode(args: Arguments): keyof typeof MODES {
   return parsed.value;
 }
 
-/** Early, before somebody types a passphrase; the write itself makes sure. */
+/** Fails early, before a passphrase is typed; the write checks again. */
 async function checkFree(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined) throw existsAlready(path);

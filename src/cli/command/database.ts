@@ -5,7 +5,7 @@ import { checkIsThere, readDatabaseConfig } from "../connection.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { counted } from "../quantity.ts";
 
-/** How often the progress of a table is told, in rows. */
+/** Interval of progress messages, in rows. */
 const PROGRESS = 10_000;
 
 const actions: Readonly<Record<string, (run: CommandRun) => Promise<void>>> = { copy, check };

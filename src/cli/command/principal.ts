@@ -1,4 +1,4 @@
-// Who has tokens: the command principal.
+// The command principal.
 
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";

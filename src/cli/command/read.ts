@@ -13,7 +13,7 @@ import { CliFailure, EXIT } from "../failure.ts";
 import { counted } from "../quantity.ts";
 import { readGroups, writeSettings } from "../setting-table.ts";
 
-/** What the service sends in place of a secret value. */
+/** Replaces a secret value in replies of the service. */
 const MASK = "********";
 
 export const getCommand: Command = {
@@ -100,7 +100,10 @@ export const listCommand: Command = {
   },
 };
 
-/** A masked value can't be compared with the default, but nobody has set what has no revision. */
+/**
+ * A masked value cannot be compared with the default; a setting without a revision has never been
+ * set.
+ */
 function isChanged({ secret, value, default: unset, revision }: Setting): boolean {
   return secret ? revision !== 0n : value !== unset;
 }

@@ -41,7 +41,7 @@ export const rollbackCommand: Command = {
       asks || args.is("dry-run") ? await client.rollback({ ...request, dryRun: true }) : undefined;
     if (preview !== undefined && (args.is("dry-run") || preview.changes.length === 0))
       return writeResult(run, preview, args.is("dry-run"));
-    // What was shown is what is done: a change in between is a conflict.
+    // The change that was shown is the one that is made: a change in between is a conflict.
     const shown =
       preview === undefined ? {} : { expectedRevision: await agreed(run, preview, request.to) };
     const reply = await client.rollback({ ...request, ...shown });

@@ -115,7 +115,7 @@ async function readAssignments(
 function splitAssignment(argument: string): Assignment {
   const at = argument.indexOf("=");
   if (at > 0) return { key: argument.slice(0, at), value: argument.slice(at + 1) };
-  // What stands there may be a secret whose key was forgotten: it is not repeated.
+  // The argument may be a secret whose key was forgotten: it is not repeated.
   throw usage(
     "an argument is no KEY=VALUE: write KEY=VALUE for each setting, or KEY VALUE for one",
   );
@@ -163,8 +163,8 @@ interface Plan {
 }
 
 /**
- * Tells custom settings from those that the service knows by the contract's own rule: of the latter
- * a save changes nothing but the value.
+ * Separates custom settings from known ones by the rule of the contract: a save changes only the
+ * value of known settings.
  */
 async function planUnset(client: SettingClient, settings: readonly Setting[]): Promise<Plan> {
   const deprecated = settings.filter(({ flag }) => flag === DEPRECATED);

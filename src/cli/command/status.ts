@@ -64,7 +64,7 @@ function rowsOf(reply: GetStatusResponse, now: number): (readonly [string, strin
   ];
 }
 
-/** Tokens that somebody should see to; nothing, most of the time. */
+/** Tokens that expire soon; usually none. */
 function endingRows({ endingTokenCount, endingTokens }: GetStatusResponse) {
   if (endingTokenCount === 0) return [];
   const named = endingTokens.map(
@@ -74,7 +74,7 @@ function endingRows({ endingTokenCount, endingTokens }: GetStatusResponse) {
   return [["tokens", `${counted(endingTokenCount, "token")} to rotate soon`] as const, ...named];
 }
 
-/** As `3d 4h`, `4h 5m`, `5m 6s` or `6s`. */
+/** Formats a duration as `3d 4h`, `4h 5m`, `5m 6s` or `6s`. */
 function uptime(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   const parts = [

@@ -32,7 +32,7 @@ const actions: Readonly<Record<string, Action>> = {
   revoke: { count: 1, flags: ["yes"], act: revokeToken },
 };
 
-/** What works on the permanent token, and so on a database without a service as well. */
+/** Actions on the permanent token, which work on a database without a service. */
 const PERMANENT = ["show", "reset", "set"];
 
 export const tokenCommand: Command = {
