@@ -9,7 +9,7 @@ import { type ReadBackup, readSettings, type Skipped, type Unchecked } from "./s
 /** Parts of that file that are no settings, and what Mooring has instead of them. */
 const OTHER_PARTS = ["users", "storages", "metas", "shares"] as const;
 
-/** What the member `encrypted` holds once it is decrypted. */
+/** Decrypted content of the member `encrypted`. */
 const PROOF = "encrypted";
 
 /** Settings that are decrypted in one go. */
@@ -18,7 +18,7 @@ const BATCH = 100;
 const TEXT_MEMBERS = ["key", "value", "help", "type", "options"] as const;
 const NUMBER_MEMBERS = ["group", "flag"] as const;
 
-/** Whether this is the backup that the web pages of AList and OpenList write. */
+/** Reports whether this is a backup of the AList or OpenList web page. */
 export function isAlistBackup(value: unknown): value is Unchecked {
   return isObject(value) && "settings" in value && !("format" in value);
 }

@@ -4,7 +4,7 @@ import { explained, openForeign } from "./foreign-database.ts";
 import { LIMITS, unreadable } from "./readable.ts";
 import { type ReadBackup, readSettings } from "./setting.ts";
 
-/** How the table of settings ends; what stands before it is that server's table prefix. */
+/** Suffix of the table of settings; that server's table prefix precedes it. */
 const SUFFIX = "setting_items";
 const REQUIRED = ["key", "value"];
 const MEMBERS = ["key", "value", "help", "type", "options", "group", "flag"];

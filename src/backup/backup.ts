@@ -36,7 +36,8 @@ export interface ImportConditions extends ChangeOptions {
 /** Writes backups of the settings and reads them back. */
 export interface BackupService {
   /**
-   * @param rights of whoever gets it: only what they see, and the permanent token for root alone.
+   * @param rights of the receiver: only visible settings are included, and the permanent token for
+   * root only.
    * @throws INVALID_ARGUMENT when the passphrase is too short.
    */
   export(secrets: SecretsMode, rights?: Rights): Promise<BackupDocument>;
@@ -104,7 +105,7 @@ interface PlanRules extends SaveRules {
 function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): Promise<ImportPlan> {
   const trial = createTrial(draft);
   return planImport(backup, {
-    // Of what an earlier version defined, too, only the value counts.
+    // For a setting of an earlier version, too, only the value counts.
     current: (key) => {
       const item = draft.get(key);
       return item && { ...item, definition: item.definition ?? (isRetired(item) || undefined) };

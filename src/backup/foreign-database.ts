@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import SQLite from "better-sqlite3";
 import { unreadable } from "./readable.ts";
 
-/** How long a lock of the other program is waited for, in milliseconds. */
+/** Maximum wait for a lock of the other program, in milliseconds. */
 const LOCK_WAIT = 5_000;
 /** Largest file that is read into memory to leave nothing behind. */
 const IN_MEMORY_MAX = 256 * 1024 * 1024;
@@ -12,13 +12,13 @@ const JOURNAL = 1;
 const WAL = 2;
 
 /**
- * Opens another program's SQLite database to read it, also while that program writes.
+ * Opens another program's SQLite database for reading, also while that program writes.
  *
- * A file in WAL mode that nobody has open is read from a copy in memory: SQLite would otherwise make
- * files beside it, of an owner that the other program may not like, and it could not read a
- * database in a folder that is mounted read-only.
+ * A file in WAL mode without an open connection is read from a copy in memory: SQLite would
+ * otherwise create files beside it, possibly with an owner that the other program cannot use, and
+ * it could not read a database in a folder that is mounted read-only.
  *
- * @throws INVALID_ARGUMENT with what to do, when it can't be read.
+ * @throws INVALID_ARGUMENT with the cure when it cannot be read.
  */
 export function openForeign(path: string): SQLite.Database {
   let handle: SQLite.Database | undefined;
@@ -36,9 +36,9 @@ export function openForeign(path: string): SQLite.Database {
 }
 
 /**
- * Reads from such a database.
+ * Reads from a foreign database.
  *
- * @throws INVALID_ARGUMENT with what to do, when SQLite can't read what is asked for.
+ * @throws INVALID_ARGUMENT with the cure when SQLite cannot read it.
  */
 export function explained<T>(path: string, read: () => T): T {
   try {
@@ -54,7 +54,7 @@ function copyOfClosed(path: string): Buffer | undefined {
   if (before.size > IN_MEMORY_MAX || hasLog(path) || !isWal(path)) return undefined;
   const bytes = readFileSync(path);
   const after = statSync(path, { bigint: true });
-  // Somebody opened it meanwhile: SQLite's own locks are needed then.
+  // Another program has opened it in the meantime: SQLite's own locks are needed.
   if (hasLog(path) || before.mtimeNs !== after.mtimeNs || before.size !== after.size)
     return undefined;
   // Memory has no write-ahead log, and without one the versions mean nothing else.

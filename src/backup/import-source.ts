@@ -11,14 +11,14 @@ import { type ReadBackup, readSettings } from "./setting.ts";
 
 const SQLITE_HEADER = "SQLite format 3\0";
 
-/** Where an import comes from: JSON that was sent, parsed or as text, or a file of this machine. */
+/** Source of an import: JSON in the request, parsed or as text, or a file of this machine. */
 export type ImportInput =
   | { readonly value: unknown }
   | { readonly text: string }
   | { readonly path: string };
 
 export interface ImportOptions extends ReadOptions {
-  /** Which table of a database to read, when several look like settings. */
+  /** Table of the database to read, if several look like settings. */
   readonly table?: string | undefined;
 }
 

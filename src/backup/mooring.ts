@@ -14,7 +14,7 @@ import {
 export const FORMAT = "mooring-settings";
 export const VERSION = 1;
 
-/** What says where a document comes from. */
+/** Origin of a document. */
 export interface DocumentHeader {
   readonly format: typeof FORMAT;
   readonly version: number;
@@ -31,13 +31,14 @@ export interface BackupDocument extends DocumentHeader {
   readonly settings: readonly BackupSetting[];
   /** Keys of the secret settings that were left out. */
   readonly omitted?: readonly string[];
-  /** The secret settings as the JSON text of an array, sealed; their keys stand beside it. */
+  /** The secret settings as JSON text of an array, sealed, with their keys in the clear. */
   readonly secrets?: SealedText & { readonly keys: readonly string[] };
 }
 
 /**
- * What is bound to the sealed secrets: they don't open in another document or under another list of
- * keys. The settings in the clear are not bound, so that they can be edited.
+ * Additional authenticated data of the sealed secrets: they cannot be opened in another document or
+ * under another list of keys. The settings in the clear are not included, so that they can be
+ * edited.
  */
 export function sealingHeader(header: DocumentHeader, keys: readonly string[]): string {
   const { format, version, created, databaseId, revision } = header;
@@ -50,9 +51,9 @@ export interface ReadDocument extends ReadBackup {
   readonly header: DocumentHeader;
 }
 
-/** What reading a backup takes. */
+/** Options for reading a backup. */
 export interface ReadOptions {
-  /** Of the backup, when it has sealed or encrypted parts. */
+  /** Passphrase of the backup, if it has sealed or encrypted parts. */
   readonly passphrase?: string | undefined;
 }
 

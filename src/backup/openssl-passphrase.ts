@@ -1,6 +1,6 @@
 import { createDecipheriv, createHash } from "node:crypto";
 
-/** What stands in front of 8 bytes of salt and the ciphertext, as OpenSSL's `enc -salt` writes it. */
+/** Header before 8 bytes of salt and the ciphertext, as written by OpenSSL's `enc -salt`. */
 const MAGIC = "Salted__";
 const SALT_BYTES = 8;
 const KEY_BYTES = 32;

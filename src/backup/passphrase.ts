@@ -7,7 +7,10 @@ const MIN_PASSPHRASE = 8;
 
 /** Cost of scrypt (RFC 7914): 128 MiB of memory and about 0.4 s for each guess. */
 const SCRYPT_COST: Cost = { n: 2 ** 17, r: 8, p: 1 };
-/** What a document may ask for: no more than 256 MiB, and not so little that guessing is cheap. */
+/**
+ * Accepted scrypt costs of a document: at most 256 MiB, and at least enough to make guessing
+ * expensive.
+ */
 const N_MIN = 2 ** 14;
 const N_MAX = 2 ** 18;
 const P_MAX = 4;
@@ -18,7 +21,7 @@ const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** How a text was sealed, and the sealed text (ciphertext and tag). Bytes are base64. */
+/** Sealed text (ciphertext and tag) with its parameters. Bytes are base64. */
 export interface SealedText {
   readonly cipher: "aes-256-gcm";
   readonly kdf: "scrypt";
@@ -97,7 +100,7 @@ export interface Cost {
   readonly p: number;
 }
 
-/** The same passphrase typed on another system may come in other code points: NFC makes them one. */
+/** NFC unifies a passphrase that different systems enter as different code points. */
 function runScrypt(passphrase: string, salt: Buffer, { n, r, p }: Cost): Promise<Buffer> {
   const options: ScryptOptions = { N: n, r, p, maxmem: 128 * r * (n + p) + 2 ** 20 };
   return new Promise((resolve, reject) =>

@@ -5,7 +5,7 @@ import { MASK } from "../settings/value.ts";
 import { createTicks } from "../ticks.ts";
 import type { BackupSetting, ReadBackup } from "./setting.ts";
 
-/** What an import does with one key. `invalid`: the value breaks a rule, and is not taken. */
+/** Outcome for one key of an import. `invalid`: the value breaks a rule and is not imported. */
 export type Outcome = "added" | "changed" | "unchanged" | "skipped" | "invalid";
 
 export interface ImportEntry {
@@ -15,24 +15,24 @@ export interface ImportEntry {
   readonly reason: Text;
 }
 
-/** What an import comes to. */
+/** Plan of an import. */
 export interface ImportPlan {
   /** Each key of the backup once, in its order. */
   readonly entries: readonly ImportEntry[];
-  /** What is to be saved: exactly the entries that are added or changed. */
+  /** Settings to be saved: exactly the added and changed entries. */
   readonly changes: readonly BackupSetting[];
 }
 
-/** The setting as it stands; a setting of the engine is one. */
+/** The current setting; a setting of the engine is one. */
 export type CurrentSetting = Omit<BackupSetting, "key"> & {
   readonly secret: boolean;
-  /** Undefined for custom and deprecated settings, which the program does not know. */
+  /** Undefined for custom and deprecated settings, which the program does not define. */
   readonly definition: unknown;
 };
 
 export interface PlanDeps {
   readonly current: (key: string) => CurrentSetting | undefined;
-  /** What becomes of a value before it is checked and kept. */
+  /** Normalizes a value before it is checked and stored. */
   readonly normalize: (setting: BackupSetting) => string;
   /**
    * Checks what would be kept.
@@ -40,11 +40,14 @@ export interface PlanDeps {
    * @returns what is wrong with it, never quoting a secret; undefined when nothing is.
    */
   readonly check: (setting: BackupSetting) => Text | undefined;
-  /** What manages a key in the place of clients, such as a file; undefined when nothing does. */
+  /** Returns the manager of a key instead of clients, such as a file; undefined: none. */
   readonly managedBy?: (key: string) => Text | undefined;
-  /** Whether the caller must not learn the setting's value: it counts as another one. Default: of none. */
+  /**
+   * Reports whether the caller must not learn the setting's value, which then counts as different.
+   * Default: none.
+   */
   readonly hidden?: (setting: BackupSetting) => boolean;
-  /** Whether whoever imports may write the setting; default: all. */
+  /** Reports whether the caller may write the setting; default: all. */
   readonly allowed?: (setting: BackupSetting) => boolean;
 }
 
@@ -52,9 +55,9 @@ export interface PlanDeps {
 const NEVER_IMPORTED = new Set(["version", "index_progress"]);
 
 /**
- * Decides what an import does, key by key, and changes nothing itself. Of settings that the program
- * knows only the value counts; others become custom settings as the backup describes them. The token
- * of the backup is taken, as a restore on the existing servers does.
+ * Plans an import, key by key, without changing anything. Of known settings only the value is
+ * imported; others become custom settings as described by the backup. The token of the backup is
+ * imported, as a restore on existing servers does.
  */
 export async function planImport(
   { settings, skipped }: Pick<ReadBackup, "settings" | "skipped">,
@@ -118,7 +121,7 @@ function whatIsKept(setting: BackupSetting, current: CurrentSetting | undefined)
     const { type, options, help, group, flag } = current;
     return { key, value, type, options, help, group, flag };
   }
-  // What is out of use here does not come back by a backup from before.
+  // A deprecated setting does not become active again through an older backup.
   const flag = current?.flag === FLAG.deprecated ? FLAG.deprecated : setting.flag;
   return { ...setting, type: setting.type === "" ? "string" : setting.type, flag };
 }

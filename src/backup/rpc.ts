@@ -21,10 +21,10 @@ import type { BackupService } from "./backup.ts";
 import type { Outcome } from "./plan.ts";
 import type { SecretsMode } from "./write.ts";
 
-/** Of SettingService: backups. */
+/** Backup methods of SettingService. */
 type BackupImpl = Pick<ServiceImpl<typeof SettingServiceDesc>, "exportSettings" | "importSettings">;
 
-/** What became of a setting; a refused value counts as skipped once the rest is taken. */
+/** Outcome of a setting; an invalid value counts as skipped once the rest is imported. */
 const OUTCOMES: Readonly<Record<Outcome, ImportOutcome>> = {
   added: ImportOutcome.ADDED,
   changed: ImportOutcome.CHANGED,
@@ -45,7 +45,7 @@ export function backupImpl(
     exportSettings: async ({ secrets, passphrase }, context) => {
       const rights = rightsOf(context, snapshot);
       const mode = modeOf(secrets, passphrase);
-      // Whoever chooses the passphrase can read what it seals.
+      // A caller who chooses the passphrase can read the sealed secrets.
       if (mode.mode !== "omit") rights.needScope("settings:reveal");
       const document = await backup.export(mode, rights);
       const isNeeded = mode.mode !== "omit";

@@ -22,19 +22,19 @@ export interface Skipped {
   readonly reason: Text;
 }
 
-/** What kind of backup something was. AList and OpenList write the same. */
+/** Format of a backup. AList and OpenList write the same one. */
 export type BackupSource = "mooring" | "alist-backup" | "alist-database" | "setting-list";
 
 /** A backup, whatever it was read from. */
 export interface ReadBackup {
   readonly source: BackupSource;
-  /** In the backup's order; a key may stand in it twice. */
+  /** In the order of the backup, which may contain a key twice. */
   readonly settings: readonly BackupSetting[];
-  /** What the source itself leaves out. */
+  /** Settings that the source omits. */
   readonly skipped: readonly Skipped[];
 }
 
-/** What a list of settings may hold before it is checked. */
+/** Unchecked entry of a list of settings. */
 export type Unchecked = Readonly<Record<string, unknown>>;
 
 /**

@@ -8,13 +8,13 @@ import {
 import type { PassphraseCipher } from "./passphrase.ts";
 import type { BackupSetting } from "./setting.ts";
 
-/** What becomes of secret settings in a backup. */
+/** Treatment of secret settings in a backup. */
 export type SecretsMode =
   /** They are left out, and listed by key. */
   | { readonly mode: "omit" }
-  /** They are sealed; whoever reads the backup needs the passphrase, at least 8 characters. */
+  /** Sealed: reading the backup requires the passphrase of at least 8 characters. */
   | { readonly mode: "seal"; readonly passphrase: string }
-  /** They stand in it as they are. */
+  /** In the clear. */
   | { readonly mode: "clear" };
 
 export interface BackupContent {

@@ -1,12 +1,13 @@
 /**
- * What went wrong with the database, as far as a caller can act on it.
- * - `unusable`: no database of ours can be had at this place, or none that this user may write.
- * - `busy`: another program holds the lock longer than we wait.
+ * Kind of a database failure, by the action that a caller can take.
+ * - `unusable`: no database of Mooring can be opened at this place, or this user may not write it.
+ * - `busy`: another program has held the lock for longer than the wait.
  * - `full`: the disk is full.
- * - `away`: there is no server at the moment, and it says so: nobody else has one either.
- * - `unsure`: the server did not answer, or the connection to it was lost. Others may reach it, and
- *   what was asked of it may have been done.
- * - `failed`: reading or writing failed; the file, the disk or the server needs a look.
+ * - `away`: the server reports that it is unavailable, so it is for all clients.
+ * - `unsure`: the server did not answer, or the connection broke. Other clients may reach it, and
+ * the
+ * statement may have been executed.
+ * - `failed`: reading or writing failed; check the file, the disk or the server.
  */
 export type StoreFailure = "unusable" | "busy" | "full" | "away" | "unsure" | "failed";
 

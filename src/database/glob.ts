@@ -1,6 +1,6 @@
 /**
- * Whether a text fits a pattern, where `*` stands for any text. In one pass, whatever the pattern:
- * the parts between stars, each as early as it comes.
+ * Reports whether a text matches a pattern, where `*` matches any text. One pass for any pattern:
+ * each part between stars at its earliest position.
  *
  * @param parts the pattern, split at its stars.
  */
@@ -22,7 +22,7 @@ export function fitsGlob(parts: readonly string[], text: string): boolean {
 
 /** A test for one pattern, which is split once: for patterns that many texts are compared with. */
 export function createGlob(pattern: string): (text: string) => boolean {
-  // Neighbouring stars stand for the same as one.
+  // Consecutive stars are equivalent to one.
   const parts = pattern.replaceAll(/\*{2,}/g, "*").split("*");
   return (text) => fitsGlob(parts, text);
 }

@@ -1,4 +1,4 @@
-/** One process at a time does a periodic job. */
+/** Slots of periodic jobs that one process at a time may run. */
 export interface JobSlots {
   /**
    * Takes the slot of a job that any process on this database may do.

@@ -4,7 +4,7 @@ import type { Database } from "./schema.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
 
-/** What a database is told apart by, and what its history hides secrets with. */
+/** Identity of a database, and the key of the hashes in its history. */
 export interface Facts {
   readonly databaseId: string;
   readonly fingerprintKey: Buffer;
@@ -28,7 +28,7 @@ async function madeOnce(db: Db, name: string, size: number): Promise<string> {
 /** A rewrite has left what stood there before in the files; its value names the last rewrite. */
 const REPLACED = "replaced_text";
 
-/** @returns the name of the last rewrite that nobody has cleaned up after. */
+/** @returns the name of the last rewrite whose replaced values have not been erased. */
 export function lastRewrite(db: Db): Promise<string | undefined> {
   return readMeta(db, REPLACED);
 }
@@ -55,7 +55,7 @@ export async function markSites(db: Db): Promise<void> {
   await setMeta(db, SITES, randomBytes(9).toString("base64url"));
 }
 
-/** As SettingStore's: whoever comes first writes when that was, and nobody else does meanwhile. */
+/** See SettingStore: the first process records the time, and the others skip the job. */
 export async function claimTurn(
   db: Db,
   task: string,
@@ -73,7 +73,7 @@ export async function claimTurn(
   return replaceMeta(db, name, last, String(now));
 }
 
-/** Writes a value where another stands, or none. @returns whether that was so. */
+/** Sets a value if another one, or none, is stored. @returns whether it was set. */
 export async function replaceMeta(
   db: Db,
   name: string,

@@ -7,10 +7,10 @@ import type { Database } from "./schema.ts";
 export type Migrations = Readonly<Record<string, Migration>>;
 
 /**
- * Brings the schema up to date, inside one transaction, so that several processes may start at once.
+ * Migrates the schema in one transaction; several processes may start at once.
  *
- * @param lock takes what lets only one of them do so, where beginning the transaction does not.
- * @throws StoreError when a newer program has written the database; else what the database throws.
+ * @param lock acquires mutual exclusion where the begin of a transaction does not.
+ * @throws StoreError when a newer program has written the database; else the error of the database.
  */
 export async function migrate(
   db: Kysely<Database>,

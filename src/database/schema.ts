@@ -1,6 +1,6 @@
 import type { Generated, Insertable, Selectable } from "kysely";
 
-/** A stored setting. Known keys have a row only once somebody set them. */
+/** Stored setting. A known key has a row only after its first save. */
 export interface SettingTable {
   key: string;
   value: string;
@@ -17,7 +17,7 @@ export interface SettingTable {
   revision: number;
 }
 
-/** One committed change of settings: when, by whom, through which door. */
+/** Committed change of settings: time, actor and transport. */
 export interface RevisionTable {
   revision: number;
   /** Milliseconds since 1970 UTC. */
@@ -31,8 +31,8 @@ export interface RevisionTable {
 }
 
 /**
- * What a revision did to one key. A value is null where the setting did not exist, and where it is
- * secret: then a keyed hash stands in its place. The definitions are JSON, of custom settings only.
+ * Change of one key in a revision. A value is null where the setting did not exist, and where it is
+ * secret: then a keyed hash replaces it. The definitions are JSON, of custom settings only.
  */
 export interface ChangeTable {
   revision: number;
@@ -51,7 +51,7 @@ export interface MetaTable {
   value: string;
 }
 
-/** Somebody who has tokens. `version` is the one of the tables that wrote the row last. */
+/** Principal. `version` is the version of the tables when the row was written. */
 export interface PrincipalTable {
   id: string;
   name: string;
@@ -82,21 +82,23 @@ export interface AccessTokenTable {
   revoked_at: number | null;
   revoked_by: string | null;
   /**
-   * When it was first seen that it has ended, in milliseconds that were counted while the service ran;
-   * null: it holds, as far as anybody has looked.
+   * Time at which its end was first observed, in milliseconds counted while the service ran; null:
+   * not ended as of the last check.
    */
   ended_at: Generated<number | null>;
   version: number;
 }
 
-/** When a token was used last. Apart: it is written all the time, and nobody has to be told. */
+/**
+ * Last use of a token. A separate table: it is written often, and other processes are not notified.
+ */
 export interface TokenUseTable {
   token_id: string;
   time: number;
   peer: string;
 }
 
-/** One row: the version of the other tables, which grows by one with each change. */
+/** One row: the version of the other access tables, which increases with each change. */
 export interface AccessHeadTable {
   id: number;
   version: number;
@@ -121,7 +123,7 @@ export interface SiteTable {
   created: number;
 }
 
-/** What is known of a site's settings, as JSON. */
+/** State of a site's settings, as JSON. */
 export interface SiteStateTable {
   site_id: string;
   /** Grows by one with each write. */
@@ -130,7 +132,7 @@ export interface SiteStateTable {
   state: string;
 }
 
-/** What was done at a site. */
+/** Action at a site. */
 export interface SiteLogTable {
   site_id: string;
   seq: number;
@@ -143,7 +145,7 @@ export interface SiteLogTable {
   result: string;
 }
 
-/** What is known of one mount on a site, as JSON. An empty name: of all mounts there. */
+/** State of one mount on a site, as JSON. An empty name: of all mounts there. */
 export interface MountStateTable {
   site_id: string;
   name: string;
@@ -158,7 +160,7 @@ export interface LeaseTable {
   expires: number;
 }
 
-/** What somebody did, or was refused. Rows are added, and forgotten from the oldest on. */
+/** Action or refusal. Rows are appended, and deleted from the oldest on. */
 export interface AuditTable {
   /** From 1 on, without gaps. */
   seq: number;
@@ -180,7 +182,10 @@ export interface AuditTable {
   hash: string;
 }
 
-/** One row: the newest of the audit. Its lock orders the rows of several instances; SQLite needs none. */
+/**
+ * One row: the newest of the audit. Its lock orders the rows of several instances; SQLite needs
+ * none.
+ */
 export interface AuditHeadTable {
   id: number;
   seq: number;
@@ -224,7 +229,7 @@ export interface WebhookTable {
   created_by: string;
 }
 
-/** One notification to one target. */
+/** Notification to one target. */
 export interface WebhookDeliveryTable {
   id: string;
   webhook_id: string;

@@ -22,16 +22,16 @@ export function seenFailure(error: unknown): unknown {
   return unavailable(message("OLD_TOKEN_MAY_HOLD", { reason: error.message }), error);
 }
 
-/** What is not in memory. */
+/** Data that is not in memory. */
 type Kept = "history" | "audit";
 
-/** A failed read of it, likewise: UNAVAILABLE. */
+/** UNAVAILABLE for a failed read. */
 export function readFailure(error: unknown, what: Kept = "history"): unknown {
   if (!(error instanceof StoreError)) return error;
   return unavailable(message("STORE_UNREADABLE", { what, reason: error.message }), error);
 }
 
-/** A read of the history or the audit, whose failure is told as {@link readFailure} tells it. */
+/** Converts the failure of a read of the history or the audit by {@link readFailure}. */
 export async function told<T>(reading: Promise<T>, what?: Kept): Promise<T> {
   try {
     return await reading;

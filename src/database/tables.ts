@@ -1,12 +1,12 @@
 import type { ColumnDataType, CreateTableBuilder, Expression, Kysely } from "kysely";
 
-/** What each database writes in its own way. */
+/** Differences between the dialects. */
 export interface Ways {
   /** Text that is compared byte by byte. */
   readonly key: ColumnDataType | Expression<unknown>;
   /** A whole number of 64 bits, which may be a table's primary key. */
   readonly number: ColumnDataType;
-  /** What is added to a table that is read by its key. */
+  /** Suffix of a table that is read by its key. */
   readonly byKey?: Expression<unknown>;
 }
 
@@ -61,7 +61,7 @@ export async function createSettings(
     .execute();
 }
 
-/** Who may do what. */
+/** Tables of principals and tokens. */
 export async function createAccess(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("principal")
@@ -90,7 +90,7 @@ export async function createAccess(db: Kysely<unknown>): Promise<void> {
     .addColumn("revoked_by", "text")
     .addColumn("version", "bigint", (c) => c.notNull())
     .execute();
-  // What other processes have changed is read by it.
+  // Used for reading the changes of other processes.
   await db.schema
     .createIndex("access_token_version")
     .on("access_token")
@@ -160,7 +160,7 @@ export async function createSites(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** What is known of mounts on sites. */
+/** States of mounts on sites. */
 export async function createMountStates(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("mount_state")
@@ -235,10 +235,10 @@ export async function createIncidents(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Who did what.
+ * Audit tables.
  *
- * @param number the type of a row's number. For SQLite exactly `integer`, the default: then it is the
- *   row id, and no second tree is kept for it.
+ * @param number type of the row number. For SQLite exactly `integer`, the default: then it is the
+ * row id, and needs no second tree.
  */
 export async function createAudit(
   db: Kysely<unknown>,

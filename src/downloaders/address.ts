@@ -3,7 +3,10 @@ import { message } from "../messages/message.ts";
 
 /** The address of a download manager, taken apart so that its password travels alone. */
 export interface Address {
-  /** Where to connect: scheme, host, port, path and query; no user name, password or fragment. */
+  /**
+   * Address to connect to: scheme, host, port, path and query, without user name, password or
+   * fragment.
+   */
   readonly url: URL;
   /** Percent-decoded; empty when the address has none. */
   readonly user: string;
@@ -13,7 +16,7 @@ export interface Address {
   readonly shown: string;
 }
 
-/** What an address may be. */
+/** Rules for an address. */
 export interface AddressRule {
   /** Name of the request's field, for the violation. */
   readonly field: string;
@@ -49,7 +52,7 @@ export function parseAddress(text: string, rule: AddressRule): Address {
   return { url, user, password, shown: showAddress(url) };
 }
 
-/** Scheme, host, port and path of a URL, cut to 200 characters: what may stand in a message. */
+/** Scheme, host, port and path of a URL for messages, truncated to 200 characters. */
 export function showAddress(url: URL): string {
   const shown = `${url.protocol}//${url.host}${url.pathname}`;
   return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
@@ -64,7 +67,7 @@ function wrongAddress(rule: AddressRule, description: string): ServiceError {
 }
 
 // A `/`, `?` or `#` in a password ends the host part early: the rest of the password would count as
-// path, be sent and be shown. The `@` that then stands behind the host gives it away.
+// path, be sent and be shown. The `@` after the host reveals it.
 function refuseSplitPassword(url: URL, rule: AddressRule): void {
   if (`${url.pathname}${url.search}${url.hash}`.includes("@")) {
     throw wrongAddress(

@@ -15,7 +15,7 @@ import { asObject, type RpcMessage, readRpcMessage, rpcRequest } from "./json-rp
 import { readVersion } from "./version.ts";
 import { converse } from "./websocket-exchange.ts";
 
-/** Which aria2 to ask. */
+/** Connection data of an aria2. */
 export interface Aria2Call {
   /**
    * Address of its JSON-RPC interface: http, https, ws or wss, usually with the path `/jsonrpc`. A
@@ -24,7 +24,7 @@ export interface Aria2Call {
   readonly uri: string;
   /** Its `--rpc-secret`; empty when it has none. At most 1024 characters. */
   readonly secret: string;
-  /** Gives up early: CANCELED. */
+  /** Cancels the call: CANCELED. */
   readonly signal?: AbortSignal;
 }
 

@@ -6,8 +6,8 @@ import type { Step, Target } from "./failure.ts";
 /** Limits of a client and what it reaches the network with. */
 export interface ClientOptions {
   /**
-   * For everything that one call does: look-up, connect, TLS, all requests and replies. In
-   * milliseconds, 5000 by default.
+   * Time limit of one call: look-up, connect, TLS, all requests and replies. In milliseconds;
+   * default: 5000.
    */
   readonly timeoutMs?: number;
   /** A longer reply is an error. In bytes, 65536 by default. */
@@ -21,7 +21,7 @@ export interface ClientOptions {
   readonly lookup?: LookupFunction;
 }
 
-/** What every exchange of one call shares. */
+/** Context shared by all exchanges of one call. */
 export interface Connection {
   readonly target: Target;
   readonly signal: AbortSignal;
@@ -48,7 +48,7 @@ export function networkOptions({ ca, lookup }: ClientOptions): NetworkOptions {
   };
 }
 
-/** Whether a URL's scheme means TLS. */
+/** Reports whether a URL's scheme uses TLS. */
 export function isSecure(url: URL): boolean {
   return url.protocol === "https:" || url.protocol === "wss:";
 }

@@ -18,10 +18,7 @@ export async function withDeadline<T>(
   }
 }
 
-/**
- * A promise that somebody else settles and that an aborted signal rejects with its reason, whatever
- * becomes of the rest.
- */
+/** Waits for a promise; an aborted signal rejects with its reason at once. */
 export async function abortable<T>(
   signal: AbortSignal,
   start: (resolve: (value: T) => void, reject: (reason: unknown) => void) => void,
@@ -34,7 +31,7 @@ export async function abortable<T>(
   return await promise.finally(() => signal.removeEventListener("abort", giveUp));
 }
 
-/** Whether an aborted signal ran out of time, instead of being cancelled. */
+/** Reports whether a signal was aborted by a time limit, not canceled. */
 export function isTimeUp(signal: AbortSignal): boolean {
   return signal.reason instanceof Error && signal.reason.name === "TimeoutError";
 }

@@ -4,15 +4,15 @@ import { ServiceError } from "../messages/error.ts";
 import { showAddress } from "./address.ts";
 import { isTimeUp } from "./deadline.ts";
 
-/** Whom a message speaks of, and what it tells people to look at. */
+/** Program that a message names, and its advice. */
 export interface Target {
   /** Name of the program, such as `aria2`. */
   readonly program: string;
   /** The address without user name, password and query. */
   readonly shown: string;
-  /** What to check when nothing answers at the address. A full sentence or more. */
+  /** Advice when nothing answers at the address. One or more sentences. */
   readonly reachable: string;
-  /** What to check when something answers, but not as this program does. A full sentence. */
+  /** Advice when another program answers at the address. One sentence. */
   readonly recognizable: string;
   /** The time that a call has, in milliseconds. */
   readonly timeoutMs: number;
@@ -28,7 +28,7 @@ export interface ReplyHead {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** How far an exchange has come. A failure is named after the step that it happened in. */
+/** Stage of an exchange. A failure names its stage. */
 export type Step = "DNS lookup" | "connect" | "TLS" | "reply";
 
 const WHILE: Record<Step, string> = {
@@ -38,7 +38,7 @@ const WHILE: Record<Step, string> = {
   reply: "waiting for the reply",
 };
 
-/** What the codes of Node, OpenSSL and ws mean to somebody who typed an address. */
+/** Explanations of codes of Node, OpenSSL and ws for a person who entered an address. */
 const MEANING: Readonly<Record<string, string>> = {
   ENOTFOUND: "this host name is not known",
   EAI_AGAIN: "the name server does not answer",

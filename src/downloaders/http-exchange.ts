@@ -4,7 +4,7 @@ import { type Connection, isSecure, watchSteps } from "./connection.ts";
 import { abortable } from "./deadline.ts";
 import { type ReplyHead, stepFailure, tooLarge } from "./failure.ts";
 
-/** One request. */
+/** HTTP request. */
 export interface HttpCall {
   readonly method: "GET" | "POST";
   /** Without user name and password. */
@@ -29,7 +29,7 @@ export interface HttpReply extends ReplyHead {
 export async function exchange(call: HttpCall, connection: Connection): Promise<HttpReply> {
   const request = (isSecure(call.url) ? https : http).request(call.url, {
     ...connection.network,
-    // An agent of its own keeps no connection and, unlike the global one, knows no proxy.
+    // A dedicated agent keeps no connection and, unlike the global one, uses no proxy.
     agent: false,
     method: call.method,
     headers: { accept: "*/*", "accept-encoding": "identity", ...call.headers },
@@ -41,7 +41,7 @@ export async function exchange(call: HttpCall, connection: Connection): Promise<
     const response = await abortable<IncomingMessage>(connection.signal, (resolve, reject) => {
       request.on("error", reject);
       request.once("response", resolve);
-      // Without a listener Node drops such a connection and tells nobody.
+      // Without a listener Node drops such a connection silently.
       request.once("upgrade", (_, socket) => {
         socket.destroy();
         reject(unwantedUpgrade());

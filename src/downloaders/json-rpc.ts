@@ -1,4 +1,4 @@
-/** What a JSON-RPC 2.0 server sent. https://www.jsonrpc.org/specification */
+/** Message of a JSON-RPC 2.0 server. https://www.jsonrpc.org/specification */
 export type RpcMessage =
   | { readonly kind: "result"; readonly result: unknown }
   | { readonly kind: "error"; readonly code: number; readonly message: string }
@@ -13,8 +13,8 @@ export function rpcRequest(method: string, params: readonly unknown[]): string {
 }
 
 /**
- * Reads what came back for `rpcRequest`; undefined when it is not JSON-RPC 2.0 or answers another
- * request. An error whose id is null counts: the server could not read the request's id.
+ * Reads the reply to `rpcRequest`; undefined when it is not JSON-RPC 2.0 or answers another
+ * request. An error with a null id counts: the server could not read the request's id.
  */
 export function readRpcMessage(text: string): RpcMessage | undefined {
   const { jsonrpc, id, method, error, result } = parseObject(text) ?? {};

@@ -12,10 +12,10 @@ export interface Session {
 }
 
 /**
- * A session below the Web UI's address, whose path may be a sub-folder of a reverse proxy.
+ * Session below the address of the Web UI, whose path may be a subfolder of a reverse proxy.
  *
- * No Origin and no Referer is sent: every version of the Web API 2.x lets a client pass its CSRF
- * check that sends neither, while one that does is refused behind a proxy which changes the Host.
+ * It sends neither Origin nor Referer: every version of the Web API 2.x then passes its CSRF check,
+ * which would otherwise fail behind a proxy that changes the Host.
  */
 export function createSession(address: URL, connection: Connection): Session {
   const api = new URL("api/v2/", folder(address));

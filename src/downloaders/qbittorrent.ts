@@ -12,7 +12,7 @@ import type { HttpReply } from "./http-exchange.ts";
 import { createSession, type Session } from "./qbittorrent-session.ts";
 import { readVersion } from "./version.ts";
 
-/** Which qBittorrent to ask. */
+/** Connection data of a qBittorrent. */
 export interface QbittorrentCall {
   /**
    * Address of its Web UI: http or https, with the user name and password in it, percent-encoded
@@ -20,7 +20,7 @@ export interface QbittorrentCall {
    * fragment are ignored.
    */
   readonly url: string;
-  /** Gives up early: CANCELED. */
+  /** Cancels the call: CANCELED. */
   readonly signal?: AbortSignal;
 }
 
@@ -78,8 +78,9 @@ function qbittorrentTarget(address: Address, timeoutMs: number): Target {
   };
 }
 
-// The version is asked for before any login: an instance that lets this client in without one needs
-// no user name, and a Host header or CSRF check that fails shows here and not as a failed login.
+// The version is requested before any login: an instance without authentication for this client
+// needs no user name, and a failing check of the Host header or CSRF is not mistaken for a failed
+// login.
 async function versionAfterLogin(session: Session, address: Address, target: Target) {
   const before = await session.get("app/version");
   if (before.status !== 403) return versionOf(before, target);

@@ -5,7 +5,7 @@ import { abortable } from "./deadline.ts";
 import type { Step } from "./failure.ts";
 import { type ReplyHead, stepFailure, tooLarge } from "./failure.ts";
 
-/** One message and how its answer is recognised. */
+/** Message, and how its answer is recognized. */
 export interface WebSocketCall<T> {
   /** `ws:` or `wss:`, without user name, password and fragment. */
   readonly url: URL;
@@ -39,7 +39,7 @@ export async function converse<T>(call: WebSocketCall<T>, connection: Connection
       request.end();
     },
   };
-  // Most sites have no aria2 that speaks WebSocket, and start without a client for it.
+  // Loaded on demand: few sites have an aria2 with WebSocket.
   const { WebSocket } = await import("ws");
   const socket = new WebSocket(call.url, options);
   try {

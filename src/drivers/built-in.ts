@@ -16,11 +16,11 @@ export interface BuiltIn {
 const DATA = join(import.meta.dirname, "../data");
 
 /**
- * Reads the program's own data files. Synchronous: nothing can start without them.
+ * Reads the program's own data files. Synchronous: the program cannot start without them.
  *
  * @param options.directory - has `drivers/*.json`, `shared-items.json` and `common-items.json`.
- * @param options.offer - whose drivers are read; default: openlist.
- * @param options.trusted - see SourceText; the tests say false.
+ * @param options.offer - family whose drivers are read; default: openlist.
+ * @param options.trusted - see SourceText; false in tests.
  * @throws DriverFileError with the problems of all files at once.
  */
 export function readBuiltIn({
@@ -51,7 +51,7 @@ export function readBuiltIn({
 }
 
 /**
- * Reads files that stand side by side: none of them may be wrong, and no two may have one name.
+ * Reads several files, which must all be valid and have different driver names.
  *
  * @throws DriverFileError with the problems of all of them.
  */

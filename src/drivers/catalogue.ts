@@ -81,7 +81,7 @@ export interface CatalogueDifference {
   readonly removed: readonly string[];
 }
 
-/** What a client that knows `before` has to read anew, and to forget, to know `after`. */
+/** Drivers that a client with `before` has to read or delete to reach `after`. */
 export function diffCatalogues(before: Catalogue, after: Catalogue): CatalogueDifference {
   return {
     added: after.names.filter((name) => !before.drivers.has(name)),
@@ -92,6 +92,6 @@ export function diffCatalogues(before: Catalogue, after: Catalogue): CatalogueDi
 
 function differs(name: string, before: Catalogue, after: Catalogue): boolean {
   const [old, current] = [before.get(name), after.get(name)];
-  // Drivers that no file touched are the same objects; text decides for those read anew.
+  // Unchanged drivers are the same objects; those that were read again are compared as text.
   return old !== current && JSON.stringify(old) !== JSON.stringify(current);
 }

@@ -2,7 +2,7 @@ import { isOffered, type Offer } from "../config/family.ts";
 import type { Labels } from "../messages/label.ts";
 import type { ConfigItem, DriverConfig } from "./driver-info.ts";
 
-/** What a driver's common items hang on: its flags and two members that only shape them. */
+/** Input for a driver's common items: its flags, and two members that only shape them. */
 export interface CommonTraits extends DriverConfig {
   /** The driver gives out no links of its own, so the site always passes files on. */
   readonly noLinkUrl: boolean;
@@ -82,7 +82,7 @@ function choose(traits: CommonTraits): [CommonName, Variant][] {
   ];
 }
 
-/** Where the site always passes files on there is no link of the storage to redirect to. */
+/** If the site always proxies files, the storage has no link to redirect to. */
 function chooseProxy(traits: CommonTraits): [CommonName, Variant][] {
   // AList says of drivers without links of their own that they are local.
   const local = traits.offer === "alist" ? traits.onlyLocal : traits.noLinkUrl;

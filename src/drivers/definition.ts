@@ -19,10 +19,10 @@ import { parseSource, type SourceText, stopAt } from "./source-text.ts";
 export type DriverReader = (source: SourceText) => DriverInfo | undefined;
 
 /**
- * @param data.shared - the items that drivers use by name (`src/data/shared-items.json`).
+ * @param data.shared - items that drivers use by name (`src/data/shared-items.json`).
  * @param data.common - the common items (`src/data/common-items.json`).
- * @param data.offer - whose drivers and items are offered, and in whose form.
- * @throws DriverFileError when one of these two is wrong.
+ * @param data.offer - family whose drivers and items are offered.
+ * @throws DriverFileError when one of the two files is invalid.
  */
 export function createDriverReader(data: {
   shared: SourceText;

@@ -6,13 +6,13 @@ export const ITEM_TYPES = ["string", "text", "number", "float", "bool", "select"
 export type ItemType = (typeof ITEM_TYPES)[number];
 
 /**
- * One input of a driver's form. All driver values have the property names and the shape of the
- * messages in `proto/mooring/v1/driver.proto`, every member present, deeply frozen.
+ * Input of a driver's form. All driver values have the property names and the shape of the messages
+ * in `proto/mooring/v1/driver.proto`, every member present, deeply frozen.
  */
 export interface ConfigItem {
   readonly name: string;
   readonly type: ItemType;
-  /** As text. Empty: none. */
+  /** As text. Empty: no default. */
   readonly default: string;
   /** Separated by commas. Empty: not limited to some values. */
   readonly options: string;
@@ -24,7 +24,7 @@ export interface ConfigItem {
   readonly label: string;
   /** The options for people, in the order of `options`. */
   readonly optionLabels: readonly string[];
-  /** What a number counts; empty: nothing special. */
+  /** Unit of a number; empty: none. */
   readonly unit: string;
   /** Whether a number may have a fraction. */
   readonly fraction: boolean;
@@ -59,7 +59,7 @@ export interface DriverInfo {
   readonly common: readonly ConfigItem[];
   readonly additional: readonly ConfigItem[];
   readonly config: DriverConfig;
-  /** The name that users of the service know. */
+  /** Display name of the service. */
   readonly label: string;
   /** Address of a page that says where the values come from; empty: none. */
   readonly guide: string;

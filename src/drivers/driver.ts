@@ -8,7 +8,7 @@ import type { LiveCatalogue } from "./live-catalogue.ts";
 
 /** The drivers of this deployment. */
 export interface DriverService {
-  /** The catalogue as it stands: another object once it has changed. */
+  /** The current catalogue: a new object after each change. */
   catalogue(): Catalogue;
   /** @throws NOT_FOUND naming the driver and the nearest names. */
   get(name: string): DriverInfo;

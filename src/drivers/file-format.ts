@@ -35,7 +35,7 @@ export interface ItemText {
   readonly variants?: Variants<ItemVariant>;
 }
 
-/** Family to the members that it has in another form than the one that stands beside them. */
+/** Members that differ in a family, by family. */
 export type Variants<T> = Readonly<Partial<Record<Family, T>>>;
 
 export type ItemVariant = Pick<

@@ -5,7 +5,7 @@ import { listFolder } from "./folder.ts";
 
 /** Milliseconds; the defaults suit a folder that people and configuration tools write to. */
 export interface WatchTimes {
-  /** Between two looks at the folder, in case the system reports nothing. Default: 2000. */
+  /** Interval of checks in case the system reports nothing, in milliseconds. Default: 2000. */
   readonly interval?: number;
   /** Without a further report until a change counts as complete. Default: 100. */
   readonly quiet?: number;
@@ -16,12 +16,12 @@ export interface FolderWatch {
 }
 
 /**
- * Calls `onChange` when a folder's driver files may have changed: not too early, perhaps once too
- * often, never not at all. The system's reports make it quick; a look at names, sizes and times at
- * an interval makes it sure, since reports are missing on network file systems, stop when the folder
- * itself is replaced, and may be refused (Linux limits their number).
+ * Calls `onChange` when a folder's driver files may have changed: possibly too often, never too
+ * rarely. Reports of the system make it quick; checks of names, sizes and times at an interval make
+ * it reliable, because reports are missing on network file systems, stop when the folder is
+ * replaced, and may be refused (Linux limits their number).
  *
- * Keeps no process alive. After `close` nothing is called any more.
+ * It keeps no process alive. After `close` there are no calls.
  */
 export function watchFolder(
   directory: string,
@@ -56,7 +56,7 @@ export function watchFolder(
       watcher.on("error", unwatch);
       watched = identity;
     } catch {
-      // The looks at an interval go on, and try this again.
+      // The checks at an interval continue and try this again.
     }
   }
 

@@ -6,7 +6,7 @@ import { LIMITS } from "./limits.ts";
 import { DriverFileError, type Problem, wholeFile } from "./problem.ts";
 import type { SourceText } from "./source-text.ts";
 
-/** What a deployment's folder of driver files held at one time. */
+/** Content of a deployment's folder of driver files at one time. */
 export interface FolderContent {
   /** In the order of their names. */
   readonly sources: readonly SourceText[];
@@ -14,15 +14,17 @@ export interface FolderContent {
   readonly hash: string;
 }
 
-/** Times that the list is read anew when a file vanishes between listing and reading. */
+/**
+ * Number of times that the list is read again when a file disappears between listing and reading.
+ */
 const ATTEMPTS = 3;
 
 /**
- * Reads the `*.json` files of a folder: not of folders in it, and none whose name begins with a dot.
- * Links are followed, so that a mounted Kubernetes ConfigMap (links through `..data`) works.
+ * Reads the `*.json` files of a folder, without subfolders and names that begin with a dot. Links
+ * are followed, so that a mounted Kubernetes ConfigMap (links through `..data`) works.
  *
- * @throws CatalogueError when the folder can't be read or has too many files.
- * @throws DriverFileError for files that can't be read, are too large or are not UTF-8.
+ * @throws CatalogueError when the folder cannot be read or has too many files.
+ * @throws DriverFileError for files that cannot be read, are too large or are not UTF-8.
  */
 export async function readFolder(directory: string): Promise<FolderContent> {
   for (let attempt = 1; ; attempt += 1) {
@@ -58,7 +60,7 @@ interface ReadResult {
   readonly vanished?: boolean;
 }
 
-/** One after the other: a folder at its limits must not take all of them as memory at once. */
+/** Sequential, so that a large folder does not need the memory of all its files at once. */
 async function readSources(directory: string, names: readonly string[]): Promise<ReadResult[]> {
   const results: ReadResult[] = [];
   let size = 0;
@@ -92,7 +94,7 @@ async function readSource(directory: string, name: string): Promise<ReadResult> 
 
 const TOO_LARGE = `is larger than ${LIMITS.fileBytes / 1024} KiB, the most for a driver file`;
 
-/** Looked at before it is opened: opening a pipe would wait for somebody to write to it. */
+/** Checked before opening: opening a pipe would wait for a writer. */
 async function refusal(file: string): Promise<string | undefined> {
   const facts = await stat(file);
   if (!facts.isFile()) return "is not a file: remove it or rename it";

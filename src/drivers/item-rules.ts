@@ -18,7 +18,7 @@ const KEPT_DEFAULTS: ReadonlySet<string> = new Set([
   "115 Share/qrcode_source",
 ]);
 
-/** What a form needs to make sense of one item: options, default and bounds fit its type. */
+/** Checks that options, default and bounds of an item fit its type. */
 export function checkItem(item: ConfigItem, driver: string): Breach[] {
   const breaches = [...checkOptions(item), ...checkBounds(item), ...checkSecret(item)];
   // A default is judged by options and bounds, so these have to be right first.

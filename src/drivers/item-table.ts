@@ -14,7 +14,7 @@ export function readSharedItems(source: SourceText): Map<string, SharedItemText>
   return new Map(Object.entries(json.value as Record<string, SharedItemText>));
 }
 
-/** The common items: all of them, each right by itself. */
+/** Reads the common items: all of them, each valid by itself. */
 export function readCommonItems(source: SourceText, labels: Labels): Map<string, ConfigItem> {
   const texts = readSharedItems(source);
   const items = new Map<string, ConfigItem>();
@@ -35,12 +35,12 @@ export function readCommonItems(source: SourceText, labels: Labels): Map<string,
   return items;
 }
 
-/** What an item takes over from where it stands. */
+/** Context of an item. */
 export interface ItemPlace {
   readonly labels: Labels;
   /** The driver's default_root. */
   readonly root: string;
-  /** The families that know the driver. */
+  /** Families that have the driver. */
   readonly families: readonly Family[];
 }
 

@@ -7,14 +7,14 @@ export type Scalar = string | number | boolean;
 const WHOLE = /^(?:0|-?[1-9]\d*)$/;
 const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
-/** Whether values of this item are text in JSON, so that empty text is a value too. */
+/** Reports whether values of this item are text in JSON, so that empty text is a value too. */
 export function holdsText(item: ConfigItem): boolean {
   return item.type === "string" || item.type === "text" || item.type === "select";
 }
 
 /**
- * Reads the text form of a value, as a template writes defaults and options, into its JSON type.
- * Undefined when the text is none: "1.5" for a whole number, "yes" for a bool.
+ * Converts the text form of a value, as templates write defaults and options, to its JSON type.
+ * Undefined for an invalid text: "1.5" for a whole number, "yes" for a bool.
  */
 export function readText(item: ConfigItem, text: string): Scalar | undefined {
   switch (item.type) {

@@ -37,16 +37,16 @@ export interface LiveCatalogueOptions {
    * once for each state of the folder, not once for each look at it.
    */
   readonly onError: (error: Error) => void;
-  /** What an operator may want to know and need not act on. */
+  /** Called with notices that need no action. */
   readonly onNotice?: (message: string) => void;
   readonly times?: WatchTimes;
 }
 
 /**
- * Reads the folder, makes the first catalogue, and follows the folder from then on. A catalogue is
- * replaced whole or not at all.
+ * Reads the folder, creates the first catalogue, and follows the folder. A catalogue is replaced as
+ * a whole or not at all.
  *
- * @throws DriverFileError or CatalogueError, as `onError` gets them, when the first reading fails.
+ * @throws DriverFileError or CatalogueError, as passed to `onError`, when the first read fails.
  */
 export async function openCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
   const { builtIn, directory, enabled, onError, onNotice = () => {} } = options;
@@ -58,7 +58,7 @@ export async function openCatalogue(options: LiveCatalogueOptions): Promise<Live
 
   let content = await readFolder(directory);
   let catalogue = create(readAll(content.sources, builtIn.reader));
-  /** What the last look found: the content's hash, or an error's text. */
+  /** Result of the last check: the hash of the content, or the text of an error. */
   let state = content.hash;
 
   function publish(next: Catalogue): void {

@@ -4,16 +4,16 @@ import type { ConfigText, DriverText, ItemText } from "./file-format.ts";
 import type { Finding } from "./problem.ts";
 
 /**
- * Driver file as a deployment offers it: without the items that its family does not know, with the
- * family's own form of the others, and in the order of the family's form.
+ * Driver file as offered by a deployment: without the items that its family does not have, with the
+ * family's form of the others, and in the order of the family's form.
  *
- * Where everything is offered, the file's first form and order stand, a select has the options of all
- * families, and nothing is required or ruled out that only some of them require or rule out.
+ * When all families are offered, the file's first form and order are used, a select has the options
+ * of all families, and requirements apply only if all families have them.
  */
 export function offered(text: DriverText, offer: Offer): DriverText {
   const config = offer === "all" ? ofAll(text) : text.variants?.[offer]?.config;
   const all = text.additional ?? [];
-  // A driver that is offered beyond its family keeps what that family knows.
+  // A driver that is offered outside of its family keeps that family's form.
   const home = offer === "all" || text.families === undefined || text.families.includes(offer);
   const kept = home ? ordered(itemsFor(text, offer), orderFor(text, offer)) : all;
   const names = new Set(kept.map(nameOf));

@@ -3,7 +3,7 @@ import type { JsonPath, Position } from "../files/json-source.ts";
 /** Something wrong in a parsed file, before its place in the text is known. */
 export interface Finding {
   readonly path: JsonPath;
-  /** What is wrong and what would be right, continuing the member's name: `must be …`. */
+  /** Description of the problem and its cure, continuing the member's name: `must be …`. */
   readonly reason: string;
   /** The member's name is the trouble, not its value. */
   readonly atName?: boolean;
@@ -11,14 +11,14 @@ export interface Finding {
 
 /** Something wrong in a driver file, for a person who is going to repair it. */
 export interface Problem extends Position {
-  /** The file as the reader was told it: a path or a name. */
+  /** The file as given to the reader: a path or a name. */
   readonly file: string;
   /** Such as `additional[3].default`; empty for the whole file. */
   readonly member: string;
   readonly reason: string;
 }
 
-/** One or more driver files that can't be used. The message lists every problem on a line. */
+/** One or more invalid driver files. The message has a line per problem. */
 export class DriverFileError extends Error {
   override readonly name = "DriverFileError";
   readonly problems: readonly Problem[];

@@ -93,7 +93,7 @@ export function driverImpl(
   };
 }
 
-/** What is read, in one language. */
+/** Replies in one language. */
 function repliesIn(language: Language, service: DriverService, translate: Translate) {
   const translated = memoize(createDriverTranslation(translate));
   const listOf = (show: (driver: DriverInfo) => DriverInfoMessage) =>

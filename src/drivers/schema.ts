@@ -12,12 +12,12 @@ export type JsonObject = Record<string, Json>;
 
 /**
  * JSON Schema (draft 2020-12) of a configuration of this driver: one flat object with common and
- * additional items. It accepts exactly what `validateDriverConfig` finds no violation in.
+ * additional items. It accepts exactly the configurations in which `validateDriverConfig` finds no
+ * violation.
  *
- * Every item stands in `properties`, so that form libraries which don't follow conditions draw it
- * too; what hangs on another item's value (being required) is said with `if` and `then`. Beside the
- * standard's keywords there are `x-unit`, `x-option-labels` and `x-families`, and every property has
- * one type.
+ * Every item is in `properties`, so that form libraries without conditions draw it too; conditional
+ * requirements use `if` and `then`. In addition to the standard's keywords there are `x-unit`,
+ * `x-option-labels` and `x-families`, and every property has one type.
  */
 export function driverJsonSchema(
   driver: DriverInfo,
@@ -98,7 +98,7 @@ function mustBeGiven(item: ConfigItem): boolean {
   return item.required && defaultOf(item) === undefined;
 }
 
-/** One rule for each condition that required items hang on. */
+/** One rule for each condition of required items. */
 function conditionalRules(
   items: readonly ConfigItem[],
   byName: ReadonlyMap<string, ConfigItem>,
@@ -118,8 +118,9 @@ function conditionalRules(
 }
 
 /**
- * All rules in one. Several stand under a condition that always holds, since some form libraries
- * (JSON Forms) take an `allOf` at the top for the whole form and then draw none of the properties.
+ * Combines all rules. Several are nested under a condition that is always true, because some form
+ * libraries (JSON Forms) take an `allOf` at the top for the whole form and then draw none of the
+ * properties.
  */
 function joined(rules: readonly JsonObject[]): JsonObject {
   if (rules.length < 2) return { ...rules[0] };

@@ -4,10 +4,10 @@ import { didYouMean } from "../messages/nearest.ts";
 import { lengthOf } from "./limits.ts";
 import type { Finding } from "./problem.ts";
 
-/** Says what is wrong with a value (`must be …`), or nothing. */
+/** Returns the problem of a value (`must be …`), or undefined. */
 export type Check = (value: unknown) => string | undefined;
 
-/** Which members an object may have, and the check of each. */
+/** Allowed members of an object, with the check of each. */
 export type Shape = Readonly<Record<string, Check>>;
 
 /** The findings of one JSON object: unknown members, and known ones of the wrong form. */

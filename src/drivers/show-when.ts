@@ -9,7 +9,7 @@ export interface Condition {
   readonly values: readonly string[];
 }
 
-/** One step of a condition, with the values in the deciding item's own JSON type. */
+/** One step of a condition, with the values in the deciding item's JSON type. */
 export interface Step {
   readonly item: ConfigItem;
   readonly values: readonly Scalar[];
@@ -49,7 +49,7 @@ export function absentValueOf(item: ConfigItem): Scalar | undefined {
   return defaultOf(item) ?? (holdsText(item) ? "" : undefined);
 }
 
-/** Whether an item with these steps is shown, given the values of the others. */
+/** Reports whether an item with these steps is shown, given the values of the others. */
 export function isShown(steps: readonly Step[], given: ReadonlyMap<string, unknown>): boolean {
   return steps.every(({ item, values }) => {
     const value = given.has(item.name) ? given.get(item.name) : absentValueOf(item);

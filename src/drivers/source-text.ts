@@ -13,8 +13,8 @@ export interface SourceText {
   readonly file: string;
   readonly text: string;
   /**
-   * A file that the program brings along, which a test has read with care: parsed ten times as fast,
-   * but a member that stands twice goes unnoticed. Default: false.
+   * A file of the program, which a test has checked: parsed ten times as fast, but duplicate
+   * members are not detected. Default: false.
    */
   readonly trusted?: boolean;
   /** The tests have checked it: it has only to be JSON. Default: false. */
@@ -52,7 +52,7 @@ function positionIn(text: string, path: JsonPath, at?: "name" | "value"): Positi
   try {
     return parseJson(text, LIMITS.depth).positionOf(path, at);
   } catch (error) {
-    // A member that stands twice, which the fast reading let through: worth a look as well.
+    // A duplicate member, which the fast parser has accepted.
     if (error instanceof JsonSyntaxError) return error.position;
     throw error;
   }

@@ -8,7 +8,7 @@ import { LIMITS, lengthOf } from "./limits.ts";
 import { kindOf } from "./shape.ts";
 import { isShown, stepsOf } from "./show-when.ts";
 
-/** What came of checking a configuration against a driver. */
+/** Result of checking a configuration against a driver. */
 export interface ValidationResult {
   /** Empty: the driver can be mounted with these values. `field` is the item's name. */
   readonly violations: readonly Violation[];
@@ -17,22 +17,22 @@ export interface ValidationResult {
    * item with neither is absent, and so is one with a violation.
    */
   readonly values: Readonly<Record<string, Scalar>>;
-  /** The same values as text, in the form that templates write defaults in. */
+  /** The same values as text, in the notation of defaults in templates. */
   readonly textValues: Readonly<Record<string, string>>;
 }
 
 /**
- * Checks a configuration, common and additional items in one object, as JSON types have it: text
- * for string, text and select, a number for number (whole) and float, true or false for bool. What
- * is accepted is exactly what `driverJsonSchema` describes.
+ * Checks a configuration, common and additional items in one object, in JSON types: text for
+ * string, text and select, a number for number (whole) and float, true or false for bool. It
+ * accepts exactly the configurations that `driverJsonSchema` describes.
  *
- * - A required item has to be given unless it has a default (a bool always has one: off), and may
- *   not be empty text. This holds only while the item is shown.
- * - The value of a hidden item is kept and has to be of the right form, but may be missing or
- *   empty: what somebody typed before they switched the form stays there, and right.
+ * - A required item must be given unless it has a default (a bool always has one: off), and must
+ * not be empty text. This applies only while the item is shown.
+ * - The value of a hidden item is kept and must have the right form, but may be missing or
+ * empty: a value that was entered before the form was switched remains valid.
  * - An item that the driver does not have is a violation; so is null.
  *
- * No description quotes a value, so no secret gets out.
+ * No description quotes a value, because it may be a secret.
  */
 export function validateDriverConfig(driver: DriverInfo, given: unknown): ValidationResult {
   if (!isObject(given)) {
@@ -59,9 +59,9 @@ export function validateDriverConfig(driver: DriverInfo, given: unknown): Valida
 }
 
 /**
- * A configuration whose values are all text, as forms made from a template have it, in JSON types.
- * Empty text for a number or a bool counts as not given. Text that can't be read stays text, for
- * `validateDriverConfig` to say so.
+ * Converts a configuration with text values, as from forms made of templates, to JSON types. Empty
+ * text for a number or a bool counts as not given. Invalid text stays text, which
+ * `validateDriverConfig` reports.
  */
 export function typedValues(
   driver: DriverInfo,
@@ -110,7 +110,7 @@ function judge(
   return description === undefined ? { value: value as Scalar } : { description };
 }
 
-/** What is wrong with a given value by itself. */
+/** Returns the problem of a given value by itself. */
 function describe(item: ConfigItem, value: unknown): Text | undefined {
   const wrongType = describeType(item, value);
   if (wrongType !== undefined) return wrongType;

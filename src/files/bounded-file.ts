@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 
 /**
- * Reads a file whole, or throws an Error whose message ends a sentence that began with the path,
- * such as `is a folder`. It has nothing of the content.
+ * Reads a whole file, or throws an Error whose message continues a sentence that began with the
+ * path, such as `is a folder`. It contains nothing of the content.
  */
 export type ReadBoundedFile = (path: string, maxBytes: number) => Buffer;
 
-/** The real {@link ReadBoundedFile}. It reads only regular files: a pipe could block for ever. */
+/** The real {@link ReadBoundedFile}. It reads regular files only: reading a pipe could block. */
 export const readBoundedFile: ReadBoundedFile = (path, maxBytes) => {
   let file: number | undefined;
   try {
@@ -22,7 +22,7 @@ export const readBoundedFile: ReadBoundedFile = (path, maxBytes) => {
   }
 };
 
-/** System errors that people meet, in words. */
+/** Descriptions of system errors. */
 const reasons = new Map([
   ["ENOENT", "does not exist"],
   ["ENOTDIR", "does not exist: a part of the path is no folder"],

@@ -4,7 +4,7 @@ import { basename, dirname } from "node:path";
 
 /** Milliseconds; the defaults suit files that people and configuration tools write. */
 export interface WatchTimes {
-  /** Between two looks at the files, in case the system reports nothing. Default: 2000. */
+  /** Interval of checks in case the system reports nothing, in milliseconds. Default: 2000. */
   readonly interval?: number;
   /** Without a further report until a change counts as complete. Default: 100. */
   readonly quiet?: number;
@@ -65,7 +65,7 @@ export function watchFiles(
       watcher.on("error", () => unwatch(folder));
       folders.set(folder, { identity, watcher });
     } catch {
-      // The looks at the interval go on.
+      // The checks at the interval continue.
     }
   }
 
@@ -126,7 +126,7 @@ async function identityOf(path: string): Promise<string | undefined> {
   return facts && `${facts.dev}:${facts.ino}`;
 }
 
-/** Where a path leads and what is there; a file that can't be reached counts too. */
+/** Target and state of a path; an unreachable file counts too. */
 async function fingerprintOf(path: string): Promise<string> {
   try {
     const [target, file] = await Promise.all([realpath(path), stat(path, { bigint: true })]);

@@ -4,7 +4,7 @@
  * takes the last of two equal members without a word. A grammar is one thing: longer than most files.
  */
 
-/** A place in a text; both count from 1, the column in UTF-16 units, as editors do. */
+/** Position in a text; both members count from 1, the column in UTF-16 units, as editors do. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -13,12 +13,12 @@ export interface Position {
 /** Steps from the root value: member names and array indexes. */
 export type JsonPath = readonly (string | number)[];
 
-/** A parsed text that can say where its parts stand. */
+/** Parsed text with the positions of its parts. */
 export interface JsonSource {
   readonly value: unknown;
   /**
-   * Where the value at `path` begins, or its member name when `at` is "name". For a path that does
-   * not exist: its nearest existing parent.
+   * Position of the value at `path`, or of its member name when `at` is "name". For a path that
+   * does not exist: the nearest existing parent.
    */
   readonly positionOf: (path: JsonPath, at?: "name" | "value") => Position;
 }
@@ -129,7 +129,7 @@ function createReader(text: string, maxDepth: number, offsets: Offsets) {
       if (!take(":")) fail(`expected ":" after the member name, ${found()}`);
       skipSpace();
       parts.set(key, { name, value: at });
-      // Not by assignment: "__proto__" is a member like any other here.
+      // Not by assignment: "__proto__" is an ordinary member here.
       const value = anything(depth);
       Object.defineProperty(object, key, {
         value,
@@ -203,7 +203,7 @@ function positionAt(text: string, offset: number): Position {
   return { line: before.split("\n").length, column: offset - lastBreak };
 }
 
-/** Whether a value of JSON is an object, and neither null nor an array. */
+/** Reports whether a JSON value is an object, not null or an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,11 +3,11 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { Message, message, type Text } from "./message.ts";
 
-/** One wrong value of a request, as `google.rpc.BadRequest.FieldViolation` carries it. */
+/** Invalid value of a request, for `google.rpc.BadRequest.FieldViolation`. */
 export interface Violation {
   /** Path of the value in the request, such as `settings[2].value`. */
   readonly field: string;
-  /** What is wrong and what would be right. Never contains the value of a secret. */
+  /** Description of the problem and its cure. Never contains the value of a secret. */
   readonly description: Text;
 }
 

@@ -1,20 +1,20 @@
 import { readFileSync } from "node:fs";
 
-/** What things are called when people read it (`src/data/labels.json`). */
+/** Display names (`src/data/labels.json`). */
 export interface Labels {
   /** The name of an item or a setting, such as "Mount path" for `mount_path`. */
   readonly nameOf: (name: string) => string;
   /** The options of an item in their order; none when it has none. */
   readonly optionsOf: (name: string, options: string) => readonly string[];
-  /** The name of a group of settings; empty for one that nobody named. */
+  /** Name of a group of settings; empty for an unnamed one. */
   readonly groupOf: (group: number) => string;
 }
 
-/** The data file: what can't be told from the name itself. */
+/** The data file: labels that do not follow from the name. */
 interface LabelFile {
   readonly words: Readonly<Record<string, string>>;
   readonly names: Readonly<Record<string, string>>;
-  /** Item to option to label; `*` stands for every item. */
+  /** Item to option to label; `*` applies to every item. */
   readonly options: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly groups: Readonly<Record<string, string>>;
 }

@@ -8,10 +8,10 @@ export const LANGUAGES = ["en", "zh-CN"] as const;
 
 export type Language = (typeof LANGUAGES)[number];
 
-/** Longest list of languages that is looked at, in characters, and most languages of one. */
+/** Limits of a header of languages: its length in characters, and the number of languages. */
 const MAX_LENGTH = 1_000;
 const MAX_RANGES = 20;
-/** Longest tag of a language that is looked at (RFC 5646, section 4.4.1, knows of 35 characters). */
+/** Longest language tag that is read (RFC 5646, section 4.4.1, requires 35 characters). */
 const MAX_TAG = 35;
 
 /**
@@ -37,7 +37,10 @@ export function chooseLanguage(asked: string, accepted: string | undefined): Lan
   return "en";
 }
 
-/** By the primary language alone: whoever reads one kind of Chinese is served better by another. */
+/**
+ * Matches the primary language alone: a reader of one kind of Chinese prefers another kind to
+ * English.
+ */
 function spoken(tag: string): Language | undefined {
   if (tag.length > MAX_TAG) return undefined;
   const [primary = ""] = tag.toLowerCase().split(/[-_]/);
@@ -47,9 +50,9 @@ function spoken(tag: string): Language | undefined {
 /** The text in another language, or the English text itself where it has no translation. */
 export type Translate = (text: string) => string;
 
-/** One translated text in a file of `src/data/i18n`, by the name of what it belongs to. */
+/** Translated text in a file of `src/data/i18n`, by the name of its subject. */
 export interface TranslatedText {
-  /** Of the English text: a text that has changed is not translated any more. */
+  /** Hash of the English text: the translation of a changed text is not used. */
   readonly source: string;
   readonly text: string;
 }
@@ -76,8 +79,7 @@ export function readTranslations(language: Language): Map<string, TranslatedText
 const english: Translate = (text) => text;
 
 /**
- * Translates texts. The files of a language are read when somebody first asks for it: most sites are
- * read in one language.
+ * Translates texts. The files of a language are read at its first use: most sites use one language.
  */
 export function createTranslations(): (language: Language) => Translate {
   return memoize((language) => (language === "en" ? english : createTranslate(language)));

@@ -25,7 +25,7 @@ import { MESSAGES, type MessageId } from "./table.ts";
  */
 export type LanguageOf = (context: HandlerContext, asked: string) => Language;
 
-/** Most headers whose meaning is kept, and the longest: browsers send few different ones. */
+/** Limits of the cache of parsed headers: browsers send few different ones. */
 const MAX_KEPT = 64;
 const MAX_KEPT_LENGTH = 200;
 
@@ -48,7 +48,7 @@ export function createLanguageOf(): LanguageOf {
   };
 }
 
-/** For errors of calls: the language is the one that the request's message or the header asks for. */
+/** For errors of calls: the language is the one of the request message or the header. */
 export function localizeFailure(localize: Localize) {
   return (error: ConnectError, request: UnaryRequest | StreamRequest): unknown => {
     const { call } = request as { readonly call?: Call };
@@ -61,11 +61,11 @@ export function localizeFailure(localize: Localize) {
  * Adds the message in the language of a call to an error that is sent, as
  * `google.rpc.LocalizedMessage`, and to each violation.
  *
- * @param asked the language that the request's message asks for; empty: the header decides.
+ * @param asked language of the request message; empty: the header decides.
  */
 export type Localize = (error: unknown, call: Call | undefined, asked?: string) => unknown;
 
-/** Returns a text of a reply in the language that the call's header asks for. */
+/** Translates a text of a reply to the language of the call's header. */
 export type SayIn = (context: HandlerContext) => (text: Text) => string;
 
 export function createSayIn(translations: (language: Language) => Translate): SayIn {
@@ -93,7 +93,9 @@ export function createLocalize(translations: (language: Language) => Translate):
   };
 }
 
-/** What a LocalizableError, and an error of the upstream, has besides a ConnectError. */
+/**
+ * Members of a LocalizableError, and of an error of the upstream, in addition to a ConnectError.
+ */
 type Localizable = ConnectError & Partial<Pick<LocalizableError, "text" | "violations">>;
 
 /** The message of an error; an error without an id has one that is chosen by its code. */

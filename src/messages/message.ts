@@ -9,7 +9,7 @@ type NamesIn<T extends string> = T extends `${string}{${infer Name}}${infer Rest
   ? Name | NamesIn<Rest>
   : never;
 
-/** Parameters of a message. `field` can be added later, by the code that knows the field's path. */
+/** Parameters of a message. `field` can be added later, by the code that has the field's path. */
 type ParametersOf<Id extends MessageId> = {
   readonly [Name in Exclude<NamesIn<(typeof MESSAGES)[Id]>, "field">]: Parameter;
 } & { readonly field?: string };
@@ -32,7 +32,7 @@ export class Message {
       : parameters;
   }
 
-  /** The same message with more parameters. */
+  /** Copy of the message with additional parameters. */
   with(parameters: Readonly<Record<string, Parameter>>): Message {
     return new Message(this.id, { ...this.parameters, ...parameters });
   }

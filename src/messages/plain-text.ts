@@ -3,15 +3,14 @@ import type { Interceptor } from "@connectrpc/connect";
 import { invalid } from "./error.ts";
 import { message as sentence } from "./message.ts";
 
-/** @returns the path of a text with a NUL character; undefined: there is none. */
+/** @returns the path of a text with a NUL character; undefined: none. */
 type Find = (value: unknown, path: string) => string | undefined;
 
 const NUL = "\0";
 
 /**
- * Refuses calls with a NUL character (U+0000) in a text: PostgreSQL can neither store nor compare one,
- * and what is refused there is refused on SQLite too. What stands in a google.protobuf.Struct is left
- * to whoever reads it.
+ * Refuses calls with a NUL character (U+0000) in a text: PostgreSQL can neither store nor compare
+ * one, and SQLite follows the same rule. A google.protobuf.Struct is checked by its reader.
  *
  * @throws INVALID_ARGUMENT that names the field.
  */
@@ -57,7 +56,7 @@ function finderOf(desc: DescMessage): Find {
         ? undefined
         : findIn(value, path === "" ? field.name : `${path}.${field.name}`);
     });
-  // Before its fields are looked at: a message may hold one of its own type.
+  // Before its fields are visited: a message may contain its own type.
   finders.set(desc, find);
   for (const field of desc.fields) fields.push([field, finderOfField(field)]);
   return find;

@@ -316,7 +316,7 @@ export const MESSAGES = {
   AT_FIELD: "{field} {problem}",
   IN_BACKUP: "{name} in this backup {problem}",
 
-  // Backups, sealing, formats of values, and what is left
+  // Backups, sealing, formats of values, and other messages
   HEALTH_SERVICE_UNKNOWN: 'there is no service "{name}" here',
   MORE_PROBLEMS: "{problem}; {more}",
   MORE_LINES: "and {count} more lines are wrong",

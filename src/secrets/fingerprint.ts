@@ -2,9 +2,9 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "no
 import { deriveSealingKey } from "./sealing-key.ts";
 
 const MIN_KEY_BYTES = 32;
-/** Form of a hash whose key is stored beside it, in a database without a sealing key. */
+/** Prefix of a hash whose key is stored beside it, in a database without a sealing key. */
 const STORED = "hmac1:";
-/** Form of a hash whose key is derived from a sealing key: `hmac2:<key id>:`. */
+/** Prefix of a hash whose key is derived from a sealing key: `hmac2:<key id>:`. */
 const DERIVED = /^hmac2:([0-9a-f]{12}):(past:)?/;
 /** Marks a hash that was made with a key of before: no value can be compared with it. */
 const PAST = "past:";
@@ -17,7 +17,7 @@ export interface Fingerprint {
   readonly form: string;
   /** The hash of a value: equal for equal values. */
   of(value: string): string;
-  /** Whether a stored hash is of a value; undefined: its key is not known. */
+  /** Reports whether a stored hash is of a value; undefined: its key is unknown. */
   isOf(hash: string, value: string): boolean | undefined;
   /**
    * The hash to store in place of another one: equal for equal hashes. Values can be compared with it if
@@ -27,12 +27,12 @@ export interface Fingerprint {
 }
 
 /**
- * Makes the keyed hash of secret values (HMAC-SHA-256, RFC 2104). With a sealing key the hash is keyed
- * once more, with a key that HKDF derives from it, so that a copy of the database alone does not allow
- * to test guesses. Without a sealing key the secrets stand in the database in the clear.
+ * Creates the keyed hash of secret values (HMAC-SHA-256, RFC 2104). With a sealing key the hash is
+ * keyed again, with a key that HKDF derives from it, so that guesses cannot be tested on a copy of
+ * the database alone. Without a sealing key the database has the secrets in the clear.
  *
  * @param key at least 32 random bytes, stored with the history.
- * @param sealingKeys as `deriveSealingKey` takes them: the first makes hashes, all compare.
+ * @param sealingKeys as for `deriveSealingKey`: the first one makes hashes, all of them compare.
  * @throws Error when the key is too short; FAILED_PRECONDITION when a sealing key is.
  */
 export function createFingerprint(

@@ -17,7 +17,7 @@ const ESCAPE = "plain:v1:";
 
 /** Turns the values of secret settings into what the database keeps, and back. */
 export interface Sealer {
-  /** Whether there is a key to seal with. */
+  /** Whether a sealing key exists. */
   readonly seals: boolean;
   /** @returns the text to keep: sealed with the first key, or the value itself without keys. */
   seal(key: string, plaintext: string): string;
@@ -30,7 +30,10 @@ export interface Sealer {
   isSealed(stored: string): boolean;
   /** The public name of the key that sealed it; undefined: it is in the clear. */
   keyOf(stored: string): string | undefined;
-  /** Whether sealing it anew would change more than its nonce: it is in the clear, or another key's. */
+  /**
+   * Reports whether sealing it again changes more than its nonce: it is in the clear, or sealed
+   * with another key.
+   */
   needsReseal(stored: string): boolean;
 }
 
@@ -108,7 +111,7 @@ function decrypt({ id, secret }: SealingKey, key: string, sealed: Buffer): strin
   }
 }
 
-/** Additional data: a value that somebody copies to another setting does not open there. */
+/** Additional authenticated data: a value copied to another setting cannot be opened there. */
 function boundTo(id: string, key: string): Buffer {
   return Buffer.from(`sealed:v1:${id}:${key}`);
 }

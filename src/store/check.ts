@@ -16,7 +16,7 @@ const NAMED = 10;
  */
 export async function checkRows(database: OpenDatabase): Promise<readonly string[]> {
   const damage = await database.damage();
-  // What stands on damaged pages says nothing.
+  // Content of damaged pages is meaningless.
   if (damage.length > 0) return damage;
   return database.frozen(async (trx) => {
     const problems: string[] = [];
@@ -60,7 +60,7 @@ export async function checkRows(database: OpenDatabase): Promise<readonly string
       .select(["setting.key", "setting.revision"])
       .where("change.new_value", "is not", null)
       .whereRef("change.new_value", "<>", "setting.value")
-      // What looks like a sealed value is stored with a mark before it.
+      // A clear value that looks like a sealed one is stored with a prefix.
       .where("setting.value", "not like", "plain:v1:%")
       .limit(NAMED)
       .execute();
@@ -79,7 +79,7 @@ const PAGE = 1_000;
 async function checkAudit(trx: Transaction<Database>): Promise<string | undefined> {
   const floor = await readAuditFloor(trx);
   const published = await readPublished(trx);
-  // One that is forgotten by now says nothing any more.
+  // A deleted row proves nothing.
   const isKept = published !== undefined && published.seq >= floor.seq;
   const verifier = createVerifier(floor, isKept ? published : undefined);
   for (let after = -1; ; ) {

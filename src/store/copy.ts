@@ -5,19 +5,19 @@ import { newestRevision } from "../settings/query.ts";
 
 /** A database that is opened to be copied or checked, with its schema up to date. */
 export interface OpenDatabase {
-  /** How it is called in messages. */
+  /** Address for messages. */
   readonly place: string;
   readonly db: Kysely<Database>;
-  /** Runs work on one state that nobody changes meanwhile. */
+  /** Runs work on one unchanging state. */
   frozen<T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T>;
   /** Writes what follows from the copied rows. */
   finish(trx: Transaction<Database>, revision: number): Promise<void>;
-  /** What is wrong with its files or pages, a sentence each. */
+  /** Problems of its files or pages, one sentence each. */
   damage(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** How many rows a table had; `copied` of them are in the target so far. */
+/** Rows of a table, and how many of them have been copied. */
 export interface CopyProgress {
   readonly table: string;
   readonly copied: number;
@@ -25,7 +25,7 @@ export interface CopyProgress {
 
 /** Rows of one insert, so few that a dialect's limit of parameters is far. */
 const BATCH = 500;
-/** What is about a process or one database alone. */
+/** Data of a process or of one database only. */
 const LEFT_OUT = new Set([
   "migration",
   "migration_lock",
@@ -131,7 +131,9 @@ async function copyTable(
   return copied;
 }
 
-/** An older Mooring let one into an SQLite file, and PostgreSQL would not say which it is. */
+/**
+ * An older Mooring accepted NUL in an SQLite file, and PostgreSQL would not say which row it is.
+ */
 function refuseNul(table: string, rows: readonly Record<string, unknown>[]): void {
   for (const row of rows)
     for (const [column, value] of Object.entries(row))
@@ -145,7 +147,7 @@ function refuseNul(table: string, rows: readonly Record<string, unknown>[]): voi
       }
 }
 
-/** What the rows of large tables are read by: to skip what was read would take longer and longer. */
+/** Keys by which rows of large tables are read: an offset would take longer and longer. */
 const NUMBERED: Readonly<Record<string, string>> = {
   revision: "revision",
   change: "revision",

@@ -2,13 +2,13 @@ import type { Notify } from "../error.ts";
 import { StoreError } from "../error.ts";
 import { postgresFailure } from "./failure.ts";
 
-/** Whether the database answers; says once when it goes and once when it is back. */
+/** Reachability of the database; logs each loss and return once. */
 export class Contact {
   readonly #place: string;
   readonly #notify: Notify;
-  /** How long it may be silent without being away, in milliseconds. */
+  /** Maximum silence of a reachable database, in milliseconds. */
   readonly #patience: number;
-  /** Of `performance.now()`. */
+  /** In time of `performance.now()`. */
   #answered = performance.now();
   #isLost = false;
 

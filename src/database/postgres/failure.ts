@@ -3,7 +3,7 @@ import { StoreError, type StoreFailure } from "../error.ts";
 const UNKNOWN_AUTHORITY =
   "has a certificate of an authority that is not known here: name its file as sslrootcert in the URL";
 
-/** What a SQLSTATE (PostgreSQL, appendix A) or a code of the network says to a person. */
+/** Explanations of SQLSTATEs (PostgreSQL, appendix A) and codes of the network. */
 const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
   // No connection.
   ECONNREFUSED: ["away", "does not answer: start it, or correct MOORING_DATABASE_URL"],
@@ -83,7 +83,7 @@ export function postgresFailure(error: unknown, place: string): StoreError {
   );
 }
 
-/** Whether the connection broke, so that the next one may be fine. */
+/** Reports whether the connection broke, so that a new one may succeed. */
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error);
   return code === "57P01" || code === "57P02" || (!isSqlState(code) && !(code in EXPLAINED));

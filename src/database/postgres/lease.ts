@@ -4,34 +4,34 @@ import { StoreError } from "../error.ts";
 import type { Database } from "../schema.ts";
 import { FIRST_TIMELINE, TIMELINE } from "./server.ts";
 
-/** How long a lease holds, in milliseconds. */
+/** Duration of a lease, in milliseconds. */
 export const LEASE = 1_000;
-/** How often it is asked for one that has run out, while answers come too late to hold it. */
+/** Number of attempts to renew an expired lease while answers arrive too late. */
 const ATTEMPTS = 3;
-/** How often it is asked whether all others have seen a change. */
+/** Interval of checks whether all others have seen a change, in milliseconds. */
 const SEEN_AGAIN = 10;
-/** When that is given up: no lease holds so long unless its instance goes on without having seen it. */
+/** Limit of these checks, in milliseconds: no valid lease lasts so long. */
 const SEEN_AT_MOST = 5_000;
 
 const LEASE_INTERVAL = sql.raw(`interval '${LEASE} ms'`);
 
-/** What is the newest in the database. */
+/** Newest numbers in the database. */
 export interface Head {
   readonly revision: number;
-  /** Of who may do what. */
+  /** Version of the access tables. */
   readonly access: number;
   readonly timeline: string;
 }
 
-/** What an instance has heard of. */
+/** Numbers that an instance has been notified of. */
 export interface Seen {
   readonly revision: number;
   readonly access: number;
 }
 
 /**
- * The row by which an instance says until when it answers calls without asking the database, and what
- * it has heard of: whoever takes rights away waits for that.
+ * Row with the time until which an instance answers calls without asking the database, and the
+ * numbers it has been notified of: revoking rights waits for it.
  */
 export class Lease {
   readonly #db: Kysely<Database>;
@@ -39,10 +39,10 @@ export class Lease {
   readonly #now: () => number;
   /** By how much the server's clock is ahead of this machine's, in milliseconds. */
   #ahead = 0;
-  /** Of `performance.now()`. */
+  /** In time of `performance.now()`. */
   #until = 0;
   #timeline = FIRST_TIMELINE;
-  /** Until when leases may hold whose rows a promotion has lost, likewise. */
+  /** Latest end of leases whose rows a promotion has lost, in time of `performance.now()`. */
   #lostUntil = 0;
 
   /**
@@ -55,7 +55,9 @@ export class Lease {
     this.#now = now;
   }
 
-  /** What the server's clock shows when this machine's shows `now`: instances have that one in common. */
+  /**
+   * Time of the server's clock, which all instances share, when this machine's clock shows `now`.
+   */
   serverTime(now: number): number {
     return now + this.#ahead;
   }
@@ -65,9 +67,9 @@ export class Lease {
   }
 
   /**
-   * Renews it with what was heard of, and asks for what is the newest: one round trip. Where it has run
-   * out before the answer came, nobody may have waited for it, and what was changed meanwhile is not in
-   * the answer: then it is asked again, now that everybody waits.
+   * Renews the lease with the notified numbers, and reads the newest ones: one round trip. If the
+   * lease expired before the answer arrived, other instances may not have waited for it, and their
+   * changes are not in the answer: then it repeats the read under the new lease.
    */
   async renew(seen: Seen): Promise<Head> {
     let held = this.#until;
@@ -120,7 +122,7 @@ export class Lease {
     );
   }
 
-  /** Nobody has to wait for it any more. */
+  /** Ends the lease: other instances no longer wait for it. */
   async end(): Promise<void> {
     await sql`delete from instance where id = ${this.#instanceId}`
       .execute(this.#db)
@@ -128,16 +130,16 @@ export class Lease {
   }
 
   /**
-   * Resolves when no other instance goes by something older: it has heard of this, or its lease is over
-   * and it asks before it answers.
+   * Resolves when no other instance uses an older state: each has been notified of this one, or its
+   * lease has expired and it asks before it answers.
    *
-   * @throws StoreError when an instance goes on without.
+   * @throws StoreError when an instance continues without.
    */
   async seenEverywhere(kind: keyof Seen, wanted: number, place: string): Promise<void> {
     const column = sql.ref(`seen_${kind}`);
     const giveUp = performance.now() + SEEN_AT_MOST;
     while (performance.now() < giveUp) {
-      // A server that has just started may have lost the rows, but not the leases that they stand for.
+      // A server that has just started may have lost the rows, but the leases still hold.
       const { rows } = await sql<{ waits: boolean; timeline: string }>`select
         ${sql.raw(TIMELINE)} as timeline,
         pg_postmaster_start_time() > clock_timestamp() - ${LEASE_INTERVAL}
@@ -157,7 +159,7 @@ export class Lease {
     );
   }
 
-  /** A standby knows nothing of the leases that the server before it gave. */
+  /** A standby does not have the leases that its predecessor gave. */
   #on(timeline: string): void {
     if (timeline === this.#timeline) return;
     this.#timeline = timeline;

@@ -4,7 +4,7 @@ import type { Notify } from "../error.ts";
 import type { Database } from "../schema.ts";
 import type { Listening, PostgresServer } from "./server.ts";
 
-/** How long the proof that notifications come may take, in milliseconds. */
+/** Time limit of the test that notifications arrive, in milliseconds. */
 const PROOF = 1_000;
 /** Between two attempts to be notified, and where notifications have proved not to come. */
 const LISTEN_AGAIN = 1_000;
@@ -18,7 +18,7 @@ export interface NotificationDeps {
   readonly instanceId: string;
   readonly notify: Notify;
   readonly onHeard: (payload: string) => void;
-  /** What is done in their place, for the log. */
+  /** Description of the fallback, for the log. */
   readonly instead: string;
 }
 
@@ -26,7 +26,7 @@ export interface NotificationDeps {
 export class Notifications {
   readonly #deps: NotificationDeps;
   #listening: Listening | undefined;
-  /** Of `performance.now()`; infinite while they come, or are about to. */
+  /** In time of `performance.now()`; infinite while notifications arrive or are being set up. */
   #again = Number.POSITIVE_INFINITY;
   #isTold = false;
   #isClosed = false;
@@ -35,12 +35,12 @@ export class Notifications {
     this.#deps = deps;
   }
 
-  /** Whether they come. */
+  /** Whether notifications arrive. */
   get isOn(): boolean {
     return this.#listening !== undefined;
   }
 
-  /** Whether it is time to begin again. */
+  /** Whether it is time to try again. */
   get isDue(): boolean {
     return performance.now() > this.#again;
   }
@@ -78,7 +78,7 @@ export class Notifications {
       }
       await listening.close();
     } catch {
-      // Who asks the database learns whether it is away.
+      // The next query detects whether the database is unavailable.
       lost();
       return;
     }

@@ -1,13 +1,16 @@
 /**
- * How far this process has read what has numbers (revisions of settings, versions of who may do what),
- * and of what numbers it has heard.
+ * Watermark of a numbered source (revisions of settings, versions of the access tables): the number
+ * read by this process, and the newest one it was notified of.
  */
 export class Progress {
   #known = -1;
   #heard = -1;
   readonly #onHeard: () => void;
 
-  /** @param onHeard told when another number than before is the newest: others wait for that to be told. */
+  /**
+   * @param onHeard called when the newest notified number changes, because other instances wait for
+   * its confirmation.
+   */
   constructor(onHeard: () => void) {
     this.#onHeard = onHeard;
   }
@@ -17,17 +20,17 @@ export class Progress {
     return this.#known;
   }
 
-  /** The newest that was heard of. */
+  /** The newest notified number. */
   get heard(): number {
     return this.#heard;
   }
 
-  /** Whether there is something that was not read. */
+  /** Whether a notified number has not been read. */
   get isBehind(): boolean {
     return this.#heard !== this.#known;
   }
 
-  /** What has changed up to a number was read, or was written here. */
+  /** Records that all changes up to a number were read, or written here. */
   saw(number: number): void {
     this.#known = Math.max(this.#known, number);
     if (number > this.#heard) this.#hearOf(number);
@@ -45,7 +48,7 @@ export class Progress {
     this.#hearOf(number);
   }
 
-  /** Somebody says that there is a number. @returns whether it is new. */
+  /** Records a notified number. @returns whether it is new. */
   hear(number: number): boolean {
     if (!Number.isSafeInteger(number) || number <= this.#known) return false;
     if (number > this.#heard) this.#hearOf(number);
@@ -53,9 +56,10 @@ export class Progress {
   }
 
   /**
-   * The database says which number is the newest.
+   * Records the newest number according to the database.
    *
-   * @param asked what was heard of when it was asked: what has come since is newer than the answer.
+   * @param asked the notified number when the query began: later notifications are newer than the
+   * answer.
    */
   found(newest: number, asked: number): void {
     if (this.#heard === asked && newest !== asked) this.#hearOf(newest);

@@ -1,7 +1,7 @@
 import { type Dialect, PostgresDialect } from "kysely";
 import pg from "pg";
 
-/** How long something may take, in milliseconds. */
+/** Time limits, in milliseconds. */
 interface Patience {
   /** Until a new connection is given up. */
   readonly connect: number;
@@ -24,18 +24,18 @@ export interface Listening {
 
 /** A PostgreSQL server as the store uses it. */
 export interface PostgresServer {
-  /** How it is called in messages, without its password. */
+  /** Address for messages, without its password. */
   readonly place: string;
   readonly dialect: Dialect;
-  /** The same for what may take minutes: a change of the schema, a copy. */
+  /** The same with a limit of minutes: for schema changes and copies. */
   readonly patient: Dialect;
   /** When a save is given up, in milliseconds: the connection, the lock and the statement have their own. */
   readonly saveWithin: number;
   /**
-   * Opens a connection of its own for a channel's notifications.
+   * Opens a dedicated connection for a channel's notifications.
    *
-   * @param heard gets each payload.
-   * @param lost is called once when the connection is gone.
+   * @param heard called with each payload.
+   * @param lost called once when the connection is lost.
    */
   listen(channel: string, heard: (payload: string) => void, lost: () => void): Promise<Listening>;
 }
@@ -65,7 +65,7 @@ export function postgresServer(url: string, place: string): PostgresServer {
           Client: BoundedClient,
           onConnect: (client) => setTimeouts(client, patience),
         });
-        // A connection that breaks while nobody uses it is replaced by the pool.
+        // The pool replaces a connection that breaks while idle.
         pool.on("error", () => undefined);
         return pool;
       },
@@ -103,8 +103,8 @@ export function postgresServer(url: string, place: string): PostgresServer {
 }
 
 /**
- * The modes between `disable` and `verify-full` encrypt for whoever answers: the driver treats them as
- * `verify-full`, with a warning that it will not for ever. `no-verify` stays what it says.
+ * The modes between `disable` and `verify-full` encrypt without verification: the driver treats
+ * them as `verify-full`, with a deprecation warning. `no-verify` is kept.
  */
 function checkingCertificates(url: string): string {
   return url.replace(/([?&]sslmode=)(?:allow|prefer|require|verify-ca)(?=&|$)/, "$1verify-full");
@@ -120,11 +120,14 @@ async function setTimeouts(
   );
 }
 
-/** Ends a connection whose answer did not come in time: it would be taken for the next one's. */
+/**
+ * Closes a connection whose answer did not arrive in time: it would be taken for the answer of the
+ * next query.
+ */
 class BoundedClient extends pg.Client {
   constructor(options?: string | pg.ClientConfig) {
     super(options);
-    // Whoever uses it learns of its end from its query; between two queries nobody has to.
+    // A query reports the end of its connection; an idle connection needs no report.
     this.on("error", () => undefined);
   }
 

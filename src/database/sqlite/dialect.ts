@@ -53,7 +53,7 @@ class ImmediateSqliteDriver extends SqliteDriver {
   }
 }
 
-/** Kysely's own says that SQLite cannot roll back changes of the schema, which it can. */
+/** Kysely's adapter reports that SQLite cannot roll back schema changes, which it can. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -66,16 +66,16 @@ const KEPT = 100;
 const LONGEST = 16_384;
 
 /**
- * The database as Kysely sees it, with statements that are prepared once and used again. Kysely
- * prepares anew for each query, which takes longer than most queries themselves. SQLite prepares a
- * kept statement anew by itself when the schema has changed (sqlite3_prepare_v3).
+ * Database for Kysely with prepared statements that are reused. Kysely prepares each query again,
+ * which takes longer than most queries. SQLite prepares a kept statement again when the schema has
+ * changed (sqlite3_prepare_v3).
  */
 export function keepStatements(handle: SQLite.Database): SqliteDatabase {
   const kept = new Map<string, SqliteStatement & { readonly busy: boolean }>();
   return {
     prepare: (sql) => {
       const known = kept.get(sql);
-      // One that is being iterated over belongs to who iterates.
+      // A statement under iteration is not shared.
       if (known?.busy === true) return handle.prepare(sql);
       const statement = known ?? handle.prepare<unknown[]>(sql);
       if (sql.length > LONGEST) return statement;

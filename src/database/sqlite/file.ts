@@ -17,7 +17,7 @@ import { sqliteFailure } from "./failure.ts";
 
 /** Bytes of the smallest page, and so of the smallest database that is not empty. */
 const MIN_SIZE = 512;
-/** The token stands in these files: they are for the service's user alone. */
+/** These files contain the token: only the service's user may read them. */
 const PRIVATE = 0o600;
 const OTHERS = 0o077;
 
@@ -28,8 +28,8 @@ function filesOf(path: string): readonly string[] {
 }
 
 /**
- * Says what SQLite would only call "unable to open database file", and refuses a file that it would
- * open for reading only. It never opens the file itself: closing it would take away the locks that
+ * Explains problems that SQLite reports as "unable to open database file", and refuses a file that
+ * it would open for reading only. It never opens the file: closing it would release the locks that
  * SQLite holds on it in this process (https://sqlite.org/howtocorrupt.html, section 2.2).
  */
 export function checkFile(path: string): void {
@@ -52,8 +52,8 @@ export function checkFile(path: string): void {
 }
 
 /**
- * Makes a missing file, so that nobody else may read it from the first moment on; SQLite gives its
- * log the same rights. Nobody has opened what was not there, so closing it takes no locks away.
+ * Creates a missing file with private permissions; SQLite gives its log the same ones. A new file
+ * has no locks that closing it could release.
  */
 export function createFile(path: string): void {
   if (existsSync(path)) return;
@@ -129,10 +129,10 @@ function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** How often the files are looked at when nothing is saved, in milliseconds. */
+/** Interval of checks of the files while nothing is saved, in milliseconds. */
 const INTERVAL = 500;
 
-/** Whether a database's files are still those that are open. */
+/** Reports whether a database's files are still the open ones. */
 export interface Place {
   /** @throws StoreError when they are not: what is written now would be lost. */
   check(): void;
@@ -140,8 +140,8 @@ export interface Place {
 }
 
 /**
- * Looks for the files of an open database. When somebody deletes or replaces them, SQLite goes on
- * with the ones that it has, and nobody ever finds again what it writes there.
+ * Watches the files of an open database. After they are deleted or replaced, SQLite keeps using the
+ * open ones, and everything written to them is lost.
  */
 export function watchPlace(path: string, notify: Notify = () => undefined): Place {
   const loss = watchFiles(path);

@@ -3,25 +3,25 @@ import type SQLite from "better-sqlite3";
 import type { Notify } from "../error.ts";
 import { StoreError } from "../error.ts";
 
-/** When a start looks at all pages: after a stop that was not clean, always, or never. */
+/** When a start checks all pages: after an unclean stop, always, or never. */
 export type IntegrityCheck = "auto" | "always" | "off";
 
-/** Largest database whose history is checked unasked, in bytes: about a second's work. */
+/** Largest database whose history is checked by default, in bytes: about a second. */
 const MAX_UNASKED = 512 * 1024 * 1024;
 /** The table of the history's changes: nearly all of a large database. */
 const LARGEST = "change";
 
-/** Whether the log has something in it: whoever closes the database last takes it away. */
+/** Reports whether the log has content: the last connection to close the database removes it. */
 export function isLeftOpen(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /**
- * Looks at every page of every table, and whether each row is of the form its table asks for
- * (`pragma quick_check`). It does not find a value that was changed for another of the same form.
+ * Checks every page of every table, and the types of each row (`pragma quick_check`). It does not
+ * detect a value that was replaced by another valid one.
  *
- * @param isWhole also the history of a very large database.
- * @throws StoreError that says what to do, when something is damaged.
+ * @param isWhole includes the history of a very large database.
+ * @throws StoreError with the cure when something is damaged.
  */
 export function checkIntegrity(
   handle: SQLite.Database,

@@ -10,11 +10,11 @@ import { untilUnlocked } from "./lock-wait.ts";
 const APPLICATION_ID = 0x4d6f6f72;
 
 export interface SqliteOptions {
-  /** When all pages are looked at: `auto` after a stop that was not clean, the default. */
+  /** When all pages are checked: default `auto`, after an unclean stop. */
   readonly integrityCheck?: IntegrityCheck;
-  /** Default: nobody is told. */
+  /** Default: no notices. */
   readonly notify?: Notify;
-  /** How long a lock of another process is waited for, in milliseconds. Default: 5,000. */
+  /** Wait for a lock of another process, in milliseconds. Default: 5,000. */
   readonly lockWait?: number;
 }
 

@@ -11,7 +11,7 @@ export function revisionsOf(db: Db, key: string) {
   return changesOf(db).select("change.revision").where("change.key", "=", key).$asScalar();
 }
 
-/** Those of some keys that the history has: a look into the index for each key and segment. */
+/** Keys, out of some, in the history: one index look-up for each key and segment. */
 export function keysOf(db: Db, keys: readonly string[]) {
   return changesOf(db)
     .select("change.key")

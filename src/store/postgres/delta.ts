@@ -4,7 +4,7 @@ import { MAX_COMMITS } from "../../settings/query.ts";
 import { changeFromRow, revisionFromRow, settingFromRow } from "../../settings/row.ts";
 import type { StoredDelta } from "../../settings/store.ts";
 
-/** One row: what stands in the tables as JSON. */
+/** One row: the content of the tables as JSON. */
 interface Answer {
   /** Numbers come as text. */
   readonly revision: string;
@@ -16,8 +16,8 @@ interface Answer {
 }
 
 /**
- * What was committed after a revision, in one statement: one state of the database and one round trip,
- * because every instance asks for it after every save of another.
+ * Commits after a revision, in one statement: one state of the database and one round trip, because
+ * every instance asks for it after every save of another.
  */
 export async function readDeltaAtOnce(
   db: Kysely<Database> | Transaction<Database>,

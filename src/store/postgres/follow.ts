@@ -9,9 +9,9 @@ import { Progress } from "../../database/postgres/progress.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
 
-/** How often the lease is renewed, and what is the newest asked for with it, in milliseconds. */
+/** Interval of lease renewals, which also read the newest numbers, in milliseconds. */
 const RENEWAL = 300;
-/** Likewise, where no notifications come. */
+/** Interval without notifications, in milliseconds. */
 const POLL = 100;
 
 export interface FollowDeps {
@@ -23,14 +23,13 @@ export interface FollowDeps {
   /** This machine's clock, in milliseconds since 1970 UTC. */
   readonly now: () => number;
   readonly notify: Notify;
-  /** Told that there is something new, at once where notifications come. */
+  /** Called when there is something new; at once if notifications arrive. */
   readonly onNews: () => void;
 }
 
 /**
- * Knows what this process has read, and hears of what other instances have written: by notifications,
- * which are hints only, and by asking. With that it renews the lease that lets this process answer
- * calls without asking the database each time.
+ * Watermarks of this process, fed by notifications, which are hints only, and by polling. It renews
+ * the lease that lets this process answer calls without asking the database each time.
  */
 export class Follower {
   readonly #deps: FollowDeps;
@@ -43,7 +42,7 @@ export class Follower {
   #timeline: string | undefined;
   /** A standby was promoted since all was read: the same numbers may mean something else. */
   #isReplaced = false;
-  /** Likewise, of who may do what. */
+  /** Whether the access tables were replaced. */
   #isAccessReplaced = false;
   #renewing: Promise<void> | undefined;
   #again = false;
@@ -84,17 +83,17 @@ export class Follower {
     return this.#contact.awayFor;
   }
 
-  /** What the server's clock shows when this machine's shows `now`. */
+  /** Time of the server's clock when this machine's clock shows `now`. */
   serverTime(now: number): number {
     return this.#lease.serverTime(now);
   }
 
-  /** Whether there may be something that was not read. */
+  /** Whether there may be unread settings. */
   get isBehind(): boolean {
     return this.#settings.isBehind || this.#isReplaced || this.#lease.isOver;
   }
 
-  /** Whether there may be a change of who may do what that was not read. */
+  /** Whether there may be unread changes of access. */
   get isAccessBehind(): boolean {
     return this.#access.isBehind || this.#isAccessReplaced || this.#lease.isOver;
   }
@@ -112,7 +111,7 @@ export class Follower {
     else this.#settings.sawAll(revision);
   }
 
-  /** Who may do what is about to be read; the version may be an older one after a failover. */
+  /** Begins a read of the access tables; their version may be an older one after a failover. */
   readingAccess(): Reading {
     const isAnew = this.#isAccessReplaced;
     const timeline = this.#timeline;
@@ -145,7 +144,7 @@ export class Follower {
     await this.#notifications.begin();
   }
 
-  /** Takes the lease again where it is over: a standby lets itself be read, and gives none. */
+  /** Takes a new lease after the old one has expired: a standby can be read, and gives none. */
   async ensureLease(): Promise<void> {
     if (this.#lease.isOver) await this.#renew();
   }
@@ -155,21 +154,21 @@ export class Follower {
     this.#notifications.send(String(revision));
   }
 
-  /** Likewise, of who may do what. */
+  /** Announces a version of the access tables. */
   announceAccess(version: number): void {
     this.#notifications.send(`${ACCESS}${version}`);
   }
 
   /**
-   * Resolves when no other instance goes by an older revision.
+   * Resolves when no other instance uses an older revision.
    *
-   * @throws StoreError when that can't be told.
+   * @throws StoreError when that cannot be determined.
    */
   seenEverywhere(revision: number): Promise<void> {
     return this.#lease.seenEverywhere("revision", revision, this.#deps.server.place);
   }
 
-  /** Likewise, of who may do what. */
+  /** Like seenEverywhere, for the access tables. */
   accessSeenEverywhere(version: number): Promise<void> {
     return this.#lease.seenEverywhere("access", version, this.#deps.server.place);
   }
@@ -192,12 +191,12 @@ export class Follower {
     }
   }
 
-  /** Whoever takes rights away waits until everybody has told what they have heard of. */
+  /** Revoking rights waits until every instance has confirmed the notified numbers. */
   #renewSoon(): void {
     if (this.#loop !== undefined) this.#renew().catch(() => undefined);
   }
 
-  /** One at a time; what was read meanwhile is told by one more. */
+  /** Serialized; changes read in the meantime are confirmed by one more renewal. */
   #renew(): Promise<void> {
     if (this.#renewing !== undefined) {
       this.#again = true;

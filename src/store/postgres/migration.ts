@@ -31,7 +31,7 @@ const TEXT = sql`text collate "C"`;
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
   await createSettings(db, { key: TEXT, number: "bigint" });
-  // One row: whoever writes a revision holds its lock, so that numbers become visible in their order.
+  // One row: writing a revision holds its lock, so that numbers become visible in order.
   await db.schema
     .createTable("head")
     .addColumn("id", "integer", (c) => c.primaryKey())
@@ -46,12 +46,14 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
   )`.execute(db);
 }
 
-/** Whoever takes rights away waits until every instance has heard of it. */
+/** Revoking rights waits until every instance has confirmed it. */
 async function seeAccess(db: Kysely<unknown>): Promise<void> {
   await sql`alter table instance add column seen_access bigint not null default 0`.execute(db);
 }
 
-/** One row besides the audit: whoever adds to it holds its lock, so that several instances make one chain. */
+/**
+ * One row besides the audit: appending holds its lock, so that several instances write one chain.
+ */
 async function createChain(db: Kysely<unknown>): Promise<void> {
   await createAudit(db, "bigint");
   await db.schema

@@ -8,10 +8,10 @@ import type { Database } from "../../database/schema.ts";
 import { migrations } from "./migration.ts";
 
 /**
- * Brings a primary's schema up to date: a step may take minutes, and so may another instance's.
+ * Migrates the schema of a primary: a step may take minutes, as may the step of another instance.
  *
- * @param notify told that it waits for another one.
- * @throws StoreError; what the server or the driver throws.
+ * @param notify called when it waits for another instance.
+ * @throws StoreError; the error of the server or the driver.
  */
 export async function prepare(server: PostgresServer, notify: Notify): Promise<void> {
   const { place } = server;
@@ -26,7 +26,7 @@ export async function prepare(server: PostgresServer, notify: Notify): Promise<v
     await refuseUnfit(db, place);
     await migrate(db, place, migrations, (trx) => lockSchema(trx, place, notify));
   } catch (error) {
-    // The migrator goes on after a failure, and hears of nothing but the end of its transaction.
+    // After a failure the migrator continues, and reports only the end of its transaction.
     throw explained(codeOf(error) === ABORTED ? first : error, place);
   } finally {
     await db.destroy();
@@ -89,7 +89,7 @@ async function lockSchema(
     );
 }
 
-/** What a caller's own work throws is not the database's. */
+/** An error of the caller's own work does not come from the database. */
 export function isOfDatabase(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ("code" in error || error.name === "DatabaseError" || error.name === "error") return true;

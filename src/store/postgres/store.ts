@@ -37,7 +37,7 @@ import { isOfDatabase, prepare } from "./prepare.ts";
 import { createTransact, oneAfterTheOther } from "./transaction.ts";
 
 export interface PostgresOptions {
-  /** Default: nobody is told. */
+  /** Default: no notices. */
   readonly notify?: Notify;
   /** This machine's clock, in milliseconds since 1970 UTC. Default: Date.now. */
   readonly now?: () => number;
@@ -79,7 +79,7 @@ export async function openPostgresSettingStore(
       return new StoreError("failed", `the database ${place} is closed: this process is stopping`);
     return isOfDatabase(error) ? postgresFailure(error, place) : error;
   };
-  /** What only reads may be asked again where the connection broke. */
+  /** Only reads may be repeated after the connection broke. */
   const attempt = async <T>(work: () => Promise<T>, { again = false } = {}): Promise<T> => {
     try {
       return await work();
@@ -89,7 +89,10 @@ export async function openPostgresSettingStore(
     }
   };
   const reading = <T>(work: () => Promise<T>): Promise<T> => attempt(work, { again: true });
-  /** What calls go by. Where it can't be read, others may be able to, and may change it meanwhile. */
+  /**
+   * Reads the state that calls depend on. If this instance cannot read it, others may be able to
+   * change it.
+   */
   const current = async <T>(follower: Follower, work: () => Promise<T>): Promise<T> => {
     try {
       return await reading(async () => {
@@ -101,7 +104,7 @@ export async function openPostgresSettingStore(
       throw new StoreError("unsure", error.message, error);
     }
   };
-  /** One state of the database, whatever is committed meanwhile. */
+  /** Reads one state of the database, independent of concurrent commits. */
   const atOnce = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
     reading(() =>
       db
@@ -132,7 +135,7 @@ export async function openPostgresSettingStore(
     const sites = createSiteStore({ db, append: appendAudit, attempt });
     return {
       get databaseId() {
-        // The same at every instance.
+        // The same on every instance.
         const { timeline = FIRST_TIMELINE } = follower;
         return timeline === FIRST_TIMELINE ? databaseId : `${databaseId}.${timeline}`;
       },

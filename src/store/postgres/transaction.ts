@@ -26,15 +26,15 @@ export function oneAfterTheOther(): OneAfterTheOther {
 }
 
 /**
- * Makes what runs the transaction of a save.
+ * Creates the transaction of saves.
  *
- * A save mostly starts from the newest revision, which this process knows: then it is decided without
- * asking, and written by one statement on condition that the revision is still that one. Otherwise,
- * and where the work asks for what others have written, it is done again under the lock.
+ * A save usually starts from the newest revision, which this process has: it is decided without a
+ * query, and written by one statement on condition that the revision is still the newest.
+ * Otherwise, and if the work reads changes of other instances, it is repeated under the lock.
  *
- * One at a time: two of one process would be in each other's way.
+ * Serialized: two transactions of one process would conflict.
  *
- * @param within when it is given up, in milliseconds.
+ * @param within time limit, in milliseconds.
  */
 export function createTransact(db: Kysely<Database>, follower: Follower, within: number) {
   return <T>(work: Work<T>): Promise<T> => inTime(runOnce(db, follower, work), within);
@@ -42,7 +42,7 @@ export function createTransact(db: Kysely<Database>, follower: Follower, within:
 
 interface Done<T> {
   readonly result: T;
-  /** What is the newest revision then. */
+  /** Newest revision afterwards. */
   readonly revision: number;
   readonly hasWritten: boolean;
   readonly hasReadAll: boolean;
@@ -54,7 +54,7 @@ async function runOnce<T>(
   work: Work<T>,
 ): Promise<() => T> {
   const done = (await withoutLock(db, follower, work)) ?? (await withLock(db, follower, work));
-  // Not when it was given up: then nobody has taken in what it has written.
+  // Not after a time-out: its writes have not been applied.
   return () => {
     if (done.hasReadAll) follower.sawAll(done.revision);
     else follower.saw(done.revision);
@@ -120,7 +120,7 @@ function newestOf(rows: StoredWrite | undefined, base: number): number {
   return rows?.revisions.at(-1)?.revision ?? base;
 }
 
-/** Whether what was decided, to write nothing, was decided on the newest revision. */
+/** Reports whether a decision to write nothing was made on the newest revision. */
 async function isHead(db: Kysely<Database>, { revision, timeline }: WriteBase): Promise<boolean> {
   const { rows } = await sql`select from head
     where id = 1 and revision = ${revision} and ${sql.raw(TIMELINE)} = ${timeline}`.execute(db);

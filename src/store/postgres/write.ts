@@ -40,17 +40,17 @@ const CHANGE = {
   new_definition: "text",
 } as const satisfies Record<keyof ChangeRow, string>;
 
-/** What a write goes by. */
+/** Precondition of a write. */
 export interface WriteBase {
-  /** The newest revision that the writer knows. */
+  /** Newest revision known to the writer. */
   readonly revision: number;
-  /** Where the numbers come from; undefined: the lock is held, and nobody can have been promoted. */
+  /** Origin of the numbers; undefined: the lock is held, which rules out a promotion. */
   readonly timeline: string | undefined;
 }
 
 /**
- * One statement for everything that some saves write, whatever their number. It gives a row when it
- * has written, and none when another revision than the writer's is the newest.
+ * One statement for all rows of several saves. It returns a row if it has written, and none if
+ * another revision is the newest.
  */
 export function writeStatement(rows: StoredWrite, base: WriteBase): CompiledQuery {
   const settings = rows.upserts.map(settingToRow);

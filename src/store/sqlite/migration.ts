@@ -34,15 +34,15 @@ function createTables(db: Kysely<unknown>): Promise<void> {
     key: "text",
     // Exactly "integer primary key": then it is the row id, and no second tree is kept for it.
     number: "integer",
-    // The rows stand in the tree of the primary key itself: one page less for each row of a commit.
+    // Rows are in the tree of the primary key itself: one page less for each row of a commit.
     byKey: sql`without rowid`,
   });
 }
 
 /**
- * The changes of a key stood together, so that changes of 64 keys wrote 64 pages. Now those of a
- * thousand revisions stand together, by key among themselves: a commit writes the last few pages, and
- * who asks for a key looks once into each thousand.
+ * Formerly the changes of a key were adjacent, so that changes of 64 keys wrote 64 pages. Now the
+ * changes of a thousand revisions are adjacent, ordered by key: a commit writes the last few pages,
+ * and reading a key takes one look-up per thousand.
  */
 async function indexInSegments(db: Kysely<unknown>): Promise<void> {
   await db.schema.dropIndex("change_key").execute();

@@ -68,7 +68,7 @@ export async function openSqliteSettingStore(
     await attempt(() => migrate(db, path, migrations));
     const facts = await attempt(() => readFacts(db));
     const dataVersion = handle.prepare<[], number>("pragma data_version").pluck();
-    /** What was looked at last. */
+    /** Data version of the last check. */
     let looked = dataVersion.get();
     const look = (): number | undefined => {
       looked = dataVersion.get();
@@ -77,7 +77,7 @@ export async function openSqliteSettingStore(
     let seenVersion = looked;
     /** Since when the file can't be read, of `performance.now()`; undefined: it can. */
     let unreadableSince: number | undefined;
-    /** Likewise, of who may do what. */
+    /** Data version of the last check of the access tables. */
     let seenAccess: number | undefined;
     const place = watchPlace(path, options.notify);
 
@@ -210,9 +210,9 @@ export async function openSqliteSettingStore(
 }
 
 /**
- * Writes the log into the database and empties it: old values are in it until then.
+ * Checkpoints and empties the log, which contains old values until then.
  *
- * @throws StoreError while somebody reads an older state from it.
+ * @throws StoreError while a reader uses an older state in it.
  */
 function truncateLog(handle: SQLite.Database, path: string): void {
   const [result] = handle.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];

@@ -46,14 +46,14 @@ export function createTransact(handle: SQLite.Database, db: Kysely<Database>): T
 }
 
 /**
- * Writes the rows of a commit in the transaction that is open.
+ * Writes the rows of a commit in the open transaction.
  *
- * @param head asked for the newest row of the audit where there is none in its table.
+ * @param head returns the newest row of the audit if its table has none.
  */
 type RowWriter = (rows: StoredWrite, head: () => Promise<AuditPosition>) => Promise<void>;
 
 /**
- * Makes a writer. Kysely compiles its statements, once; they are prepared once and run without
+ * Creates a writer. Its statements are compiled by Kysely and prepared once, and run without
  * Kysely, whose steps around each query take longer than SQLite takes to write a row.
  */
 function createRowWriter(handle: SQLite.Database, db: Kysely<Database>): RowWriter {
@@ -173,7 +173,7 @@ const AUDIT = rowAfter(START, doneEntry(ORIGIN, 0, [], {}));
 /** Rows of one insert: SQLite has a limit of parameters. */
 const BATCH = 500;
 
-/** Adds to the audit in a transaction, which holds the write lock: nobody else does meanwhile. */
+/** Appends to the audit in a transaction, which holds the write lock. */
 export const appendAudit: AppendAudit = async (trx, entries) => {
   if (entries.length === 0) return;
   const rows = chain(await readAuditHead(trx), entries);
