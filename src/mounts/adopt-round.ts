@@ -66,12 +66,17 @@ export async function adoptRound(
   const take = async (): Promise<readonly WantedMount[]> => {
     const { result, revision } = await engine.change(
       origin,
-      (draft) => {
-        const tried = usableInputs(draft, found.mounts.map(inputOf), draftMounts(draft), rules);
+      async (draft) => {
+        const tried = await usableInputs(
+          draft,
+          found.mounts.map(inputOf),
+          draftMounts(draft),
+          rules,
+        );
         const results =
           tried.usable.length === 0
             ? []
-            : decideSave(draft, tried.usable, draftMounts(draft), rules);
+            : await decideSave(draft, tried.usable, draftMounts(draft), rules);
         const gone = found.gone.flatMap((each) =>
           declared.has(each)
             ? [

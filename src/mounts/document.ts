@@ -1,11 +1,16 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import { invalid } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
+import { createTicks } from "../ticks.ts";
 import type { MountInput } from "./input.ts";
 import type { Mount, Values } from "./mount.ts";
 import { itemKind } from "./site/item-kind.ts";
 import { cleanPath, isStorageRow, readAddition, type StorageRow } from "./site/row.ts";
 import { freeName, readMount } from "./site/take.ts";
 import { newRow, type WantedMount } from "./site/wanted.ts";
+
+/** Rows of one document at most. */
+const MAX_ROWS = 5_000;
 
 /** A row of a document, as a mount to be saved or with the reason why it is left out. */
 export type ReadRow =
@@ -19,8 +24,9 @@ export type ReadRow =
  * A row whose path a mount has already becomes a change of that mount.
  *
  * @returns undefined: the document is none of these.
+ * @throws INVALID_ARGUMENT for too many rows.
  */
-export function readDocument(
+export async function readDocument(
   document: unknown,
   options: {
     readonly mounts: ReadonlyMap<string, Mount>;
@@ -28,12 +34,17 @@ export function readDocument(
     /** Empty: all. Undefined: mounts that there are keep theirs. */
     readonly sites: readonly string[];
   },
-): readonly ReadRow[] | undefined {
+): Promise<readonly ReadRow[] | undefined> {
   const rows = rowsOf(document);
   if (rows === undefined) return undefined;
+  if (rows.length > MAX_ROWS)
+    throw invalid([
+      { field: "document", description: message("DOCUMENT_TOO_LONG", { most: MAX_ROWS }) },
+    ]);
+  const ticks = createTicks();
   const taken = new Set(options.mounts.keys());
   const byPath = new Map([...options.mounts.values()].map((mount) => [mount.path, mount]));
-  return rows.map((given, at): ReadRow => {
+  const read = (given: unknown, at: number): ReadRow => {
     const row = completeRow(given, at + 1);
     if (row === undefined) return { path: `row ${at + 1}`, reason: message("NOT_A_ROW") };
     const path = cleanPath(row.mount_path);
@@ -58,7 +69,13 @@ export function readDocument(
       ...(before === undefined && { sites: options.sites }),
     };
     return { path, input };
-  });
+  };
+  const all: ReadRow[] = [];
+  for (const [at, given] of rows.entries()) {
+    if (ticks.isDue()) await ticks.next();
+    all.push(read(given, at));
+  }
+  return all;
 }
 
 function declared(driver: string, items: Values): Values {

@@ -1,4 +1,5 @@
 import type { Scalar } from "../drivers/item-value.ts";
+import { memoize } from "../memoize.ts";
 import type { Draft } from "../settings/draft.ts";
 import type { SettingItem } from "../settings/item.ts";
 import { mountItem, mountKey, readMountKey } from "../settings/mount-key.ts";
@@ -80,14 +81,48 @@ export function readMounts(rows: ReadonlyMap<string, SettingItem>): ReadonlyMap<
   return new Map(mounts.map(([name, row]) => [name, mountOf(name, row, secrets.get(name) ?? [])]));
 }
 
+/** Mounts by name, with an index of their paths on any site. */
+export class MountIndex extends Map<string, Mount> {
+  readonly #names = new Map<string, Set<string>>();
+
+  constructor(mounts: Iterable<readonly [string, Mount]>) {
+    super();
+    for (const [name, mount] of mounts) this.set(name, mount);
+  }
+
+  override set(name: string, mount: Mount): this {
+    this.delete(name);
+    for (const path of pathsOf(mount)) addTo(this.#names, path, name);
+    return super.set(name, mount);
+  }
+
+  override delete(name: string): boolean {
+    const before = this.get(name);
+    if (before !== undefined)
+      for (const path of pathsOf(before)) this.#names.get(path)?.delete(name);
+    return super.delete(name);
+  }
+
+  /** Mounts that have one of the paths on a site. */
+  at(paths: readonly string[]): readonly Mount[] {
+    const names = new Set(paths.flatMap((path) => [...(this.#names.get(path) ?? [])]));
+    return [...names].flatMap((name) => this.get(name) ?? []);
+  }
+}
+
+/** Paths of a mount on any site. */
+export function pathsOf({ path, overrides }: Mount): string[] {
+  return [path, ...Object.values(overrides).flatMap(({ path: own }) => (own === "" ? [] : [own]))];
+}
+
 /** All mounts of a draft, by name. */
-export function draftMounts(draft: Draft): Map<string, Mount> {
+export function draftMounts(draft: Draft): MountIndex {
   const rows = new Map<string, SettingItem>();
   for (const key of draft.mountKeys()) {
     const row = draft.mount(key);
     if (row !== undefined) rows.set(key, row);
   }
-  return new Map(readMounts(rows));
+  return new MountIndex(readMounts(rows));
 }
 
 /** Reads one mount from a draft. */
@@ -96,15 +131,24 @@ export function readDraftMount(draft: Draft, name: string): Mount | undefined {
   return row && mountOf(name, row, secretRows(draft, name));
 }
 
-function secretRows(draft: Draft, name: string): SettingItem[] {
-  const rows: SettingItem[] = [];
+/** Keys of the secret items of a draft's mounts, by the names of the mounts; some may be deleted. */
+const secretKeys = memoize((draft: Draft) => {
+  const keys = new Map<string, Set<string>>();
   for (const key of draft.mountKeys()) {
     const place = readMountKey(key);
-    if (place?.name !== name || place.item === undefined) continue;
-    const row = draft.mount(key);
-    if (row !== undefined) rows.push(row);
+    if (place?.item !== undefined) addTo(keys, place.name, key);
   }
-  return rows;
+  return keys;
+});
+
+function addTo(sets: Map<string, Set<string>>, name: string, value: string): void {
+  const set = sets.get(name);
+  if (set === undefined) sets.set(name, new Set([value]));
+  else set.add(value);
+}
+
+function secretRows(draft: Draft, name: string): SettingItem[] {
+  return [...(secretKeys(draft).get(name) ?? [])].flatMap((key) => draft.mount(key) ?? []);
 }
 
 function mountOf(name: string, row: SettingItem, secrets: readonly SettingItem[]): Mount {
@@ -160,8 +204,10 @@ export function writeMount(
   };
   draft.putMount(mountItem(mountKey(name), JSON.stringify(stored), false));
   for (const row of secretRows(draft, name)) if (!secrets.has(row.key)) draft.deleteMount(row.key);
-  for (const [key, value] of secrets)
+  for (const [key, value] of secrets) {
     draft.putMount(mountItem(key, JSON.stringify(value), true), given.has(key));
+    addTo(secretKeys(draft), name, key);
+  }
 }
 
 /** Deletes a mount with its secrets. */

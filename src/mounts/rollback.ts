@@ -2,10 +2,12 @@ import { failedPrecondition } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import { readMountKey } from "../settings/mount-key.ts";
+import { createTicks } from "../ticks.ts";
 import {
   deleteMount,
   type MissingItem,
   type Mount,
+  type MountIndex,
   missingFields,
   readDraftMount,
   readStored,
@@ -19,7 +21,7 @@ interface RollBackRules {
 }
 
 /** Brings mounts of a draft back to what they were before some changes of the history. */
-export function rollBack(
+export async function rollBack(
   draft: Draft,
   changes: readonly {
     readonly key: string;
@@ -29,11 +31,14 @@ export function rollBack(
   }[],
   names: readonly string[],
   { need, isSecret }: RollBackRules,
-): Result[] {
+): Promise<Result[]> {
+  const ticks = createTicks();
+  const asked = new Set(names);
   const byName = Map.groupBy(changes, ({ key }) => readMountKey(key)?.name ?? "");
   const results: Result[] = [];
   for (const [name, all] of byName) {
-    if (names.length > 0 && !names.includes(name)) continue;
+    if (ticks.isDue()) await ticks.next();
+    if (asked.size > 0 && !asked.has(name)) continue;
     const now = readDraftMount(draft, name);
     if (now !== undefined) need(now, name);
     const whole = all.find(({ key }) => readMountKey(key)?.item === undefined);
@@ -111,12 +116,14 @@ function missingAfter(
  *
  * @throws FAILED_PRECONDITION that names both.
  */
-export function checkPaths(
-  mounts: ReadonlyMap<string, Mount>,
+export async function checkPaths(
+  mounts: MountIndex,
   results: readonly Result[],
   siteNames: readonly string[],
-): void {
+): Promise<void> {
+  const ticks = createTicks();
   for (const { name } of results) {
+    if (ticks.isDue()) await ticks.next();
     const mount = mounts.get(name);
     const clash = mount && findClash(mount, mounts, siteNames);
     if (clash !== undefined)

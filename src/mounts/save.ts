@@ -4,22 +4,24 @@ import type { Scalar } from "../drivers/item-value.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
-import { mountKey } from "../settings/mount-key.ts";
+import { mountKey, readMountKey } from "../settings/mount-key.ts";
+import { createTicks } from "../ticks.ts";
 import { type CheckedMount, isSecretItem, type MountInput, withMountInput } from "./input.ts";
 import {
   deleteMount,
   isOnSite,
   type Mount,
+  type MountIndex,
   pathOn,
+  pathsOf,
   readDraftMount,
   wantedOn,
   writeMount,
 } from "./mount.ts";
 import { itemKind, sharedCredentials } from "./site/item-kind.ts";
 
-/** Mounts of this service at most, and of one request. */
+/** Mounts of this service at most. */
 const MAX_MOUNTS = 10_000;
-export const MAX_REQUEST = 500;
 /** Violations of one reply at most. */
 const MAX_VIOLATIONS = 100;
 
@@ -53,8 +55,6 @@ export interface SaveRules {
   /** The values are those of a site: it has its credentials, and others get none for it. */
   readonly isTaken: boolean;
   readonly isDry: boolean;
-  /** The number of the first mount in messages. Default: 0. */
-  readonly firstField?: number;
 }
 
 /**
@@ -63,24 +63,18 @@ export interface SaveRules {
  * @param mounts all mounts of the draft, by name; brought up to date.
  * @throws INVALID_ARGUMENT with every violation; ABORTED; FAILED_PRECONDITION; PERMISSION_DENIED.
  */
-export function decideSave(
+export async function decideSave(
   draft: Draft,
   inputs: readonly MountInput[],
-  mounts: Map<string, Mount>,
+  mounts: MountIndex,
   rules: SaveRules,
-): Result[] {
-  if (inputs.length > MAX_REQUEST)
-    throw invalid([
-      {
-        field: "mounts",
-        description: message("TOO_MANY_ENTRIES", { field: "mounts", most: MAX_REQUEST }),
-      },
-    ]);
+): Promise<Result[]> {
+  const ticks = createTicks();
   const violations: Violation[] = [];
   const names = new Set<string>();
   const saved: SavedMount[] = [];
-  for (const [at, input] of inputs.entries()) {
-    const number = at + (rules.firstField ?? 0);
+  for (const [number, input] of inputs.entries()) {
+    if (ticks.isDue()) await ticks.next();
     const field = `mounts[${number}].`;
     const before = mounts.get(input.name);
     if (before !== undefined && !pathsOf(before).every(rules.allows)) rules.refuse();
@@ -112,7 +106,11 @@ export function decideSave(
     const hidden = new Set(given.map(nameOfGiven));
     saved.push({ before, mount, number, given: hidden, sent: checked.given });
   }
-  const taken = saved.flatMap((each) => pathViolations(each, mounts, rules));
+  const taken: Violation[] = [];
+  for (const each of saved) {
+    if (ticks.isDue()) await ticks.next();
+    taken.push(...pathViolations(each, mounts, rules));
+  }
   const [first, ...rest] = [...violations, ...taken].slice(0, MAX_VIOLATIONS);
   if (first !== undefined) throw invalid([first, ...rest]);
   if (mounts.size > MAX_MOUNTS)
@@ -120,7 +118,13 @@ export function decideSave(
       Code.ResourceExhausted,
       message("TOO_MANY_MOUNTS", { count: mounts.size, most: MAX_MOUNTS }),
     );
-  return saved.map((each) => resultOf(each, draft, rules));
+  const changed = new Set(draft.changes().map(([key]) => readMountKey(key)?.name));
+  const results: Result[] = [];
+  for (const each of saved) {
+    if (ticks.isDue()) await ticks.next();
+    results.push(resultOf(each, changed.has(each.mount.name), rules));
+  }
+  return results;
 }
 
 interface SavedMount {
@@ -141,7 +145,7 @@ function nameOfGiven({ item, site }: { readonly item: string; readonly site: str
 
 function resultOf(
   { before, mount, given, sent }: SavedMount,
-  draft: Draft,
+  changed: boolean,
   rules: SaveRules,
 ): Result {
   const { name } = mount;
@@ -153,14 +157,6 @@ function resultOf(
   if (note !== "" && !rules.allowShared && !rules.isDry)
     throw failedPrecondition(message("CREDENTIAL_SHARED_HINT", { name, problem: note }));
   if (before === undefined) return { name, outcome: "created", note, differs: [] };
-  const changed = draft
-    .changes()
-    .some(
-      ([key]) =>
-        key === mountKey(name) ||
-        key.startsWith(`${mountKey(name)}:`) ||
-        key.startsWith(`${mountKey(name)}@`),
-    );
   return {
     ...{ name, outcome: changed ? "changed" : "unchanged", note },
     differs: changed ? changedNames(before, mount, given) : [],
@@ -250,15 +246,10 @@ function checkRevision(before: Mount | undefined, { name, expectedRevision }: Mo
     );
 }
 
-/** Paths of a mount on any site. */
-export function pathsOf({ path, overrides }: Mount): string[] {
-  return [path, ...Object.values(overrides).flatMap(({ path: own }) => (own === "" ? [] : [own]))];
-}
-
 /** Two mounts of one site can't have one path. */
 function pathViolations(
   { mount, number }: SavedMount,
-  mounts: ReadonlyMap<string, Mount>,
+  mounts: MountIndex,
   { siteNames, allows }: SaveRules,
 ): Violation[] {
   const clash = findClash(mount, mounts, siteNames);
@@ -278,19 +269,16 @@ function pathViolations(
  */
 export function findClash(
   mount: Mount,
-  mounts: ReadonlyMap<string, Mount>,
+  mounts: MountIndex,
   siteNames: readonly string[],
 ): { readonly other: Mount; readonly site: string | undefined } | undefined {
-  const mine = new Set(pathsOf(mount));
-  for (const other of mounts.values()) {
-    if (other.name === mount.name || !pathsOf(other).some((path) => mine.has(path))) continue;
-    const sites = new Set([...siteNames, ...mount.sites, ...other.sites]);
-    const both = [...sites].find(
-      (site) =>
-        isOnSite(mount, site) &&
-        isOnSite(other, site) &&
-        pathOn(mount, site) === pathOn(other, site),
-    );
+  const mine = new Set(mount.sites);
+  const isShared = (site: string): boolean => mine.size === 0 || mine.has(site);
+  const names = mine.size === 0 ? siteNames : mount.sites;
+  for (const other of mounts.at(pathsOf(mount))) {
+    if (other.name === mount.name) continue;
+    const sites = other.sites.length === 0 ? names : other.sites.filter(isShared);
+    const both = sites.find((site) => pathOn(mount, site) === pathOn(other, site));
     const everywhere =
       mount.sites.length === 0 && other.sites.length === 0 && mount.path === other.path;
     if (both !== undefined || everywhere) return { other, site: both };

@@ -24,6 +24,7 @@ import {
   isOnSite,
   type Mount,
   missingFields,
+  pathsOf,
   readDraftMount,
   readMounts,
   wantedMounts,
@@ -34,15 +35,7 @@ import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service
 import { nameSite } from "./rename-site.ts";
 import { replaceInputs } from "./replace.ts";
 import { checkPaths, rollBack } from "./rollback.ts";
-import {
-  checkManaged,
-  decideDelete,
-  decideSave,
-  MAX_REQUEST,
-  pathsOf,
-  type Result,
-  resultAs,
-} from "./save.ts";
+import { checkManaged, decideDelete, decideSave, resultAs } from "./save.ts";
 import type { MountBook } from "./site/book.ts";
 import type { MountFollow } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
@@ -118,6 +111,13 @@ export function createMountService(deps: MountServiceDeps): MountService {
       throw invalid([
         { field: "mounts", description: message("GIVE_AT_LEAST_ONE", { field: "mounts" }) },
       ]);
+    if (inputs.length > MAX_REQUEST)
+      throw invalid([
+        {
+          field: "mounts",
+          description: message("TOO_MANY_ENTRIES", { field: "mounts", most: MAX_REQUEST }),
+        },
+      ]);
     const { result: results, revision } = await engine.change(
       caller.origin,
       (draft) => decideSave(draft, inputs, draftMounts(draft), rulesOf(caller, options)),
@@ -182,7 +182,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       return { revision, results: result };
     },
     copy: async (name, to, caller, options = {}) => {
-      const { result } = await engine.change(caller.origin, (draft) => {
+      const { result } = await engine.change(caller.origin, async (draft) => {
         const from = need(caller.grant)(readDraftMount(draft, name), name);
         const { sites, driver, disabled, content, items, members, overrides } = from;
         if (from.missing.length > 0)
@@ -205,7 +205,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
             ]),
           ),
         };
-        decideSave(draft, [input], draftMounts(draft), rulesOf(caller, options));
+        await decideSave(draft, [input], draftMounts(draft), rulesOf(caller, options));
         return readDraftMount(draft, to.name);
       });
       return need(caller.grant)(all().get(to.name) ?? result, to.name);
@@ -297,15 +297,18 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const changes = (await deps.history.diff(revision, base)).filter(isMountChange);
       const { result, revision: after } = await engine.change(
         caller.origin,
-        (draft) => {
+        async (draft) => {
           if (draft.revision !== base)
             throw new ServiceError(
               Code.Aborted,
               message("SAVED_AT_SAME_TIME", { revision: draft.revision }),
             );
           const free = changes.filter(({ key }) => !declared.has(readMountKey(key)?.name ?? ""));
-          const results = rollBack(draft, free, names, { need: need(caller.grant), isSecret });
-          checkPaths(
+          const results = await rollBack(draft, free, names, {
+            need: need(caller.grant),
+            isSecret,
+          });
+          await checkPaths(
             draftMounts(draft),
             results,
             deps.sites().map((site) => site.name),
@@ -318,7 +321,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     import: async (document, sites, caller, options = {}) => {
       for (const site of sites) siteNamed(site);
-      const rows = readDocument(document, { mounts: all(), driverOf, sites });
+      const rows = await readDocument(document, { mounts: all(), driverOf, sites });
       if (rows === undefined)
         throw invalid([
           {
@@ -330,21 +333,12 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const skipped = rows.flatMap((row) =>
         "reason" in row ? [resultAs(row.path, "skipped", row.reason)] : [],
       );
-      if (inputs.length > MAX_IMPORT)
-        throw invalid([
-          { field: "document", description: message("DOCUMENT_TOO_LONG", { most: MAX_IMPORT }) },
-        ]);
       const rules = rulesOf(caller, options);
       const { result, revision } = await engine.change(
         caller.origin,
-        (draft) => {
-          const tried = usableInputs(draft, inputs, draftMounts(draft), rules);
-          const mounts = draftMounts(draft);
-          const results: Result[] = [];
-          for (let at = 0; at < tried.usable.length; at += MAX_REQUEST)
-            results.push(
-              ...decideSave(draft, tried.usable.slice(at, at + MAX_REQUEST), mounts, rules),
-            );
+        async (draft) => {
+          const tried = await usableInputs(draft, inputs, draftMounts(draft), rules);
+          const results = await decideSave(draft, tried.usable, draftMounts(draft), rules);
           return [...withLeft(results, tried), ...tried.unusable];
         },
         { dryRun: options.dryRun ?? false },
@@ -372,15 +366,10 @@ export function createMountService(deps: MountServiceDeps): MountService {
       }),
     declare: async (inputs, origin, by) => {
       const rules = rulesOf({ grant: ROOT, origin }, { allowShared: true });
-      await engine.change(origin, (draft) => {
+      await engine.change(origin, async (draft) => {
         const mounts = draftMounts(draft);
         const whole = inputs.map((input) => wholeInput(input, mounts.get(input.name)));
-        for (let at = 0; at < whole.length; at += MAX_REQUEST)
-          decideSave(draft, whole.slice(at, at + MAX_REQUEST), mounts, {
-            ...rules,
-            managedBy: () => undefined,
-            firstField: at,
-          });
+        await decideSave(draft, whole, mounts, { ...rules, managedBy: () => undefined });
       });
       declared = new Map(inputs.map(({ name }) => [name, by]));
     },
@@ -394,5 +383,5 @@ export function createMountService(deps: MountServiceDeps): MountService {
   };
 }
 
-/** Rows of one import at most. */
-const MAX_IMPORT = 5_000;
+/** Mounts of one request at most. */
+const MAX_REQUEST = 500;

@@ -1,9 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import { createDraft, type Draft } from "../settings/draft.ts";
+import { createTrial, type Draft } from "../settings/draft.ts";
+import { createTicks } from "../ticks.ts";
 import type { MountInput, ValueInput } from "./input.ts";
-import type { Mount } from "./mount.ts";
+import type { MountIndex } from "./mount.ts";
 import { decideSave, type Result, resultAs, type SaveRules } from "./save.ts";
 
 /** Inputs that can be saved, and the others with the reason. */
@@ -17,34 +18,38 @@ export interface Usable {
 /**
  * Tries each input by itself. Values that the catalogue refuses, such as an empty choice, are left out:
  * a site keeps its own for what a mount does not have.
+ *
+ * @param mounts all mounts of the draft; those of the usable inputs are put in.
  */
-export function usableInputs(
+export async function usableInputs(
   draft: Draft,
   inputs: readonly MountInput[],
-  mounts: Map<string, Mount>,
+  mounts: MountIndex,
   rules: SaveRules,
-): Usable {
+): Promise<Usable> {
+  const ticks = createTicks();
+  const trial = createTrial(draft);
   const usable: MountInput[] = [];
   const unusable: Result[] = [];
   const left = new Map<string, readonly string[]>();
-  const fits = (input: MountInput): ServiceError | undefined => {
-    const trial = new Map(mounts);
+  const fits = async (input: MountInput): Promise<ServiceError | undefined> => {
+    const before = mounts.get(input.name);
     try {
-      // On a draft of its own, whose changes go nowhere.
-      decideSave(createDraft(draft), [input], trial, rules);
-      const saved = trial.get(input.name);
-      if (saved !== undefined) mounts.set(input.name, saved);
+      await decideSave(trial, [input], mounts, rules);
       return undefined;
     } catch (error) {
+      if (before === undefined) mounts.delete(input.name);
+      else mounts.set(input.name, before);
       if (error instanceof ServiceError && error.code !== Code.PermissionDenied) return error;
       throw error;
     }
   };
   for (const input of inputs) {
-    const first = fits(input);
+    if (ticks.isDue()) await ticks.next();
+    const first = await fits(input);
     const names = first === undefined ? [] : refusedValues(first);
     const rest = names.length === 0 ? input : without(input, names);
-    const error = names.length === 0 ? first : fits(rest);
+    const error = names.length === 0 ? first : await fits(rest);
     if (error !== undefined) {
       unusable.push(resultAs(input.path ?? input.name, "skipped", error.text));
       continue;

@@ -123,6 +123,12 @@ export function createTrial(base: Base): Draft {
 class TrialDraft extends StagedDraft {
   override put(): void {}
 
+  override delete(): void {}
+
+  override putMount(): void {}
+
+  override deleteMount(): void {}
+
   override nextPosition(): number {
     return this.lastPosition;
   }

@@ -1,5 +1,6 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Scalar } from "../../drivers/item-value.ts";
+import { memoize } from "../../memoize.ts";
 import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { contentMarks, learnedHash } from "./compare.ts";
@@ -148,16 +149,24 @@ export function takenState(
   };
 }
 
+/** Where the search for a free number goes on, by the names without one. */
+const nextCounts = memoize((_taken: Set<string>) => new Map<string, number>());
+
 /** A name made of a path, such as `films-4k` of `/films/4k`, that no other mount has. */
 export function freeName(path: string, taken: Set<string>): string {
+  // Decomposing may make a text eighteen times as long.
   const plain = path
+    .slice(0, 256)
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
     .replace(/[^A-Za-z0-9._]+/g, "-")
     .replace(/^[-.]+|[-.]+$/g, "");
   const base = plain.slice(0, 48) || "mount";
   let name = base;
-  for (let count = 2; taken.has(name); count += 1) name = `${base}-${count}`;
+  // Many paths may have one base: the search goes on where the last one has ended.
+  let count = nextCounts(taken).get(base) ?? 2;
+  for (; taken.has(name); count += 1) name = `${base}-${count}`;
+  nextCounts(taken).set(base, count);
   taken.add(name);
   return name;
 }

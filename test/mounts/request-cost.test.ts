@@ -1,0 +1,163 @@
+// What a request on mounts may cost, counted: the largest and the most repetitive form.
+import { describe, expect, test, vi } from "vitest";
+import { readDocument } from "../../src/mounts/document.ts";
+import { type Mount, MountIndex, writeMount } from "../../src/mounts/mount.ts";
+import { decideSave, findClash, type SaveRules } from "../../src/mounts/save.ts";
+import { freeName } from "../../src/mounts/site/take.ts";
+import { usableInputs } from "../../src/mounts/usable.ts";
+import { createDraft } from "../../src/settings/draft.ts";
+import { failureOf } from "../backup/setting.ts";
+
+const COUNT = 300;
+const many = <T>(make: (at: number) => T): T[] =>
+  Array.from({ length: COUNT }, (_, at) => make(at));
+
+/** An empty draft that counts how often all keys of mounts are gone through. */
+function countingDraft() {
+  const counted = { passes: 0 };
+  const draft = createDraft({
+    ...{ revision: 1, lastPosition: 0, get: () => undefined, mount: () => undefined },
+    keys: () => [],
+    mountKeys: () => {
+      counted.passes += 1;
+      return [];
+    },
+  });
+  return { counted, draft };
+}
+
+const rules: SaveRules = {
+  driverOf: () => undefined,
+  driverNames: () => [],
+  siteNames: [],
+  allows: () => true,
+  refuse: () => expect.unreachable("it is allowed"),
+  reveals: true,
+  managedBy: () => undefined,
+  allowShared: true,
+  isTaken: false,
+  isDry: false,
+};
+
+const mountAt = (name: string, path: string, more: Partial<Mount> = {}): Mount => ({
+  ...{ name, path, driver: "Local", disabled: false, sites: [], content: "adopt", items: {} },
+  ...{ members: {}, overrides: {}, revision: 0, credentialRevision: 0, missing: [] },
+  ...more,
+});
+
+describe("mounts by name", () => {
+  test("are found by each of their paths, as they are now", () => {
+    const index = new MountIndex([["a", mountAt("a", "/a")]]);
+    index.set(
+      "b",
+      mountAt("b", "/b", { overrides: { home: { path: "/a", items: {}, members: {} } } }),
+    );
+    expect(index.at(["/a"]).map(({ name }) => name)).toEqual(["a", "b"]);
+    expect(index.at(["/b", "/a"]).map(({ name }) => name)).toEqual(["b", "a"]);
+    index.set("a", mountAt("a", "/elsewhere"));
+    expect(index.at(["/a"]).map(({ name }) => name)).toEqual(["b"]);
+    index.delete("b");
+    expect(index.at(["/a", "/b"])).toEqual([]);
+    expect([...index.keys()]).toEqual(["a"]);
+  });
+
+  test("clash only with those that have the path, and no others are looked at", () => {
+    const index = new MountIndex(many((at) => [`m${at}`, mountAt(`m${at}`, `/m/${at}`)] as const));
+    const other = mountAt("other", "/m/7");
+    index.set("other", other);
+    vi.spyOn(index, "values").mockImplementation(() => expect.unreachable("all are looked at"));
+    vi.spyOn(index, "entries").mockImplementation(() => expect.unreachable("all are looked at"));
+    expect(findClash(other, index, [])?.other.name).toBe("m7");
+    expect(findClash(mountAt("free", "/free"), index, [])).toBeUndefined();
+  });
+
+  test.each([
+    ["both on all sites", {}, {}, ["home"], "home"],
+    ["both on all sites, of which there are none", {}, {}, [], undefined],
+    ["one on one site", {}, { sites: ["away"] }, ["home", "away"], "away"],
+    ["one on one site, the other way round", { sites: ["away"] }, {}, ["home", "away"], "away"],
+    ["a site of both", { sites: ["a", "b"] }, { sites: ["b", "c"] }, ["a", "b", "c"], "b"],
+  ])("clash where a site has both: %s", (_name, mine, theirs, sites, site) => {
+    const mount = mountAt("mine", "/x", mine);
+    const index = new MountIndex([
+      ["mine", mount],
+      ["theirs", mountAt("theirs", "/x", theirs)],
+    ]);
+    expect(findClash(mount, index, sites)).toMatchObject({ other: { name: "theirs" } });
+    expect(findClash(mount, index, sites)?.site).toBe(site);
+  });
+
+  test.each([
+    ["on different sites", { sites: ["a"] }, { sites: ["b"] }],
+    [
+      "with another path there",
+      { overrides: { a: { path: "/y", items: {}, members: {} } }, sites: ["a"] },
+      {},
+    ],
+  ])("do not clash %s", (_name, mine, theirs) => {
+    const mount = mountAt("mine", "/x", mine);
+    const index = new MountIndex([
+      ["mine", mount],
+      ["theirs", mountAt("theirs", "/x", theirs)],
+    ]);
+    expect(findClash(mount, index, ["a", "b"])).toBeUndefined();
+  });
+});
+
+describe("a save of many mounts", () => {
+  test("goes through all keys once", async () => {
+    const { counted, draft } = countingDraft();
+    for (const at of many((each) => each))
+      writeMount(draft, mountAt(`m${at}`, `/m/${at}`, { items: { password: "p" } }), () => true);
+    expect(counted.passes).toBe(1);
+    // A second write takes away the secret items that are gone.
+    writeMount(draft, mountAt("m1", "/m/1"), () => true);
+    expect(draft.mount("mount:m1:password")).toBeUndefined();
+    expect(draft.mount("mount:m2:password")?.value).toBe('"p"');
+  });
+
+  test("copies no list of changes for each", async () => {
+    const { draft } = countingDraft();
+    const changes = vi.spyOn(draft, "changes");
+    const inputs = many((at) => ({ name: `m${at}`, path: `/m/${at}`, driver: "Local" }));
+    await failureOf(() => decideSave(draft, inputs, new MountIndex([]), rules));
+    expect(changes.mock.calls.length).toBeLessThanOrEqual(1);
+  });
+
+  test("that are tried one by one leaves no trace of those that are refused", async () => {
+    const { draft } = countingDraft();
+    const there = mountAt("there", "/there");
+    const mounts = new MountIndex([["there", there]]);
+    const inputs = [
+      { name: "there", path: "no slash" },
+      { name: "new", path: "/there", driver: "Nonsense" },
+    ];
+    const { usable, unusable } = await usableInputs(draft, inputs, mounts, rules);
+    expect(usable).toEqual([]);
+    expect(unusable).toHaveLength(2);
+    expect([...mounts]).toEqual([["there", there]]);
+  });
+});
+
+describe("a document of mounts", () => {
+  test("has a bound of rows, whatever they are", async () => {
+    const options = { mounts: new Map(), driverOf: () => undefined, sites: [] };
+    const rows = (count: number) => ({ data: Array.from({ length: count }, () => ({})) });
+    expect(await readDocument(rows(5_000), options)).toHaveLength(5_000);
+    const failure = await failureOf(() => readDocument(rows(5_001), options));
+    expect(failure.message).toContain("more than 5000 rows");
+  });
+
+  test("whose paths make one name are numbered in one go", () => {
+    const taken = new Set<string>();
+    const has = vi.spyOn(taken, "has");
+    const names = many(() => freeName("/films/4K!", taken));
+    expect(names.slice(0, 3)).toEqual(["films-4K", "films-4K-2", "films-4K-3"]);
+    expect(new Set(names).size).toBe(COUNT);
+    expect(has.mock.calls.length).toBeLessThanOrEqual(3 * COUNT);
+  });
+
+  test("whose path grows when it is decomposed is cut first", () => {
+    expect(freeName("\ufdfa".repeat(1_000_000), new Set())).toBe("mount");
+  });
+});
