@@ -1,6 +1,7 @@
 import { parseDefinition } from "./commit.ts";
 import type { SettingDefinition } from "./definition.ts";
 import { FLAG } from "./item.ts";
+import { isMountChange } from "./mount-key.ts";
 import type { RevisionCommit, StoredChange } from "./store.ts";
 import { MASK } from "./value.ts";
 
@@ -35,7 +36,8 @@ export function isVoid(change: StoredChange): boolean {
   return (
     change.oldValue === change.newValue &&
     change.oldHash === change.newHash &&
-    change.oldDefinition === change.newDefinition
+    // The value of a mount has its paths; those of a secret item are no change of the item.
+    (change.oldDefinition === change.newDefinition || isMountChange(change))
   );
 }
 

@@ -2,6 +2,7 @@ import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import { createTicks } from "../ticks.ts";
 import { isDescribedAs, type SettingItem } from "./item.ts";
+import { mountDefinition } from "./mount-key.ts";
 import type {
   RevisionCommit,
   RevisionOrigin,
@@ -15,6 +16,10 @@ export interface ItemReplacement {
   readonly key: string;
   readonly before: SettingItem | undefined;
   readonly after: SettingItem | undefined;
+  /** The row of the mount that it is of; undefined: it is a setting. */
+  readonly mount?:
+    | { readonly before: SettingItem | undefined; readonly after: SettingItem | undefined }
+    | undefined;
 }
 
 /** Converts items to rows; secrets are sealed in rows and hashed in the history. */
@@ -39,14 +44,14 @@ export function toCommit(
 
 /** Builds the history entry of a replaced item. */
 export function toChange(
-  { key, before, after }: ItemReplacement,
+  { key, before, after, mount }: ItemReplacement,
   codec: Pick<ItemCodec, "hash">,
 ): StoredChange {
   const value = (item: SettingItem | undefined) =>
     item === undefined || item.secret ? null : item.value;
   const hash = (item: SettingItem | undefined) =>
     item?.secret === true ? codec.hash(item.value) : null;
-  const oldDefinition = definitionJson(before);
+  const oldDefinition = mount ? mountDefinition(mount.before) : definitionJson(before);
   return {
     key,
     oldValue: value(before),
@@ -55,7 +60,11 @@ export function toChange(
     newHash: hash(after),
     oldDefinition,
     // The same text if only the value has changed, which is the common case.
-    newDefinition: isSameSetting(before, after) ? oldDefinition : definitionJson(after),
+    newDefinition: mount
+      ? mountDefinition(mount.after)
+      : isSameSetting(before, after)
+        ? oldDefinition
+        : definitionJson(after),
   };
 }
 

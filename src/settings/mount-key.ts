@@ -35,13 +35,48 @@ export function mountItem(key: string, value: string, secret: boolean): SettingI
   });
 }
 
+/** What the history keeps of a mount beside a change of it, in the place of a setting's definition. */
+interface MountDefinition {
+  /** Paths of the mount on all sites. */
+  readonly paths: readonly string[];
+}
+
+/** The definition of a change of a mount, or of a secret item of one. */
+export function mountDefinition(mount: SettingItem | undefined): string | null {
+  if (mount === undefined) return null;
+  const { path, overrides } = JSON.parse(mount.value) as {
+    readonly path: string;
+    readonly overrides: Readonly<Record<string, { readonly path: string }>>;
+  };
+  const own = Object.values(overrides).flatMap((override) => override.path || []);
+  return JSON.stringify({ paths: [...new Set([path, ...own])] } satisfies MountDefinition);
+}
+
 /**
- * Reports whether a change in the history belongs to a mount. Custom settings have a definition.
+ * Paths that a mount had before and after a change.
+ *
+ * @returns undefined: the change is none of a mount. Empty: it is older than the paths in the history.
  */
-export function isMountChange({
+export function pathsOfChange({
   key,
   oldDefinition,
   newDefinition,
-}: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">): boolean {
-  return key.startsWith(MOUNT_PREFIX) && oldDefinition === null && newDefinition === null;
+}: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">): readonly string[] | undefined {
+  if (!key.startsWith(MOUNT_PREFIX)) return undefined;
+  const paths: string[] = [];
+  for (const json of [oldDefinition, newDefinition]) {
+    if (json === null) continue;
+    const definition = JSON.parse(json) as Partial<MountDefinition>;
+    // A custom setting of a version that had no mounts.
+    if (definition.paths === undefined) return undefined;
+    paths.push(...definition.paths);
+  }
+  return paths;
+}
+
+/** Whether a change of the history is one of a mount. */
+export function isMountChange(
+  change: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">,
+): boolean {
+  return pathsOfChange(change) !== undefined;
 }

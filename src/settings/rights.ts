@@ -3,7 +3,7 @@ import { denied } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { parseDefinition } from "./commit.ts";
 import type { SettingItem } from "./item.ts";
-import { isMountChange } from "./mount-key.ts";
+import { mountDefinition, mountKey, pathsOfChange, readMountKey } from "./mount-key.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { StoredChange } from "./store.ts";
 import { TOKEN_KEY } from "./token.ts";
@@ -18,7 +18,7 @@ export interface Rights {
   masksChange(change: Pick<StoredChange, "key" | "oldHash" | "newHash">): boolean;
   /** Names all rights that show the same settings. */
   readonly kind: string;
-  /** A setting as it is now. */
+  /** A setting as it is now, or a mount by its key in the history. */
   sees(key: string): boolean;
   /** Changes of mounts in the history. */
   readonly seesMounts: boolean;
@@ -44,7 +44,18 @@ export interface Rights {
 export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
   const isLimited = grant.limits.length > 0;
   const groupOf = (key: string): number | undefined => snapshot().get(key)?.group;
-  const sees = (key: string): boolean => grant.allows(key, isLimited ? groupOf(key) : undefined);
+  /** A change without paths is older than they are in the history. */
+  const seesPaths = (paths: readonly string[]): boolean =>
+    !isLimited || (paths.length > 0 && paths.every(grant.allowsMount));
+  const sees = (key: string): boolean =>
+    grant.allows(key, isLimited ? groupOf(key) : undefined) || (isLimited && seesMount(key));
+  const seesMount = (key: string): boolean => {
+    const name = readMountKey(key)?.name;
+    const mount = name === undefined ? undefined : snapshot().mounts.get(mountKey(name));
+    const newDefinition = mountDefinition(mount);
+    if (newDefinition === null || !grant.has("mounts:read")) return false;
+    return seesPaths(pathsOfChange({ key, oldDefinition: null, newDefinition }) ?? []);
+  };
   const seesItem = ({ key, group }: Pick<SettingItem, "key" | "group">): boolean =>
     grant.allows(key, group);
   const reveals = grant.has("settings:reveal");
@@ -63,7 +74,8 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
     seesMounts: grant.has("mounts:read") && !isLimited,
     seesChange: (change) => {
       const { key, oldDefinition, newDefinition } = change;
-      if (isMountChange(change)) return grant.has("mounts:read") && !isLimited;
+      const paths = pathsOfChange(change);
+      if (paths !== undefined) return grant.has("mounts:read") && seesPaths(paths);
       const groups = [oldDefinition, newDefinition].flatMap(
         (json) => parseDefinition(json)?.group ?? [],
       );

@@ -5,6 +5,7 @@ import { createTicks, type Ticks } from "../ticks.ts";
 import { type ItemCodec, type ItemReplacement, toChange, toCommit, toWrite } from "./commit.ts";
 import { type Base, createDraft, type Draft, onlyMount, onlySetting } from "./draft.ts";
 import type { SettingItem } from "./item.ts";
+import { mountKey, readMountKey } from "./mount-key.ts";
 import type { Rights } from "./rights.ts";
 import { checkTotals, replaceIn, type SettingLimits, type SettingTotals } from "./size.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -251,11 +252,13 @@ class Decided implements Base {
 
   /** What a draft on this state replaces, as the next revision. */
   replacements(draft: Draft): ItemReplacement[] {
-    return draft.changes().map(([key, item]) => ({
-      key,
-      before: this.get(key) ?? this.mount(key),
-      after: item && Object.freeze({ ...item, revision: this.revision + 1 }),
-    }));
+    return draft.changes().map(([key, item]) => {
+      const before = this.get(key) ?? this.mount(key);
+      const after = item && Object.freeze({ ...item, revision: this.revision + 1 });
+      if ((before ?? item)?.origin !== "mount") return { key, before, after };
+      const row = mountKey(readMountKey(key)?.name ?? "");
+      return { key, before, after, mount: { before: this.mount(row), after: draft.mount(row) } };
+    });
   }
 
   /** Goes on to the next revision. */

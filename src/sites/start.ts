@@ -7,6 +7,7 @@ import type { Sealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { Feed } from "../settings/feed.ts";
+import { isMountChange } from "../settings/mount-key.ts";
 import { type Book, createBook } from "./book.ts";
 import { createLease } from "./lease.ts";
 import { createProbes } from "./probe.ts";
@@ -59,7 +60,9 @@ export interface Sites {
 export async function startSites(deps: SitesDeps): Promise<Sites> {
   const { store, feed, sealer, now, onError } = deps;
   const book = createBook({ store, sealer, onClosed: deps.onClosed });
-  const workers = createWorkers({ ...deps, book });
+  /** Until the feed is read, any revision may have changed a setting. */
+  const read = { revision: 0, setting: Number.POSITIVE_INFINITY };
+  const workers = createWorkers({ ...deps, book, read });
   const lease = createLease(store, {
     name: "sites",
     holder: randomBytes(9).toString("base64url"),
@@ -95,8 +98,15 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
   const listen = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
-        for await (const commits of feed.read(feed.head, stopping.signal))
+        read.revision = feed.head;
+        read.setting = feed.head;
+        for await (const commits of feed.read(feed.head, stopping.signal)) {
+          for (const { revision, changes } of commits) {
+            read.revision = revision;
+            if (!changes.every(isMountChange)) read.setting = revision;
+          }
           if (commits.length > 0) followAll();
+        }
         return;
       } catch {
         // Too much at once, or another database in its place: every site is looked at.

@@ -28,6 +28,8 @@ export interface WorkerDeps {
   readonly hash: Fingerprint;
   readonly now: () => number;
   readonly random: () => number;
+  /** What was read of the feed: the newest revision, and the newest that changes a setting. */
+  readonly read?: { readonly revision: number; readonly setting: number };
   /** UTF-8 bytes of one value at most. */
   readonly maxValueBytes: number;
   /** Told of what was done, and of what went wrong for the first time. */
@@ -208,8 +210,14 @@ export function createWorkers(deps: WorkerDeps): Workers {
       const { error, nextTry, appliedRevision } = book.state(siteId);
       const isLooked =
         looked.get(siteId) === site && (nextLook.get(siteId) ?? 0) > now() && error === undefined;
-      // Somebody else's round has brought everything there already.
-      if (isLooked && appliedRevision >= engine.snapshot().revision) return;
+      // Another round has brought everything there already, or nothing but mounts has changed since.
+      const newest = engine.snapshot().revision;
+      const { revision, setting } = deps.read ?? { revision: 0, setting: newest };
+      if (isLooked && appliedRevision >= Math.min(setting, newest)) {
+        if (appliedRevision < revision && site.mode === "follow")
+          await book.record(siteId, { ...book.state(siteId), appliedRevision: revision });
+        return;
+      }
       if (deps.isHeld?.(site) === true) return;
       const isLater = nextTry > now() && !retried.has(siteId);
       if (site.paused || isLater || (error !== undefined && isLasting(error))) return;

@@ -171,6 +171,56 @@ describe.each(sharedPortDoors.filter(({ name }) => name !== "Connect GET"))(
   },
 );
 
+test("a token with limits has the history of the mounts at its paths, and no other", async () => {
+  const root = as(service.port);
+  const mounts = createClient(
+    MountService,
+    createGrpcTransport({ baseUrl: `http://127.0.0.1:${service.port}` }),
+  );
+  const save = async (...inputs: object[]) =>
+    Number((await mounts.saveMounts({ mounts: inputs }, { headers: root.headers })).revision);
+  const dav = (name: string, path: string, password: string) => ({
+    ...{ name, mountPath: path, driver: "WebDav" },
+    config: { address: "https://dav.example", username: "ann", password },
+  });
+  const made = await save(dav("ours", "/team/ours", "one"), local("theirs", "/theirs"));
+  const secret = await save({ name: "ours", config: { password: "two" } });
+  const alone = await save({ name: "theirs", disabled: true });
+  const out = await save({ name: "ours", mountPath: "/away" });
+  const away = await save({ name: "ours", config: { password: "three" } });
+  const back = await save({ name: "ours", mountPath: "/team/back" });
+  const scopes = ["mounts:read", "history:read"];
+  const { text } = await give(root, scopes, ["mount:/team/*"]);
+  const { settings } = as(service.port, text);
+  const { revisions } = await settings.listRevisions({ pageSize: 100 });
+  const keysOf = (number: number) =>
+    revisions.find(({ revision }) => Number(revision) === number)?.keys;
+  expect(keysOf(made)).toEqual(["mount:ours", "mount:ours:password"]);
+  expect(keysOf(secret)).toEqual(["mount:ours:password"]);
+  for (const hidden of [alone, out, away, back]) {
+    expect(keysOf(hidden)).toBeUndefined();
+    await expect(settings.getRevision({ revision: BigInt(hidden) })).rejects.toThrow("limited to");
+  }
+  const { changes } = await settings.getRevision({ revision: BigInt(made) });
+  expect(changes.map(({ key }) => key)).toEqual(["mount:ours", "mount:ours:password"]);
+  const diff = async (from: number, to: number) =>
+    (await settings.diffRevisions({ from: BigInt(from), to: BigInt(to) })).changes.map(
+      ({ key }) => key,
+    );
+  expect(await diff(made - 1, secret)).toEqual(["mount:ours", "mount:ours:password"]);
+  expect(await diff(secret, out)).toEqual([]);
+  const ofKey = (key: string) => settings.listRevisions({ key });
+  expect((await ofKey("mount:ours")).revisions.map(({ revision }) => Number(revision))).toEqual([
+    made,
+  ]);
+  await expect(ofKey("mount:theirs")).rejects.toThrow("limited to");
+  // Without mounts:read the limit opens nothing.
+  const { text: other } = await give(root, ["history:read"], ["mount:/team/*"]);
+  const reply = await as(service.port, other).settings.listRevisions({ pageSize: 100 });
+  expect(reply.revisions).toEqual([]);
+  await mounts.deleteMounts({ names: ["ours", "theirs"] }, { headers: root.headers });
+});
+
 test("the binary and the JSON form of a save are the same mount", async () => {
   const client = createClient(
     MountService,
