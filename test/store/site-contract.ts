@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createSealer } from "../../src/secrets/sealer.ts";
+import { createBook } from "../../src/sites/book.ts";
 import type { SiteEvent, SiteStore, StoredSite, StoredSiteState } from "../../src/sites/store.ts";
 
 /** Where a database is: opened by several connections, and removed after the test. */
@@ -6,6 +8,13 @@ export interface SitePlace {
   open(): Promise<{ readonly sites: SiteStore; close(): Promise<void> }>;
   remove(): Promise<void>;
 }
+
+/** What an earlier version wrote of a site that was down: the pause before the next try had a fraction. */
+const WRITTEN = `{"reachedAt":1795470790970.5,"kind":"openlist","version":"v4.2.5","known":["site_title"],
+"drift":[],"refused":{},"rewritten":{},"held":{},
+"fights":{"site_title":{"times":[1795470790970.25],"left":false}},"missing":[],
+"error":{"kind":"unreachable","message":"nothing listens there","since":1795470793971.75},
+"failures":7,"nextTry":1795470824970.8433}`;
 
 /** What every store of sites keeps to. */
 export function describeSiteStore(name: string, newPlace: () => Promise<SitePlace>): void {
@@ -31,6 +40,25 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       const other = await place.open();
       expect(await other.sites.list()).toEqual([two[1], two[0]]);
       await other.close();
+    });
+
+    test("a state that has fractions of milliseconds is read with whole ones", async () => {
+      const sealer = createSealer(["0f".repeat(32)]);
+      const site = storedSite("a", { token: sealer.seal("site a token", "t") });
+      const overrides = sealer.seal("site a overrides", "{}");
+      await store.insert({ ...site, overrides }, []);
+      const state = { siteId: "a", version: 0, appliedRevision: 3, state: WRITTEN };
+      await store.record([{ state, events: [], audit: [] }]);
+      const book = createBook({ store, sealer, onClosed: () => undefined });
+      await book.load();
+      expect(book.state("a")).toMatchObject({
+        ...{ reachedAt: 1795470790970, nextTry: 1795470824970, failures: 7 },
+        error: { kind: "unreachable", since: 1795470793971 },
+        fights: { site_title: { times: [1795470790970], left: false } },
+      });
+      expect(await book.record("a", book.state("a"))).toBe(true);
+      const [written] = await store.states();
+      expect(written?.state).not.toMatch(/\d\.\d+[,}\]]/);
     });
 
     test("no two sites have one name or one address", async () => {

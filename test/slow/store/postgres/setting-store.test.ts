@@ -1,12 +1,17 @@
 import type { PGlite } from "@electric-sql/pglite";
+import { Kysely, PGliteDialect } from "kysely";
 import { Client } from "pg";
 import { afterAll, beforeAll } from "vitest";
 import { postgresServer } from "../../../../src/database/postgres/server.ts";
+import type { Database } from "../../../../src/database/schema.ts";
+import { migrations } from "../../../../src/store/postgres/migration.ts";
 import { openPostgresSettingStore } from "../../../../src/store/postgres/store.ts";
 import { needs } from "../../../downloaders/program.ts";
 import { describeIncidentStore } from "../../../incidents/store-contract.ts";
+import { describeAccessStore } from "../../../store/access-contract.ts";
 import { describeAudit } from "../../../store/audit-contract.ts";
 import { describeSettingStore } from "../../../store/contract.ts";
+import { describeMigrations } from "../../../store/migration-contract.ts";
 import { serverOf } from "../../../store/postgres/pglite.ts";
 import {
   hasPostgres,
@@ -35,6 +40,11 @@ const onServer = async () => {
       await client.query(statements);
       await client.end();
     },
+    use: async (work: (db: Kysely<Database>) => Promise<void>) => {
+      const db = new Kysely<Database>({ dialect: postgresServer(url, "test").dialect });
+      await work(db);
+      await db.destroy();
+    },
     remove: async () => undefined,
   };
 };
@@ -51,6 +61,8 @@ const inProcess = async () => {
     run: async (statements: string) => {
       await database.exec(statements);
     },
+    use: (work: (db: Kysely<Database>) => Promise<void>) =>
+      work(new Kysely({ dialect: new PGliteDialect({ pglite: database }) })),
     remove: async () => {
       await database.exec("drop schema public cascade; create schema public");
       free.push(database);
@@ -63,3 +75,5 @@ describeSettingStore("the setting store on PostgreSQL", newPlace);
 describeAudit("the audit on PostgreSQL", newPlace);
 describeSiteStore("the store of sites on PostgreSQL", newPlace);
 describeIncidentStore("the store of incidents on PostgreSQL", newPlace);
+describeAccessStore("the store of tokens on PostgreSQL", newPlace);
+describeMigrations("a database of before on PostgreSQL", migrations, newPlace);

@@ -1,63 +1,18 @@
-import { PGlite } from "@electric-sql/pglite";
-import { Kysely, PGliteDialect } from "kysely";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Kysely } from "kysely";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type Migrations, migrate } from "../../src/database/migrate.ts";
 import type { Database } from "../../src/database/schema.ts";
-import { createSqliteDialect } from "../../src/database/sqlite/dialect.ts";
-import { openSqlite } from "../../src/database/sqlite/open.ts";
 import type { SettingStore } from "../../src/settings/store.ts";
 import type { SiteStore } from "../../src/sites/store.ts";
-import { migrations as ofPostgres } from "../../src/store/postgres/migration.ts";
-import { openPostgresSettingStore } from "../../src/store/postgres/store.ts";
-import { migrations as ofSqlite } from "../../src/store/sqlite/migration.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
-import { temporaryPaths } from "./folder.ts";
-import { serverOf } from "./postgres/pglite.ts";
 import { storedSite } from "./site-contract.ts";
 
-const newPath = temporaryPaths();
-
-let postgres: PGlite;
-beforeAll(async () => {
-  postgres = await PGlite.create();
-}, 90_000);
-afterAll(() => postgres.close());
-
-/** A database of one kind, as an older program left it. */
-interface Kind {
-  readonly name: string;
-  readonly steps: Migrations;
-  /** Makes one with some steps, and a setting in it. @returns what opens it with this program. */
-  readonly left: (
-    steps: Migrations,
-  ) => Promise<() => Promise<SettingStore & { readonly sites: SiteStore }>>;
+/** An empty database. */
+interface EmptyPlace {
+  /** Runs statements on it, past every store. The connection is closed afterwards. */
+  use(work: (db: Kysely<Database>) => Promise<void>): Promise<void>;
+  open(): Promise<SettingStore & { readonly sites: SiteStore }>;
+  remove(): Promise<void>;
 }
-
-const kinds: readonly Kind[] = [
-  {
-    name: "SQLite",
-    steps: ofSqlite,
-    left: async (steps) => {
-      const path = newPath();
-      const handle = await openSqlite(path);
-      await leave(new Kysely<Database>({ dialect: createSqliteDialect(handle) }), steps);
-      return () => openSqliteSettingStore(path);
-    },
-  },
-  {
-    name: "PostgreSQL",
-    steps: ofPostgres,
-    left: async (steps) => {
-      await postgres.exec("drop schema public cascade; create schema public");
-      const server = serverOf(postgres);
-      await leave(
-        new Kysely<Database>({ dialect: new PGliteDialect({ pglite: postgres }) }),
-        steps,
-      );
-      return () => openPostgresSettingStore(server);
-    },
-  },
-];
 
 async function leave(db: Kysely<Database>, steps: Migrations): Promise<void> {
   await migrate(db, "here", steps);
@@ -70,8 +25,23 @@ async function leave(db: Kysely<Database>, steps: Migrations): Promise<void> {
     .execute();
 }
 
-describe.each(kinds)("a database of before on $name", ({ steps, left }) => {
+/** What holds for a database that an older program, or a newer one, has left. */
+export function describeMigrations(
+  name: string,
+  steps: Migrations,
+  newPlace: () => Promise<EmptyPlace>,
+): void {
+  describe(name, () => describeSteps(steps, newPlace));
+}
+
+function describeSteps(steps: Migrations, newPlace: () => Promise<EmptyPlace>): void {
   const names = Object.keys(steps);
+  const left = async (some: Migrations) => {
+    const place = await newPlace();
+    onTestFinished(() => place.remove());
+    await place.use((db) => leave(db, some));
+    return () => place.open();
+  };
 
   test("steps stand in the order in which they are taken, each number once", () => {
     expect(names).toEqual([...names].sort());
@@ -101,4 +71,4 @@ describe.each(kinds)("a database of before on $name", ({ steps, left }) => {
     const open = await left({ ...steps, "9999_to_come": { up: async () => undefined } });
     await expect(open()).rejects.toThrow("was written by a newer Mooring than this one");
   });
-});
+}

@@ -1,51 +1,29 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { AccessStore, StoredPrincipal, StoredToken } from "../../src/access/store.ts";
-import { postgresServer } from "../../src/database/postgres/server.ts";
-import { openPostgresSettingStore } from "../../src/store/postgres/store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
-import { needs } from "../downloaders/program.ts";
-import { temporaryPaths } from "./folder.ts";
-import { hasPostgres, postgresProgram, startPostgres, type TestServer } from "./postgres/server.ts";
-
-const newPath = temporaryPaths();
-
-describe("on SQLite", () => {
-  describeAccess(async () => {
-    const path = newPath();
-    return () => openSqliteSettingStore(path);
-  });
-});
-
-describe("on PostgreSQL", () => {
-  const isThere = needs(postgresProgram("postgres"));
-  let server: TestServer | undefined;
-  beforeAll(async () => {
-    if (hasPostgres) server = await startPostgres();
-  });
-  beforeEach((context) => isThere(context));
-  afterAll(() => server?.remove());
-  describeAccess(async () => {
-    const url = (await server?.newDatabase()) ?? "";
-    return () => openPostgresSettingStore(postgresServer(url, "test"));
-  });
-});
 
 const none = { principals: [], tokens: [] };
 
-interface Opened {
-  readonly access: AccessStore;
-  close(): Promise<void>;
+/** Where a database is: opened by several connections, and removed after the test. */
+interface AccessPlace {
+  open(): Promise<{ readonly access: AccessStore; close(): Promise<void> }>;
+  remove(): Promise<void>;
 }
 
-function describeAccess(newDatabase: () => Promise<() => Promise<Opened>>): void {
+/** What every store of principals and tokens keeps to. */
+export function describeAccessStore(name: string, newPlace: () => Promise<AccessPlace>): void {
+  describe(name, () => describeAccess(newPlace));
+}
+
+function describeAccess(newPlace: () => Promise<AccessPlace>): void {
   const withTwo = async (work: (one: AccessStore, other: AccessStore) => Promise<void>) => {
-    const open = await newDatabase();
-    const [one, other] = [await open(), await open()];
+    const place = await newPlace();
+    const [one, other] = [await place.open(), await place.open()];
     try {
       await work(one.access, other.access);
     } finally {
       await other.close();
       await one.close();
+      await place.remove();
     }
   };
 
