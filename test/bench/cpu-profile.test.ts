@@ -8,7 +8,7 @@ const frame = (id: number, functionName: string, url: string) => ({
 
 const profile: CpuProfile = {
   nodes: [
-    frame(1, "handle", "file:///app/src/rpc/door.ts"),
+    frame(1, "handle", "file:///app/src/rpc/transport.ts"),
     frame(2, "push", "file:///app/node_modules/@grpc/grpc-js/build/src/server.js"),
     frame(3, "(idle)", ""),
     frame(4, "(garbage collector)", ""),
@@ -38,6 +38,6 @@ describe("self time of a profile", () => {
 
   it("names functions with their file and line", () => {
     const { functions } = selfTime(profile, 0, 10_000, "/app/src/");
-    expect(functions.at(-1)?.name).toBe("own code: handle (rpc/door.ts:10)");
+    expect(functions.at(-1)?.name).toBe("own code: handle (rpc/transport.ts:10)");
   });
 });

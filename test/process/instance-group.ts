@@ -3,7 +3,7 @@ import { expect, onTestFinished } from "vitest";
 import { postgresServer } from "../../src/database/postgres/server.ts";
 import { openPostgresSettingStore } from "../../src/store/postgres/store.ts";
 import { expectAudited } from "../store/audit-contract.ts";
-import { http1Sender } from "../wire/door/http.ts";
+import { http1Sender } from "../wire/transport/http.ts";
 import { type Savers, startSavers, startWatcher, type Watcher } from "./instance-load.ts";
 import { type MooringProcess, startedMooring, TOKEN, testFolder } from "./mooring.ts";
 

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "../downloaders/program.ts";
-import { http1Sender } from "../wire/door/http.ts";
+import { http1Sender } from "../wire/transport/http.ts";
 import { type MooringProcess, runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
 
 const TOKEN_LINE = /mooring-[\w-]{43}/;

@@ -43,7 +43,7 @@ describe("a change that expects a revision of everything", () => {
     expect(parts.engine.snapshot().revision).toBe(3);
   });
 
-  test("says what changed since, when, by whom and by which door", async () => {
+  test("says what changed since, when, by whom and over which transport", async () => {
     const parts = await made();
     await save(parts, { site_title: "one" });
     const ann = { ...tester, actor: "ann", door: "grpc" };

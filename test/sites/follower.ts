@@ -22,7 +22,7 @@ export const ORIGIN: RevisionOrigin = {
 
 const KEY = "0123456789abcdef".repeat(4);
 
-/** Mooring's settings and sites on a database of their own, without doors. */
+/** Mooring's settings and sites on a database of their own, without transports. */
 export interface Follower {
   readonly settings: SettingServices;
   readonly sites: Sites;

@@ -5,9 +5,9 @@ import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SCOPES } from "../../src/access/grant.ts";
 import { needOf } from "../../src/access/requirement.ts";
 import { as, give } from "./access-client.ts";
-import { sharedPortDoors } from "./all-doors.ts";
-import { type Door, WireFailure } from "./door/door.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService } from "./service.ts";
+import { type Transport, WireFailure } from "./transport/transport.ts";
 
 /** What every key and value outside holds, and no request does but to ask for it. */
 const OUTSIDE = "forbidden";
@@ -145,23 +145,23 @@ async function outside(by: string) {
   );
 }
 
-describe.each(sharedPortDoors)("over $name", ({ open }) => {
+describe.each(sharedPortTransports)("over $name", ({ open }) => {
   test.each(["key", "group"])(
     "a token limited by %s hears of nothing outside, and changes nothing there",
     async (by) => {
       const before = await outside(by);
-      const door = open(service);
+      const transport = open(service);
       const token = by === "key" ? byKey : byGroup;
       const logged = service.log().length;
       await fc.assert(
         fc.asyncProperty(requests, async ([desc, members]) => {
-          if (!door.carries(desc)) return;
-          const said = await answer(door, desc, members, token);
+          if (!transport.carries(desc)) return;
+          const said = await answer(transport, desc, members, token);
           expect(withoutEcho(said, members)).not.toMatch(secret);
         }),
         { numRuns: ROUNDS },
       );
-      door.close();
+      transport.close();
       expect(service.log().slice(logged)).not.toMatch(secret);
       expect(await outside(by)).toEqual(before);
     },
@@ -170,17 +170,17 @@ describe.each(sharedPortDoors)("over $name", ({ open }) => {
   test.each(["key", "group"])(
     "a stream of a token limited by %s tells nothing of what is outside, from wherever it begins",
     async (by) => {
-      const door = open(service);
-      if (!door.carries(method.watchSettings)) return;
+      const transport = open(service);
+      if (!transport.carries(method.watchSettings)) return;
       const token = by === "key" ? byKey : byGroup;
       const logged = service.log().length;
       for (let after = -1n; after < last; after += 1n)
         for (const some of [[], ["in_a", "moved"], [`${OUTSIDE}_a`]]) {
           const members = { keys: some, ...(after < 0n ? {} : { afterRevision: after }) };
-          const said = await events(door, members, token);
+          const said = await events(transport, members, token);
           expect(withoutEcho(said, members), `after ${after}`).not.toMatch(secret);
         }
-      door.close();
+      transport.close();
       expect(service.log().slice(logged)).not.toMatch(secret);
     },
   );
@@ -248,19 +248,19 @@ test.each(["key", "group"])(
   },
 );
 
-async function answer(door: Door, desc: DescMethodUnary, members: object, token: string) {
+async function answer(transport: Transport, desc: DescMethodUnary, members: object, token: string) {
   const request = create(desc.input, members as MessageInitShape<typeof desc.input>);
-  const outcome = await door.call(desc, request, { headers: { authorization: token } });
+  const outcome = await transport.call(desc, request, { headers: { authorization: token } });
   return JSON.stringify(outcome);
 }
 
 /** What a stream says up to the newest revision, or why it does not. */
-async function events(door: Door, members: object, token: string): Promise<string> {
+async function events(transport: Transport, members: object, token: string): Promise<string> {
   const request = create(method.watchSettings.input, members);
   const said: string[] = [];
   const options = { headers: { authorization: token } };
   try {
-    for await (const event of door.watch(method.watchSettings, request, options)) {
+    for await (const event of transport.watch(method.watchSettings, request, options)) {
       said.push(JSON.stringify(event));
       if (Number(event["revision"]) >= last) return said.join("\n");
     }

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { as, give } from "./access-client.ts";
-import { sharedPortDoors } from "./all-doors.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 const { method } = AccessService;
@@ -198,15 +198,15 @@ const asRoot: readonly Case[] = [
   ],
 ];
 
-describe.each(sharedPortDoors)("over $name", ({ open }) => {
+describe.each(sharedPortTransports)("over $name", ({ open }) => {
   const check = async ([, desc, members, code, message]: Case, token: string) => {
-    const door = open(service);
-    if (!door.carries(desc)) return;
+    const transport = open(service);
+    if (!transport.carries(desc)) return;
     const request = create(desc.input, members() as MessageInitShape<typeof desc.input>);
-    const outcome = await door.call(desc, request, { headers: { authorization: token } });
-    door.close();
+    const outcome = await transport.call(desc, request, { headers: { authorization: token } });
+    transport.close();
     expect(outcome).toMatchObject({
-      ...{ kind: "failure", code: door.codeOf(code) },
+      ...{ kind: "failure", code: transport.codeOf(code) },
       message: expect.stringMatching(message),
     });
   };

@@ -15,8 +15,8 @@ import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/e
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { as, give } from "./access-client.ts";
-import { http1Sender } from "./door/http.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { http1Sender } from "./transport/http.ts";
 
 let service: TestService;
 const tokens: Record<string, string> = { root: TOKEN };

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { as, give } from "./access-client.ts";
-import { sharedPortDoors } from "./all-doors.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 const { listTokens, listPrincipals } = AccessService.method;
@@ -30,13 +30,13 @@ const rest = async (path: string) => {
   return reply.json() as Promise<{ code: number; message: string; data: never }>;
 };
 
-describe.each(sharedPortDoors)("over $name", ({ open }) => {
+describe.each(sharedPortTransports)("over $name", ({ open }) => {
   const ask = async (method: typeof listTokens | typeof listPrincipals, members: object) => {
-    const door = open(service);
+    const transport = open(service);
     const request = create(method.input, members as MessageInitShape<typeof method.input>);
-    const outcome = await door.call(method, request, { headers: { authorization: TOKEN } });
-    door.close();
-    return { outcome, codeOf: door.codeOf };
+    const outcome = await transport.call(method, request, { headers: { authorization: TOKEN } });
+    transport.close();
+    return { outcome, codeOf: transport.codeOf };
   };
   const page = async (method: typeof listTokens | typeof listPrincipals, members: object) => {
     const { outcome } = await ask(method, members);

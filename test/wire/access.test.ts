@@ -6,9 +6,9 @@ import { needOf } from "../../src/access/requirement.ts";
 import { servedServices } from "../../src/app/routes.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { as, give } from "./access-client.ts";
-import { sharedPortDoors } from "./all-doors.ts";
-import { type Door, type Outcome, WireFailure } from "./door/door.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { type Outcome, type Transport, WireFailure } from "./transport/transport.ts";
 
 const methods = servedServices.flatMap((service) => service.methods);
 
@@ -21,36 +21,39 @@ describe("every rpc with every scope", () => {
   });
   afterAll(() => service.stop());
 
-  test.each(sharedPortDoors)("over $name is let in by its own alone", async ({ name, open }) => {
-    const door = open(service);
-    let refused = 0;
-    for (const [at, [scope, token]] of [...tokens].entries()) {
-      const grant = createGrant([scope], []);
-      for (const method of methods.filter(door.carries)) {
-        const { isPublic, scopes } = needOf(method);
-        // All of them over one transport; over the others those that let in, and one that does not.
-        const isAll = name === "gRPC" || methods.indexOf(method) % tokens.size === at;
-        if (!isAll && (isPublic || !scopes.every((needed) => grant.has(needed)))) continue;
-        const missing = isPublic ? undefined : scopes.find((needed) => !grant.has(needed));
-        const outcome = await attempt(door, method, token);
-        const what = `${method.name} with ${scope}`;
-        if (missing === undefined) {
-          expect(codeOf(outcome), what).not.toBe(door.codeOf(Code.PermissionDenied));
-          expect(codeOf(outcome), what).not.toBe(door.codeOf(Code.Unauthenticated));
-        } else {
-          refused += 1;
-          expect(outcome, what).toMatchObject({
-            code: door.codeOf(Code.PermissionDenied),
-            message: expect.stringContaining(
-              missing === "root" ? "the permanent admin token itself" : `no scope ${missing}`,
-            ),
-          });
+  test.each(sharedPortTransports)(
+    "over $name is let in by its own alone",
+    async ({ name, open }) => {
+      const transport = open(service);
+      let refused = 0;
+      for (const [at, [scope, token]] of [...tokens].entries()) {
+        const grant = createGrant([scope], []);
+        for (const method of methods.filter(transport.carries)) {
+          const { isPublic, scopes } = needOf(method);
+          // All of them over one transport; over the others those that let in, and one that does not.
+          const isAll = name === "gRPC" || methods.indexOf(method) % tokens.size === at;
+          if (!isAll && (isPublic || !scopes.every((needed) => grant.has(needed)))) continue;
+          const missing = isPublic ? undefined : scopes.find((needed) => !grant.has(needed));
+          const outcome = await attempt(transport, method, token);
+          const what = `${method.name} with ${scope}`;
+          if (missing === undefined) {
+            expect(codeOf(outcome), what).not.toBe(transport.codeOf(Code.PermissionDenied));
+            expect(codeOf(outcome), what).not.toBe(transport.codeOf(Code.Unauthenticated));
+          } else {
+            refused += 1;
+            expect(outcome, what).toMatchObject({
+              code: transport.codeOf(Code.PermissionDenied),
+              message: expect.stringContaining(
+                missing === "root" ? "the permanent admin token itself" : `no scope ${missing}`,
+              ),
+            });
+          }
         }
       }
-    }
-    door.close();
-    expect(refused).toBeGreaterThan(20);
-  });
+      transport.close();
+      expect(refused).toBeGreaterThan(20);
+    },
+  );
 });
 
 describe("a token", () => {
@@ -270,16 +273,16 @@ function codeOf(outcome: Outcome): number | undefined {
 }
 
 async function attempt(
-  door: Door,
+  transport: Transport,
   method: (typeof methods)[number],
   token: string,
 ): Promise<Outcome> {
   const request = create(method.input);
   const options = { headers: { authorization: token } };
   if (method.methodKind !== "server_streaming")
-    return door.call(method as DescMethodUnary, request, options);
+    return transport.call(method as DescMethodUnary, request, options);
   try {
-    const events = door.watch(method as DescMethodServerStreaming, request, options);
+    const events = transport.watch(method as DescMethodServerStreaming, request, options);
     for await (const message of events) return { kind: "reply", message, requestId: "" };
     throw new Error("the stream has ended without a message");
   } catch (error) {

@@ -10,7 +10,7 @@ import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startStandIn } from "../sites/stand-in.ts";
 import { as, give } from "./access-client.ts";
-import { sharedPortDoors } from "./all-doors.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 const { getSetting, saveSettings } = SettingService.method;
@@ -93,16 +93,16 @@ test("every change has its row, and no row a secret", async () => {
     expect(rows).not.toContain(hidden);
 });
 
-test("reads of secrets are counted, over every door, and reads without any are not", async () => {
+test("reads of secrets are counted, over every transport, and reads without any are not", async () => {
   const { text } = await give(as(service.port), ["settings:read"], [], "reader");
-  for (const { open } of sharedPortDoors) {
-    const door = open(service);
+  for (const { open } of sharedPortTransports) {
+    const transport = open(service);
     for (const authorization of [TOKEN, text])
       for (const key of ["token", "site_title"])
-        await door.call(getSetting, create(getSetting.input, { key }), {
+        await transport.call(getSetting, create(getSetting.input, { key }), {
           headers: { authorization },
         });
-    door.close();
+    transport.close();
   }
   await as(service.port).settings.listSettings({});
   await as(service.port).settings.listSettings({ maskSecrets: true });
@@ -113,7 +113,7 @@ test("reads of secrets are counted, over every door, and reads without any are n
   expect(more).toEqual([]);
   expect(one).toMatchObject({ actor: "admin", subjects: ["token"], outcome: "OK", door: "" });
   expect(detailOf(one as AuditEvent)).toMatchObject({
-    count: sharedPortDoors.length,
+    count: sharedPortTransports.length,
     doors: expect.arrayContaining(["rest", "connect", "grpc-web", "grpc"]),
   });
   for (const method of ["ListSettings", "BatchGetSettings"]) {
@@ -123,20 +123,20 @@ test("reads of secrets are counted, over every door, and reads without any are n
   }
 });
 
-test("refused calls are counted over every door: without a token, with a wrong one, without the scope", async () => {
+test("refused calls are counted over every transport: without a token, with a wrong one, without the scope", async () => {
   const { text, id } = await give(as(service.port), ["drivers:read"], [], "driver");
-  for (const { open } of sharedPortDoors) {
-    const door = open(service);
+  for (const { open } of sharedPortTransports) {
+    const transport = open(service);
     for (const headers of [{}, { authorization: "wrong" }, { authorization: text }]) {
       const request = create(saveSettings.input, { settings: [{ key: "site_title", value: "x" }] });
-      if (door.carries(saveSettings)) await door.call(saveSettings, request, { headers });
-      await door.call(getSetting, create(getSetting.input, { key: "token" }), { headers });
+      if (transport.carries(saveSettings)) await transport.call(saveSettings, request, { headers });
+      await transport.call(getSetting, create(getSetting.input, { key: "token" }), { headers });
     }
-    door.close();
+    transport.close();
   }
   await restart();
   const refused = (await events()).filter(({ outcome }) => outcome !== "OK");
-  const calls = 2 * sharedPortDoors.length - 1;
+  const calls = 2 * sharedPortTransports.length - 1;
   const rows = refused.map((row) => [row.actor, row.outcome, detailOf(row)["reason"]]);
   expect(rows).toEqual([
     ["", "UNAUTHENTICATED", "no token"],

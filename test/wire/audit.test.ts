@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { as, give } from "./access-client.ts";
-import { sharedPortDoors } from "./all-doors.ts";
-import { grpcDoor } from "./door/grpc.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { grpcTransport } from "./transport/grpc.ts";
 
 const { listAuditEvents, watchAudit, getCheckpoint } = AuditService.method;
 const { saveSettings } = SettingService.method;
@@ -19,17 +19,19 @@ describe("the audit", () => {
   });
   afterAll(() => service.stop());
 
-  test.each(sharedPortDoors)("is read and watched over $name", async ({ name, open }) => {
-    const door = open(service);
-    onTestFinished(door.close);
+  test.each(sharedPortTransports)("is read and watched over $name", async ({ name, open }) => {
+    const transport = open(service);
+    onTestFinished(transport.close);
     const call = async (method: DescMethodUnary, request: Message): Promise<JsonObject> => {
-      const outcome = await door.call(method, request, { headers });
+      const outcome = await transport.call(method, request, { headers });
       if (outcome.kind === "failure") throw new Error(outcome.message);
       return outcome.message;
     };
     const settings = [{ key: "site_title", value: `Over ${name}` }];
     const save = create(saveSettings.input, { settings });
-    const through = door.carries(saveSettings) ? door : grpcDoor("gRPC", service.grpcPort);
+    const through = transport.carries(saveSettings)
+      ? transport
+      : grpcTransport("gRPC", service.grpcPort);
     const reason = { "x-change-reason": "a test" };
     await through.call(saveSettings, save, { headers: { ...headers, ...reason } });
     const { events } = await call(
@@ -49,9 +51,9 @@ describe("the audit", () => {
     const { checkpoint } = await call(getCheckpoint, create(getCheckpoint.input));
     const { sequence = null, hash = null } = last ?? {};
     expect(checkpoint).toMatchObject({ sequence, hash });
-    if (!door.carries(watchAudit)) return;
+    if (!transport.carries(watchAudit)) return;
     const request = create(watchAudit.input, { afterSequence: BigInt(String(sequence)) - 1n });
-    for await (const message of door.watch(watchAudit, request, { headers })) {
+    for await (const message of transport.watch(watchAudit, request, { headers })) {
       expect(message).toMatchObject({ sequence, events: [{ hash }] });
       break;
     }

@@ -11,9 +11,14 @@ import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { publicMethods } from "../../src/access/authenticate.ts";
-import { doors, sharedPortDoors } from "./all-doors.ts";
-import { type CallOptions, type Door, type Outcome, WireFailure } from "./door/door.ts";
+import { sharedPortTransports, transports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import {
+  type CallOptions,
+  type Outcome,
+  type Transport,
+  WireFailure,
+} from "./transport/transport.ts";
 
 const methods = [PublicService, DriverService, SettingService].flatMap(({ methods }) => methods);
 const closed = methods.filter((method) => !publicMethods.has(method));
@@ -45,33 +50,33 @@ describe("the contract", () => {
   });
 });
 
-describe.each(doors)("over $name", ({ open, env = {} }) => {
+describe.each(transports)("over $name", ({ open, env = {} }) => {
   let service: TestService;
-  let door: Door;
+  let transport: Transport;
 
   beforeAll(async () => {
     service = await startService({ env });
-    door = open(service);
+    transport = open(service);
   });
 
   afterAll(async () => {
-    door.close();
+    transport.close();
     await service.stop();
   });
 
   test.each(intruders)("%s opens no method of the contract", async (_case, headers, message) => {
-    for (const method of closed.filter(door.carries)) {
-      const outcome = await attempt(door, method, { headers });
+    for (const method of closed.filter(transport.carries)) {
+      const outcome = await attempt(transport, method, { headers });
       expect(outcome, method.name).toMatchObject({
         kind: "failure",
-        code: door.codeOf(Code.Unauthenticated),
+        code: transport.codeOf(Code.Unauthenticated),
         message: expect.stringMatching(message),
       });
     }
   });
 
   test.each(keys)("the token opens as %j", async (authorization) => {
-    const outcome = await attempt(door, listDriverNames, { headers: { authorization } });
+    const outcome = await attempt(transport, listDriverNames, { headers: { authorization } });
     expect(outcome).toMatchObject({ kind: "reply" });
   });
 
@@ -96,43 +101,48 @@ describe("a token that was reset", () => {
     await first.stop();
   });
 
-  test("is refused at once on every door, in every process on the database", async () => {
+  test("is refused at once on every transport, in every process on the database", async () => {
     const old = { authorization: TOKEN };
     const opened = [first, second].flatMap((service) =>
-      sharedPortDoors.map(({ open }) => open(service)),
+      sharedPortTransports.map(({ open }) => open(service)),
     );
     try {
-      for (const door of opened)
-        expect(await attempt(door, listDriverNames, { headers: old }), door.name).toMatchObject({
+      for (const transport of opened)
+        expect(
+          await attempt(transport, listDriverNames, { headers: old }),
+          transport.name,
+        ).toMatchObject({
           kind: "reply",
         });
       token = await reset(opened[0], TOKEN);
       expect(token).toMatch(/^mooring-[\w-]{43}$/);
-      for (const door of opened) {
-        const before = await attempt(door, listDriverNames, { headers: old });
-        expect(before, door.name).toMatchObject({ code: door.codeOf(Code.Unauthenticated) });
+      for (const transport of opened) {
+        const before = await attempt(transport, listDriverNames, { headers: old });
+        expect(before, transport.name).toMatchObject({
+          code: transport.codeOf(Code.Unauthenticated),
+        });
         const headers = { authorization: token };
-        const after = await attempt(door, listDriverNames, { headers });
-        expect(after, door.name).toMatchObject({ kind: "reply" });
+        const after = await attempt(transport, listDriverNames, { headers });
+        expect(after, transport.name).toMatchObject({ kind: "reply" });
       }
     } finally {
-      for (const door of opened) door.close();
+      for (const transport of opened) transport.close();
     }
   });
 
-  test("ends the streams that it opened on every door, in every process, and no others", async () => {
+  test("ends the streams that it opened on every transport, in every process, and no others", async () => {
     const opened = [first, second].flatMap((service) =>
-      sharedPortDoors
+      sharedPortTransports
         .map(({ open }) => open(service))
         .filter(({ carries }) => carries(watchSettings)),
     );
     try {
-      const streams = opened.map((door) => ({
-        door,
-        settings: door
+      const streams = opened.map((transport) => ({
+        transport,
+        settings: transport
           .watch(watchSettings, create(watchSettings.input), { headers: { authorization: token } })
           [Symbol.asyncIterator](),
-        publicSettings: door
+        publicSettings: transport
           .watch(watchPublicSettings, create(watchPublicSettings.input), {})
           [Symbol.asyncIterator](),
       }));
@@ -141,31 +151,31 @@ describe("a token that was reset", () => {
         await publicSettings.next();
       }
       token = await reset(opened[0], token);
-      for (const { door, settings } of streams) {
+      for (const { transport, settings } of streams) {
         const failure = await endOf(settings);
-        expect(failure, door.name).toMatchObject({
-          code: door.codeOf(Code.Unauthenticated),
+        expect(failure, transport.name).toMatchObject({
+          code: transport.codeOf(Code.Unauthenticated),
           message: expect.stringMatching(/the token was reset or revoked/),
         });
       }
       const save = create(saveSettings.input, { settings: [{ key: "site_title", value: "New" }] });
       await opened[0]?.call(saveSettings, save, { headers: { authorization: token } });
-      for (const { door, publicSettings } of streams)
-        expect(await changeIn(publicSettings), door.name).toMatchObject({ site_title: "New" });
+      for (const { transport, publicSettings } of streams)
+        expect(await changeIn(publicSettings), transport.name).toMatchObject({ site_title: "New" });
     } finally {
-      for (const door of opened) door.close();
+      for (const transport of opened) transport.close();
     }
   });
 
-  test("is another one each time, whichever door resets it", async () => {
+  test("is another one each time, whichever transport resets it", async () => {
     const seen = new Set<string>();
-    const opened = sharedPortDoors
+    const opened = sharedPortTransports
       .map(({ open }) => open(second))
       .filter(({ carries }) => carries(resetToken));
-    for (const door of opened) {
-      token = await reset(door, token);
+    for (const transport of opened) {
+      token = await reset(transport, token);
       seen.add(token);
-      door.close();
+      transport.close();
     }
     expect(seen.size).toBe(opened.length);
   });
@@ -189,8 +199,8 @@ async function changeIn(stream: AsyncIterator<JsonObject>): Promise<unknown> {
   }
 }
 
-async function reset(door: Door | undefined, token: string): Promise<string> {
-  const outcome = await door?.call(resetToken, create(resetToken.input), {
+async function reset(transport: Transport | undefined, token: string): Promise<string> {
+  const outcome = await transport?.call(resetToken, create(resetToken.input), {
     headers: { authorization: token },
   });
   if (outcome?.kind !== "reply") throw new Error(`the token was not reset: ${outcome?.message}`);
@@ -199,12 +209,16 @@ async function reset(door: Door | undefined, token: string): Promise<string> {
 }
 
 /** Calls any method, streams as well, with an empty request. */
-async function attempt(door: Door, method: DescMethod, options: CallOptions): Promise<Outcome> {
+async function attempt(
+  transport: Transport,
+  method: DescMethod,
+  options: CallOptions,
+): Promise<Outcome> {
   const request = create(method.input);
   if (method.methodKind !== "server_streaming")
-    return door.call(method as DescMethodUnary, request, options);
+    return transport.call(method as DescMethodUnary, request, options);
   try {
-    const events = door.watch(method as DescMethodServerStreaming, request, options);
+    const events = transport.watch(method as DescMethodServerStreaming, request, options);
     for await (const message of events) return { kind: "reply", message, requestId: "" };
     throw new Error("the stream has ended without a message");
   } catch (error) {

@@ -175,7 +175,7 @@ describe("bytes of bodies that are still arriving", () => {
   const much = Buffer.alloc(40_000, " ");
 
   // A watch over REST takes any body.
-  const read = cases.filter(([, { door, does }]) => door !== "rest" || does !== "stream");
+  const read = cases.filter(([, { transport, does }]) => transport !== "rest" || does !== "stream");
 
   test.each(read)(
     "beyond the bound are refused, for the peer that holds them: %s",

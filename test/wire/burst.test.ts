@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { http1Sender } from "./door/http.ts";
 import { cuttables } from "./raw/cuttable.ts";
 import { FRAME, RawHttp2 } from "./raw/http2.ts";
 import { Witness } from "./raw/witness.ts";
 import { startService } from "./service.ts";
+import { http1Sender } from "./transport/http.ts";
 
 test("of streams that come at once those that are reset are left out, the others answered", async () => {
   const service = await startService();

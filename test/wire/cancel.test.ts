@@ -3,11 +3,11 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
-import { sharedPortDoors } from "./all-doors.ts";
-import type { Door } from "./door/door.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { enveloped } from "./raw/cuttable.ts";
 import { askHttp2, saying, textOf } from "./raw/refusal.ts";
 import { type ServedRoutes, serveRoutes } from "./serve-routes.ts";
+import type { Transport } from "./transport/transport.ts";
 
 const { getPublicSettings, watchPublicSettings } = PublicService.method;
 
@@ -50,20 +50,20 @@ async function reasonOf({ ended }: Waiting): Promise<Code> {
   return ConnectError.from(await ended).code;
 }
 
-describe.each(sharedPortDoors)("over $name", ({ open }) => {
-  let door: Door;
+describe.each(sharedPortTransports)("over $name", ({ open }) => {
+  let transport: Transport;
 
   beforeAll(() => {
-    door = open(served);
+    transport = open(served);
     entered = Promise.withResolvers();
   });
 
-  afterAll(() => door.close());
+  afterAll(() => transport.close());
 
   test("a client that goes away cancels its call", async () => {
     entered = Promise.withResolvers();
     const leaving = new AbortController();
-    const call = door
+    const call = transport
       .call(getPublicSettings, create(getPublicSettings.input), { signal: leaving.signal })
       .catch(() => undefined);
     const waiting = await entered.promise;
@@ -73,10 +73,10 @@ describe.each(sharedPortDoors)("over $name", ({ open }) => {
   });
 
   test("a client that goes away cancels its stream", async () => {
-    if (!door.carries(watchPublicSettings)) return;
+    if (!transport.carries(watchPublicSettings)) return;
     entered = Promise.withResolvers();
     const leaving = new AbortController();
-    const messages = door
+    const messages = transport
       .watch(watchPublicSettings, create(watchPublicSettings.input), { signal: leaving.signal })
       [Symbol.asyncIterator]();
     const first = await messages.next();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type HttpReply, type HttpRequest, http1Sender, http2Sender } from "./door/http.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { type HttpReply, type HttpRequest, http1Sender, http2Sender } from "./transport/http.ts";
 
 const PUBLIC = "/mooring.v1.PublicService/GetPublicSettings";
 const ONE = "/mooring.v1.SettingService/GetSetting";

@@ -1,9 +1,9 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveTcp } from "../downloaders/loopback.ts";
-import { type HttpRequest, http1Sender, http2Sender, type SendHttp } from "./door/http.ts";
 import { checkReply } from "./rest-case.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { type HttpRequest, http1Sender, http2Sender, type SendHttp } from "./transport/http.ts";
 
 const SETTINGS = "/mooring.v1.SettingService";
 const PUBLIC = "/mooring.v1.PublicService";

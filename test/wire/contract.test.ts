@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { PUBLIC_MEMBERS } from "./case/public.ts";
-import { http1Sender, type SendHttp } from "./door/http.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { http1Sender, type SendHttp } from "./transport/http.ts";
 
 // The members that JSON replies have: those of the contract, and after them what this service adds.
 

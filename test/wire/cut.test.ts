@@ -176,8 +176,8 @@ function chunk(bytes: Buffer): Buffer {
   ]);
 }
 
-test("the table has every door with every kind of call", () => {
-  const kinds = new Set(cuttables.map(({ door, does }) => `${door} ${does}`));
-  for (const door of ["rest", "connect", "grpc-web", "grpc"])
-    for (const does of ["save", "reset", "stream"]) expect(kinds).toContain(`${door} ${does}`);
+test("the table has every transport with every kind of call", () => {
+  const kinds = new Set(cuttables.map(({ transport, does }) => `${transport} ${does}`));
+  for (const transport of ["rest", "connect", "grpc-web", "grpc"])
+    for (const does of ["save", "reset", "stream"]) expect(kinds).toContain(`${transport} ${does}`);
 });

@@ -4,15 +4,15 @@ import {
   PublicService,
   WatchPublicSettingsResponseSchema,
 } from "../../gen/mooring/v1/public_service_pb.js";
-import { sharedPortDoors } from "./all-doors.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { serveRoutes } from "./serve-routes.ts";
 
 const { watchPublicSettings } = PublicService.method;
 
-/** Streams of each door that get the same event. */
+/** Streams of each transport that get the same event. */
 const READERS = 20;
 
-test.each(sharedPortDoors.map((one) => [one.name, one] as const))(
+test.each(sharedPortTransports.map((one) => [one.name, one] as const))(
   "an event is encoded once for all its readers over %s",
   async (_name, { open }) => {
     let encoded = 0;
@@ -42,12 +42,12 @@ test.each(sharedPortDoors.map((one) => [one.name, one] as const))(
       }),
     );
     onTestFinished(() => served.close());
-    const door = open(served);
-    onTestFinished(() => door.close());
-    if (!door.carries(watchPublicSettings)) return;
+    const transport = open(served);
+    onTestFinished(() => transport.close());
+    if (!transport.carries(watchPublicSettings)) return;
     const first = async (): Promise<unknown> => {
       const request = create(watchPublicSettings.input);
-      for await (const message of door.watch(watchPublicSettings, request, {})) return message;
+      for await (const message of transport.watch(watchPublicSettings, request, {})) return message;
       return undefined;
     };
     const messages = await Promise.all(Array.from({ length: READERS }, first));

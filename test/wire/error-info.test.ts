@@ -10,8 +10,8 @@ import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_de
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { failedPrecondition, invalid, type ServiceError } from "../../src/messages/error.ts";
 import { message } from "../../src/messages/message.ts";
-import { http1Sender } from "./door/http.ts";
 import { type ServedRoutes, serveRoutes } from "./serve-routes.ts";
+import { http1Sender } from "./transport/http.ts";
 
 const LONG = "k".repeat(5_000);
 const CUT = `${"k".repeat(1_000)}…`;

@@ -7,8 +7,8 @@ import {
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
-import { http1Sender } from "./door/http.ts";
 import { type ServedRoutes, serveRoutes } from "./serve-routes.ts";
+import { http1Sender } from "./transport/http.ts";
 
 let served: ServedRoutes;
 

@@ -203,7 +203,7 @@ describe.each(asked)("with %j", (forwarding) => {
           }),
       ];
       for (const [at, save] of saves.entries())
-        await save(`by door ${at}`, { ...forwarding, authorization: TOKEN });
+        await save(`by transport ${at}`, { ...forwarding, authorization: TOKEN });
       const { settings } = as(service.port);
       const { revisions } = await settings.listRevisions({ pageSize: saves.length });
       expect(revisions.map((revision) => revision.peer)).toEqual(saves.map(() => peer));

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
-import { sharedPortDoors } from "./all-doors.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService } from "./service.ts";
 
 const { ping } = PublicService.method;
@@ -16,17 +16,17 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-describe.each(sharedPortDoors)("$name", ({ open }) => {
+describe.each(sharedPortTransports)("$name", ({ open }) => {
   test.each(["1000000", "no number"])("health checks ignore the revision %s", async (revision) => {
-    const door = open(service);
+    const transport = open(service);
     for (const method of [ping, Health.method.check]) {
-      if (!door.carries(method)) continue;
-      const reply = await door.call(method, create(method.input), {
+      if (!transport.carries(method)) continue;
+      const reply = await transport.call(method, create(method.input), {
         headers: { [HEADER]: revision },
       });
       expect(reply).toMatchObject({ kind: "reply" });
     }
-    door.close();
+    transport.close();
   });
 });
 

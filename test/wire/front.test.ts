@@ -3,8 +3,8 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openFront, type TakeConnection } from "../../src/transport/front.ts";
-import { http1Sender } from "./door/http.ts";
 import { startService, type TestService } from "./service.ts";
+import { http1Sender } from "./transport/http.ts";
 
 /** A connection that a test writes to as it likes. */
 interface Line {

@@ -4,10 +4,10 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { http1Sender, http2Sender, type SendHttp } from "./door/http.ts";
-import { restRoutes } from "./door/rest-route.ts";
 import { checkReply } from "./rest-case.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { http1Sender, http2Sender, type SendHttp } from "./transport/http.ts";
+import { restRoutes } from "./transport/rest-route.ts";
 
 /** Rounds of each kind. */
 const ROUNDS = 400;

@@ -32,8 +32,8 @@ import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { serveTcp } from "../downloaders/loopback.ts";
-import { grpcDoor } from "./door/grpc.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { grpcTransport } from "./transport/grpc.ts";
 
 const { ping } = PublicService.method;
 const { listDrivers } = DriverService.method;
@@ -138,17 +138,17 @@ describe("limits", () => {
     const stillWaits = await startPatientCall();
     const { promise: asked, resolve } = Promise.withResolvers<void>();
     const silent = await serveTcp(() => resolve());
-    const door = grpcDoor("gRPC", service.port);
+    const transport = grpcTransport("gRPC", service.port);
     const leaving = new AbortController();
     const uri = `http://127.0.0.1:${silent.port}/`;
-    const outcome = door.call(setAria2, create(setAria2.input, { uri, secret: "" }), {
+    const outcome = transport.call(setAria2, create(setAria2.input, { uri, secret: "" }), {
       headers: { authorization: TOKEN, "x-request-id": "gives-up" },
       signal: leaving.signal,
     });
     await asked;
     leaving.abort();
     expect(await outcome).toMatchObject({ code: status.CANCELLED });
-    door.close();
+    transport.close();
     await silent.idle();
     expect(stillWaits()).toBe(true);
     const line = expect.objectContaining({ requestId: "gives-up", code: "Canceled" });

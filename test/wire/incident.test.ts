@@ -11,7 +11,7 @@ import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
-import { sharedPortDoors } from "./all-doors.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 const SECRET = "a-secret-of-the-provider";
@@ -88,13 +88,13 @@ function client<S extends typeof IncidentService | typeof WebhookService | typeo
 
 const open = async () => (await client(IncidentService).listIncidents({})).incidents;
 
-describe.each(sharedPortDoors)("incidents over $name", ({ open: openDoor }) => {
+describe.each(sharedPortTransports)("incidents over $name", ({ open: openTransport }) => {
   const { listIncidents, getIncident, watchIncidents } = IncidentService.method;
 
   test("are listed and read with what to do, and without secrets", async () => {
-    const door = openDoor(service);
+    const transport = openTransport(service);
     try {
-      const list = await door.call(listIncidents, create(listIncidents.input), { headers });
+      const list = await transport.call(listIncidents, create(listIncidents.input), { headers });
       expect(list).toMatchObject({
         kind: "reply",
         message: {
@@ -114,26 +114,29 @@ describe.each(sharedPortDoors)("incidents over $name", ({ open: openDoor }) => {
       const names = (incident["items"] as JsonObject[]).map(({ name }) => name);
       expect(names).toContain("password");
       const request = create(getIncident.input, { id: incident["id"] as string });
-      const got = await door.call(getIncident, request, { headers });
+      const got = await transport.call(getIncident, request, { headers });
       expect(got).toMatchObject({ kind: "reply", message: { incident: { mount_path: "/bad" } } });
       expect(JSON.stringify([list, got])).not.toContain(SECRET);
     } finally {
-      door.close();
+      transport.close();
     }
   });
 
   test("are sent to watchers", async () => {
-    const door = openDoor(service);
+    const transport = openTransport(service);
     const ending = new AbortController();
     try {
-      if (!door.carries(watchIncidents)) return;
+      if (!transport.carries(watchIncidents)) return;
       const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(10_000)]);
-      const events = door.watch(watchIncidents, create(watchIncidents.input), { headers, signal });
+      const events = transport.watch(watchIncidents, create(watchIncidents.input), {
+        headers,
+        signal,
+      });
       const { value } = await events[Symbol.asyncIterator]().next();
       expect(value).toMatchObject({ incidents: [{ mount_path: "/bad" }] });
     } finally {
       ending.abort();
-      door.close();
+      transport.close();
     }
   });
 });

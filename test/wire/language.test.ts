@@ -8,9 +8,9 @@ import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { readBuiltIn } from "../../src/drivers/built-in.ts";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
-import { sharedPortDoors } from "./all-doors.ts";
-import { http1Sender, type SendHttp } from "./door/http.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { http1Sender, type SendHttp } from "./transport/http.ts";
 
 let service: TestService;
 let send: SendHttp;
@@ -272,15 +272,15 @@ test("a family's deployment is offered its drivers and settings", async () => {
 });
 
 /** A GET carries none of the calls below. */
-const posting = sharedPortDoors.filter(({ name }) => name !== "Connect GET");
+const posting = sharedPortTransports.filter(({ name }) => name !== "Connect GET");
 
 describe.each(posting)("the sentences in replies over $name", ({ name, open }) => {
   /** The reply's message as JSON, in Chinese. */
   async function read(desc: DescMethodUnary, request: JsonObject): Promise<string> {
-    const door = open(service);
+    const transport = open(service);
     const message = fromJson(desc.input, request);
-    const reply = await door.call(desc, message, { headers: chinese });
-    door.close();
+    const reply = await transport.call(desc, message, { headers: chinese });
+    transport.close();
     return JSON.stringify(reply);
   }
 

@@ -19,7 +19,7 @@ afterAll(() => service.stop());
 
 const RPC = "/mooring.v1.SettingService/ImportSettings";
 
-/** A way to send a message: door, codec and compression. */
+/** A way to send a message: transport, codec and compression. */
 interface Way {
   readonly name: string;
   readonly path: string;

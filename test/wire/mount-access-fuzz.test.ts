@@ -14,10 +14,10 @@ import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { needOf } from "../../src/access/requirement.ts";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { as, give } from "./access-client.ts";
-import { sharedPortDoors } from "./all-doors.ts";
-import type { Door } from "./door/door.ts";
-import { grpcDoor } from "./door/grpc.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { grpcTransport } from "./transport/grpc.ts";
+import type { Transport } from "./transport/transport.ts";
 
 // Requests of every unary method of MountService, generated from the descriptors of its messages: a field
 // that is added is filled from then on.
@@ -208,41 +208,44 @@ test("every field of every request is filled", () => {
   }
 });
 
-describe.each(sharedPortDoors)("over $name", ({ open }) => {
+describe.each(sharedPortTransports)("over $name", ({ open }) => {
   test("a token limited to a path sees nothing outside, no secret, and changes nothing outside", async () => {
     const before = await outside();
-    const door = open(service);
+    const transport = open(service);
     const logged = service.log().length;
     await fc.assert(
       fc.asyncProperty(requestsOf(methods), async ([desc, members]) => {
-        if (!door.carries(desc)) return;
-        const said = await answer(door, desc, members, { token: limited, guess: "wrong-guess" });
+        if (!transport.carries(desc)) return;
+        const said = await answer(transport, desc, members, {
+          token: limited,
+          guess: "wrong-guess",
+        });
         expect(withoutEcho(said, members)).not.toMatch(OUTSIDE);
         for (const secret of SECRETS) expect(said).not.toContain(secret);
         if (!needOf(desc).limited) expect(said).toContain('"kind":"failure"');
       }),
       { numRuns: ROUNDS },
     );
-    door.close();
+    transport.close();
     expect(service.log().slice(logged)).not.toMatch(new RegExp(SECRETS.join("|")));
     expect(await outside()).toEqual(before);
   });
 });
 
 test("without mounts:reveal a reply is the same whether a secret in the request is right", async () => {
-  const door = grpcDoor("gRPC", service.port);
+  const transport = grpcTransport("gRPC", service.port);
   await fc.assert(
     fc.asyncProperty(
       fc.oneof(requestsOf(methods.filter(isDry)), secretChanges),
       fc.constantFrom(...SECRETS),
       async ([desc, members], secret) => {
-        const ask = (guess: string) => answer(door, desc, members, { token: writer, guess });
+        const ask = (guess: string) => answer(transport, desc, members, { token: writer, guess });
         expect(await ask(secret)).toEqual(await ask("g".repeat(secret.length)));
       },
     ),
     { numRuns: GUESSES },
   );
-  door.close();
+  transport.close();
 }, 120_000);
 
 /** Mounts that the limited token must not see, with their secrets. */
@@ -254,14 +257,14 @@ async function outside() {
 }
 
 async function answer(
-  door: Door,
+  transport: Transport,
   desc: DescMethodUnary,
   members: object,
   { token, guess }: { readonly token: string; readonly guess: string },
 ): Promise<string> {
   const filled = withGuess(members, guess);
   const request = create(desc.input, filled as MessageInitShape<typeof desc.input>);
-  const { requestId: _, ...outcome } = await door.call(desc, request, {
+  const { requestId: _, ...outcome } = await transport.call(desc, request, {
     headers: { authorization: token },
   });
   return JSON.stringify(outcome);

@@ -4,7 +4,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { as, give } from "./access-client.ts";
-import { sharedPortDoors } from "./all-doors.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 const { method } = MountService;
@@ -23,7 +23,7 @@ const local = (name: string, path: string) => ({
   ...{ name, mountPath: path, driver: "Local", config: { root_folder_path: "/srv" } },
 });
 
-describe.each(sharedPortDoors.filter(({ name }) => name !== "Connect GET"))(
+describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))(
   "over $name",
   ({ open }) => {
     /** Calls a method, and returns its reply or `{ code, fields }`, `code` as this transport has it. */
@@ -32,20 +32,20 @@ describe.each(sharedPortDoors.filter(({ name }) => name !== "Connect GET"))(
       members: MessageInitShape<D["input"]>,
       token = TOKEN,
     ) {
-      const door = open(service);
+      const transport = open(service);
       try {
         const request = create(desc.input, members);
-        const outcome = await door.call(desc, request, { headers: { authorization: token } });
+        const outcome = await transport.call(desc, request, { headers: { authorization: token } });
         if (outcome.kind === "reply") return outcome.message;
         return { failed: outcome.code, fields: outcome.fields, message: outcome.message };
       } finally {
-        door.close();
+        transport.close();
       }
     }
     const failure = (code: Code) => {
-      const door = open(service);
-      door.close();
-      return { failed: door.codeOf(code) };
+      const transport = open(service);
+      transport.close();
+      return { failed: transport.codeOf(code) };
     };
     const revisionOf = async (name: string) => {
       const reply = await call(method.getMount, { name });

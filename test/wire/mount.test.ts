@@ -8,7 +8,7 @@ import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
-import { sharedPortDoors } from "./all-doors.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 const SECRET = "pikpak-password-5f3a";
@@ -576,33 +576,35 @@ describe("import and export", () => {
   });
 });
 
-describe.each(sharedPortDoors)("mounts over $name", ({ open }) => {
+describe.each(sharedPortTransports)("mounts over $name", ({ open }) => {
   const { listMounts, getMount, watchMounts, compareMounts } = MountService.method;
 
   test("are listed, read, compared and watched", async () => {
-    const door = open(service);
+    const transport = open(service);
     const ending = new AbortController();
     try {
-      const list = await door.call(listMounts, create(listMounts.input), { headers });
+      const list = await transport.call(listMounts, create(listMounts.input), { headers });
       expect(list).toMatchObject({ kind: "reply", message: { mounts: [{ name: "cloud" }] } });
-      const got = await door.call(getMount, create(getMount.input, { name: "cloud" }), { headers });
+      const got = await transport.call(getMount, create(getMount.input, { name: "cloud" }), {
+        headers,
+      });
       expect(got).toMatchObject({
         kind: "reply",
         message: { mount: { config: { password: "********" }, status: [{ site: "one" }] } },
       });
       const request = create(compareMounts.input, { site: "one" });
-      expect(await door.call(compareMounts, request, { headers })).toMatchObject({
+      expect(await transport.call(compareMounts, request, { headers })).toMatchObject({
         kind: "reply",
         message: { results: [{ name: "cloud" }] },
       });
-      if (!door.carries(watchMounts)) return;
+      if (!transport.carries(watchMounts)) return;
       const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(10_000)]);
-      const events = door.watch(watchMounts, create(watchMounts.input), { headers, signal });
+      const events = transport.watch(watchMounts, create(watchMounts.input), { headers, signal });
       const { value } = await events[Symbol.asyncIterator]().next();
       expect(value).toMatchObject({ mounts: [{ name: "cloud" }] });
     } finally {
       ending.abort();
-      door.close();
+      transport.close();
     }
   });
 });

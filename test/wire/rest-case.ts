@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { HttpReply, HttpRequest, SendHttp } from "./door/http.ts";
 import { TOKEN } from "./service.ts";
+import type { HttpReply, HttpRequest, SendHttp } from "./transport/http.ts";
 
 /** One REST request and its envelope. */
 export interface RestCase {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PUBLIC_MEMBERS } from "./case/public.ts";
-import { http1Sender, type SendHttp } from "./door/http.ts";
 import { type RestCase, refuses, runRestCase, STATUS_MODES, succeeds } from "./rest-case.ts";
 import { startService, type TestService, TOKEN, VERSION } from "./service.ts";
+import { http1Sender, type SendHttp } from "./transport/http.ts";
 
 const DRIVER = "/api/admin/driver";
 const SETTING = "/api/admin/setting";

@@ -1,7 +1,5 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { http1Sender, http2Sender, type SendHttp } from "./door/http.ts";
-import { restRoutes } from "./door/rest-route.ts";
 import {
   checkReply,
   type RestCase,
@@ -12,6 +10,8 @@ import {
   succeeds,
 } from "./rest-case.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { http1Sender, http2Sender, type SendHttp } from "./transport/http.ts";
+import { restRoutes } from "./transport/rest-route.ts";
 
 const SAVE = "/api/admin/setting/save";
 const ARIA2 = "/api/admin/setting/set_aria2";
@@ -378,7 +378,7 @@ describe("cross-origin requests", () => {
     await listed.stop();
   });
 
-  test("a preflight names Authorization, on every door", async () => {
+  test("a preflight names Authorization, on every transport", async () => {
     const send = http1Sender(open.port);
     for (const path of paths) {
       const reply = await send(path, preflight("POST"));

@@ -38,7 +38,7 @@ export interface ServeRoutesOptions {
   readonly registry?: Registry;
 }
 
-/** Services behind the doors of the program, without anything else that it has. */
+/** Services behind the transports of the program, without anything else that it has. */
 export interface ServedRoutes {
   readonly port: number;
   /** Ports as the clients of the tests want them. */
@@ -49,7 +49,7 @@ export interface ServedRoutes {
 
 const MAX_HEADERS = 64 * 1024;
 
-/** Serves any services through the doors as they are, on a free port of 127.0.0.1, without a token. */
+/** Serves any services through the transports as they are, on a free port of 127.0.0.1, without a token. */
 export async function serveRoutes(
   routes: Routes,
   options: ServeRoutesOptions = {},
@@ -104,7 +104,7 @@ export async function serveRoutes(
     { host: "127.0.0.1", port: 0 },
     { variable: "MOORING_LISTEN" },
   );
-  const doors = await openDoors({
+  const transports = await openDoors({
     http,
     grpc,
     front,
@@ -114,5 +114,5 @@ export async function serveRoutes(
   });
   if (!("port" in address)) throw new Error("it listens on no port");
   const { port } = address;
-  return { port, grpcPort: port, buffered, close: () => doors.close(100) };
+  return { port, grpcPort: port, buffered, close: () => transports.close(100) };
 }

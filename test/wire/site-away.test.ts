@@ -4,7 +4,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
-import { sharedPortDoors } from "./all-doors.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 const { getSite, listSites, watchSites } = SiteService.method;
@@ -61,39 +61,39 @@ function healthsOf(found: unknown): Record<string, unknown> {
   return Object.fromEntries(messages.map(({ name, status }) => [name, status["health"]]));
 }
 
-describe.each(sharedPortDoors)("sites that are in trouble, over $name", ({ open }) => {
+describe.each(sharedPortTransports)("sites that are in trouble, over $name", ({ open }) => {
   test("ListSites and GetSite answer", async () => {
-    const door = open(service);
+    const transport = open(service);
     try {
       const signal = AbortSignal.timeout(10_000);
-      const list = await door.call(listSites, create(listSites.input), { headers, signal });
+      const list = await transport.call(listSites, create(listSites.input), { headers, signal });
       expect(list).toMatchObject({ kind: "reply" });
       if (list.kind === "reply") expect(healthsOf(list.message["sites"])).toEqual(HEALTHS);
       for (const [name, health] of Object.entries(HEALTHS)) {
         const request = create(getSite.input, { name });
-        const got = await door.call(getSite, request, { headers, signal });
+        const got = await transport.call(getSite, request, { headers, signal });
         expect(got).toMatchObject({
           kind: "reply",
           message: { site: { name, status: { health } } },
         });
       }
     } finally {
-      door.close();
+      transport.close();
     }
   });
 
   test("WatchSites sends all of them at once", async () => {
-    const door = open(service);
+    const transport = open(service);
     const ending = new AbortController();
     try {
-      if (!door.carries(watchSites)) return;
+      if (!transport.carries(watchSites)) return;
       const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(10_000)]);
-      const events = door.watch(watchSites, create(watchSites.input), { headers, signal });
+      const events = transport.watch(watchSites, create(watchSites.input), { headers, signal });
       const { value } = await events[Symbol.asyncIterator]().next();
       expect(healthsOf((value as JsonObject)["sites"])).toEqual(HEALTHS);
     } finally {
       ending.abort();
-      door.close();
+      transport.close();
     }
   });
 });

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
-import { sharedPortDoors } from "./all-doors.ts";
-import type { Door, Outcome } from "./door/door.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import type { Outcome, Transport } from "./transport/transport.ts";
 
 const { method } = SiteService;
 
@@ -83,11 +83,11 @@ afterAll(async () => {
 });
 
 /** Of REST other tests tell; it hands the same messages on. */
-const rpcDoors = sharedPortDoors.filter(({ name }) => !/REST|GET/.test(name));
+const rpcTransports = sharedPortTransports.filter(({ name }) => !/REST|GET/.test(name));
 
-describe.each(rpcDoors)("over $name", ({ name: door, open }) => {
-  let through: Door;
-  const kept = `kept-${door.toLowerCase().replaceAll(/\W+/g, "-")}`;
+describe.each(rpcTransports)("over $name", ({ name: transport, open }) => {
+  let through: Transport;
+  const kept = `kept-${transport.toLowerCase().replaceAll(/\W+/g, "-")}`;
 
   beforeAll(async () => {
     through = open(service);

@@ -3,9 +3,9 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
-import { sharedPortDoors } from "./all-doors.ts";
-import type { Outcome } from "./door/door.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import type { Outcome } from "./transport/transport.ts";
 
 const {
   adoptSite,
@@ -43,16 +43,16 @@ const listOf = (...rows: unknown[]) =>
 const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 
 /** A GET carries none of the calls that ask a site. */
-const posting = sharedPortDoors.filter(({ name }) => name !== "Connect GET");
+const posting = sharedPortTransports.filter(({ name }) => name !== "Connect GET");
 
 describe.each(posting)("a hostile site, over $name", ({ open }) => {
   async function call(method: DescMethodUnary, request: JsonObject = {}): Promise<Outcome> {
-    const door = open(service);
+    const transport = open(service);
     try {
       const signal = AbortSignal.timeout(10_000);
-      return await door.call(method, fromJson(method.input, request), { headers, signal });
+      return await transport.call(method, fromJson(method.input, request), { headers, signal });
     } finally {
-      door.close();
+      transport.close();
     }
   }
   const answered = async (method: DescMethodUnary, request: JsonObject = {}): Promise<string> => {
@@ -101,13 +101,13 @@ describe.each(posting)("a hostile site, over $name", ({ open }) => {
     site.mode = { kind: "reply", body };
     const failed = await call(checkSite, { name: "one" });
     expect(failed.kind).toBe("failure");
-    const door = open(service);
+    const transport = open(service);
     if (failed.kind === "failure") {
-      expect(failed.code).toBe(door.codeOf(Code.FailedPrecondition));
+      expect(failed.code).toBe(transport.codeOf(Code.FailedPrecondition));
       // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal would act on.
       expect(failed.message).not.toMatch(/[\u0000-\u001f\ud800]/);
     }
-    door.close();
+    transport.close();
     expect(await answered(listSites)).toContain('"failing"');
   });
 

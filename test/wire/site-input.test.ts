@@ -67,7 +67,7 @@ const TAKEN = { rest: 409, connect: "already_exists" };
 describe.each([
   ["rest", rest],
   ["connect", connect],
-] as const)("bad input over %s", (door, ask) => {
+] as const)("bad input over %s", (transport, ask) => {
   let service: TestService;
   let other: TestService;
   let front: FrontedSite;
@@ -104,7 +104,7 @@ describe.each([
     ["a Mooring in front of a server", () => front.service.port],
   ])("%s is no site", async (_, port) => {
     const came = await create({ url: at(port()), token: TOKEN });
-    expect(came.code).toBe(REFUSED[door]);
+    expect(came.code).toBe(REFUSED[transport]);
     expect(came.text).toContain("is a Mooring itself");
     expect(await names()).not.toContain("one");
   });
@@ -112,13 +112,13 @@ describe.each([
   test("the server behind is no second site", async () => {
     const { url } = front.site;
     const input = { name: "two", url, token: front.site.token() };
-    expect((await create(input, front.service.port)).code).toBe(TAKEN[door]);
+    expect((await create(input, front.service.port)).code).toBe(TAKEN[transport]);
     expect(await names(front.service.port)).not.toContain("two");
   });
 
   test("an address that answers with pages", async () => {
     const came = await create({ url: at((pages.address() as AddressInfo).port) });
-    expect(came.code).toBe(REFUSED[door]);
+    expect(came.code).toBe(REFUSED[transport]);
     expect(came.text).toContain("answers with a web page: is the path right?");
   });
 
@@ -128,7 +128,7 @@ describe.each([
     ["one of who is no admin", login, "says 403: You are not an admin"],
   ])("%s", async (_, token, words) => {
     const came = await create({ token: await token() });
-    expect(came.code).toBe((words.startsWith("token") ? WRONG : REFUSED)[door]);
+    expect(came.code).toBe((words.startsWith("token") ? WRONG : REFUSED)[transport]);
     expect(came.text).toContain(words);
     expect(await names()).not.toContain("one");
   });
@@ -145,37 +145,37 @@ describe.each([
     site.mode = { kind: "huge", bytes: 50_000_000 };
     const came = await create({});
     site.mode = undefined;
-    expect(came.code).toBe(REFUSED[door]);
+    expect(came.code).toBe(REFUSED[transport]);
     expect(came.text).toContain("sends more than 8 MiB");
   });
 
   test("an override for a key that nobody knows, and one address twice", async () => {
     const values = { no_such_key: "x" };
     const unknown = await create({ overrides: { values } });
-    expect(unknown.code).toBe(WRONG[door]);
+    expect(unknown.code).toBe(WRONG[transport]);
     expect(unknown.text).toContain("overrides[no_such_key]");
-    expect((await create({})).code).toBe(OK[door]);
+    expect((await create({})).code).toBe(OK[transport]);
     const later = await ask(service.port, "update", { of: "one", site: { overrides: { values } } });
-    expect(later.code).toBe(WRONG[door]);
+    expect(later.code).toBe(WRONG[transport]);
     const same = { name: "two", url: site.url.replace("127.0.0.1", "localhost") };
     for (const url of [site.url, `${site.url}/`, same.url])
-      expect((await create({ ...same, url })).code).toBe(TAKEN[door]);
-    expect((await create({ name: "one" })).code).toBe(TAKEN[door]);
+      expect((await create({ ...same, url })).code).toBe(TAKEN[transport]);
+    expect((await create({ name: "one" })).code).toBe(TAKEN[transport]);
   });
 
   test("a value that the site refuses is named, and the others are there", async () => {
     await send(`${at(service.port)}/api/admin/setting/save`, "POST", [
       { key: "search_index", value: "meilisearch" },
-      { key: "site_title", value: `over ${door}` },
+      { key: "site_title", value: `over ${transport}` },
     ] as never);
     const came = await ask(service.port, "sync", { of: "one" });
-    expect(came.code).toBe(OK[door]);
+    expect(came.code).toBe(OK[transport]);
     expect(came.text).toMatch(
       /"search_index","outcome":"refused","reason":"[^"]*not support index/,
     );
     expect([site.value("search_index"), site.value("site_title")]).toEqual([
       "none",
-      `over ${door}`,
+      `over ${transport}`,
     ]);
     expect((await ask(service.port, "get", { of: "one" })).text).toContain("not support index");
   });

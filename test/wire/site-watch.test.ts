@@ -3,9 +3,9 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
-import { sharedPortDoors } from "./all-doors.ts";
-import { WireFailure } from "./door/door.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { WireFailure } from "./transport/transport.ts";
 
 const { watchSites } = SiteService.method;
 
@@ -31,14 +31,14 @@ async function send(path: string, body: object): Promise<void> {
 }
 
 // REST sends the same events by its own form, which has tests of its own.
-const rpcDoors = sharedPortDoors.filter(({ name }) => !/REST|GET/.test(name));
+const rpcTransports = sharedPortTransports.filter(({ name }) => !/REST|GET/.test(name));
 
-describe.each(rpcDoors)("WatchSites over $name", ({ open }) => {
+describe.each(rpcTransports)("WatchSites over $name", ({ open }) => {
   test("all sites first, then what changes, and the names of those that are gone", async () => {
-    const door = open(service);
+    const transport = open(service);
     const ending = new AbortController();
     const options = { headers: { authorization: TOKEN }, signal: ending.signal };
-    const events = door
+    const events = transport
       .watch(watchSites, create(watchSites.input), options)
       [Symbol.asyncIterator]();
     /** Events until one fits: a site may change several times before. */
@@ -62,19 +62,19 @@ describe.each(rpcDoors)("WatchSites over $name", ({ open }) => {
     const gone = await until(({ removed }) => (removed as string[]).length > 0);
     expect(gone).toMatchObject({ removed: ["one"], sites: [] });
     ending.abort();
-    door.close();
+    transport.close();
   });
 
   test("nobody watches without a token", async () => {
-    const door = open(service);
-    const watching = door.watch(watchSites, create(watchSites.input), {});
+    const transport = open(service);
+    const watching = transport.watch(watchSites, create(watchSites.input), {});
     const first = watching[Symbol.asyncIterator]().next();
     const error = await first.then(
       () => undefined,
       (failure: unknown) => failure,
     );
     expect(error).toBeInstanceOf(WireFailure);
-    expect((error as WireFailure).failure.code).toBe(door.codeOf(Code.Unauthenticated));
-    door.close();
+    expect((error as WireFailure).failure.code).toBe(transport.codeOf(Code.Unauthenticated));
+    transport.close();
   });
 });

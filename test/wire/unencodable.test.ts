@@ -19,9 +19,9 @@ import {
 } from "../../gen/mooring/v1/status_service_pb.js";
 import { encodedReflection } from "../../src/app/reflection.ts";
 import type { CallReport } from "../../src/gateway/report.ts";
-import { sharedPortDoors } from "./all-doors.ts";
-import { type Failure, WireFailure } from "./door/door.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { serveRoutes } from "./serve-routes.ts";
+import { type Failure, WireFailure } from "./transport/transport.ts";
 
 const { ping } = PublicService.method;
 const { getStatus } = StatusService.method;
@@ -84,24 +84,27 @@ function expectOnlyInLog(reports: readonly CallReport[], method: DescMethod, fie
 const isInternal = (code: number) => ({ code, message: "internal error" });
 
 test.each(
-  product(sharedPortDoors, badStatuses, sizes).map(
-    ([door, bad, size]) => [door.name, bad[0], size[0], door, bad, size] as const,
+  product(sharedPortTransports, badStatuses, sizes).map(
+    ([transport, bad, size]) => [transport.name, bad[0], size[0], transport, bad, size] as const,
   ),
-)("%s: a reply with %s is INTERNAL, %s", async (_door, _bad, _size, entry, bad, size) => {
+)("%s: a reply with %s is INTERNAL, %s", async (_transport, _bad, _size, entry, bad, size) => {
   const [, fields, path] = bad;
   const cached = create(GetStatusResponseSchema, { version: size[1], ...fields });
   const { served, failed } = await serve(() => cached, []);
-  const door = entry.open(served);
-  onTestFinished(() => door.close());
-  const ask = () => door.call(getStatus, create(getStatus.input), {});
+  const transport = entry.open(served);
+  onTestFinished(() => transport.close());
+  const ask = () => transport.call(getStatus, create(getStatus.input), {});
   // The second reply is the same message.
   for (const time of [1, 2]) {
     const reply = await ask();
-    expect(reply).toMatchObject({ kind: "failure", ...isInternal(door.codeOf(Code.Internal)) });
+    expect(reply).toMatchObject({
+      kind: "failure",
+      ...isInternal(transport.codeOf(Code.Internal)),
+    });
     expectOnlyInLog(failed().slice(time - 1), getStatus, path);
   }
-  if (door.carries(ping))
-    expect(await door.call(ping, create(ping.input), {})).toMatchObject({ kind: "reply" });
+  if (transport.carries(ping))
+    expect(await transport.call(ping, create(ping.input), {})).toMatchObject({ kind: "reply" });
 });
 
 async function watched(messages: AsyncIterable<unknown>) {
@@ -117,10 +120,13 @@ async function watched(messages: AsyncIterable<unknown>) {
 
 test.each(
   product(
-    sharedPortDoors.filter(({ name }) => name !== "Connect GET"),
+    sharedPortTransports.filter(({ name }) => name !== "Connect GET"),
     badSites,
     [...sizes.map((size) => [...size, 0] as const), ...sizes.map((size) => [...size, 2] as const)],
-  ).map(([door, bad, size]) => [door.name, bad[0], size[0], size[2], door, bad, size[1]] as const),
+  ).map(
+    ([transport, bad, size]) =>
+      [transport.name, bad[0], size[0], size[2], transport, bad, size[1]] as const,
+  ),
 )("%s: an event with %s is INTERNAL, %s, after %i others", async (...given) => {
   const [, , , before, entry, [, fields, path], text] = given;
   const event = (one: object) =>
@@ -130,13 +136,15 @@ test.each(
     () => create(GetStatusResponseSchema),
     [...good, event(fields), event({})],
   );
-  const door = entry.open(served);
-  onTestFinished(() => door.close());
-  const { count, failure } = await watched(door.watch(watchSites, create(watchSites.input), {}));
+  const transport = entry.open(served);
+  onTestFinished(() => transport.close());
+  const { count, failure } = await watched(
+    transport.watch(watchSites, create(watchSites.input), {}),
+  );
   expect(count).toBe(before);
-  expect(failure).toMatchObject(isInternal(door.codeOf(Code.Internal)));
+  expect(failure).toMatchObject(isInternal(transport.codeOf(Code.Internal)));
   expectOnlyInLog(failed(), watchSites, `sites[1].${path}`);
-  expect(await door.call(ping, create(ping.input), {})).toMatchObject({ kind: "reply" });
+  expect(await transport.call(ping, create(ping.input), {})).toMatchObject({ kind: "reply" });
 });
 
 test("gRPC reflection: an answer that cannot be encoded is INTERNAL", async () => {

@@ -2,9 +2,9 @@ import { create, type JsonObject } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { doors } from "./all-doors.ts";
-import type { Door } from "./door/door.ts";
+import { transports } from "./all-transports.ts";
 import { TOKEN } from "./service.ts";
+import type { Transport } from "./transport/transport.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
 
 /** Settings that came with later versions: a public one and a private one. */
@@ -27,29 +27,29 @@ async function rows(token: string, query = ""): Promise<Row[]> {
 const keysOf = (of: readonly Row[]) => of.map(({ key }) => key).toSorted();
 const rowOf = (of: readonly Row[], key: string) => of.find((row) => row.key === key);
 
-describe.each(doors)("in front of an older server, over $name", ({ open, env = {} }) => {
-  let door: Door;
+describe.each(transports)("in front of an older server, over $name", ({ open, env = {} }) => {
+  let transport: Transport;
   let login: string;
 
   beforeAll(async () => {
     front = await startFront({ env, lacks: LACKS });
-    door = open(front.service);
+    transport = open(front.service);
     login = await front.login();
   });
 
   afterAll(async () => {
-    door.close();
+    transport.close();
     await front.stop();
   });
 
   async function first(method: typeof listSettings | typeof watchSettings, token: string) {
     const options = { headers: { authorization: token } };
     if (method.methodKind === "unary") {
-      const outcome = await door.call(method, create(method.input), options);
+      const outcome = await transport.call(method, create(method.input), options);
       if (outcome.kind === "failure") throw new Error(outcome.message);
       return outcome.message;
     }
-    for await (const event of door.watch(method, create(method.input), options))
+    for await (const event of transport.watch(method, create(method.input), options))
       return event["snapshot"] as JsonObject;
     throw new Error("no event");
   }
@@ -57,7 +57,7 @@ describe.each(doors)("in front of an older server, over $name", ({ open, env = {
     (settings as unknown as Row[]).map(({ key }) => key).toSorted();
 
   test.each([listSettings, watchSettings])("$name shows what that server knows", async (method) => {
-    if (door.name === "Connect GET" && method === watchSettings) return;
+    if (transport.name === "Connect GET" && method === watchSettings) return;
     const known = [...front.site.settings.rows.keys()].toSorted();
     expect(keys(await first(method, login))).toEqual(known);
     // Mooring's own token sees all that Mooring keeps: other sites may know more.
@@ -67,11 +67,11 @@ describe.each(doors)("in front of an older server, over $name", ({ open, env = {
   test("public settings have what that server knows", async () => {
     const own = [...front.site.settings.rows.values()];
     const known = keysOf(own.filter(({ flag }) => flag === 0 || flag === 2));
-    const outcome = await door.call(getPublicSettings, create(getPublicSettings.input), {});
+    const outcome = await transport.call(getPublicSettings, create(getPublicSettings.input), {});
     if (outcome.kind === "failure") throw new Error(outcome.message);
     expect(Object.keys(outcome.message["settings"] as JsonObject).toSorted()).toEqual(known);
-    if (door.name === "Connect GET") return;
-    const watched = door.watch(watchPublicSettings, create(watchPublicSettings.input), {});
+    if (transport.name === "Connect GET") return;
+    const watched = transport.watch(watchPublicSettings, create(watchPublicSettings.input), {});
     for await (const { snapshot } of watched) {
       const { settings } = snapshot as JsonObject;
       expect(Object.keys(settings as JsonObject).toSorted()).toEqual(known);
@@ -80,7 +80,7 @@ describe.each(doors)("in front of an older server, over $name", ({ open, env = {
   });
 
   test("index_progress is what that server says at the moment", async () => {
-    const text = `{"object_count":7,"is_done":true,"over":"${door.name}"}`;
+    const text = `{"object_count":7,"is_done":true,"over":"${transport.name}"}`;
     front.site.put("index_progress", text);
     await expect
       .poll(

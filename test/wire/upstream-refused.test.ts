@@ -5,7 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { afterEach, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { doors } from "./all-doors.ts";
+import { transports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
 import { type Answer, type FrontedSite, type FrontOptions, startFront } from "./upstream.ts";
 
@@ -163,20 +163,22 @@ describe("a value that the server refuses", () => {
   });
 });
 
-describe.each(doors.filter(({ name }) => name !== "Connect GET"))("over $name", (entry) => {
+describe.each(transports.filter(({ name }) => name !== "Connect GET"))("over $name", (entry) => {
   test("a refused value is FAILED_PRECONDITION with the field and the server's words", async () => {
     const token = await open({ env: entry.env ?? {} });
-    const door = entry.open(front.service);
+    const transport = entry.open(front.service);
     const { saveSettings } = SettingService.method;
     const request = create(saveSettings.input, {
       settings: [{ key: "site_title", value: "Taken" }, REFUSED],
     });
-    const outcome = await door.call(saveSettings, request, { headers: { authorization: token } });
-    door.close();
+    const outcome = await transport.call(saveSettings, request, {
+      headers: { authorization: token },
+    });
+    transport.close();
     expect(outcome).toMatchObject({
       kind: "failure",
       // REST has the code of the server's own envelope.
-      code: door.protocol === "rest" ? 500 : door.codeOf(Code.FailedPrecondition),
+      code: transport.protocol === "rest" ? 500 : transport.codeOf(Code.FailedPrecondition),
       message: `${WORDS}; the other settings were saved`,
       fields: ["settings[1].value"],
     });

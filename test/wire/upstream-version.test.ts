@@ -2,28 +2,28 @@ import { create, type JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { doors } from "./all-doors.ts";
-import type { Door } from "./door/door.ts";
+import { transports } from "./all-transports.ts";
 import { TOKEN, VERSION } from "./service.ts";
+import type { Transport } from "./transport/transport.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
 
 const { getPublicSettings, watchPublicSettings } = PublicService.method;
 const { listSettings, getSetting, batchGetSettings, watchSettings } = SettingService.method;
 
-/** Each door has a front of its own. */
-describe.each(doors)("in front of a server, over $name", ({ open, env = {} }) => {
+/** Each transport has a front of its own. */
+describe.each(transports)("in front of a server, over $name", ({ open, env = {} }) => {
   let front: FrontedSite;
-  let door: Door;
+  let transport: Transport;
   let login: string;
 
   beforeAll(async () => {
     front = await startFront({ env });
-    door = open(front.service);
+    transport = open(front.service);
     login = await front.login();
   });
 
   afterAll(async () => {
-    door.close();
+    transport.close();
     await front.stop();
   });
 
@@ -31,24 +31,24 @@ describe.each(doors)("in front of a server, over $name", ({ open, env = {} }) =>
 
   /** The version in the first reply or event, wherever it stands there. */
   async function versionFor(
-    method: Parameters<Door["call"]>[0] | Parameters<Door["watch"]>[0],
+    method: Parameters<Transport["call"]>[0] | Parameters<Transport["watch"]>[0],
     authorization: string,
     input: Record<string, unknown> = {},
   ): Promise<string | undefined> {
     const options = { headers: { authorization } };
     if (method.methodKind === "server_streaming") {
-      for await (const event of door.watch(method, create(method.input, input), options))
+      for await (const event of transport.watch(method, create(method.input, input), options))
         return versionIn(event);
       return undefined;
     }
-    const outcome = await door.call(method, create(method.input, input), options);
+    const outcome = await transport.call(method, create(method.input, input), options);
     return outcome.kind === "reply" ? versionIn(outcome.message) : outcome.message;
   }
 
   test("everybody sees the server's version, in a read and in a watch", async () => {
     expect(behind()).not.toBe(VERSION);
     expect(await versionFor(getPublicSettings, "")).toBe(behind());
-    if (door.name !== "Connect GET")
+    if (transport.name !== "Connect GET")
       expect(await versionFor(watchPublicSettings, "")).toBe(behind());
   });
 
@@ -60,7 +60,7 @@ describe.each(doors)("in front of a server, over $name", ({ open, env = {} }) =>
   ] as const)(
     "%s: the server's admin sees its version, Mooring's own token Mooring's",
     async (_, method, input) => {
-      if (door.name === "Connect GET" && method === watchSettings) return;
+      if (transport.name === "Connect GET" && method === watchSettings) return;
       expect(await versionFor(method, login, input)).toBe(behind());
       expect(await versionFor(method, TOKEN, input)).toBe(VERSION);
     },

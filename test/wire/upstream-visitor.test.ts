@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { doors } from "./all-doors.ts";
-import type { Door } from "./door/door.ts";
+import { transports } from "./all-transports.ts";
 import { TOKEN } from "./service.ts";
+import type { Transport } from "./transport/transport.ts";
 import { type FrontedSite, lastPassed, raw, startFront } from "./upstream.ts";
 
 const { listSettings } = SettingService.method;
@@ -29,24 +29,24 @@ const audited = async (method: string) =>
     (event: { method: string }) => event.method === method,
   );
 
-describe.each(doors)("the login of an admin over $name", (entry) => {
-  let door: Door;
+describe.each(transports)("the login of an admin over $name", (entry) => {
+  let transport: Transport;
   let login: string;
 
   beforeAll(async () => {
     front = await startFront({ env: entry.env ?? {} });
-    door = entry.open(front.service);
+    transport = entry.open(front.service);
     login = await front.login();
   });
 
   afterAll(async () => {
-    door.close();
+    transport.close();
     await front.stop();
   });
 
   const list = async (authorization: string) => {
     const headers = { authorization };
-    return (await door.call(listSettings, create(listSettings.input), { headers })).kind;
+    return (await transport.call(listSettings, create(listSettings.input), { headers })).kind;
   };
 
   test.each(["", "Bearer ", "bearer ", "BEARER ", "Bearer  "])(

@@ -4,32 +4,32 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { doors } from "./all-doors.ts";
+import { transports } from "./all-transports.ts";
 import { PUBLIC_MEMBERS } from "./case/public.ts";
-import { type Door, WireFailure } from "./door/door.ts";
-import { grpcDoor } from "./door/grpc.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { grpcTransport } from "./transport/grpc.ts";
+import { type Transport, WireFailure } from "./transport/transport.ts";
 
 const { watchPublicSettings } = PublicService.method;
 const { watchSettings, saveSettings } = SettingService.method;
 const { watchDrivers } = DriverService.method;
 const admin = { authorization: TOKEN };
 
-const streaming = doors.filter(({ name }) => name !== "Connect GET");
+const streaming = transports.filter(({ name }) => name !== "Connect GET");
 
 describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
   let service: TestService;
-  let door: Door;
-  let writer: Door;
+  let transport: Transport;
+  let writer: Transport;
 
   beforeAll(async () => {
     service = await startService({ env });
-    door = open(service);
-    writer = grpcDoor("gRPC", service.grpcPort);
+    transport = open(service);
+    writer = grpcTransport("gRPC", service.grpcPort);
   });
 
   afterAll(async () => {
-    door.close();
+    transport.close();
     writer.close();
     await service.stop();
   });
@@ -41,7 +41,7 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
   };
 
   test("the public settings come whole, and then each change of them", async () => {
-    const events = door.watch(watchPublicSettings, create(watchPublicSettings.input), {});
+    const events = transport.watch(watchPublicSettings, create(watchPublicSettings.input), {});
     const iterator = events[Symbol.asyncIterator]();
     const first = await iterator.next();
     expect(first.value).toMatchObject({
@@ -49,20 +49,20 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
         settings: Object.fromEntries(PUBLIC_MEMBERS.map((name) => [name, expect.any(String)])),
       },
     });
-    await save("site_title", `over ${door.name}`);
+    await save("site_title", `over ${transport.name}`);
     const second = await iterator.next();
     expect(second.value).toMatchObject({
-      change: { set: { site_title: `over ${door.name}` }, removed: [] },
+      change: { set: { site_title: `over ${transport.name}` }, removed: [] },
     });
     await iterator.return?.();
   });
 
   test("a NUL character in what is asked for is refused", async () => {
     const request = create(watchSettings.input, { keys: ["site_title", "a\0"] });
-    const stream = door.watch(watchSettings, request, { headers: admin });
+    const stream = transport.watch(watchSettings, request, { headers: admin });
     await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       failure: {
-        code: door.codeOf(Code.InvalidArgument),
+        code: transport.codeOf(Code.InvalidArgument),
         message: "keys[1]: must not contain the NUL character",
       },
     });
@@ -70,12 +70,12 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
 
   test("more than 1,000 keys are refused", async () => {
     const keys = Array.from({ length: 1_001 }, (_, index) => `key_${index}`);
-    const stream = door.watch(watchSettings, create(watchSettings.input, { keys }), {
+    const stream = transport.watch(watchSettings, create(watchSettings.input, { keys }), {
       headers: admin,
     });
     await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       failure: {
-        code: door.codeOf(Code.InvalidArgument),
+        code: transport.codeOf(Code.InvalidArgument),
         // Over REST the bound of parameters comes first.
         message: expect.stringMatching(/at most 1000 keys|more than 1000 parameters/),
       },
@@ -85,7 +85,7 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
   test("a stream resumes after a revision, secrets masked", async () => {
     await save("aria2_secret", "Secret-stream");
     const request = create(watchSettings.input, { afterRevision: 1n, keys: ["aria2_secret"] });
-    for await (const event of door.watch(watchSettings, request, { headers: admin })) {
+    for await (const event of transport.watch(watchSettings, request, { headers: admin })) {
       expect(event).toMatchObject({
         change: { actor: "admin", changes: [{ key: "aria2_secret", new_value: "********" }] },
       });
@@ -95,7 +95,7 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
 
   test("the drivers' stream begins with a reset for who knows nothing", async () => {
     const request = create(watchDrivers.input);
-    for await (const event of door.watch(watchDrivers, request, { headers: admin })) {
+    for await (const event of transport.watch(watchDrivers, request, { headers: admin })) {
       expect(event).toMatchObject({ reset: true, added: [], changed: [], removed: [] });
       break;
     }
@@ -104,11 +104,11 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
   test("a revision that is yet to come is refused", async () => {
     const request = create(watchSettings.input, { afterRevision: 1_000_000n });
     const read = async (): Promise<void> => {
-      for await (const _ of door.watch(watchSettings, request, { headers: admin })) break;
+      for await (const _ of transport.watch(watchSettings, request, { headers: admin })) break;
     };
     const failure = await read().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(WireFailure);
-    expect((failure as WireFailure).failure.code).toBe(door.codeOf(Code.OutOfRange));
+    expect((failure as WireFailure).failure.code).toBe(transport.codeOf(Code.OutOfRange));
   });
 
   test("streams end with UNAVAILABLE when the service stops", async () => {

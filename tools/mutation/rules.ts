@@ -60,6 +60,6 @@ export const rules: Readonly<Record<string, Rule>> = {
   },
   binding: {
     files: ["src/gateway/rest/{binding,field,path,query,value}.ts"],
-    tests: [[rest], ["test/wire/{doors,rest-error}.test.ts"]],
+    tests: [[rest], ["test/wire/{transports,rest-error}.test.ts"]],
   },
 };

@@ -22,7 +22,7 @@ export interface Asked {
 
 const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
 
-/** The streams of one process, as its handlers give them to every door. */
+/** The streams of one process, as its handlers give them to every transport. */
 export function streamsOf(parts: Parts) {
   const source = { ...parts, definitionOf: (key: string) => definitionOf.get(key) };
   const { watchSettings, watchPublicSettings } = watchImpl(source);

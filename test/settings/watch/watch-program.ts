@@ -1,4 +1,4 @@
-/** A service without doors, in a process of its own: see ../../store/process.ts. */
+/** A service without transports, in a process of its own: see ../../store/process.ts. */
 import { setImmediate } from "node:timers/promises";
 import { ServiceError } from "../../../src/messages/error.ts";
 import { say, serve } from "../../store/served.ts";

@@ -5,7 +5,7 @@ import { needs } from "../../downloaders/program.ts";
 import { quickGo } from "../../go.ts";
 
 // The conformance suite of Connect, gRPC and gRPC-Web (connectrpc/conformance, pinned by go.mod)
-// against the doors as they are: HTTP/1.1 and HTTP/2, unary calls and server streams, both codecs,
+// against the transports as they are: HTTP/1.1 and HTTP/2, unary calls and server streams, both codecs,
 // gzip, limits of message sizes.
 
 beforeEach(needs("go"));

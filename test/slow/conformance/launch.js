@@ -1,4 +1,4 @@
-// What the conformance runner starts as a server. The doors stand in the test's own process, which
+// What the conformance runner starts as a server. The listeners stand in the test's own process, which
 // serves as long as this one runs: a start of its own for each server is too slow on a busy machine.
 import { connect } from "node:net";
 

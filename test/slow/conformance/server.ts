@@ -16,7 +16,7 @@ export interface ConformanceServers {
 }
 
 /**
- * Serves the conformance service through the doors as they are. A connection says what is wanted, and
+ * Serves the conformance service through the transports as they are. A connection says what is wanted, and
  * hears where it is; both are messages after their length in four bytes.
  */
 export async function startServers(): Promise<ConformanceServers> {

@@ -227,7 +227,7 @@ describe("a setting of one's own", () => {
     await page.locator("dialog .wrong").waitFor();
     await page.getByLabel("Key").fill("opening_hours");
     await page.getByLabel("Value").fill("9 to 5");
-    await page.getByLabel("What it is for").fill("Shown at the door.");
+    await page.getByLabel("What it is for").fill("Shown at the transport.");
     await page.getByRole("button", { name: "Make it" }).click();
     await expect.poll(() => field(page, "opening_hours").inputValue()).toBe("9 to 5");
     const row = page.locator('[data-key="opening_hours"]');

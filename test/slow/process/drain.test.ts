@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 import { patientAria2 } from "../../process/patient-aria2.ts";
-import { http1Sender } from "../../wire/door/http.ts";
+import { http1Sender } from "../../wire/transport/http.ts";
 
 /** Ends of the server. */
 const ROUNDS = { http1: 10, http2: 4 };

@@ -12,7 +12,7 @@ import { startStandIn } from "../../sites/stand-in.ts";
 import { startPgbouncer } from "../../store/postgres/pgbouncer.ts";
 import { postgresProgram, startPostgres, type TestServer } from "../../store/postgres/server.ts";
 import { openSwitch } from "../../store/postgres/switch.ts";
-import { http1Sender } from "../../wire/door/http.ts";
+import { http1Sender } from "../../wire/transport/http.ts";
 
 const isThere = needs(postgresProgram("postgres"));
 beforeEach((context) => isThere(context));

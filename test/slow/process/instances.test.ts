@@ -15,7 +15,7 @@ import {
   startPostgres,
   type TestServer,
 } from "../../store/postgres/server.ts";
-import { http1Sender } from "../../wire/door/http.ts";
+import { http1Sender } from "../../wire/transport/http.ts";
 
 const isThere = needs(postgresProgram("postgres"));
 beforeEach((context) => isThere(context));

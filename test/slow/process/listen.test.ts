@@ -11,7 +11,7 @@ import {
   TOKEN,
   testFolder,
 } from "../../process/mooring.ts";
-import { http1Sender } from "../../wire/door/http.ts";
+import { http1Sender } from "../../wire/transport/http.ts";
 
 const env = { MOORING_ADMIN_TOKEN: TOKEN };
 const headers = { authorization: TOKEN };

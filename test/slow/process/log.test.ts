@@ -4,8 +4,8 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { runMooring, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
-import { grpcDoor } from "../../wire/door/grpc.ts";
-import { http1Sender } from "../../wire/door/http.ts";
+import { grpcTransport } from "../../wire/transport/grpc.ts";
+import { http1Sender } from "../../wire/transport/http.ts";
 
 const headers = { authorization: TOKEN };
 const env = { MOORING_ADMIN_TOKEN: TOKEN };
@@ -24,13 +24,13 @@ describe("the log", () => {
     ] as const;
     for (const [path, request] of unsuccessful)
       ids.push((await send(path, request)).headers["x-request-id"]);
-    const door = grpcDoor("gRPC", mooring.port());
+    const transport = grpcTransport("gRPC", mooring.port());
     const { getSetting } = SettingService.method;
-    const outcome = await door.call(getSetting, create(getSetting.input, { key: "nope" }), {
+    const outcome = await transport.call(getSetting, create(getSetting.input, { key: "nope" }), {
       headers,
     });
     ids.push(outcome.requestId);
-    door.close();
+    transport.close();
     mooring.kill("SIGTERM");
     await mooring.ended;
     for (const line of mooring.stdout().trimEnd().split("\n"))

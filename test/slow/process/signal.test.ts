@@ -9,23 +9,25 @@ import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { runMooring, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 import { patientAria2 } from "../../process/patient-aria2.ts";
-import type { Door } from "../../wire/door/door.ts";
-import { grpcDoor } from "../../wire/door/grpc.ts";
-import { http1Sender } from "../../wire/door/http.ts";
-import { restDoor } from "../../wire/door/rest.ts";
+import { grpcTransport } from "../../wire/transport/grpc.ts";
+import { http1Sender } from "../../wire/transport/http.ts";
+import { restTransport } from "../../wire/transport/rest.ts";
+import type { Transport } from "../../wire/transport/transport.ts";
 
 const headers = { authorization: TOKEN };
 const { setAria2, getSetting } = SettingService.method;
 const { watchPublicSettings } = PublicService.method;
 
-function opened(door: Door): Door {
-  onTestFinished(door.close);
-  return door;
+function opened(transport: Transport): Transport {
+  onTestFinished(transport.close);
+  return transport;
 }
 
 /** The first message of a stream, and what comes after it. */
-async function follow(door: Door, method: DescMethodServerStreaming, request = {}) {
-  const iterator = door.watch(method, create(method.input, request), {})[Symbol.asyncIterator]();
+async function follow(transport: Transport, method: DescMethodServerStreaming, request = {}) {
+  const iterator = transport
+    .watch(method, create(method.input, request), {})
+    [Symbol.asyncIterator]();
   const first = await iterator.next();
   return { first: first.value as object, next: () => iterator.next() };
 }
@@ -35,9 +37,9 @@ describe("SIGTERM", () => {
     const aria2 = await patientAria2();
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "60s" };
     const mooring = await startedMooring({ folder: await testFolder(), env });
-    const rest = opened(restDoor(mooring.port()));
-    const grpc = opened(grpcDoor("gRPC", mooring.port()));
-    const watcher = opened(grpcDoor("gRPC", mooring.port()));
+    const rest = opened(restTransport(mooring.port()));
+    const grpc = opened(grpcTransport("gRPC", mooring.port()));
+    const watcher = opened(grpcTransport("gRPC", mooring.port()));
     const health = await follow(watcher, Health.method.watch);
     expect(health.first).toMatchObject({ status: "SERVING" });
     const stream = await follow(watcher, watchPublicSettings);
@@ -52,7 +54,7 @@ describe("SIGTERM", () => {
     const dropped = once(idle, "close");
 
     const request = create(setAria2.input, { uri: aria2.uri, secret: "" });
-    const calls = [rest, grpc].map((door) => door.call(setAria2, request, { headers }));
+    const calls = [rest, grpc].map((transport) => transport.call(setAria2, request, { headers }));
     await aria2.asked(2);
     const streamEnd = stream.next().catch((error: unknown) => error);
     const eventsEnd = events.next().catch((error: unknown) => error);
@@ -80,9 +82,9 @@ describe("SIGTERM", () => {
     const folder = await testFolder();
     const env = { MOORING_ADMIN_TOKEN: TOKEN };
     const mooring = await startedMooring({ folder, env });
-    const door = opened(grpcDoor("gRPC", mooring.port()));
+    const transport = opened(grpcTransport("gRPC", mooring.port()));
     const request = create(setAria2.input, { uri: aria2.uri, secret: "kept" });
-    const call = door.call(setAria2, request, { headers });
+    const call = transport.call(setAria2, request, { headers });
     await aria2.asked(1);
     mooring.kill("SIGTERM");
     await mooring.logged(({ msg }) => msg === "stopping");
@@ -90,7 +92,7 @@ describe("SIGTERM", () => {
     expect(await call).toMatchObject({ kind: "reply" });
     expect(await mooring.ended).toBe(0);
     const next = await startedMooring({ folder, env });
-    const again = opened(grpcDoor("gRPC", next.port()));
+    const again = opened(grpcTransport("gRPC", next.port()));
     const key = create(getSetting.input, { key: "aria2_secret" });
     expect(await again.call(getSetting, key, { headers })).toMatchObject({
       message: { setting: { value: "kept" } },
@@ -136,7 +138,7 @@ describe("SIGTERM", () => {
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "200ms" };
     const mooring = await startedMooring({ folder: await testFolder(), env });
     const request = create(setAria2.input, { uri: aria2.uri, secret: "" });
-    const outcomes = [restDoor, grpcDoor.bind(undefined, "gRPC")].map((open) =>
+    const outcomes = [restTransport, grpcTransport.bind(undefined, "gRPC")].map((open) =>
       opened(open(mooring.port()))
         .call(setAria2, request, { headers })
         .catch((error: unknown) => ({ kind: "cut", error })),
@@ -151,9 +153,9 @@ describe("SIGTERM", () => {
     const aria2 = await patientAria2();
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "60s" };
     const mooring = await startedMooring({ folder: await testFolder(), env });
-    const door = opened(grpcDoor("gRPC", mooring.port()));
+    const transport = opened(grpcTransport("gRPC", mooring.port()));
     const request = create(setAria2.input, { uri: aria2.uri, secret: "" });
-    const call = door.call(setAria2, request, { headers });
+    const call = transport.call(setAria2, request, { headers });
     await aria2.asked(1);
     mooring.kill("SIGTERM");
     await mooring.logged(({ msg }) => msg === "stopping");

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { establishedSockets } from "../../../bench/proc.ts";
 import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
-import { http1Sender } from "../../wire/door/http.ts";
+import { http1Sender } from "../../wire/transport/http.ts";
 
 const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_WORKERS: "2" };
 const headers = { authorization: TOKEN };

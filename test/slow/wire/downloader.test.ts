@@ -6,34 +6,34 @@ import { type Aria2c, startAria2c } from "../../downloaders/aria2c.ts";
 import { serveHttp, serveTcp } from "../../downloaders/loopback.ts";
 import { freePort, needs } from "../../downloaders/program.ts";
 import { type QbittorrentNox, startQbittorrentNox } from "../../downloaders/qbittorrent-nox.ts";
-import { doors } from "../../wire/all-doors.ts";
-import type { Door, Outcome } from "../../wire/door/door.ts";
+import { transports } from "../../wire/all-transports.ts";
 import { startService, type TestService, TOKEN } from "../../wire/service.ts";
+import type { Outcome, Transport } from "../../wire/transport/transport.ts";
 
 const { setAria2, setQbittorrent, batchGetSettings } = SettingService.method;
 const headers = { authorization: TOKEN };
 
-const chosen = doors.filter(({ name }) => name === "REST" || name === "gRPC");
+const chosen = transports.filter(({ name }) => name === "REST" || name === "gRPC");
 
 /** Passwords of these tests: none may be seen anywhere but in the settings. */
 const SECRETS = { right: "Secret-right-7f3a", wrong: "Secret-wrong-91bc" } as const;
 
 describe.each(chosen)("over $name", ({ open }) => {
   let service: TestService;
-  let door: Door;
+  let transport: Transport;
 
   beforeAll(async () => {
     service = await startService();
-    door = open(service);
+    transport = open(service);
   });
 
   afterAll(async () => {
-    door.close();
+    transport.close();
     await service.stop();
   });
 
   const call = (method: DescMethodUnary, request: Message): Promise<Outcome> =>
-    door.call(method, request, { headers });
+    transport.call(method, request, { headers });
 
   const stored = async (...keys: readonly string[]): Promise<string[]> => {
     const request = create(batchGetSettings.input, { keys: [...keys] });
@@ -53,7 +53,7 @@ describe.each(chosen)("over $name", ({ open }) => {
   ): Promise<void> => {
     expect(outcome).toMatchObject({
       kind: "failure",
-      code: door.codeOf(code),
+      code: transport.codeOf(code),
       message: expect.stringMatching(message),
     });
     expect(JSON.stringify(outcome)).not.toMatch(/Secret-/);

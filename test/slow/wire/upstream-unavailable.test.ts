@@ -2,8 +2,8 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { browserFile, launchBrowser, needsBrowser } from "../../browser.ts";
 import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
-import { type HttpReply, http1Sender } from "../../wire/door/http.ts";
 import { startService, type TestService } from "../../wire/service.ts";
+import { type HttpReply, http1Sender } from "../../wire/transport/http.ts";
 
 let service: TestService;
 let site: StandIn;

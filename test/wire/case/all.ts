@@ -7,7 +7,7 @@ import { settingReadCases } from "./setting-read.ts";
 import { settingSaveCases } from "./setting-save.ts";
 import { tokenCases } from "./token.ts";
 
-/** The table: every case runs over every door. */
+/** The table: every case runs over every transport. */
 export const allCases: readonly WireCase[] = [
   ...publicCases,
   ...driverCases,

@@ -8,7 +8,7 @@ import {
 import type { Code } from "@connectrpc/connect";
 import { TOKEN } from "../service.ts";
 
-/** Something that a client does, and what must come of it: the same over every door. */
+/** Something that a client does, and what must come of it: the same over every transport. */
 export interface WireCase {
   readonly name: string;
   readonly steps: readonly Step[];

@@ -15,7 +15,7 @@ const {
   importSettings,
 } = SettingService.method;
 
-/** History, rollback and backup: that each method stands behind each door. */
+/** History, rollback and backup: that each method stands behind each transport. */
 export const historyCases: readonly WireCase[] = [
   wireCase(
     "the history says what was saved, newest first",

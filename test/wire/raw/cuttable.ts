@@ -13,8 +13,8 @@ const { saveSettings, watchSettings, resetToken } = SettingService.method;
 /** A request that could be carried out before it has ended. */
 export interface Cuttable {
   readonly name: string;
-  /** What the log calls the door. */
-  readonly door: "rest" | "connect" | "grpc-web" | "grpc";
+  /** What the log calls the transport. */
+  readonly transport: "rest" | "connect" | "grpc-web" | "grpc";
   readonly http: readonly ("1.1" | "2")[];
   readonly rpc: DescMethod;
   readonly method: string;
@@ -76,11 +76,11 @@ function rest(
 ): Cuttable {
   const headers = { authorization: TOKEN, "content-type": "application/json" };
   const name = `REST ${rpc.name}`;
-  return { name, door: "rest", http: BOTH, rpc, does, method, path, headers, body };
+  return { name, transport: "rest", http: BOTH, rpc, does, method, path, headers, body };
 }
 
 function call(
-  door: Exclude<Cuttable["door"], "rest">,
+  transport: Exclude<Cuttable["transport"], "rest">,
   type: string,
   rpc: DescMethod,
   does: Cuttable["does"],
@@ -88,8 +88,8 @@ function call(
 ): Cuttable {
   return {
     name: `${rpc.name} (${does}) as ${type}`,
-    door,
-    http: door === "grpc" ? ["2"] : BOTH,
+    transport,
+    http: transport === "grpc" ? ["2"] : BOTH,
     rpc,
     does,
     method: "POST",
@@ -97,13 +97,13 @@ function call(
     headers: {
       authorization: TOKEN,
       "content-type": `application/${type}`,
-      ...(door === "grpc" ? { te: "trailers" } : {}),
+      ...(transport === "grpc" ? { te: "trailers" } : {}),
     },
-    body: door === "connect" && does !== "stream" ? body : framed(body),
+    body: transport === "connect" && does !== "stream" ? body : framed(body),
   };
 }
 
-/** What changes something or opens a stream, over every door and in every codec. */
+/** What changes something or opens a stream, over every transport and in every codec. */
 export const cuttables: readonly Cuttable[] = [
   rest(saveSettings, "save", ["POST", "/api/admin/setting/save"], {
     first: json(settings),

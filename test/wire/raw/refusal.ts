@@ -1,7 +1,7 @@
 import { connect } from "node:http2";
 import { onTestFinished } from "vitest";
 
-/** What came back for a request, of whatever door: status, headers, body and trailers as one text. */
+/** What came back for a request, over any transport: status, headers, body and trailers as one text. */
 export interface Answer {
   readonly status: number;
   /** Trailers as well. */
@@ -51,7 +51,7 @@ const CODES = {
 /** Codes that the tests look for. */
 export type CodeName = keyof typeof CODES;
 
-/** Matches the reply of any door with this code, in the words of its protocol. */
+/** Matches the reply of any transport with this code, in the words of its protocol. */
 export function saying(code: CodeName): RegExp {
   const [http, grpc, name] = CODES[code];
   return new RegExp([`"code":"${name}"`, `"code":${http},`, `grpc-status: ${grpc}\\b`].join("|"));

@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, vi } from "vitest";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
-import type { Door } from "../door/door.ts";
-import { grpcDoor } from "../door/grpc.ts";
 import { startService, type TestService, TOKEN } from "../service.ts";
+import { grpcTransport } from "../transport/grpc.ts";
+import type { Transport } from "../transport/transport.ts";
 import { type Cuttable, TITLE } from "./cuttable.ts";
 
 const { getSetting, listRevisions } = SettingService.method;
@@ -11,12 +11,12 @@ const { getSetting, listRevisions } = SettingService.method;
 /** A service, and somebody who looks over another connection at what was carried out. */
 export class Witness {
   readonly service: TestService;
-  readonly #door: Door;
+  readonly #transport: Transport;
   #count = 0;
 
   private constructor(service: TestService) {
     this.service = service;
-    this.#door = grpcDoor("gRPC", service.grpcPort);
+    this.#transport = grpcTransport("gRPC", service.grpcPort);
   }
 
   /** @param env variables of the service. */
@@ -25,7 +25,7 @@ export class Witness {
   }
 
   async stop(): Promise<void> {
-    this.#door.close();
+    this.#transport.close();
     await this.service.stop();
   }
 
@@ -39,18 +39,22 @@ export class Witness {
   async state(): Promise<object> {
     const headers = { authorization: TOKEN, "x-request-id": "witness" };
     const key = "site_title";
-    const title = await this.#door.call(getSetting, create(getSetting.input, { key }), { headers });
-    const history = await this.#door.call(listRevisions, create(listRevisions.input), { headers });
+    const title = await this.#transport.call(getSetting, create(getSetting.input, { key }), {
+      headers,
+    });
+    const history = await this.#transport.call(listRevisions, create(listRevisions.input), {
+      headers,
+    });
     return { title, history };
   }
 
   /** The request was dropped, the log says so, and nothing else has come of it. */
-  async expectDropped(name: string, { rpc, door }: Cuttable, before: object): Promise<void> {
+  async expectDropped(name: string, { rpc, transport }: Cuttable, before: object): Promise<void> {
     expect(await this.#untilLogged(name)).toEqual([
       expect.objectContaining({
         msg: "call dropped",
         method: `${rpc.parent.typeName}/${rpc.name}`,
-        door,
+        door: transport,
         peer: "127.0.0.1",
         reason: "the client went away before the end of its request",
       }),

@@ -4,13 +4,13 @@ import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { servedServices } from "../../src/app/routes.ts";
-import { doors } from "./all-doors.ts";
+import { transports } from "./all-transports.ts";
 import { allCases } from "./case/all.ts";
 import type { Expected, Step } from "./case/case.ts";
-import type { Door, Outcome } from "./door/door.ts";
-import { grpcDoor } from "./door/grpc.ts";
-import { restRoutes } from "./door/rest-route.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { grpcTransport } from "./transport/grpc.ts";
+import { restRoutes } from "./transport/rest-route.ts";
+import type { Outcome, Transport } from "./transport/transport.ts";
 
 test("the table has a case for every unary method, and REST a route for every method", () => {
   const methods = [PublicService, DriverService, SettingService].flatMap(({ methods }) => methods);
@@ -18,35 +18,37 @@ test("the table has a case for every unary method, and REST a route for every me
     allCases.flatMap(({ steps }) => steps.map(({ method }) => method)),
   );
   for (const method of servedServices.flatMap((service) => service.methods))
-    expect(restRoutes.has(method), `test/wire/door/rest-route.ts has ${method.name}`).toBe(true);
+    expect(restRoutes.has(method), `test/wire/transport/rest-route.ts has ${method.name}`).toBe(
+      true,
+    );
   for (const method of methods) {
     const { name, methodKind } = method;
     if (methodKind === "unary") expect(tabled.has(method), `test/wire/case has ${name}`).toBe(true);
   }
 });
 
-/** Each door has a service of its own, so that it finds what every other finds. */
-describe.each(doors)("over $name", ({ open, env = {} }) => {
+/** Each transport has a service of its own, so that it finds what every other finds. */
+describe.each(transports)("over $name", ({ open, env = {} }) => {
   let service: TestService;
-  let door: Door;
-  /** Carries what the door itself cannot. */
-  let other: Door;
+  let transport: Transport;
+  /** Carries what the transport itself cannot. */
+  let other: Transport;
 
   beforeAll(async () => {
     service = await startService({ env });
-    door = open(service);
-    other = grpcDoor("gRPC", service.grpcPort);
+    transport = open(service);
+    other = grpcTransport("gRPC", service.grpcPort);
   });
 
   afterAll(async () => {
-    door.close();
+    transport.close();
     other.close();
     await service.stop();
   });
 
   test.each(allCases.map((one) => [one.name, one] as const))("%s", async (_case, { steps }) => {
     for (const step of steps) {
-      const through = door.carries(step.method) ? door : other;
+      const through = transport.carries(step.method) ? transport : other;
       const outcome = await through.call(step.method, step.request, { headers: step.headers });
       check(outcome, step, through);
     }
@@ -58,8 +60,10 @@ describe.each(doors)("over $name", ({ open, env = {} }) => {
   });
 });
 
-function check(outcome: Outcome, { method, expected }: Step, door: Door): void {
-  expect(simplify(outcome), method.name).toMatchObject(simplifyExpected(expected, outcome, door));
+function check(outcome: Outcome, { method, expected }: Step, transport: Transport): void {
+  expect(simplify(outcome), method.name).toMatchObject(
+    simplifyExpected(expected, outcome, transport),
+  );
   expect(outcome.requestId, `the request id of ${method.name}`).toMatch(/^[\w.:/+=-]+$/);
 }
 
@@ -72,12 +76,12 @@ function simplify(outcome: Outcome): Record<string, unknown> {
 function simplifyExpected(
   expected: Expected,
   outcome: Outcome,
-  door: Door,
+  transport: Transport,
 ): Record<string, unknown> {
-  if ("reply" in expected) return { reply: carried(expected.reply, outcome, door) };
+  if ("reply" in expected) return { reply: carried(expected.reply, outcome, transport) };
   const { code, message, fields } = expected.failure;
   return {
-    code: door.codeOf(code),
+    code: transport.codeOf(code),
     message: expect.stringMatching(message),
     ...(fields === undefined ? {} : { fields }),
   };
@@ -87,9 +91,9 @@ function simplifyExpected(
 function carried(
   reply: Readonly<Record<string, unknown>>,
   outcome: Outcome,
-  door: Door,
+  transport: Transport,
 ): Record<string, unknown> {
-  if (door.protocol !== "rest" || outcome.kind !== "reply") return { ...reply };
+  if (transport.protocol !== "rest" || outcome.kind !== "reply") return { ...reply };
   const travelled = Object.entries(reply).filter(([name]) => name in outcome.message);
   return Object.fromEntries(travelled);
 }

@@ -1,6 +1,6 @@
 import type { DescMethodServerStreaming, Message } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { ConnectError, type Transport } from "@connectrpc/connect";
+import { type Transport as Client, ConnectError } from "@connectrpc/connect";
 import {
   type ConnectTransportOptions,
   createConnectTransport,
@@ -8,20 +8,20 @@ import {
   Http2SessionManager,
 } from "@connectrpc/connect-node";
 import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.js";
-import { type Door, type Failure, messageJson, WireFailure } from "./door.ts";
+import { type Failure, messageJson, type Transport, WireFailure } from "./transport.ts";
 
 const everything = (): boolean => true;
 
 /** Connect with JSON in POST requests over HTTP/1.1. */
-export function connectJsonDoor(port: number): Door {
+export function connectJsonTransport(port: number): Transport {
   const transport = createConnectTransport({ ...overHttp1(port), useBinaryFormat: false });
-  return transportDoor({ name: "Connect JSON", protocol: "connect", transport });
+  return connectClientTransport({ name: "Connect JSON", protocol: "connect", transport });
 }
 
 /** Connect with GET requests, for the methods that allow it. */
-export function connectGetDoor(port: number): Door {
+export function connectGetTransport(port: number): Transport {
   const transport = createConnectTransport({ ...overHttp1(port), useHttpGet: true });
-  return transportDoor({
+  return connectClientTransport({
     name: "Connect GET",
     protocol: "connect",
     transport,
@@ -32,7 +32,7 @@ export function connectGetDoor(port: number): Door {
 }
 
 /** Connect with protobuf bytes over HTTP/2. */
-export function connectHttp2Door(port: number): Door {
+export function connectHttp2Transport(port: number): Transport {
   const sessionManager = new Http2SessionManager(`http://127.0.0.1:${port}`);
   const transport = createConnectTransport({
     baseUrl: `http://127.0.0.1:${port}`,
@@ -40,23 +40,28 @@ export function connectHttp2Door(port: number): Door {
     sessionManager,
   });
   const close = (): void => sessionManager.abort();
-  return transportDoor({ name: "Connect over HTTP/2", protocol: "connect", transport, close });
+  return connectClientTransport({
+    name: "Connect over HTTP/2",
+    protocol: "connect",
+    transport,
+    close,
+  });
 }
 
 /** gRPC-Web over HTTP/1.1. */
-export function grpcWebDoor(port: number): Door {
+export function grpcWebTransport(port: number): Transport {
   const transport = createGrpcWebTransport(overHttp1(port));
-  return transportDoor({ name: "gRPC-Web", protocol: "grpc-web", transport });
+  return connectClientTransport({ name: "gRPC-Web", protocol: "grpc-web", transport });
 }
 
 function overHttp1(port: number): ConnectTransportOptions {
   return { baseUrl: `http://127.0.0.1:${port}`, httpVersion: "1.1" };
 }
 
-function transportDoor(
-  parts: Pick<Door, "name" | "protocol"> &
-    Partial<Pick<Door, "carries" | "close">> & { readonly transport: Transport },
-): Door {
+function connectClientTransport(
+  parts: Pick<Transport, "name" | "protocol"> &
+    Partial<Pick<Transport, "carries" | "close">> & { readonly transport: Client },
+): Transport {
   const { transport, name, protocol, carries = everything, close = () => {} } = parts;
   return {
     name,

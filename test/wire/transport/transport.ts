@@ -9,11 +9,11 @@ import { toJson } from "@bufbuild/protobuf";
 import type { Code } from "@connectrpc/connect";
 
 /** One protocol over one kind of connection, as a client of it sees the service. */
-export interface Door {
+export interface Transport {
   readonly name: string;
   /** What the service itself calls this protocol. */
   readonly protocol: "rest" | "connect" | "grpc-web" | "grpc";
-  /** Whether the door can carry this method at all. */
+  /** Whether the transport can carry this method at all. */
   readonly carries: (method: DescMethod) => boolean;
   readonly call: (
     method: DescMethodUnary,
@@ -42,7 +42,7 @@ export type Outcome =
   | ({ readonly kind: "failure" } & Failure);
 
 export interface Failure {
-  /** The protocol's own number: see Door.codeOf. */
+  /** The protocol's own number: see Transport.codeOf. */
   readonly code: number;
   readonly message: string;
   /** Fields of google.rpc.BadRequest, or of the envelope's `data`. */

@@ -7,9 +7,9 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { type Door, type Failure, WireFailure } from "./door.ts";
 import { type HttpReply, http1Sender, http2Sender, type SendHttp } from "./http.ts";
 import { type RestRoute, restRoutes } from "./rest-route.ts";
+import { type Failure, type Transport, WireFailure } from "./transport.ts";
 
 /** An envelope's code for the canonical codes that a client can tell apart. */
 const ENVELOPE_OF: Partial<Record<Code, number>> = {
@@ -29,17 +29,17 @@ const ENVELOPE_OF: Partial<Record<Code, number>> = {
 };
 
 /** REST over HTTP/1.1. */
-export function restDoor(port: number): Door {
-  return senderDoor("REST", port, http1Sender(port), () => {});
+export function restTransport(port: number): Transport {
+  return senderTransport("REST", port, http1Sender(port), () => {});
 }
 
 /** REST over HTTP/2; its streams go over HTTP/1.1, as EventSource does without TLS. */
-export function restHttp2Door(port: number): Door {
+export function restHttp2Transport(port: number): Transport {
   const { send, close } = http2Sender(port);
-  return senderDoor("REST over HTTP/2", port, send, close);
+  return senderTransport("REST over HTTP/2", port, send, close);
 }
 
-function senderDoor(name: string, port: number, send: SendHttp, close: () => void): Door {
+function senderTransport(name: string, port: number, send: SendHttp, close: () => void): Transport {
   return {
     name,
     protocol: "rest",

@@ -15,10 +15,16 @@ import {
 } from "@grpc/grpc-js";
 import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
-import { type CallOptions, type Door, type Failure, messageJson, WireFailure } from "./door.ts";
+import {
+  type CallOptions,
+  type Failure,
+  messageJson,
+  type Transport,
+  WireFailure,
+} from "./transport.ts";
 
 /** gRPC by grpc-js, whose client knows nothing of this service but its messages. */
-export function grpcDoor(name: string, port: number, options: ClientOptions = {}): Door {
+export function grpcTransport(name: string, port: number, options: ClientOptions = {}): Transport {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), options);
   return {
     name,
