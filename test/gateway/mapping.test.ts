@@ -46,6 +46,7 @@ test.each([
   '{"at":"2026-02-30T00:00:00Z"}',
   '{"at":"2026-01-01T24:00:00Z"}',
   '{"Text":1,"color":"nope"}',
+  '{"small":"01"}',
   "null",
 ])("refuses %s with google.rpc.Status", async (body) => {
   expect(await ask("POST", "/whole", body)).toEqual({ code: 3, message: expect.any(String) });

@@ -24,7 +24,7 @@ export function takesAnyBody({ desc, body }: Taken): boolean {
 }
 
 /** The request message that a body of any type makes. */
-export function anyBodyMessage({ desc, body }: Taken, type: string, bytes: Buffer): Message {
+export function anyBodyMessage({ desc, body }: Taken, type: string, bytes: Uint8Array): Message {
   // The body's memory is used again when it has been read.
   const parts = { contentType: type, data: Uint8Array.from(bytes) };
   if (body.kind !== "field") return create(desc, parts as Record<string, unknown>);

@@ -17,6 +17,7 @@ import {
 import type { Call } from "../call.ts";
 import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
 import { createFieldSetter, findField, findStateField, type StateField } from "./field.ts";
+import { anyBodyMessage, takesAnyBody } from "./http-body.ts";
 import { holdsNull, type JsonRules } from "./json-fit.ts";
 import { fieldFromJson, messageFromJson } from "./json-message.ts";
 import type { PathTemplate } from "./path.ts";
@@ -176,9 +177,11 @@ export type ReadBody = (bytes: Buffer) => JsonValue;
 
 /**
  * The message that a request without a body makes. A message that is the body's field is there, and
- * empty.
+ * empty; a google.api.HttpBody has the type.
  */
-export function emptyMessage({ desc, body }: RequestRule): Message {
+export function emptyMessage(rule: RequestRule, type = ""): Message {
+  const { desc, body } = rule;
+  if (takesAnyBody(rule)) return anyBodyMessage(rule, type, new Uint8Array());
   const message = create(desc);
   // A google.protobuf.Value without a kind has no JSON.
   if (body.kind === "field" && body.field.fieldKind === "message" && !holdsNull(body.field))

@@ -102,7 +102,8 @@ export class RestExchange implements Exchange {
     const { call } = this;
     this.#begin();
     const { bounds, bodyLimit } = this.#replies.gateway;
-    if (!call.http.hasBody) return this.#fill(emptyMessage(this.#choice.binding.request));
+    if (!call.http.hasBody)
+      return this.#fill(emptyMessage(this.#choice.binding.request, call.header("content-type")));
     const reading = call.reading(bounds, bodyLimit(call.method));
     return call.http
       .readBody(reading, (bytes) => this.#decode(bytes))

@@ -138,9 +138,9 @@ function readInteger(
  * ("JSON mapping", int32 and int64). Undefined for any other text and beyond 10^40.
  */
 export function readJsonInteger(text: string): bigint | undefined {
-  if (/^-?\d{1,20}$/.test(text)) return BigInt(text);
+  if (/^-?(?:0|[1-9]\d{0,19})$/.test(text)) return BigInt(text);
   const [, sign, whole = "", fraction = "", exponent = "0"] =
-    /^(-?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text) ?? [];
+    /^(-?)(0|[1-9]\d{0,39})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text) ?? [];
   if (sign === undefined) return undefined;
   const digits = (whole + fraction).replace(/0+$/, "");
   // How many zeros follow the digits; negative: some of them stand behind the point.
