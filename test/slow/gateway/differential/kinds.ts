@@ -1,31 +1,333 @@
+import { isDeepStrictEqual } from "node:util";
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Generated } from "./request.ts";
 
-/** A request whose outcome differs from what both peers agree on. */
+/** The peers by the names that differences.md uses. */
+export type Peer = "grpc-gateway" | "vanguard";
+
+/** A request whose outcome differs from that of one peer. */
 export interface Difference {
   readonly request: Generated;
   readonly mine: string;
   readonly theirs: string;
+  readonly peer: Peer;
 }
 
-/** The kinds of differences.md by name, the first that fits. */
-const KINDS: Readonly<Record<string, (difference: Difference) => boolean>> = {
-  "empty-segment": ({ request, mine }) =>
-    mine === "refused 404" && /\/(?:\/|$|:)/.test(request.target.replace(/\?.*$/, "")),
-  "float-digits": ({ mine, theirs }) => mine !== theirs && digits(mine) === digits(theirs),
-  "any-without-type": ({ request, mine }) =>
-    mine === "refused 400" && (request.body ?? "").includes('"an":{"a":"x"}'),
-  "empty-value": ({ request, mine }) =>
-    !request.body && request.target.startsWith("/v1/body/va") && / -> 200 /.test(mine),
-  "unknown-enum": ({ request, mine }) =>
-    mine === "refused 400" && /"(?:e|re)":\[?"RED"/.test(request.body ?? ""),
+/** An outcome in its parts. */
+type Outcome =
+  | { readonly refused: number }
+  | {
+      readonly refused: undefined;
+      readonly rpc: string;
+      readonly message: JsonObject;
+      readonly status: number;
+      readonly reply: string;
+    };
+
+/** A difference with everything in it read. */
+interface Seen {
+  readonly peer: Peer;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  readonly type: string | undefined;
+  /** Names and values of the query, unescaped; undefined for a broken escape. */
+  readonly query: readonly (readonly [string, string | undefined])[];
+  readonly mine: Outcome;
+  readonly theirs: Outcome;
+}
+
+interface Kind {
+  readonly peers: readonly Peer[];
+  readonly fits: (seen: Seen) => boolean;
+}
+
+export const PEERS: readonly Peer[] = ["grpc-gateway", "vanguard"];
+const GRPC_GATEWAY: readonly Peer[] = ["grpc-gateway"];
+const VANGUARD: readonly Peer[] = ["vanguard"];
+const BOTH = PEERS;
+
+/** The kinds of differences.md by name; the first that fits counts. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  "status-of-refusal": {
+    peers: BOTH,
+    fits: ({ mine, theirs, peer }) =>
+      peer === "vanguard"
+        ? mine.refused === 400 && theirs.refused === 500
+        : mine.refused === 405 && theirs.refused === 501,
+  },
+  "number-of-64-bits-alone": {
+    peers: GRPC_GATEWAY,
+    fits: ({ path, body, mine, theirs }) =>
+      path === "/v1/reply/i64"
+        ? isSame(mine, theirs, (text) => text.replace(/ "(-?\d+)"$/, " $1"))
+        : path === "/v1/body/i64" &&
+          /^"[\de.]+"$/.test(body) &&
+          isReached(mine) &&
+          theirs.refused === 400,
+  },
+  "not-json": {
+    peers: GRPC_GATEWAY,
+    fits: ({ body, mine, theirs }) =>
+      (body.includes("\\ud800") || body === "{}{}") && mine.refused === 400 && isReached(theirs),
+  },
+  "json-in-query": {
+    peers: VANGUARD,
+    fits: ({ query, mine, theirs }) =>
+      mine.refused === 400 &&
+      isReached(theirs) &&
+      query.some(
+        ([name, value = ""]) =>
+          value === "null" || (/^w[iu]/.test(name) && /^1(?:e3|\.0)$/.test(value)),
+      ),
+  },
+  "escape-in-variable": {
+    peers: VANGUARD,
+    fits: ({ path, theirs }) => /%2[5F]/i.test(path) && theirs.refused === 404,
+  },
+  "slash-in-several-segments": {
+    peers: BOTH,
+    fits: ({ path, mine, theirs }) =>
+      /%2f/i.test(path) && isSame(mine, theirs, (text) => text.replace(/%2f/gi, "/")),
+  },
+  "colon-without-verb": {
+    peers: VANGUARD,
+    fits: ({ path, theirs }) =>
+      /:[^/:]*$/.test(path) && (theirs.refused === 404 || theirs.refused === 405),
+  },
+  "unknown-parameter": {
+    peers: VANGUARD,
+    fits: ({ path, query, mine, theirs }) =>
+      isReached(mine) && theirs.refused === 500 && query.some(([name]) => isUnknown(path, name)),
+  },
+  "broken-escape": {
+    peers: BOTH,
+    fits: ({ peer, path, query, mine, theirs }) =>
+      query.some(
+        ([name, value]) => value === undefined && (peer === "vanguard" || isUnknown(path, name)),
+      ) &&
+      (peer === "vanguard"
+        ? mine.refused === 400 && isReached(theirs)
+        : isReached(mine) && theirs.refused === 400),
+  },
+  "query-beside-the-body": {
+    peers: VANGUARD,
+    fits: ({ method, path, query, mine, theirs }) =>
+      query.length > 0 && isWhole(method, path) && isOwnOrRefused(mine, theirs, query),
+  },
+  "query-over-path": {
+    peers: VANGUARD,
+    fits: ({ query, mine, theirs }) =>
+      isReached(mine) &&
+      query.length > 0 &&
+      isOwnOrRefused(mine, theirs, query) &&
+      isReached(theirs),
+  },
+  "body-of-any-type": {
+    peers: GRPC_GATEWAY,
+    fits: ({ method, path, mine, theirs }) =>
+      method === "POST" &&
+      /^\/v1\/(?:raw$|files\/)/.test(path) &&
+      isReached(mine) &&
+      (theirs.refused === 400 ||
+        (isReached(theirs) && isWithoutBytes(mine.message, theirs.message))),
+  },
+  "type-of-an-empty-body": {
+    peers: BOTH,
+    fits: ({ path, body, mine, theirs }) =>
+      path === "/v1/raw" && body === "" && isReached(mine) && isReached(theirs),
+  },
+  "mask-of-a-patch": {
+    peers: GRPC_GATEWAY,
+    fits: ({ method, body, mine, theirs }) =>
+      method === "PATCH" &&
+      (isSameBut(mine, theirs, "fm") ||
+        (/"nope"/.test(body) && isReached(mine) && theirs.refused === 400)),
+  },
+  "mask-in-query": {
+    peers: BOTH,
+    fits: ({ peer, query, mine, theirs }) => {
+      const mask = query.find(([name]) => name === "fm")?.[1];
+      if (mask === undefined) return false;
+      if (peer === "vanguard") return mask === "" && isReached(mine) && theirs.refused === 400;
+      // Its mask has no JSON, or names in a form that JSON does not have.
+      return isReached(theirs) && (theirs.status === 500 || mine.refused === 400);
+    },
+  },
+  "message-of-an-unknown-member": {
+    peers: GRPC_GATEWAY,
+    fits: ({ query, mine, theirs }) =>
+      query.some(([name]) => name === "m.nope") && isSameBut(mine, theirs, "m"),
+  },
+  "null-body": {
+    peers: BOTH,
+    fits: ({ body, mine, theirs }) => body === "null" && isReached(mine) && isRefused(theirs),
+  },
+  "no-body": {
+    peers: VANGUARD,
+    fits: ({ method, path, body, mine, theirs }) =>
+      isWhole(method, path) && body === "" && isReached(mine) && theirs.refused === 500,
+  },
+  "unknown-number-of-an-enum": {
+    peers: GRPC_GATEWAY,
+    fits: ({ query, mine, theirs }) =>
+      query.some(([name, value]) => name === "e" && value === "9") &&
+      isReached(mine) &&
+      theirs.refused === 400,
+  },
+  "parameter-of-the-body": {
+    peers: VANGUARD,
+    fits: ({ method, query, mine, theirs }) =>
+      method === "PATCH" &&
+      query.some(([name]) => /^m(?:\.|$)/.test(name)) &&
+      isReached(mine) &&
+      theirs.refused === 400,
+  },
+  "byte-order-mark": {
+    peers: BOTH,
+    fits: ({ body, mine, theirs }) =>
+      body.startsWith("\ufeff") && isReached(mine) && isRefused(theirs),
+  },
+  "several-values": {
+    peers: VANGUARD,
+    fits: ({ query, mine, theirs }) =>
+      new Set(query.map(([name]) => JSON_NAMES[name] ?? name)).size < query.length &&
+      mine.refused === 400 &&
+      isReached(theirs),
+  },
+  "nothing-before-a-verb": {
+    peers: GRPC_GATEWAY,
+    fits: ({ path, theirs }) => /\/:[a-z]+$/.test(path) && theirs.refused === 501,
+  },
+  "empty-segment": {
+    peers: BOTH,
+    fits: ({ path, mine }) =>
+      (mine.refused === 404 || mine.refused === 405) && /\/(?:\/|$|:)/.test(path),
+  },
+  "float-digits": {
+    peers: BOTH,
+    fits: ({ mine, theirs }) =>
+      isSame(mine, theirs, (text) => text.replaceAll("3.4028234663852886e+38", "3.4028235e+38")),
+  },
+  "any-without-type": {
+    peers: BOTH,
+    fits: ({ body, mine, theirs }) =>
+      body.includes('"an":{"a":"x"}') &&
+      mine.refused === 400 &&
+      isReached(theirs) &&
+      isDeepStrictEqual(theirs.message["an"], {}),
+  },
+  "empty-value": {
+    peers: BOTH,
+    fits: ({ path, body, mine, theirs }) =>
+      path === "/v1/body/va" &&
+      body === "" &&
+      isReached(mine) &&
+      isReached(theirs) &&
+      theirs.status === 500,
+  },
+  "unknown-enum": {
+    peers: BOTH,
+    fits: ({ body, mine, theirs }) =>
+      /"(?:e|re)":\[?"RED"/.test(body) && mine.refused === 400 && isReached(theirs),
+  },
 };
 
-/** The largest float, written with the digits that a float or a double needs. */
-function digits(outcome: string): string {
-  return outcome.replaceAll("3.4028234663852886e+38", "3.4028235e+38");
+/** Whether a parameter names no field of the request of a path. */
+function isUnknown(path: string, name: string): boolean {
+  return UNKNOWN.test(name) || (path.startsWith("/v1/files") && name !== "part");
 }
+
+const UNKNOWN = /^(?:nope|m\.nope|s\.x|rs\[\])$/;
+
+/** Whether the rule of a path takes the whole message from the body. */
+function isWhole(method: string, path: string): boolean {
+  if (method === "PATCH") return false;
+  return /^\/v1\/(?:whole|reply\/|raw$|ones:batch$|one\/[^/]*:cancel$)/.test(path);
+}
+
+type Reached = Exclude<Outcome, { refused: number }>;
+
+function isReached(outcome: Outcome): outcome is Reached {
+  return outcome.refused === undefined;
+}
+
+function isRefused(outcome: Outcome): boolean {
+  return !isReached(outcome);
+}
+
+/** Whether two outcomes are the same in a form of their text. */
+function isSame(one: Outcome, other: Outcome, form: (text: string) => string): boolean {
+  return form(textOf(one)) === form(textOf(other));
+}
+
+function textOf(outcome: Outcome): string {
+  if (!isReached(outcome)) return `refused ${outcome.refused}`;
+  const { rpc, message, status, reply } = outcome;
+  return `${rpc} ${JSON.stringify(message)} ${status} ${reply}`;
+}
+
+/** Whether two messages are the same but for some fields. */
+function isSameBut(one: Outcome, other: Outcome, ...names: readonly string[]): boolean {
+  if (!isReached(one) || !isReached(other) || one.rpc !== other.rpc) return false;
+  const left = { ...one.message };
+  const right = { ...other.message };
+  for (const name of names) {
+    delete left[name];
+    delete right[name];
+  }
+  return isDeepStrictEqual(left, right);
+}
+
+/** Whether a peer has only taken or refused what the query says besides. */
+function isOwnOrRefused(mine: Outcome, theirs: Outcome, query: Seen["query"]): boolean {
+  if (!isReached(theirs)) return isReached(mine) && theirs.refused >= 400;
+  const names = query.map(([name]) => JSON_NAMES[name] ?? name.replace(/\..*/, ""));
+  return isSameBut(mine, theirs, ...names);
+}
+
+const JSON_NAMES: Readonly<Record<string, string>> = {
+  two_words: "twoWords",
+  renamed: "otherName",
+};
+
+/** Whether a message lacks nothing but the bytes of its body. */
+function isWithoutBytes(mine: JsonObject, theirs: JsonObject): boolean {
+  const without = ({ content: _, contentType: __, data: ___, ...rest }: JsonObject) => rest;
+  return isDeepStrictEqual(without(mine), without(theirs));
+}
+
+function read({ request, mine, theirs, peer }: Difference): Seen {
+  const [path = "", search = ""] = request.target.split("?");
+  const query = search === "" ? [] : search.split("&").map(readPair);
+  const { method, type, body = "" } = request;
+  return { peer, method, path, body, type, query, mine: parse(mine), theirs: parse(theirs) };
+}
+
+function readPair(pair: string): readonly [string, string | undefined] {
+  const [name = "", value = ""] = pair.split("=");
+  try {
+    return [decodeURIComponent(name), decodeURIComponent(value)];
+  } catch {
+    return [name, undefined];
+  }
+}
+
+function parse(outcome: string): Outcome {
+  const refused = /^refused (\d+)$/.exec(outcome)?.[1];
+  if (refused !== undefined) return { refused: Number(refused) };
+  const [, rpc = "", text = "", status, reply = ""] =
+    /^(\S+) (.*?) -> (\d+) (.*)$/s.exec(outcome) ?? [];
+  const message = text.startsWith("{") ? JSON.parse(text) : { binary: text };
+  return { refused: undefined, rpc, message, status: Number(status), reply };
+}
+
+export const KIND_NAMES = Object.keys(KINDS);
 
 /** The kind of a difference; undefined: it is a fault. */
 export function kindOf(difference: Difference): string | undefined {
-  return Object.entries(KINDS).find(([, fits]) => fits(difference))?.[0];
+  const seen = read(difference);
+  return Object.entries(KINDS).find(
+    ([, { peers, fits }]) => peers.includes(difference.peer) && fits(seen),
+  )?.[0];
 }
