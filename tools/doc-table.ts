@@ -34,6 +34,8 @@ export const pages = [
   "README.md",
   "README.zh-CN.md",
   "CHANGELOG.md",
+  "docs/calls.md",
+  "docs/configuration.md",
   "docs/drivers.md",
   "docs/errors.md",
   "docs/settings.md",

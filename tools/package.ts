@@ -219,9 +219,16 @@ function makeLinuxFolder(): void {
   run("tar", [...plain, "-czf", archive, `${name}-linux-x64`], target);
 }
 
+/** The documentation site, beside the program. */
+function addSite(folder: string): void {
+  run(process.execPath, [join(root, "tools/site.ts"), "--when-changed"], root);
+  cpSync(join(root, "site/dist"), join(folder, "src/docs"), { recursive: true });
+}
+
 /** The bundled program with its data, and a package.json that says what it needs. */
 function makeProgram(folder: string): void {
   run(process.execPath, [join(root, "tools/build.ts"), folder], root);
+  addSite(folder);
   const { version, description, license, type, engines } = readManifest(root) as Manifest &
     Record<string, unknown>;
   const dependencies = Object.fromEntries(

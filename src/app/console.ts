@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Coding } from "../gateway/encoded.ts";
 import { HttpFault } from "../gateway/failure.ts";
 import { createNegotiator } from "../gateway/negotiation.ts";
+import { matchesTag, securityHeaders } from "./static-reply.ts";
 
 export interface ConsoleOptions {
   /** Folder that the build has made. Default: that of the package, or of `npm run build`. */
@@ -46,17 +47,9 @@ const POLICY = [
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
-].join("; ");
+];
 
-const SECURITY = {
-  "content-security-policy": POLICY,
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-};
+const SECURITY = securityHeaders(POLICY);
 
 /**
  * A Fastify plugin that serves the console at `/console/`, below the prefix it is registered with.
@@ -175,14 +168,8 @@ function send(
     etag: tag,
     vary: [reply.getHeader("vary") ?? [], "Accept-Encoding"].flat().join(", "),
   });
-  if (matches(request.headers["if-none-match"], tag)) return void reply.code(304).send();
+  if (matchesTag(request.headers["if-none-match"], tag)) return void reply.code(304).send();
   reply.headers({ "content-type": file.type, "content-length": bytes.length });
   if (coding !== undefined) reply.header("content-encoding", coding);
   reply.send(request.method === "HEAD" ? "" : bytes);
-}
-
-/** RFC 9110, section 13.1.2: a weak comparison. */
-function matches(header: string | undefined, tag: string): boolean {
-  if (header === undefined) return false;
-  return header.split(",").some((one) => ["*", tag, `W/${tag}`].includes(one.trim()));
 }

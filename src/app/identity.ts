@@ -4,7 +4,7 @@ import type { Book } from "../access/book.ts";
 import { ROOT } from "../access/grant.ts";
 import { isWellFormed, TOKEN_PREFIX } from "../access/token-text.ts";
 import type { Engine } from "../settings/engine.ts";
-import { createTokenComparison, TOKEN_KEY } from "../settings/token.ts";
+import { TOKEN_KEY, tokenEquals } from "../settings/token.ts";
 import { admitVisitor } from "../sites/front-interceptor.ts";
 import type { Upstream } from "../sites/upstream.ts";
 
@@ -21,10 +21,9 @@ export function identityBy(
   book: Pick<Book, "fresh" | "find">,
   upstream: Pick<Upstream, "who"> | undefined,
 ): Identity {
-  const equals = createTokenComparison();
   // Nothing forbids a permanent token that looks like one of a principal's.
   const admin = (sent: string): Caller | undefined =>
-    equals(engine.snapshot().get(TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
+    tokenEquals(engine.snapshot().get(TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
   const find = (...[sent, call]: Parameters<Identity["whose"]>): Caller | undefined =>
     book.find(sent, () => call?.peer ?? "") ?? admin(sent);
   return {

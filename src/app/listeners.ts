@@ -10,6 +10,7 @@ import { createLane } from "../gateway/grpc.ts";
 import type { Method } from "../gateway/method.ts";
 import type { CallObserver } from "../gateway/report.ts";
 import { createSendStream } from "../gateway/stream.ts";
+import { OWN_PAGES } from "../sites/front-handler.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Buffered } from "../transport/body.ts";
 import type { GrpcDoor } from "../transport/http2.ts";
@@ -18,6 +19,7 @@ import { createRequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 import { createBodyLimit } from "./body-limit.ts";
 import { consolePlugin } from "./console.ts";
+import { docsPlugin } from "./docs.ts";
 import {
   answerHeaders,
   examples,
@@ -93,9 +95,13 @@ export async function createDoors(
     report,
   });
   // A link carries no token: where the reference asks for one, there is none.
-  const reference = config.reflection === "on" ? "../docs" : "";
+  const reference = config.reflection === "on" ? "../reference" : "";
   if (config.console === "on")
     await fastify.register(consolePlugin, { reference, login: loginOf(config) });
+  await fastify.register(docsPlugin, {
+    below: config.upstream === undefined ? "" : OWN_PAGES,
+    legacy: config.reflection === "off" ? "docs/" : "reference",
+  });
   const checkReflection = config.reflection === "token" ? deps.check : undefined;
   await fastify.register(openApiPlugin, {
     ...aboutContract(config, deps),
@@ -150,7 +156,10 @@ function aboutContract(config: Config, { methods, version }: DoorsDeps) {
   return {
     name: `Mooring ${version}`,
     description: "Settings and driver catalogue of this site.",
-    links: config.console === "on" ? [{ href: "console/", text: "Console" }] : [],
+    links: [
+      ...(config.console === "on" ? [{ href: "console/", text: "Console" }] : []),
+      { href: "docs/", text: "Documentation" },
+    ],
     contract: config.reflection !== "off",
     document: () => ({
       title: "Mooring",

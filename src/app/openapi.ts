@@ -21,13 +21,13 @@ export interface OpenApiOptions {
   readonly links?: readonly Link[];
   /** Refuses whoever may not see the contract, by the header `authorization`. */
   readonly check?: ((authorization: string | undefined) => Promise<void>) | undefined;
-  /** Also serve `/openapi.json` and `/docs`. Default true. */
+  /** Also serve `/openapi.json` and `/reference`. Default true. */
   readonly contract?: boolean;
 }
 
 /**
  * A Fastify plugin that serves a first page at `/`, the OpenAPI document at `/openapi.json` and a
- * reference made of it at `/docs`: pages without scripts and without anything from elsewhere.
+ * reference made of it at `/reference`: pages without scripts and without anything from elsewhere.
  */
 export async function openApiPlugin(
   fastify: FastifyInstance,
@@ -53,7 +53,7 @@ export async function openApiPlugin(
       .send(html);
   const own = contract
     ? [
-        { href: "docs", text: "Reference of the REST interface" },
+        { href: "reference", text: "Reference of the REST interface" },
         { href: "openapi.json", text: "The same for programs (OpenAPI 3.1)" },
       ]
     : [];
@@ -78,7 +78,7 @@ export async function openApiPlugin(
         .type("application/json; charset=utf-8")
         .send(made().json),
     );
-    closed.get("/docs", (_request, reply) => sendPage(reply, made().html));
+    closed.get("/reference", (_request, reply) => sendPage(reply, made().html));
   });
 }
 

@@ -53,6 +53,7 @@ export const flags = {
     help: "How long the old token goes on, 24h unless given; 0: not at all",
   },
   "passphrase-file": { value: "PATH", help: "File with the passphrase" },
+  print: { help: "Print the address only, start no browser" },
   reason: { value: "TEXT", help: "Why, for the history" },
   reveal: { help: "Show the values of secret settings and items" },
   scopes: { value: "LIST", help: "What the token may do, such as settings:read,history:read" },

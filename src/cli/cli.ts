@@ -6,6 +6,7 @@ import { whoamiCommand } from "./command/access.ts";
 import { auditCommand } from "./command/audit.ts";
 import { exportCommand, importCommand } from "./command/backup.ts";
 import { databaseCommand } from "./command/database.ts";
+import { docsCommand } from "./command/docs.ts";
 import { diffCommand, historyCommand } from "./command/history.ts";
 import { incidentCommand } from "./command/incident.ts";
 import { mountCommand } from "./command/mount.ts";
@@ -49,6 +50,7 @@ export const commands: readonly Command[] = [
   databaseCommand,
   statusCommand,
   healthCommand,
+  docsCommand,
 ];
 
 /** A line for each command, for the program's own help; no line feed at the end. */

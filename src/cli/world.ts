@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Transport } from "@connectrpc/connect";
 import type { Config, Environment } from "../config/config.ts";
@@ -75,6 +77,8 @@ export interface World {
   readonly random: () => number;
   /** Resolves after so many milliseconds, or at once when the signal is aborted. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Opens an address in the browser of this machine. @returns whether one could be started. */
+  readonly openUrl: (url: string) => Promise<boolean>;
   /** Calls the listener at Ctrl-C or SIGTERM. @returns a function that ends this. */
   readonly onInterrupt: (listener: () => void) => () => void;
 }
@@ -93,9 +97,25 @@ export function processWorld(openOffline: OpenOffline, databases: Databases): Wo
     now: Date.now,
     random: Math.random,
     pause: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+    openUrl,
     onInterrupt: (listener) => {
       process.once("SIGINT", listener).once("SIGTERM", listener);
       return () => process.off("SIGINT", listener).off("SIGTERM", listener);
     },
   };
+}
+
+/** Programs that open an address, by `process.platform`. */
+const OPENERS: Readonly<Record<string, string>> = { darwin: "open", win32: "explorer" };
+
+async function openUrl(url: string): Promise<boolean> {
+  const child = spawn(OPENERS[process.platform] ?? "xdg-open", [url], {
+    detached: true,
+    stdio: "ignore",
+  });
+  child.unref();
+  return await once(child, "spawn").then(
+    () => true,
+    () => false,
+  );
 }

@@ -54,7 +54,7 @@ export interface UpstreamHandlerOptions {
 }
 
 /** Own pages stand below this alone: any other path may be a folder of the server behind. */
-const OWN_PAGES = "/@mooring";
+export const OWN_PAGES = "/@mooring";
 /** Also with a hash, or by LDAP. */
 const LOGIN = "/api/auth/login";
 const RESET_TOKEN = "/api/admin/setting/reset_token";

@@ -339,7 +339,7 @@ describe("headers", () => {
   });
 
   test("are shown by the reference, once", async () => {
-    const html = await (await get("/docs")).text();
+    const html = await (await get("/reference")).text();
     for (const name of ["Mooring-At-Least-Revision", "Mooring-Stale-Seconds", "Retry-After"])
       expect(html.split(`<code>${name}</code>`)).toHaveLength(2);
   });
@@ -347,7 +347,7 @@ describe("headers", () => {
 
 describe("the reference", () => {
   test("is a page without scripts that names every operation and leads nowhere else", async () => {
-    const reply = await get("/docs");
+    const reply = await get("/reference");
     const html = await reply.text();
     expect(reply.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(reply.headers.get("content-security-policy")).toContain("default-src 'none'");
@@ -410,7 +410,7 @@ test.each([
   const { mode, without, withToken } = expected;
   const closedService = await startService({ env: { MOORING_REFLECTION: mode } });
   onTestFinished(closedService.stop);
-  for (const path of ["/openapi.json", "/docs"]) {
+  for (const path of ["/openapi.json", "/reference"]) {
     const at = `http://127.0.0.1:${closedService.port}${path}`;
     expect((await fetch(at)).status, path).toBe(without);
     expect((await fetch(at, { headers: { authorization: TOKEN } })).status).toBe(withToken);

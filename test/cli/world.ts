@@ -56,6 +56,7 @@ export function start(args: readonly string[], given: Given = {}) {
     now: Date.now,
     random: () => 0.5,
     pause: async () => undefined,
+    openUrl: async () => false,
     onInterrupt: () => () => undefined,
     ...given.world,
   };

@@ -7,8 +7,10 @@ test.each(pages)("%s has the tables that npm run docs writes", (page) => {
   expect(withTables(text)).toBe(text);
 });
 
-test("the README has the tables of the routes and of the configuration", () => {
-  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
-  for (const name of ["routes", "configuration"])
-    expect(readme).toMatch(new RegExp(`<!-- ${name} -->\n\\| [\\s\\S]+\n<!-- /${name} -->`));
+test.each([
+  ["docs/calls.md", "routes"],
+  ["docs/configuration.md", "configuration"],
+])("%s has the table of the %s", (page, name) => {
+  const text = readFileSync(new URL(`../../${page}`, import.meta.url), "utf8");
+  expect(text).toMatch(new RegExp(`<!-- ${name} -->\n\\| [\\s\\S]+\n<!-- /${name} -->`));
 });

@@ -310,7 +310,7 @@ describe("the console", () => {
     await page.getByRole("link", { name: "API reference" }).click();
     const reference = await opened;
     await reference.getByText("/api/admin/setting/list").first().waitFor();
-    expect(new URL(reference.url()).pathname).toBe("/docs");
+    expect(new URL(reference.url()).pathname).toBe("/reference");
     // One is still signed in.
     await page.getByRole("heading", { name: "Recent changes" }).waitFor();
   });

@@ -13,8 +13,7 @@ interface Call {
 
 /** Pages, and the section of each that shows calls. */
 const pages = [
-  ["README.md", "## Call it"],
-  ["README.zh-CN.md", "## 调用"],
+  ["docs/calls.md", "## Calls"],
   ["docs/languages.md", "## Choosing one"],
 ] as const;
 

@@ -21,6 +21,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { builtSite } from "../../built-site.ts";
 import { startService, TOKEN } from "../../wire/service.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -31,7 +32,8 @@ const LONGEST = 170_000;
 
 let out: string;
 
-beforeAll(() => {
+beforeAll(async () => {
+  await builtSite();
   out = mkdtempSync(join(tmpdir(), "mooring-package-"));
   execFileSync(process.execPath, [join(ROOT, "tools/package.ts"), out], {
     stdio: "pipe",
@@ -78,6 +80,9 @@ async function use(installed: Installed): Promise<void> {
   };
   expect(run(client, "set", "site_title=Harbour")).toMatchObject({ status: 0 });
   expect(run(client, "get", "site_title").stdout).toBe("Harbour\n");
+  const docs = run(client, "docs", "--print");
+  expect(docs.stdout).toBe(`http://${address}/docs/\n`);
+  expect(await (await fetch(`${docs.stdout.trim()}driver/s3`)).text()).toContain("<h1");
   const names = await fetch(`http://${address}/api/admin/driver/names`, {
     headers: { authorization: token },
   });

@@ -150,8 +150,8 @@ export function describeProxy({ command, prepare }: Proxy): void {
 
     test("serves everything but gRPC below a path", async () => {
       const page = await send(proxy.port, "/mooring/");
-      expect(page.text).toContain('href="docs"');
-      const docs = await send(proxy.port, "/mooring/docs");
+      expect(page.text).toContain('href="reference"');
+      const docs = await send(proxy.port, "/mooring/reference");
       expect(docs).toMatchObject({
         status: 200,
         text: expect.stringContaining('href="openapi.json"'),

@@ -1,0 +1,147 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import Fastify, { type FastifyInstance } from "fastify";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { docsPlugin } from "../../src/app/docs.ts";
+import { publish } from "../../tools/site/publish.ts";
+
+const INLINE = "document.documentElement.classList.add('dark')";
+const PAGE = `<!doctype html><script>${INLINE}</script><script src="/docs/assets/app.1.js"></script><a href="/docs/access">Access</a> <a href="https://other.example/docs/">other</a>`;
+const FILES: Readonly<Record<string, string>> = {
+  "index.html": PAGE,
+  "access.html": PAGE.replace("Access", "Tokens"),
+  "driver/index.html": PAGE,
+  "404.html": "<!doctype html><title>404</title>",
+  "assets/app.1.js": `import("/docs/assets/page.js")\n`.repeat(20),
+  "assets/console.1.png": "PNG",
+};
+
+let folder: string;
+let app: FastifyInstance;
+const apps: FastifyInstance[] = [];
+
+async function serving(options: object): Promise<FastifyInstance> {
+  const fastify = Fastify({ routerOptions: { ignoreTrailingSlash: true } });
+  await fastify.register(docsPlugin, options);
+  apps.push(fastify);
+  return fastify;
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "mooring-docs-"));
+  for (const name of ["assets", "driver"]) mkdirSync(join(folder, name));
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
+  await publish(folder);
+  app = await serving({ folder, legacy: "reference" });
+});
+
+afterAll(async () => {
+  for (const one of apps) await one.close();
+  rmSync(folder, { recursive: true });
+});
+
+const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
+
+describe("the documentation site", () => {
+  test.each([
+    ["/docs/", "index.html"],
+    ["/docs/?q=1", "index.html"],
+    ["/docs/access", "access.html"],
+    ["/docs/driver/", "driver/index.html"],
+    ["/docs/assets/app.1.js", "assets/app.1.js"],
+    ["/docs/assets/console.1.png", "assets/console.1.png"],
+  ])("%s is %s", async (url, name) => {
+    const reply = await get(url);
+    expect([reply.statusCode, reply.body]).toEqual([200, FILES[name]]);
+  });
+
+  test.each(["/docs/nothing", "/docs/site.json", "/docs/access.html.br"])(
+    "%s is the page for what is missing, with status 404",
+    async (url) => {
+      const reply = await get(url);
+      expect([reply.statusCode, reply.body]).toEqual([404, FILES["404.html"]]);
+    },
+  );
+
+  test("a folder without its slash leads to the one with it", async () => {
+    const reply = await get("/docs/driver");
+    expect([reply.statusCode, reply.headers.location]).toEqual([308, "driver/"]);
+  });
+
+  test("the address that the REST reference had leads to the reference", async () => {
+    const reply = await get("/docs");
+    expect([reply.statusCode, reply.headers.location]).toEqual([302, "reference"]);
+  });
+
+  test("files with a hash in their name are kept for ever, pages are asked about", async () => {
+    const { headers } = await get("/docs/assets/app.1.js");
+    expect(headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+    expect((await get("/docs/access")).headers["cache-control"]).toBe("public, no-cache");
+  });
+
+  test("texts come compressed, each coding with an entity tag of its own", async () => {
+    const br = await get("/docs/access", { "accept-encoding": "gzip, br" });
+    const gz = await get("/docs/access", { "accept-encoding": "gzip" });
+    const plain = await get("/docs/access");
+    expect(brotliDecompressSync(br.rawPayload).toString()).toBe(plain.body);
+    expect(gunzipSync(gz.rawPayload).toString()).toBe(plain.body);
+    expect([br, gz, plain].map(({ headers }) => headers["content-encoding"])).toEqual([
+      "br",
+      "gzip",
+      undefined,
+    ]);
+    expect(new Set([br, gz, plain].map(({ headers }) => headers.etag)).size).toBe(3);
+    expect(br.headers.vary).toBe("Accept-Encoding");
+  });
+
+  test("a page that has not changed is not sent again", async () => {
+    const { headers } = await get("/docs/access");
+    const again = await get("/docs/access", { "if-none-match": String(headers.etag) });
+    expect([again.statusCode, again.body]).toEqual([304, ""]);
+  });
+
+  test("the policy allows the inline scripts of the build by their hashes, and no style", async () => {
+    const { headers } = await get("/docs/");
+    const policy = String(headers["content-security-policy"]).split("; ");
+    expect(policy).toEqual(
+      expect.arrayContaining([
+        "default-src 'none'",
+        expect.stringMatching(/^script-src 'self' 'sha256-[\w+/]{43}='$/),
+        "style-src 'self'",
+        "connect-src 'self'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+      ]),
+    );
+  });
+
+  test("HEAD has the headers alone, and other methods are refused", async () => {
+    const head = await app.inject({ method: "HEAD", url: "/docs/access" });
+    expect([head.statusCode, head.body]).toEqual([200, ""]);
+    expect(head.headers["content-length"]).toBe(String(FILES["access.html"]?.length));
+    const post = await app.inject({ method: "POST", url: "/docs/access" });
+    expect([post.statusCode, post.headers.allow]).toEqual([405, "GET, HEAD"]);
+  });
+
+  test("that was not built is 503 with the command that builds it", async () => {
+    const unbuilt = await serving({ folder: join(folder, "assets") });
+    const reply = await unbuilt.inject({ url: "/docs/" });
+    expect(reply.statusCode).toBe(503);
+    expect(reply.json().message).toContain(
+      'the documentation site is not built: run "npm run docs:site", then reload',
+    );
+  });
+
+  test("below another path its own addresses have that path, and those of others stay", async () => {
+    const below = await serving({ folder, below: "/@mooring" });
+    const { body } = await below.inject({ url: "/docs/access" });
+    expect(body).toContain('src="/@mooring/docs/assets/app.1.js"');
+    expect(body).toContain('href="https://other.example/docs/"');
+    const headers = { "accept-encoding": "br, gzip" };
+    const gz = await below.inject({ url: "/docs/access", headers });
+    expect(gunzipSync(gz.rawPayload).toString()).toBe(body);
+    expect(gz.headers["content-encoding"]).toBe("gzip");
+  });
+});

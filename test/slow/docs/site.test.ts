@@ -1,0 +1,190 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliDecompressSync } from "node:zlib";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { readBuiltIn } from "../../../src/drivers/built-in.ts";
+import { itemsOf } from "../../../src/drivers/driver-info.ts";
+import { loadSettingDefinitions } from "../../../src/settings/definition-file.ts";
+import { slugOf } from "../../../tools/site/driver-pages.ts";
+import { launchBrowser, needsBrowser } from "../../browser.ts";
+import { builtSite } from "../../built-site.ts";
+import { startService, type TestService } from "../../wire/service.ts";
+import { startFront } from "../../wire/upstream.ts";
+
+let folder: string;
+let files: ReadonlySet<string>;
+let service: TestService;
+
+beforeAll(async () => {
+  folder = await builtSite();
+  files = new Set(
+    Object.keys(JSON.parse(readFileSync(join(folder, "site.json"), "utf8")).files as object),
+  );
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+const htmlOf = (file: string): string =>
+  brotliDecompressSync(readFileSync(join(folder, `${file}.br`))).toString("utf8");
+const pages = (): string[] => [...files].filter((file) => file.endsWith(".html"));
+const LANGUAGE_FOLDERS = ["", "zh-CN/"];
+
+test.each(LANGUAGE_FOLDERS)("%s each driver has a page with all its items", (at) => {
+  const { drivers } = readBuiltIn({ offer: "all" });
+  expect(drivers.length).toBeGreaterThan(100);
+  for (const driver of drivers) {
+    const html = htmlOf(`${at}driver/${slugOf(driver.config.name)}.html`);
+    for (const { name } of itemsOf(driver)) expect(html).toContain(`<code>${name}</code>`);
+  }
+});
+
+test.each(LANGUAGE_FOLDERS)("%s each setting is on one page of a group", (at) => {
+  const groups = pages().filter((page) => page.startsWith(`${at}setting/`));
+  const html = groups
+    .filter((page) => !page.endsWith("index.html"))
+    .map(htmlOf)
+    .join("");
+  for (const { key } of loadSettingDefinitions(undefined, "all"))
+    expect(html.split(`<h3 id="${key}"`), key).toHaveLength(2);
+});
+
+test("each link leads to a page and a heading that are there", () => {
+  const known = new Map(pages().map((page) => [page, htmlOf(page)]));
+  const ids = new Map(
+    [...known].map(([page, html]) => [
+      page,
+      new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id)),
+    ]),
+  );
+  for (const [page, html] of known)
+    for (const [, path = "", anchor = ""] of html.matchAll(
+      /<a[^>]* href="\/docs\/([^"#]*)#?([^"]*)"/g,
+    )) {
+      // The REST reference, beside the site.
+      if (path === "../reference") continue;
+      const file = path === "" || path.endsWith("/") ? `${path}index.html` : `${path}.html`;
+      expect(known.has(file), `${page} links to ${path}`).toBe(true);
+      if (anchor !== "")
+        expect(ids.get(file)?.has(decodeURIComponent(anchor)), `${page}: ${path}#${anchor}`).toBe(
+          true,
+        );
+    }
+});
+
+describe("in a browser", () => {
+  beforeEach(needsBrowser());
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+
+  /** A page that counts reports of the policy, errors, and requests to other places. */
+  async function open(url: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext(options);
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    const faults: string[] = [];
+    page.on("console", (message) => {
+      if (message.type() === "error") faults.push(message.text());
+    });
+    page.on("pageerror", (error) => faults.push(error.message));
+    page.on("request", (request) => {
+      const other = new URL(request.url());
+      if (other.protocol !== "data:" && other.origin !== new URL(url).origin)
+        faults.push(`request to ${request.url()}`);
+    });
+    await page.goto(url);
+    await page.locator("html[lang]").waitFor();
+    return { page, faults };
+  }
+
+  const at = (path: string): string => `http://127.0.0.1:${service.port}/docs/${path}`;
+
+  /** Types into the search and opens the first result. */
+  async function search(page: Page, words: string): Promise<void> {
+    await page.keyboard.press("Control+k");
+    await page.locator("#localsearch-input").fill(words);
+    await page.locator("#localsearch-list li a").first().click();
+  }
+
+  test.each([
+    ["light", 1280],
+    ["dark", 390],
+  ] as const)(
+    "shows pages of each kind without a fault, %s, %d wide",
+    async (colorScheme, width) => {
+      const options = { colorScheme, viewport: { width, height: 800 } };
+      for (const path of [
+        "",
+        "start",
+        "decisions/",
+        "driver/s3",
+        "setting/site",
+        "zh-CN/",
+        "zh-CN/driver/s3",
+      ]) {
+        const { page, faults } = await open(at(path), options);
+        await page.locator("main h1, .VPHero h1").first().waitFor();
+        expect(
+          await page.locator("html").evaluate(({ classList }) => classList.contains("dark")),
+        ).toBe(colorScheme === "dark");
+        const overflow = await page
+          .locator("html")
+          .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+        expect([path, overflow, faults]).toEqual([path, 0, []]);
+      }
+    },
+  );
+
+  test("finds a setting and a driver by the search, and opens other pages, without a fault", async () => {
+    const { page, faults } = await open(at(""));
+    await search(page, "default_page_size");
+    await page.waitForURL("**/docs/setting/site#default_page_size");
+    await search(page, "secret_access_key");
+    await page.waitForURL("**/docs/**#secret_access_key");
+    await page.goBack();
+    expect(faults).toEqual([]);
+  });
+
+  test("finds Chinese words", async () => {
+    const { page, faults } = await open(at("zh-CN/"));
+    await search(page, "站点名称");
+    await page.waitForURL("**/docs/zh-CN/setting/site#site_title");
+    expect(faults).toEqual([]);
+  });
+
+  test("changes language and appearance", async () => {
+    const { page, faults } = await open(at("driver/s3"), { colorScheme: "light" });
+    await page.getByRole("switch").first().click();
+    await page.locator("html.dark").waitFor();
+    await page.locator(".VPNavBarTranslations button").hover();
+    await page.getByRole("link", { name: "简体中文" }).first().click();
+    await page.waitForURL("**/docs/zh-CN/driver/s3");
+    await page.locator("html[lang=zh-CN].dark").waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("leads to the REST reference of the service", async () => {
+    const { page } = await open(at("start"));
+    await page.getByRole("button", { name: "Reference" }).hover();
+    await page.getByRole("link", { name: "REST reference" }).click();
+    await page.waitForURL("**/reference");
+    await page.getByText("/api/admin/setting/list").first().waitFor();
+  });
+
+  test("has a page for what is missing", async () => {
+    const { page } = await open(at("nothing"));
+    await page.getByText("404").waitFor();
+  });
+
+  test("works in front of a server, below its path", async () => {
+    const front = await startFront();
+    onTestFinished(() => front.stop());
+    const { page, faults } = await open(`http://127.0.0.1:${front.service.port}/@mooring/docs/`);
+    await search(page, "default_page_size");
+    await page.waitForURL("**/@mooring/docs/setting/site#default_page_size");
+    expect(faults).toEqual([]);
+  });
+});

@@ -1,0 +1,59 @@
+import { hash } from "node:crypto";
+import { globSync } from "node:fs";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { extname, join, sep } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, gzip, constants as zlib } from "node:zlib";
+
+/** What the service reads of a built site. Written last. */
+export const MANIFEST = "site.json";
+
+/** Files that are compressed already. */
+const COMPRESSED = [".png", ".woff2"];
+/** Half a percent larger than the highest quality, in a tenth of the time. */
+const QUALITY = 9;
+/** Files at a time: the pool of threads has four. */
+const AT_A_TIME = 8;
+
+/**
+ * Turns the files of a built site into those that the service sends: each text as Brotli and as gzip,
+ * and a list of all of them with their entity tags and the hashes of inline scripts.
+ */
+export async function publish(folder: string): Promise<void> {
+  const names = globSync("**/*.*", { cwd: folder }).map((name) => name.split(sep).join("/"));
+  const scripts = new Set<string>();
+  const tags = new Map<string, string>();
+  const waiting = names.sort().values();
+  const work = async (): Promise<void> => {
+    for (const name of waiting) {
+      const bytes = await readFile(join(folder, name));
+      tags.set(name, hash("sha256", bytes, "base64url").slice(0, 22));
+      if (extname(name) === ".html")
+        for (const script of inlineScripts(bytes.toString("utf8"))) scripts.add(digest(script));
+      if (!COMPRESSED.includes(extname(name))) await compress(join(folder, name), bytes);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  const files = Object.fromEntries([...tags].sort());
+  await writeFile(join(folder, MANIFEST), JSON.stringify({ scripts: [...scripts].sort(), files }));
+}
+
+async function compress(path: string, bytes: Buffer): Promise<void> {
+  const params = { [zlib.BROTLI_PARAM_QUALITY]: QUALITY };
+  const [br, gz] = await Promise.all([
+    promisify(brotliCompress)(bytes, { params }),
+    promisify(gzip)(bytes, { level: QUALITY }),
+  ]);
+  await Promise.all([writeFile(`${path}.br`, br), writeFile(`${path}.gz`, gz), rm(path)]);
+}
+
+/** The texts of scripts without `src`. */
+function inlineScripts(html: string): string[] {
+  return [...html.matchAll(/<script\b([^>]*)>([\s\S]*?)<\/script>/g)]
+    .filter(([, attributes = ""]) => !/\bsrc=/.test(attributes))
+    .map(([, , text = ""]) => text);
+}
+
+function digest(script: string): string {
+  return `sha256-${hash("sha256", script, "base64")}`;
+}
