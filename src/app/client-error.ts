@@ -21,7 +21,23 @@ export function answerClientError(error: ClientError, socket: Socket, requestId?
     socket.destroy();
     return;
   }
-  const { status, reason, message } = describe(error);
+  answer(socket, describe(error), requestId);
+}
+
+/**
+ * Answers CONNECT over HTTP/1.1, for the event `connect` of a node:http server: Node closes the
+ * connection without a reply where nothing listens. This service is no proxy (RFC 9110, section 9.3.6).
+ */
+export function answerConnect(socket: Socket, requestId: string): void {
+  socket.on("error", () => socket.destroy());
+  answer(socket, NO_PROXY, requestId);
+}
+
+function answer(
+  socket: Socket,
+  { status, reason, message }: Answer,
+  requestId: string | undefined,
+): void {
   const body = errorEnvelope(status, message);
   const headers = [
     `HTTP/1.1 ${status} ${reason}`,
@@ -55,6 +71,12 @@ const TIMEOUT: Answer = {
   status: 408,
   reason: "Request Timeout",
   message: "the request took too long to arrive",
+};
+
+const NO_PROXY: Answer = {
+  status: 400,
+  reason: "Bad Request",
+  message: "CONNECT is not served here: this is no proxy",
 };
 
 const NOT_HTTP: Answer = { status: 400, reason: "Bad Request", message: "this is no HTTP request" };

@@ -5,6 +5,7 @@ import {
   type Server,
   ServerResponse,
 } from "node:http";
+import type { Socket } from "node:net";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify, {
   type FastifyError,
@@ -22,7 +23,7 @@ import { fewAtATime } from "../transport/pipelining.ts";
 import { leaveOnceAnswered, refuseWith } from "../transport/request.ts";
 import type { RequestIds } from "../transport/request-id.ts";
 import { settleTarget } from "../transport/target.ts";
-import { answerClientError, type ClientError } from "./client-error.ts";
+import { answerClientError, answerConnect, type ClientError } from "./client-error.ts";
 import { type CorsOptions, registerCors } from "./cors.ts";
 import type { AnswerReflection } from "./reflection.ts";
 
@@ -106,6 +107,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       // Whoever waits for a word before it sends its body gets it when the body is wanted.
       server.on("checkContinue", inTurn);
       server.on("checkExpectation", refuseWith(417));
+      server.on("connect", ({ headers }, socket) => {
+        const sent = headers["x-request-id"];
+        answerConnect(socket as Socket, requestId(typeof sent === "string" ? sent : undefined));
+      });
       // It never listens: this starts the check of its time-outs (node:http, setupConnectionsTracking).
       // Fastify closes no server that does not listen.
       server.emit("listening");

@@ -85,14 +85,15 @@ const AUTHORITY = /^[\w.~!$&'()*+;=:%[\]-]*$/;
  *   section 8.3.1); undefined: nothing.
  */
 function authorityProblem(
-  { rawHeaders, headers }: IncomingMessage,
+  { rawHeaders, headers, httpVersion }: IncomingMessage,
   target: string | undefined,
 ): string | undefined {
   const scheme = headers[":scheme"];
   if (scheme !== undefined && scheme !== "http" && scheme !== "https")
     return "the scheme must be http or https";
   const hosts = hostsOf(rawHeaders);
-  if (hosts.length > 1) return "give one Host header";
+  if (hosts.length > 1 || (hosts.length === 0 && httpVersion === "1.1"))
+    return "give one Host header";
   const authority = headers[":authority"]?.toString();
   if (authority !== undefined && !sameAuthority(hosts[0], authority))
     return "the Host header differs from :authority";

@@ -26,6 +26,7 @@ test.each<[string, string, number]>([
   ["headers over the limit", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"a".repeat(20_000)}\r\n\r\n`, 431],
   ["many headers", `GET / HTTP/1.1\r\nHost: x\r\n${"A: b\r\n".repeat(9_000)}\r\n`, 431],
   ["what is no HTTP", "hello\r\n\r\n", 400],
+  ["CONNECT", "CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n", 400],
   [
     "two lengths",
     "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",

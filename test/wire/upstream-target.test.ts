@@ -270,6 +270,8 @@ test("OPTIONS * is about this server: it is answered here", async () => {
 
 describe("the host", () => {
   test.each([
+    ["no header", "", "/x"],
+    ["no header beside a target in absolute-form", "", "http://a/x"],
     ["two headers", "Host: a\r\nHost: b\r\n", "/x"],
     ["the same twice", "Host: a\r\nHost: a\r\n", "/x"],
     ["two in one", "Host: a, b\r\n", "/x"],
@@ -285,8 +287,8 @@ describe("the host", () => {
     expect(passed).toEqual([]);
   });
 
-  test.each(["Host: a\r\n", ""])("of a target in absolute-form replaces %j", async (host) => {
-    await send("GET", "http://b.example:81/x", host);
+  test("of a target in absolute-form replaces the header", async () => {
+    await send("GET", "http://b.example:81/x");
     expect(passed).toEqual(["/x"]);
     expect(hosts).toEqual(["b.example:81"]);
   });
@@ -347,11 +349,16 @@ describe("no second request is made of the rest of one", () => {
     expect(reached([SAVE])).toEqual([]);
   });
 
-  test("CONNECT is not passed on", async () => {
-    for (const target of ["a:80", SAVE, `http://a${SAVE}`])
-      await raw(front.service.port, [
-        `CONNECT ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+  test("CONNECT is answered with 400, and not passed on", async () => {
+    for (const target of ["a:80", SAVE, `http://a${SAVE}`]) {
+      const reply = await raw(front.service.port, [
+        `CONNECT ${target} HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine\r\n\r\n${SECOND}`,
       ]);
+      expect(reply).toMatch(/^HTTP\/1\.1 400 /);
+      expect(reply).toContain("X-Request-Id: mine");
+      expect(reply).toContain('"message":"CONNECT is not served here: this is no proxy"');
+      expect(reply.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    }
     expect(passed).toEqual([]);
   });
 });
