@@ -45,12 +45,14 @@ export async function logIn({ username, password, code }: Credentials): Promise<
   }
 }
 
-/** Ends a login that opens nothing here. */
+/** Ends a session of the upstream. */
 export async function logOut(token: string): Promise<void> {
   if (loginAddress === undefined) return;
   await fetch(new URL("logout", loginAddress), {
     headers: { authorization: token },
     credentials: "omit",
+    // The page may be closed at once.
+    keepalive: true,
   }).catch(() => undefined);
 }
 

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { connection, settings } from "../api/live.ts";
+import { logOut } from "../api/login.ts";
 import { rights } from "../api/rights.ts";
 import { session, signOut } from "../api/session.ts";
 import { chooseLanguage, language, languages, t } from "../i18n/language.ts";
@@ -148,15 +149,17 @@ export function Looks() {
         </select>
       </label>
       {session.value !== undefined && (
-        <Button
-          kind="bare"
-          icon="leave"
-          aria-label={t("session.signOut")}
-          onClick={() => signOut("byUser")}
-        />
+        <Button kind="bare" icon="leave" aria-label={t("session.signOut")} onClick={leave} />
       )}
     </div>
   );
+}
+
+/** Signs out here, and ends the session of an admin of the upstream there too. */
+function leave(): void {
+  const token = session.peek()?.token;
+  if (token !== undefined && rights.peek()?.isVisitor === true) void logOut(token);
+  signOut("byUser");
 }
 
 export function Logo() {

@@ -94,6 +94,34 @@ test("a user who is no admin stays outside, and their session is ended", async (
   expect(await page.locator(".shell").count()).toBe(0);
 });
 
+test("signing out ends the session at the server as well", async () => {
+  const page = await console.open("");
+  await page.getByText("Keep it until this tab is closed").click();
+  await logIn(page, "admin", "admin-password");
+  await inside(page);
+  const token = await page.evaluate<string>('sessionStorage.getItem("mooring.token")');
+  const isAdmin = async (): Promise<boolean> => {
+    const reply = await fetch(`${console.origin}/api/me`, { headers: { authorization: token } });
+    return ((await reply.json()) as { code: number }).code === 200;
+  };
+  expect(await isAdmin()).toBe(true);
+  const out = site.count("GET /api/auth/logout");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("User name", { exact: true }).waitFor();
+  await expect.poll(isAdmin).toBe(false);
+  expect(site.count("GET /api/auth/logout")).toBe(out + 1);
+});
+
+test("signing out with a token of Mooring tells the server nothing", async () => {
+  const page = await console.open("");
+  const out = site.count("GET /api/auth/logout");
+  await page.getByRole("button", { name: "Sign in with a token" }).click();
+  await signIn(page, TOKEN);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("User name", { exact: true }).waitFor();
+  expect(site.count("GET /api/auth/logout")).toBe(out);
+});
+
 test("a token opens it, too", async () => {
   const page = await console.open("");
   await page.getByRole("button", { name: "Sign in with a token" }).click();
