@@ -62,14 +62,14 @@ test("nobody covers more than they hold", () => {
 });
 
 test.each<[string[], string[], string]>([
-  [["settings:reed"], [], "is no scope"],
+  [["settings:reed"], [], "unknown scope"],
   [[], [], "give at least one scope"],
-  [["root"], [], "is no scope"],
-  [["settings:read"], ["s3_*"], "is no limit"],
-  [["settings:read"], ["key:"], "is no limit"],
-  [["settings:read"], ["key:a b"], "is no limit"],
-  [["settings:read"], ["group:x"], "is no limit"],
-  [["settings:read", "sites:read"], ["key:a"], "sites:read knows no limit"],
+  [["root"], [], "unknown scope"],
+  [["settings:read"], ["s3_*"], "invalid limit"],
+  [["settings:read"], ["key:"], "invalid limit"],
+  [["settings:read"], ["key:a b"], "invalid limit"],
+  [["settings:read"], ["group:x"], "invalid limit"],
+  [["settings:read", "sites:read"], ["key:a"], "sites:read cannot be limited"],
   [["settings:read"], Array.from({ length: 101 }, (_, at) => `key:a${at}`), "at most 100"],
 ])("%j limited to %j is refused", (scopes, limits, problem) => {
   const problems = grantProblems(scopes, limits).map(({ description }) => description);

@@ -70,7 +70,7 @@ describe("needWrite", () => {
     const token = item(TOKEN_KEY, GROUP, true);
     const refused = {
       code: Code.PermissionDenied,
-      message: "the permanent admin token is changed with itself alone",
+      message: "only the permanent admin token can change the permanent admin token",
     };
     expect(failure(() => needWrite(token, token))).toMatchObject(refused);
     expect(failure(() => needWrite(token, undefined))).toMatchObject(refused);
@@ -159,7 +159,7 @@ test("a scope that is missing is named", () => {
   rights(ROOT).needScope("tokens:manage");
   expect(failure(() => byScopes("settings:read").needScope("settings:write"))).toMatchObject({
     code: Code.PermissionDenied,
-    message: "this token has no scope settings:write",
+    message: "this token does not have the scope settings:write",
   });
   expect(denied(message("NOT_ADMIN"))).toMatchObject({
     code: Code.PermissionDenied,

@@ -142,7 +142,7 @@ test("a watcher of what is not kept, or yet to come, or of a service that stops"
   const watch = (after?: number) =>
     service.watch({}, after, new AbortController().signal)[Symbol.asyncIterator]();
   await expect(watch(5).next()).rejects.toMatchObject({ code: Code.OutOfRange });
-  await expect(watch(12).next()).rejects.toThrow("there is no row 12 of the audit yet");
+  await expect(watch(12).next()).rejects.toThrow("row 12 of the audit does not exist yet");
   const watching = watch();
   await watching.next();
   const next = watching.next();

@@ -27,7 +27,9 @@ function recorder() {
 test("what must have its row is refused while it can't be written", async () => {
   const { made, rows, state } = recorder();
   state.isAway = true;
-  await expect(made.record({ ...done, isNeeded: true })).rejects.toThrow(/handed out.*away/);
+  await expect(made.record({ ...done, isNeeded: true })).rejects.toThrow(
+    /nothing was returned.*away/,
+  );
   state.isAway = false;
   await made.record({ ...done, isNeeded: true });
   await made.close();

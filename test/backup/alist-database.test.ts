@@ -104,7 +104,7 @@ describe("the database of an existing server", () => {
     expect((await failureOf(() => read(other.path))).message).toMatch(/no table whose name ends/);
     const own = make({ tables: ["setting", "revision"] });
     own.handle.close();
-    expect((await failureOf(() => read(own.path))).message).toMatch(/Mooring's own/);
+    expect((await failureOf(() => read(own.path))).message).toMatch(/is a Mooring database/);
   });
 
   test("says so when the table has another shape, or too many rows", async () => {

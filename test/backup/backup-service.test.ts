@@ -259,7 +259,7 @@ describe.skipIf(!existsSync(real))("the real backups of the web page (../shared)
     const skipped = result.filter(({ outcome }) => outcome === "skipped");
     expect(skipped.map(({ key }) => key)).toEqual(["version", "index_progress", "token"]);
     // The token of that made-up site is too short to be one here.
-    expect(skipped[2]?.reason).sentence(/^stays as it is here: a token has at least 32 characters/);
+    expect(skipped[2]?.reason).sentence(/^is left unchanged: a token has at least 32 characters/);
     expect(to.settings.get("token").value).toBe(token);
     const taken = result.filter(({ outcome }) => outcome !== "skipped");
     expect(taken.length + skipped.length).toBe(readPlain().settings.length);

@@ -38,7 +38,7 @@ describe("a backup without secrets", () => {
     });
     const { settings: back, skipped, header } = await read(text);
     expect(keysOf(back)).toEqual(["site_title", "my_own"]);
-    expect(skipped).toEqual([{ key: "aria2_secret", reason: expect.sentence("left out") }]);
+    expect(skipped).toEqual([{ key: "aria2_secret", reason: expect.sentence("omitted") }]);
     expect(header).toMatchObject({ databaseId: "db1", revision: 7 });
   });
 });
@@ -94,7 +94,7 @@ describe("a sealed backup", async () => {
   test("refuses another passphrase and does not repeat it", async () => {
     const failure = await failureOf(() => read(text, { passphrase: "another passphrase" }));
     expect(failure.code).toBe(Code.InvalidArgument);
-    expect(failure.message).toMatch(/does not open/);
+    expect(failure.message).toMatch(/cannot be opened/);
     expect(failure.message).not.toContain("another passphrase");
   });
 
@@ -116,7 +116,7 @@ describe("a sealed backup", async () => {
       resealed({ sealed: sealed.toString("base64") }),
     ])
       expect((await failureOf(() => read(tampered, { passphrase }))).message).toMatch(
-        /does not open/,
+        /cannot be opened/,
       );
   });
 
@@ -153,13 +153,13 @@ describe("a sealed backup", async () => {
     "is refused when it was sealed in another way: %j",
     async (part) => {
       const failure = await failureOf(() => read(resealed(part), { passphrase }));
-      expect(failure.message).toMatch(/does not know/);
+      expect(failure.message).toMatch(/does not support/);
     },
   );
 
   test("needs a passphrase of 8 characters", async () => {
     const failure = await failureOf(() => write({ mode: "seal", passphrase: "seven77" }));
-    expect(failure.message).toBe("a passphrase has at least 8 characters");
+    expect(failure.message).toBe("a passphrase must have at least 8 characters");
   });
 
   test("several at once are sealed one after the other", async () => {
@@ -176,12 +176,12 @@ describe("a document of another form", () => {
     [{ ...base, version: undefined }, /"version"/],
     [{ ...base, created: 5 }, /"created"/],
     [{ ...base, revision: 1.5 }, /"revision"/],
-    [{ ...base, settings: undefined }, /"settings" in this backup is not an array/],
+    [{ ...base, settings: undefined }, /"settings" in this backup must be an array/],
     [{ ...base, omitted: "token" }, /"omitted"/],
     [{ ...base, secrets: [] }, /"secrets"/],
-    [{ ...base, secrets: { keys: [] } }, /needs the texts/],
-    [{ ...base, format: "other" }, /no backup that is known/],
-    ["mooring-settings", /no backup that is known/],
+    [{ ...base, secrets: { keys: [] } }, /must have the texts/],
+    [{ ...base, format: "other" }, /unknown JSON format/],
+    ["mooring-settings", /unknown JSON format/],
   ])("%j is refused with what is wrong", async (document, message) => {
     expect((await failureOf(() => read(JSON.stringify(document)))).message).toMatch(message);
   });

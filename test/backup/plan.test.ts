@@ -43,13 +43,17 @@ describe("an import", () => {
     [setting({ key: "new_one", value: "x" }), "added", ""],
     [setting({ key: "my_own", value: "1" }), "unchanged", ""],
     [setting({ key: "my_own", value: "1", help: "new help" }), "changed", ""],
-    [setting({ key: "readonly_one", value: "other" }), "skipped", "is readonly"],
+    [setting({ key: "readonly_one", value: "other" }), "skipped", "is read-only"],
     [setting({ key: "readonly_one", value: "r" }), "unchanged", ""],
-    [setting({ key: "version", value: "v9" }), "skipped", "is written by each server itself"],
-    [setting({ key: "index_progress" }), "skipped", "is written by each server itself"],
+    [setting({ key: "version", value: "v9" }), "skipped", "is written by each server"],
+    [setting({ key: "index_progress" }), "skipped", "is written by each server"],
     [setting({ key: "token", value: token }), "changed", ""],
-    [setting({ key: "token", value: "short" }), "skipped", expect.sentence(/^stays .* 32/)],
-    [setting({ key: "token", value: "" }), "skipped", expect.sentence(/^stays as it is/)],
+    [
+      setting({ key: "token", value: "short" }),
+      "skipped",
+      expect.sentence(/^is left unchanged.* 32/),
+    ],
+    [setting({ key: "token", value: "" }), "skipped", expect.sentence(/^is left unchanged/)],
     [setting({ key: "aria2_secret", value: "********" }), "skipped", expect.sentence(/mask/)],
   ])("of %j comes to %s", async (item, outcome, reason) => {
     expect(await outcomeOf(item)).toEqual({ key: item.key, outcome, reason });

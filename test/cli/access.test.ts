@@ -25,7 +25,10 @@ test("a token is made, used, listed, rotated and revoked", async () => {
   const other = await cli(["get", "default_page_size"], { env });
   expect(other).toMatchObject({ code: 5, err: expect.stringContaining("limited to key:site_*") });
   const saved = await cli(["set", "site_title=x"], { env });
-  expect(saved).toMatchObject({ code: 5, err: expect.stringContaining("no scope settings:write") });
+  expect(saved).toMatchObject({
+    code: 5,
+    err: expect.stringContaining("not have the scope settings:write"),
+  });
   expect((await cli(["whoami"], { env })).out).toMatch(
     new RegExp(`principal +backup\\ntoken +${id}\\nscopes +backup:export, settings:read\\n`),
   );
@@ -53,7 +56,7 @@ test("a principal is made, listed, and disabled with its tokens", async () => {
     out: "made: anna, a person without a token\n",
   });
   const taken = await cli(["principal", "create", "anna"]);
-  expect(taken).toMatchObject({ code: 7, err: expect.stringContaining('"anna" already') });
+  expect(taken).toMatchObject({ code: 7, err: expect.stringContaining('"anna" exists already') });
   const made = await cli(["token", "create", "anna", "--scopes", "settings:read"]);
   const env = { MOORING_TOKEN: made.out.trim() };
   expect((await cli(["get", "site_title"], { env })).code).toBe(0);
@@ -93,7 +96,7 @@ test("whoami of the permanent token", async () => {
 test.each<[string[], number, string]>([
   [["token", "create", "x"], 2, "--scopes says"],
   [["token", "create"], 2, "takes one argument"],
-  [["token", "create", "x", "--scopes", "settings:all"], 4, "is no scope"],
+  [["token", "create", "x", "--scopes", "settings:all"], 4, "unknown scope"],
   [
     ["token", "create", "x", "--scopes", "settings:read", "--expires", "2020-01-01"],
     4,

@@ -97,5 +97,5 @@ test.each<[string[], string]>([
 test("a row that is yet to come is refused at once", async () => {
   const { code, err } = await follow("--after", "999").running;
   expect(code).toBe(3);
-  expect(err).toContain("no row 999 of the audit yet");
+  expect(err).toContain("row 999 of the audit does not exist yet");
 });

@@ -123,7 +123,7 @@ describe("a sealed export", () => {
       env: { MOORING_PASSPHRASE: "battery staple" },
     });
     expect(code).toBe(4);
-    expect(err).toContain("does not open");
+    expect(err).toContain("cannot be opened");
   });
 });
 
@@ -148,7 +148,7 @@ describe("import", () => {
       "KEY         OUTCOME  REASON",
       "mine        added",
       "site_title  changed",
-      "version     skipped  is written by each server itself",
+      "version     skipped  is written by each server",
       expect.stringMatching(/^imported, revision \d+: 1 added, 1 changed, 1 unchanged, 1 skipped$/),
       "",
     ]);
@@ -191,7 +191,7 @@ describe("import", () => {
   test.each([
     ["no JSON", '{"settings": [{"value": "secret', 4, "line 1"],
     ["JSON that is no backup", "17", 4, "no backup"],
-    ["an object that is no backup", '{"a": 1}', 4, "no backup that is known"],
+    ["an object that is no backup", '{"a": 1}', 4, "unknown JSON format"],
   ])("refuses %s without quoting it", async (_what, stdin, code, reason) => {
     const ended = await cli(["import", "-"], { stdin });
     expect(ended.code).toBe(code);

@@ -133,7 +133,7 @@ describe("a service that does not answer", () => {
   const ask = (env: Record<string, string>, ...args: string[]) =>
     run(["get", "site_title", ...args], { env });
 
-  test("is named with its address when nothing listens there", async () => {
+  test("is named with its address when the connection is refused", async () => {
     const fake = await startFake({});
     fake.stop();
     const { code, err } = await ask(fake.env);
@@ -146,7 +146,10 @@ describe("a service that does not answer", () => {
     const socket = await ask({ MOORING_TOKEN: "t", MOORING_ADDRESS: "unix:/nowhere/socket" });
     expect(socket).toMatchObject({ code: 6, err: expect.stringContaining("no such socket") });
     const name = await ask({ MOORING_TOKEN: "t", MOORING_ADDRESS: "no-such-host.invalid:1" });
-    expect(name).toMatchObject({ code: 6, err: expect.stringContaining("the name is not known") });
+    expect(name).toMatchObject({
+      code: 6,
+      err: expect.stringContaining("the name is not known"),
+    });
   });
 
   test("is given up after --timeout", async () => {

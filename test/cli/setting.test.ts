@@ -117,7 +117,7 @@ describe("set", () => {
     const refused = {
       code: 4,
       out: "",
-      err: "mooring set: nothing was saved: version is readonly: the program sets it\n",
+      err: "mooring set: nothing was saved: version is read-only: the program sets it\n",
     };
     expect(await cli(["set", "version=v9"])).toEqual(refused);
     expect(await cli(["set", "version=v9", "--dry-run"])).toEqual(refused);

@@ -29,7 +29,7 @@ test("there is nothing at first", async () => {
 test("a site is added, and what is wrong with it is said", async () => {
   expect(await add("home", "http://127.0.0.1:1")).toMatchObject({
     code: 6,
-    err: "mooring site: http://127.0.0.1:1 can't be reached: nothing listens there\n",
+    err: "mooring site: http://127.0.0.1:1 cannot be reached: connection refused\n",
   });
   expect(await cli("add", "home", site.url)).toMatchObject({ code: 2 });
   const added = await add("home", site.url);
@@ -41,7 +41,7 @@ test("a site is added, and what is wrong with it is said", async () => {
     code: 7,
     err: `mooring site: the site "home" has this address already: ${site.url}\n`,
   });
-  expect((await add("home", "http://127.0.0.1:2")).err).toContain('a site named "home" already');
+  expect((await add("home", "http://127.0.0.1:2")).err).toContain('the site "home" exists already');
   expect((await cli("adopt", "home", "announcment")).err).toContain('Did you mean "announcement"?');
   expect((await cli("set", "home", "override:site_titel=x")).err).toContain(
     'Did you mean "site_title"?',
@@ -55,7 +55,7 @@ test("Mooring itself is no site", async () => {
   await writeFile(own, service.env["MOORING_TOKEN"] ?? "");
   const refused = await cli("add", "loop", `http://${service.address}`, "--site-token-file", own);
   expect(refused.code).toBe(4);
-  expect(refused.err).toContain("is a Mooring itself");
+  expect(refused.err).toContain("is a Mooring server");
 });
 
 test("compare, adopt and sync say what they do; secrets are masked", async () => {
@@ -64,7 +64,7 @@ test("compare, adopt and sync say what they do; secrets are masked", async () =>
   expect(compared.out).toMatch(/^announcement +differs/m);
   expect(compared.out).toMatch(/^sso_client_secret +differs +\*{8} +""/m);
   expect(compared.out).toContain("4 settings differ\n");
-  expect((await cli("set", "home", "mode=follow")).err).toContain("can't follow yet");
+  expect((await cli("set", "home", "mode=follow")).err).toContain("cannot follow yet");
   const dry = await cli("adopt", "home", "announcement", "privacy_regs", "--dry-run");
   expect(dry.out).toContain("dry run: 2 settings would be taken from home");
   const taken = await cli("adopt", "home", "announcement", "privacy_regs", "share_summary_content");
@@ -133,8 +133,8 @@ test("a site whose token was reset is stopped until it is given the new one", as
   site.settings.resetToken();
   const refused = await cli("check", "home");
   expect(refused).toMatchObject({ code: 4 });
-  expect(refused.err).toContain("refuses the token");
-  expect((await cli("list")).out).toMatch(/^home +follow +stopped .*refuses the token/m);
+  expect(refused.err).toContain("refused the token");
+  expect((await cli("list")).out).toMatch(/^home +follow +stopped .*refused the token/m);
   const newTokenFile = join(service.folder, "new-token");
   await writeFile(newTokenFile, `${site.token()}\n`);
   const cured = await cli("set", "home", "--site-token-file", newTokenFile);
@@ -149,7 +149,7 @@ test("a site that is down is listed at once, and its settings too", async () => 
   expect(await cli("check", "home")).toMatchObject({ code: 6 });
   for (const args of [["list"], ["list", "--json"], ["log", "home"]])
     expect(await cli(...args, "--timeout", "10s")).toMatchObject({ code: 0, err: "" });
-  expect((await cli("list")).out).toMatch(/^home +follow +failing .*nothing listens there/m);
+  expect((await cli("list")).out).toMatch(/^home +follow +failing .*connection refused/m);
   await site.start();
 });
 

@@ -54,8 +54,8 @@ describe("checking a driver's configuration", () => {
 
   it.each([
     [{ address: undefined }, "address: is required"],
-    [{ address: "" }, "address: is required: must not be empty"],
-    [{ mount_path: "" }, "mount_path: is required: must not be empty"],
+    [{ address: "" }, "address: is required and must not be empty"],
+    [{ mount_path: "" }, "mount_path: is required and must not be empty"],
     [{ address: 1 }, "address: must be text, not a number"],
     [{ address: null }, "address: must be text, not null"],
     [{ notes: ["a"] }, "notes: must be text, not an array"],
@@ -77,7 +77,7 @@ describe("checking a driver's configuration", () => {
     [{ cache_expiration: 30 }, "cache_expiration: is not an item of this driver."],
     [{ constructor: 1 }, "constructor: is not an item of this driver."],
     [{ login: "password" }, "password: is required"],
-    [{ login: "password", password: "" }, "password: is required: must not be empty"],
+    [{ login: "password", password: "" }, "password: is required and must not be empty"],
   ])("says of %j: %s", (change, expected) => {
     const values = Object.fromEntries(
       Object.entries({ ...right, ...change }).filter(([, value]) => value !== undefined),

@@ -100,7 +100,7 @@ describe("a file that is wrong ends the start with the place of each mistake", (
     ["", ':1:1: "mounts:" is missing'],
     ["mount: {}\n", ':1:1: "mounts:" is missing'],
     ["mounts:\n  a: text\n", ':2:3: "a" must be a mapping'],
-    ["mounts:\n  a:\n    path: /a\n    driver: Lokal\n", ":4:5: a.driver is none of the drivers"],
+    ["mounts:\n  a:\n    path: /a\n    driver: Lokal\n", ":4:5: a.driver is not a driver"],
     ["mounts:\n  a:\n    driver: Local\n", ":2:3: path must be text"],
     [
       "mounts:\n  a:\n    path: /a\n    driver: Local\n    conifg: {}\n",
@@ -120,7 +120,7 @@ describe("a file that is wrong ends the start with the place of each mistake", (
     ],
     [
       "mounts:\n  a: { path: /a, driver: Local, config: { root_folder_path: /x } }\n  b: { path: /a, driver: Local, config: { root_folder_path: /y } }\n",
-      ':2:8: a.mount_path is the path of the mount "b" already',
+      ':2:8: a.mount_path is already the path of the mount "b"',
     ],
   ])("%j", async (text, message) => {
     await writeFile(file, text);

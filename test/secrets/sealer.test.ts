@@ -35,7 +35,7 @@ describe("a sealer with a key", () => {
 
   test("refuses a value that was copied from another setting, naming the setting", () => {
     const stored = sealer.seal("aria2_secret", value);
-    expect(() => sealer.open("token", stored)).toThrow(/"token" does not open/);
+    expect(() => sealer.open("token", stored)).toThrow(/"token" cannot be opened/);
   });
 
   test("refuses a value in which any one character was changed, and never shows it", () => {
@@ -50,7 +50,7 @@ describe("a sealer with a key", () => {
   });
 
   test.each(["sealed:", "sealed:v2:abc:def", "sealed:v1:0:AAAA", "sealed:v1:short"])(
-    "says that %s does not open",
+    "reports that %s cannot be opened",
     (stored) => {
       expect(() => sealer.open("some_key", stored)).toThrow(/"some_key"/);
     },
@@ -58,7 +58,7 @@ describe("a sealer with a key", () => {
 
   test("refuses one that is too short for a nonce and a tag", () => {
     const [head] = sealer.seal("k", "").split(/:(?=[^:]*$)/);
-    expect(() => sealer.open("k", `${head}:AAAA`)).toThrow(/does not open/);
+    expect(() => sealer.open("k", `${head}:AAAA`)).toThrow(/cannot be opened/);
   });
 });
 

@@ -56,7 +56,7 @@ describe("a change that expects a revision of everything", () => {
       "nothing was changed: the settings have changed since revision 1: " +
         "revision 3 by bob (test) at 2026-02-03T04:05:06.000Z: a, b, c …; " +
         "revision 2 by ann (grpc) at 2026-02-03T04:05:06.000Z: site_title. " +
-        "Read again, then decide anew",
+        "Read again and retry",
     );
   });
 
@@ -180,7 +180,7 @@ test("a token with limits learns nothing of revisions outside of them", async ()
       ),
     );
   expect(await change(1)).toBe(
-    "nothing was changed: the settings have changed since revision 1: settings outside of the limits of this token. Read again, then decide anew",
+    "nothing was changed: the settings have changed since revision 1: settings outside of the limits of this token. Read again and retry",
   );
   await parts.settings.save([{ key: "mine_a", value: "3" }], { ...tester, actor: "bob" });
   const both = await change(1);

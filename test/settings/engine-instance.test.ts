@@ -36,14 +36,16 @@ describe("a database that can't be asked", () => {
     });
     const failure = await failureOf(async () => parts.engine.fresh());
     expect(failure.code).toBe(Code.Unavailable);
-    expect(failure.message).toMatch(/^whether this token still holds can't be known at the moment/);
+    expect(failure.message).toMatch(/^the state of this token cannot be determined at the moment/);
   });
 
   test("makes nobody believe that nothing was saved when that is not known", async () => {
     const parts = await testParts(newPath(), { wrap: wrapped(() => ({ transact: unsure })) });
     const failure = await failureOf(() => save(parts, { site_title: "x" }));
     expect(failure.code).toBe(Code.Unavailable);
-    expect(failure.message).toMatch(/^whether this was saved is not known, read it before you try/);
+    expect(failure.message).toMatch(
+      /^it is unknown whether this was saved; read it before you retry/,
+    );
   });
 });
 

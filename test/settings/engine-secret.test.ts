@@ -210,7 +210,7 @@ describe("a sealing key", () => {
     await save(a, { site_title: "Harbour" });
     expect(await refused).toMatchObject({ code: Code.FailedPrecondition });
     expect((await refused).message).toMatch(
-      /this process has no key to seal "aria2_secret" with: start it with the MOORING_SECRET_KEY/,
+      /this process has no key to seal "aria2_secret": start it with the MOORING_SECRET_KEY/,
     );
     expect(isOnDisk(path, clear)).toBe(false);
     await save(b, { aria2_secret: clear });

@@ -83,7 +83,7 @@ describe("the list of revisions", () => {
     expect(failure.violations).toMatchObject([
       {
         field: "reason",
-        description: expect.sentence(/has 501 characters, and at most 500/),
+        description: expect.sentence(/has 501 characters; the limit is 500/),
       },
     ]);
     expect((await history.list({ pageSize: 0 })).revisions).toMatchObject([
@@ -126,7 +126,7 @@ describe("one revision", () => {
     await store.compact({ count: 2, notBefore: 0 }, 100);
     const { code, message } = await failureOf(() => history.get(3));
     expect(code).toBe(Code.OutOfRange);
-    expect(message).toBe("revision 3 is not kept any more; the oldest is 4");
+    expect(message).toBe("revision 3 has been deleted; the oldest revision is 4");
     expect((await history.get(4)).revision).toBe(4);
   });
 });

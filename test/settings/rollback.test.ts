@@ -91,7 +91,10 @@ describe("a rollback", () => {
     await save(parts, { aria2_secret: "two", site_title: "two" });
     const { result, commit } = await back(parts, 1);
     expect(result).toEqual([
-      { key: "aria2_secret", reason: expect.sentence(/^is secret: the history does not/) },
+      {
+        key: "aria2_secret",
+        reason: expect.sentence(/^is a secret: its value is not in the history/),
+      },
     ]);
     expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
     expect(parts.settings.get("aria2_secret").value).toBe("two");
@@ -120,7 +123,7 @@ describe("a rollback", () => {
     const { result, commit } = await back(parts, 1);
     expect(result).toEqual([
       { key: "logo", reason: "is managed by the file x.yaml" },
-      { key: "version", reason: "is readonly: the program sets it" },
+      { key: "version", reason: "is read-only: the program sets it" },
     ]);
     expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
   });
@@ -146,7 +149,7 @@ describe("a rollback", () => {
     await parts.store.compact({ count: 3, notBefore: 0 }, 100);
     const { code, message } = await failureOf(() => back(parts, 2));
     expect(code).toBe(Code.OutOfRange);
-    expect(message).toMatch(/revision 2 is not kept any more; the oldest is 4/);
+    expect(message).toMatch(/revision 2 has been deleted; the oldest revision is 4/);
     await back(parts, 3);
     expect(values(parts)).toEqual({ site_title: "3" });
   });

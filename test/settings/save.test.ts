@@ -44,7 +44,7 @@ describe("a setting that the program knows", () => {
     );
   });
 
-  test("that is readonly is accepted unchanged, and left out and named where it is changed", async () => {
+  test("that is read-only is accepted unchanged, and left out and named where it is changed", async () => {
     const parts = await testParts(newPath());
     const { value } = parts.settings.get("version");
     expect(await save(parts, { version: value })).toMatchObject({ revision: 0 });
@@ -53,7 +53,7 @@ describe("a setting that the program knows", () => {
       { key: "site_title", value: "Harbour" },
     ];
     const { result, commit } = await parts.settings.save(inputs, tester);
-    expect(result).toEqual([{ key: "version", reason: expect.sentence("readonly") }]);
+    expect(result).toEqual([{ key: "version", reason: expect.sentence("read-only") }]);
     expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
     expect(parts.settings.get("version").value).toBe(value);
   });
@@ -140,7 +140,7 @@ describe("a save", () => {
     const parts = await testParts(newPath());
     const twice = { key: "site_title", value: "x" };
     expect(await violations(parts, [twice, { key: "logo", value: "l" }, twice])).toEqual([
-      ["settings[2].key", expect.sentence(/^site_title stands twice/)],
+      ["settings[2].key", expect.sentence(/^site_title occurs twice/)],
     ]);
   });
 
@@ -169,7 +169,7 @@ describe("a save", () => {
     await save(parts, { site_title: "ü".repeat(32_768), mine: "x".repeat(65_536) });
     for (const key of ["site_title", "mine"])
       expect((await refusal(parts, [{ key, value: `y${"ü".repeat(32_768)}` }])).message).toMatch(
-        new RegExp(`^${key}: has more than 65536 bytes`),
+        new RegExp(`^${key}: must not have more than 65536 bytes`),
       );
   });
 
@@ -232,7 +232,7 @@ describe("a custom setting", () => {
     [{ key: "k".repeat(256) }, "key", /more than 255 characters/],
     [{ key: "a\nb" }, "key", /control characters/],
     [{ type: "float" }, "type", /must be string, text, number, bool or select/],
-    [{ type: "select" }, "options", /must list what can be chosen/],
+    [{ type: "select" }, "options", /must list the choices/],
     [{ options: "a,b" }, "options", /must be empty for a string/],
     [{ group: 2 ** 31 }, "group", /whole number/],
     [{ flag: 4 }, "flag", /whole number from 0 to 3/],
@@ -247,7 +247,7 @@ describe("a custom setting", () => {
     ]);
   });
 
-  test("that is readonly keeps its value until the flag is taken off", async () => {
+  test("that is read-only keeps its value until the flag is taken off", async () => {
     const parts = await testParts(newPath());
     await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.readonly }], tester);
     const changed = [{ key: "mine", value: "2", flag: FLAG.private }];

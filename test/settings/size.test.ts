@@ -27,7 +27,9 @@ describe("all settings together", () => {
     await save(other, { b: "1" });
     const failure = await failureOf(() => save(one, { c: "1" }));
     expect(failure).toMatchObject(exhausted);
-    expect(failure.message).toContain("there would be 3 custom settings, and at most 2 are kept");
+    expect(failure.message).toContain(
+      "there would be 3 custom settings, and the limit is 2: delete",
+    );
     await save(one, { site_title: "a known one" });
     expect(one.engine.snapshot().totals.custom).toBe(2);
   });

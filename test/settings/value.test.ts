@@ -85,7 +85,7 @@ describe("a value", () => {
     ["site_title", "a\ud800b", "surrogate"],
     ["site_title", "x".repeat(1_048_577), "more than 1048576 bytes"],
     ["site_title", "ü".repeat(524_289), "more than 1048576 bytes"],
-    ["hide_files", "/ok/\n/(/", "line 2 is no regular expression"],
+    ["hide_files", "/ok/\n/(/", "line 2 must be a regular expression"],
     ["privacy_regs", "ok\n(?=x)", "line 2 looks ahead"],
   ])("of %s may not be %.40j: %s", (key, value, problem) => {
     expect(check(key, value)).sentence(problem);

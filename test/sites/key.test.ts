@@ -180,7 +180,7 @@ test.each([
   ["ignore_paths", /differs from site to site/],
   ["123_temp_dir", /differs from site to site/],
   ["site_title", /differs from site to site/],
-  ["aria2_uri", /a step of its own/],
+  ["aria2_uri", /a separate step/],
   ["filename_char_mapping", /until the site restarts/],
 ])("a comparison notes what somebody should know of %s", async (key, note) => {
   await mooring.sites.service.create({ name: "one", url: site.url, token: site.token() }, ORIGIN);

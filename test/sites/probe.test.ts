@@ -6,7 +6,7 @@ const siteOf = (id: string): Site => ({
   ...{ id, name: id, url: "http://127.0.0.1:1", token: "t", ca: "", pin: "", mode: "follow" },
   ...{ include: [], exclude: [], overrides: {}, paused: false, upstream: false, created: 1 },
 });
-const error = { kind: "unreachable", message: "nothing listens there", since: 1 };
+const error = { kind: "unreachable", message: "connection refused", since: 1 };
 
 let time: number;
 let states: Map<string, SiteState>;

@@ -135,7 +135,7 @@ describe("a site that says yes", () => {
     site.settings.save = async () => ({ code: 200, message: "success" });
     await mooring.save("site_title", "never there");
     await soon(() => state().refused["site_title"]?.reason).toEqual(
-      "the site said yes, and kept its value",
+      "the site accepted the save but kept its value",
     );
     expect(site.saves).toHaveLength(2);
     await service().check("one");
@@ -179,7 +179,7 @@ describe("how a site is spoken to", () => {
     await add();
     await service().delete("one", ORIGIN);
     const wrong = { name: "one", url: `${site.url}/sub`, token: site.token() };
-    await expect(service().create(wrong, ORIGIN)).rejects.toThrow(/points to https:\/\/127/);
+    await expect(service().create(wrong, ORIGIN)).rejects.toThrow(/redirects to https:\/\/127/);
   });
 });
 

@@ -149,7 +149,7 @@ const cases: readonly (readonly [string, string, Call, string | RegExp])[] = [
     /一个令牌最多有 100 条限制/,
   ],
   [
-    "a scope knows no limit",
+    "a scope cannot be limited",
     "root",
     ({ access }) =>
       access.createToken({ principal: "x", scopes: ["sites:read"], limits: ["key:a"] }),

@@ -76,8 +76,8 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
   });
 
   test.each([
-    [{ pageSize: -1 }, "page_size", "page_size is a number from 1 to 10000, not -1"],
-    [{ pageToken: "no page has given it" }, "page_token", "none that a page before has given"],
+    [{ pageSize: -1 }, "page_size", "page_size must be a number from 1 to 10000, not -1"],
+    [{ pageToken: "no page has given it" }, "page_token", "invalid page_token"],
   ])("%j is refused", async (members, field, message) => {
     for (const method of [listTokens, listPrincipals]) {
       const { outcome, codeOf } = await ask(method, members);

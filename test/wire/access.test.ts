@@ -44,7 +44,7 @@ describe("every rpc with every scope", () => {
             expect(outcome, what).toMatchObject({
               code: transport.codeOf(Code.PermissionDenied),
               message: expect.stringContaining(
-                missing === "root" ? "the permanent admin token itself" : `no scope ${missing}`,
+                missing === "root" ? "the permanent admin token" : `not have the scope ${missing}`,
               ),
             });
           }

@@ -169,7 +169,7 @@ test("sites that are added, changed and removed, and what is written there", asy
   expect(byMethod(all, "UpdateSite").map(detailOf)).toEqual([{ changed: ["paused"] }]);
   const pushed = byMethod(all, "push").at(-1);
   expect(pushed).toMatchObject({ actor: "admin", subjects: ["harbour", "site_title"] });
-  expect(detailOf(pushed as AuditEvent)).toMatchObject({ keys: 1, result: "there now" });
+  expect(detailOf(pushed as AuditEvent)).toMatchObject({ keys: 1, result: "on the site now" });
   expect(byMethod(all, "DeleteSite")).toHaveLength(1);
   expect(all.map(({ detail }) => detail).join()).not.toContain(token);
 });

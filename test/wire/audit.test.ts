@@ -59,7 +59,7 @@ describe("the audit", () => {
     }
   });
 
-  test("is read with audit:read alone, which knows no limits", async () => {
+  test("is read with audit:read alone, which cannot be limiteds", async () => {
     const root = as(service.port);
     await expect(give(root, ["audit:read"], ["key:site_*"])).rejects.toThrow(/knows no limit/);
     const { text } = await give(root, ["audit:read"]);

@@ -28,16 +28,16 @@ const { watchPublicSettings } = PublicService.method;
 
 /** What is no token, and what the refusal says. */
 const intruders: readonly (readonly [string, Record<string, string>, RegExp])[] = [
-  ["no header", {}, /missing: send it in the header/],
+  ["no header", {}, /missing token: send the admin token in the header/],
   ["an empty header", { authorization: "" }, /missing/],
   ["Bearer without a token", { authorization: "Bearer" }, /missing/],
   ["Bearer and a space", { authorization: "Bearer " }, /missing/],
-  ["a wrong token", { authorization: "wrong" }, /wrong/],
-  ["a wrong Bearer token", { authorization: "Bearer wrong" }, /wrong/],
-  ["the beginning of the token", { authorization: TOKEN.slice(0, -1) }, /wrong/],
-  ["the token and more", { authorization: `${TOKEN}x` }, /wrong/],
-  ["the token twice", { authorization: `${TOKEN}, ${TOKEN}` }, /wrong/],
-  ["another scheme", { authorization: `Basic ${TOKEN}` }, /wrong/],
+  ["a wrong token", { authorization: "wrong" }, /invalid token/],
+  ["a wrong Bearer token", { authorization: "Bearer wrong" }, /invalid token/],
+  ["the beginning of the token", { authorization: TOKEN.slice(0, -1) }, /invalid token/],
+  ["the token and more", { authorization: `${TOKEN}x` }, /invalid token/],
+  ["the token twice", { authorization: `${TOKEN}, ${TOKEN}` }, /invalid token/],
+  ["another scheme", { authorization: `Basic ${TOKEN}` }, /invalid token/],
 ];
 
 /** How the token may be written. */

@@ -271,7 +271,7 @@ describe("an incident", () => {
 
 describe("webhooks", () => {
   test.each([
-    [{ name: "chat", url: "https://example.com" }, 'a webhook "chat" already'],
+    [{ name: "chat", url: "https://example.com" }, 'the webhook "chat" exists already'],
     [{ name: "a b", url: "https://example.com" }, "name must have"],
     [{ name: "x", url: "ftp://example.com" }, "url must be"],
     [{ name: "x", url: "https://u:p@example.com" }, "no password"],

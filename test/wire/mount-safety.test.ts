@@ -173,7 +173,9 @@ describe("a rollback", () => {
     await mounts().saveMounts({ mounts: [local("newer", "/here", ["nowhere"])] });
     const back = (names: string[]) =>
       mounts().rollbackMounts({ revision: made.revision, names, dryRun: true });
-    await expect(back(["gone"])).rejects.toThrow('gone: its path is that of the mount "newer"');
+    await expect(back(["gone"])).rejects.toThrow(
+      'gone: its path is already used by the mount "newer"',
+    );
     // Both together are as they were.
     expect(
       (await back([])).results.map(({ name, outcome }) => `${name} ${outcome}`).sort(),

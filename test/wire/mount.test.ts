@@ -170,7 +170,7 @@ describe("what is wrong", () => {
     ],
     [
       { name: "x", mountPath: "/cloud", driver: "Local", config: { root_folder_path: "/x" } },
-      "is the path of",
+      "is already the path of",
     ],
   ])("%j", async (mount, message) => {
     const before = (await mounts().listMounts({})).revision;
@@ -185,8 +185,8 @@ describe("what is wrong", () => {
         mounts: [{ name: "cloud", disabled: false, expectedRevision }],
         dryRun: true,
       });
-    await expect(save(0n)).rejects.toThrow('a mount "cloud" already');
-    await expect(save((mount?.revision ?? 0n) - 1n)).rejects.toThrow("has changed in revision");
+    await expect(save(0n)).rejects.toThrow('the mount "cloud" exists already');
+    await expect(save((mount?.revision ?? 0n) - 1n)).rejects.toThrow("was changed in revision");
     await expect(save(mount?.revision ?? 0n)).resolves.toMatchObject({
       results: [{ outcome: "unchanged" }],
     });
@@ -349,7 +349,7 @@ describe("secrets", () => {
       await expect(settings().deleteSetting({ key })).rejects.toThrow("no setting");
       await expect(
         settings().saveSettings({ settings: [{ key, value: "x", type: "string" }] }),
-      ).rejects.toThrow("kept for mounts");
+      ).rejects.toThrow("reserved for mounts");
     }
   });
 

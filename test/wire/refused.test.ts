@@ -79,7 +79,7 @@ describe("what calls itself gRPC", () => {
       { ...call, authorization: "x", "content-type": GRPC },
       enveloped(question),
     );
-    expect(answer.headers["grpc-message"]).toMatch(/^the admin token is wrong: compare it with/);
+    expect(answer.headers["grpc-message"]).toMatch(/^invalid token: compare it with/);
   });
 });
 

@@ -46,7 +46,7 @@ const cases: readonly RestCase[] = [
     `${SETTING}/list`,
     { headers: { authorization: "" } },
     401,
-    /missing: send it in the header/,
+    /missing token: send the admin token in the header/,
   ),
   refuses(
     "the token is no query parameter",
@@ -194,7 +194,7 @@ const cases: readonly RestCase[] = [
       { key: "logo", value: "b" },
     ]),
     400,
-    /logo stands twice/,
+    /logo occurs twice/,
   ),
   save("a changed readonly setting is left as it is", [{ key: "version", value: "v1.0.0" }]),
   save("an unchanged one is accepted", [{ key: "version", value: VERSION, flag: 2 }]),
@@ -327,7 +327,7 @@ const cases: readonly RestCase[] = [
     post(),
     expect.stringMatching(/^mooring-[\w-]{43}$/),
   ),
-  refuses("the old token is refused from then on", `${SETTING}/list`, {}, 401, /wrong/),
+  refuses("the old token is refused from then on", `${SETTING}/list`, {}, 401, /invalid token/),
 ];
 
 describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {

@@ -105,7 +105,7 @@ describe.each([
   ])("%s is no site", async (_, port) => {
     const came = await create({ url: at(port()), token: TOKEN });
     expect(came.code).toBe(REFUSED[transport]);
-    expect(came.text).toContain("is a Mooring itself");
+    expect(came.text).toContain("is a Mooring server");
     expect(await names()).not.toContain("one");
   });
 
@@ -119,13 +119,13 @@ describe.each([
   test("an address that answers with pages", async () => {
     const came = await create({ url: at((pages.address() as AddressInfo).port) });
     expect(came.code).toBe(REFUSED[transport]);
-    expect(came.text).toContain("answers with a web page: is the path right?");
+    expect(came.text).toContain("answered with a web page: check the path");
   });
 
   test.each([
-    ["a wrong token", () => "wrong", "refuses the token: token is invalidated"],
+    ["a wrong token", () => "wrong", "refused the token: token is invalidated"],
     ["one of nobody's", () => "", "token is missing"],
-    ["one of who is no admin", login, "says 403: You are not an admin"],
+    ["one of who is no admin", login, "answered 403: You are not an admin"],
   ])("%s", async (_, token, words) => {
     const came = await create({ token: await token() });
     expect(came.code).toBe((words.startsWith("token") ? WRONG : REFUSED)[transport]);

@@ -74,7 +74,7 @@ describe("a service that limits them", () => {
     expect(statuses).toEqual([401, 401, 401, 401, 429, 429]);
     const refused = await list("wrong", "192.0.2.1");
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(await refused.text()).toContain("too many wrong tokens");
+    expect(await refused.text()).toContain("too many failed attempts");
     expect((await list(TOKEN, "192.0.2.1")).status).toBe(200);
     expect((await list("", "192.0.2.1")).status).toBe(401);
     expect((await list("wrong", "192.0.2.2")).status).toBe(401);

@@ -109,7 +109,7 @@ describe("addresses that are not public", () => {
     const target = origin === "" ? url : `${origin}:${port}`;
     const result = await sendOnce(`${target}/204`, "{}", {}, { allowPrivate: false });
     expect(result.status).toBe(0);
-    expect(result.error).sentence(/no public address|ENOTFOUND/);
+    expect(result.error).sentence(/not a public address|ENOTFOUND/);
     expect(seen.length).toBe(before);
   });
 });

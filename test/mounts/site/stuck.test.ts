@@ -40,7 +40,7 @@ test.each(["disabled", "work"])(
     desk.wanted = [change()];
     await desk.round();
     expect(writes(site).slice(1)).toEqual(["disable"]);
-    expect(desk.state()?.error).sentence("waited for");
+    expect(desk.state()?.error).sentence("still in progress");
     time += 131_000;
     await desk.round();
     expect(writes(site).slice(2)).toEqual(["disable", "update", "enable"]);
@@ -136,7 +136,7 @@ test("a mount that somebody keeps changing is left alone after three corrections
     await desk.round();
   }
   expect(site.row("/films")?.remark).toBe("user 4");
-  expect(desk.state()?.error).sentence("again and again");
+  expect(desk.state()?.error).sentence("changes repeatedly");
   await desk.round({ insist: ["films"] });
   expect(site.row("/films")?.remark).toBe("kept");
 });

@@ -220,7 +220,7 @@ describe("the guarantees, among many writers and readers in one process", () => 
     ]) {
       const { code, message } = await failureOf(() => stream.next());
       expect(code).toBe(Code.OutOfRange);
-      expect(message).toMatch(/the oldest revision kept is 6/);
+      expect(message).toMatch(/the oldest revision is 6/);
     }
     const stream = openStreams(again).settings({ after: 5 });
     const history = await readUntil(stream, recorded, 8);

@@ -58,10 +58,10 @@ describe("sites", () => {
       await page.getByRole("heading", { name: "harbour" }).waitFor();
       await site.stop();
       await page.getByRole("button", { name: "Check now" }).click();
-      await page.getByText("nothing listens there").first().waitFor();
+      await page.getByText("connection refused").first().waitFor();
       await visit(page, "");
       await page.locator(".lines li", { hasText: "harbour" }).getByRole("link").click();
-      await page.getByText("nothing listens there").first().waitFor();
+      await page.getByText("connection refused").first().waitFor();
       await page.getByRole("button", { name: "Forget it" }).click();
       await page.getByRole("button", { name: "Forget it now" }).click();
       await page.getByText("No site gets its settings from here.").waitFor();

@@ -150,7 +150,9 @@ test(
     }
     expect(await read("1000000")).toMatchObject({
       code: 503,
-      message: expect.stringMatching(/^this instance shows revision \d+ and not yet 1000000/),
+      message: expect.stringMatching(
+        /^this instance is at revision \d+ and has not reached 1000000/,
+      ),
     });
     expect(await read("soon")).toMatchObject({ code: 400 });
   },

@@ -42,7 +42,7 @@ async function count(access: { ca?: string; pin?: string; url?: string }): Promi
 }
 
 test("a self-signed certificate is refused, and the message says what to give", async () => {
-  await expect(count({})).rejects.toThrow(/is not trusted .* give its authority/);
+  await expect(count({})).rejects.toThrow(/is not trusted .* give its certificate authority/);
 });
 
 test("it is taken with its authority, or with its fingerprint", async () => {
@@ -59,7 +59,7 @@ test("another fingerprint is refused before anything is sent", async () => {
 
 test("http for https says what to write, whoever answers there", async () => {
   const at = site.url.replace("https", "http");
-  const said = "speaks TLS, and was asked without: write its address with https://";
+  const said = "uses TLS: write its address with https://";
   await expect(count({ url: at })).rejects.toThrow(`${at} ${said}`);
 });
 
@@ -72,7 +72,7 @@ test.each([
   [
     "a TLS alert",
     "\x15\x03\x01\x00\x02\x02\x46",
-    "if it speaks TLS, write its address with https://",
+    "if the server uses TLS, write its address with https://",
   ],
 ])("likewise of %s", async (_, bytes, said) => {
   const server = createServer((socket) => {

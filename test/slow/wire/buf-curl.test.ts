@@ -89,7 +89,7 @@ describe("buf curl", () => {
       ]);
       expect(names.json).toMatchObject({ names: expect.arrayContaining(["S3"]) });
       expect(refused.exitCode).toBe(16 * 8);
-      expect(refused.stderr).toContain("the admin token is missing");
+      expect(refused.stderr).toContain("missing token");
       expect(invalid.exitCode).toBe(3 * 8);
       expect(invalid.stderr).toContain("default_page_size");
       expect(invalid.stderr).toContain("google.rpc.BadRequest");

@@ -93,7 +93,7 @@ describe.each(chosen)("over $name", ({ open }) => {
       await refusal(outcome, Code.FailedPrecondition, /secret/i, before, ...KEYS);
     });
 
-    test("says that nothing listens there", async () => {
+    test("says that the connection is refused", async () => {
       const before = await stored(...KEYS);
       const gone = `http://127.0.0.1:${await freePort()}/jsonrpc`;
       const outcome = await set(gone, SECRETS.right);

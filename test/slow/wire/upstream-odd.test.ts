@@ -116,16 +116,16 @@ describe("a server behind that can't be asked: people are told why, and no addre
     return ((await reply.json()) as { message: string }).message;
   }
 
-  test("nothing listens there", async () => {
+  test("the connection is refused", async () => {
     expect(await said("http://127.0.0.1:1")).toBe(
-      "the server behind does not answer: nothing listens there",
+      "the server behind does not answer: connection refused",
     );
   });
 
   test("https for http", async () => {
     site = await startStandIn();
     expect(await said(site.url.replace("http", "https"))).toContain(
-      "it speaks no TLS: write its address with http://",
+      "it does not use TLS: write its address with http://",
     );
   });
 

@@ -201,7 +201,7 @@ describe("a download manager", () => {
     const failed = await connect();
     front.site.managersAnswer = true;
     expect(failed.code).toBe(400);
-    expect(failed.message).toMatch(/the upstream could not connect it: dial tcp .* refused$/);
+    expect(failed.message).toMatch(/the upstream could not connect to it: dial tcp .* refused$/);
   });
 });
 

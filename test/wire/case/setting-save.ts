@@ -111,7 +111,7 @@ export const settingSaveCases: readonly WireCase[] = [
         { key: "site_title", value: "b" },
         { key: "logo", value: "a" },
       ],
-      /logo stands twice/,
+      /logo occurs twice/,
       "settings[2].key",
     ),
   ),

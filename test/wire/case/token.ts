@@ -6,8 +6,11 @@ import { fails, NOBODY, replies, type WireCase, wireCase } from "./case.ts";
 
 const { listSettings, resetToken, saveSettings } = SettingService.method;
 
-const missing = { code: Code.Unauthenticated, message: /missing: send it in the header/ };
-const wrong = { code: Code.Unauthenticated, message: /wrong/ };
+const missing = {
+  code: Code.Unauthenticated,
+  message: /missing token: send the admin token in the header/,
+};
+const wrong = { code: Code.Unauthenticated, message: /invalid token/ };
 const chosen = "chosen-token-0123456789-0123456789-0123456789";
 
 /** The admin token. These cases come last: after them it is another one. */

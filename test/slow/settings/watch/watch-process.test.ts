@@ -135,7 +135,7 @@ describe("two processes on one file", () => {
     await parts.store.compact({ count: 5, notBefore: 0 }, 100);
     await other.call("token");
     const { end } = await other.event<Heard>((one) => one.end !== undefined);
-    expect(end?.message).toMatch(/the oldest revision kept is 26/);
+    expect(end?.message).toMatch(/the oldest revision is 26/);
     expect(await other.call("value", "k1")).toBe("30");
     await watch(other, "again");
     expect(await heardUpTo(other, "again", 30)).toMatchObject([{ kind: "snapshot" }]);

@@ -92,7 +92,7 @@ describe("a save whose connection is ended", () => {
     await wait("");
     expect(failure.failure).toBe("unsure");
     expect(writeFailure(failure)).toMatchObject({
-      message: expect.stringMatching(/^whether this was saved is not known/),
+      message: expect.stringMatching(/^it is unknown whether this was saved/),
     });
     // It was.
     await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true), SOON);

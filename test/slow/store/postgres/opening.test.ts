@@ -35,7 +35,7 @@ afterAll(() => server?.remove());
 describe("opening a database says in one sentence", () => {
   const refusal = (url: string) => failureOf(() => opened(url));
 
-  test("that nothing listens there", async () => {
+  test("that the connection is refused", async () => {
     const { failure, message } = await refusal(
       `postgres://u:pw-secret@127.0.0.1:${await freePort()}/x`,
     );
