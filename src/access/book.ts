@@ -1,8 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { actorOf } from "../audit/entry.ts";
-import { StoreError } from "../database/error.ts";
-import { oneAtATime } from "../database/serial.ts";
-import { freshFailure } from "../database/store-failure.ts";
+import { createReplica } from "../database/replica.ts";
 import { createGrant, type Grant } from "./grant.ts";
 import type { AccessStore, StoredPrincipal, StoredToken } from "./store.ts";
 import { hashOf, idOf, secretOf } from "./token-text.ts";
@@ -33,8 +31,6 @@ export interface BookDeps {
   readonly store: AccessStore;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Reports whether other processes may have changed something. Default: asks the store. */
-  readonly isStale?: () => boolean;
   /** Called occasionally with a token's last use. */
   readonly used?: (tokenId: string, time: number, peer: string) => void;
 }
@@ -62,7 +58,7 @@ export interface Book {
 }
 
 /** Reads all tokens; from then on only what has changed. */
-export async function openBook({ store, now: clock, used, ...deps }: BookDeps): Promise<Book> {
+export async function openBook({ store, now: clock, used }: BookDeps): Promise<Book> {
   const principals = new Map<string, StoredPrincipal>();
   const tokens = new Map<string, StoredToken>();
   const inUse = new Map<string, Used>();
@@ -107,26 +103,12 @@ export async function openBook({ store, now: clock, used, ...deps }: BookDeps): 
       inUse.delete(token.id);
     }
   };
-  /** Whether the last attempt to read has failed. */
-  let isBehind = false;
-  const refresh = oneAtATime(async () => {
-    isBehind = true;
-    try {
-      await read();
-      isBehind = false;
-    } catch (error) {
-      // As with settings, memory serves while no process can reach the database.
-      if (!(error instanceof StoreError)) throw error;
-      if (error.failure === "unsure") throw freshFailure(error);
-    }
+  const { fresh, refresh } = createReplica({
+    read,
+    isStale: () => store.changedElsewhere(),
+    // The settings' replica reports that the database is away.
+    onFailure: () => undefined,
   });
-  const isStale = (): boolean => {
-    try {
-      return deps.isStale?.() ?? store.changedElsewhere();
-    } catch {
-      return false;
-    }
-  };
   await read();
   return {
     now,
@@ -140,8 +122,8 @@ export async function openBook({ store, now: clock, used, ...deps }: BookDeps): 
     principals: () => [...principals.values()],
     tokens: () => tokens.values(),
     principalOf,
-    reread: () => refresh.run(),
-    fresh: () => (isBehind || refresh.isRunning() || isStale() ? refresh.run() : undefined),
+    reread: refresh,
+    fresh,
     find: (text, peer) => {
       const id = idOf(text);
       const token = id === undefined ? undefined : tokens.get(id);

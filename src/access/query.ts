@@ -25,7 +25,6 @@ export interface AccessQueryDeps {
   /** Throws when nothing may be written. */
   readonly check?: () => void;
   readonly changedElsewhere: () => boolean;
-  readonly changedAtLastLook: () => boolean;
   /** Called before rows are read. */
   readonly reading: () => Reading;
   /** Called after a commit. */
@@ -44,7 +43,6 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
     attemptRead = attempt,
     check,
     changedElsewhere,
-    changedAtLastLook,
     reading,
     committed,
     seenEverywhere,
@@ -52,7 +50,6 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
   } = deps;
   return {
     changedElsewhere,
-    changedAtLastLook,
     seenEverywhere,
     news: (after) =>
       attemptRead(async () => {

@@ -81,11 +81,6 @@ export interface AccessWrite extends Partial<AccessRows> {
 export interface AccessStore {
   /** Reports whether another process may have written since the last `news`. Cheap. */
   changedElsewhere(): boolean;
-  /**
-   * Like changedElsewhere, as of the last check of the settings store, which the caller has just
-   * made: cheaper.
-   */
-  changedAtLastLook(): boolean;
   /** Changes after a version; 0: everything. */
   news(after: number): Promise<AccessNews>;
   /** Runs a change alone; nothing is written when it rejects. */

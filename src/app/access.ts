@@ -71,8 +71,6 @@ export async function openAccess({
   const book = await openBook({
     store: store.access,
     now: Date.now,
-    // Whoever asks has made the engine fresh just before.
-    isStale: store.access.changedAtLastLook,
     used: lastUse.note,
   });
   const authentication = createAccess(identityBy(engine, book, upstream), throttle, localize);

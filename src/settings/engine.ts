@@ -1,7 +1,6 @@
-import { StoreError } from "../database/error.ts";
 import { onceATurn } from "../database/once-per-tick.ts";
-import { oneAtATime } from "../database/serial.ts";
-import { freshFailure, seenFailure, writeFailure } from "../database/store-failure.ts";
+import { createReplica } from "../database/replica.ts";
+import { seenFailure, writeFailure } from "../database/store-failure.ts";
 import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
@@ -65,6 +64,8 @@ export interface Engine {
    * shares one look at the database.
    */
   fresh(): Promise<Snapshot>;
+  /** As fresh, of this call alone: synchronous while no process has committed. @throws as fresh does. */
+  look(): void | Promise<void>;
   /** Reads what others have committed, whether it is known of or not. @throws as fresh does. */
   refresh(): Promise<Snapshot>;
   /**
@@ -124,34 +125,12 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     listener?.append(committed.map(({ commit }) => commit));
   };
 
-  /** Whether a read has failed or is not yet in the snapshot. */
-  let isBehind = false;
-  const read = async (): Promise<Snapshot> => {
-    isBehind = true;
-    try {
-      catchUp((await store.delta(snapshot.revision)) ?? (await store.load()));
-      isBehind = false;
-    } catch (error) {
-      // A secret that cannot be opened may be a new token; continuing would accept the old one.
-      if (!(error instanceof StoreError)) throw error;
-      // The same holds for saves by other processes while only this process cannot reach the
-      // database.
-      if (error.failure === "unsure") throw freshFailure(error);
-      // Reads are served from memory while the database is out of reach.
-      deps.onReadFailure(error);
-    }
-    return snapshot;
-  };
-
-  const refresh = oneAtATime(read);
-  const isStale = (): boolean => {
-    try {
-      return store.changedElsewhere();
-    } catch (error) {
-      deps.onReadFailure(error);
-      return false;
-    }
-  };
+  const { fresh, refresh } = createReplica({
+    read: async () => void catchUp((await store.delta(snapshot.revision)) ?? (await store.load())),
+    isStale: () => store.changedElsewhere(),
+    onFailure: deps.onReadFailure,
+  });
+  const now = (): Snapshot => snapshot;
 
   const writer = createWriter({
     store,
@@ -165,11 +144,9 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
 
   return {
     snapshot: () => snapshot,
-    fresh: onceATurn(() =>
-      // A read in progress may be the one that this call asks for.
-      isBehind || refresh.isRunning() || isStale() ? refresh.run() : snapshot,
-    ),
-    refresh: () => refresh.run(),
+    look: fresh,
+    fresh: onceATurn(() => fresh()?.then(now) ?? snapshot),
+    refresh: () => refresh().then(now),
     change: async (origin, decide, options) => {
       checkReason(origin.reason);
       let failure = writeFailure;

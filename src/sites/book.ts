@@ -1,4 +1,5 @@
 import type { AuditEntry } from "../audit/store.ts";
+import { createReplica } from "../database/replica.ts";
 import { writeFailure } from "../database/store-failure.ts";
 import { notFound, ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
@@ -72,7 +73,7 @@ export function createBook({ store, sealer, onClosed }: BookDeps): Book {
   };
   /** The store's version that was read last; undefined: nothing was read yet. */
   let loaded: { readonly version: string | undefined } | undefined;
-  const load = async (): Promise<void> => {
+  const read = async (): Promise<void> => {
     // Before the tables: a change in between is read again by the next load.
     const version = await store.version();
     if (loaded !== undefined && loaded.version === version) return;
@@ -104,6 +105,14 @@ export function createBook({ store, sealer, onClosed }: BookDeps): Book {
     loaded = { version };
     if (!isSame) tell();
   };
+  // The version is read at each load: no call waits for it, but the work on sites and changes of them.
+  const { refresh: load } = createReplica({
+    read,
+    isStale: () => true,
+    onFailure: (error) => {
+      throw error;
+    },
+  });
   const writing = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;

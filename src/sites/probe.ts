@@ -68,8 +68,9 @@ export function createProbes(deps: ProbeDeps): (sites: readonly Site[]) => Promi
     running.add(site.id);
     try {
       const wasAnswering = probed.get(site.id)?.isAnswering ?? false;
+      const at = now();
       const isAnswering = await probe(site);
-      probed.set(site.id, { at: now(), isAnswering });
+      probed.set(site.id, { at, isAnswering });
       if (isAnswering && !wasAnswering && isWaiting(site)) await retry(site);
     } finally {
       running.delete(site.id);

@@ -116,10 +116,11 @@ test("what could not be read is read at the next call, whether it is stale or no
   let failing = false;
   const store: AccessStore = {
     ...access,
+    changedElsewhere: () => false,
     news: (version) =>
       failing ? Promise.reject(new StoreError("busy", "away")) : access.news(version),
   };
-  const book = await openBook({ store, now: () => 1_000, isStale: () => false });
+  const book = await openBook({ store, now: () => 1_000 });
   expect(book.fresh()).toBe(undefined);
   failing = true;
   await book.reread();

@@ -4,7 +4,7 @@ import { makeToken } from "../../src/access/token-text.ts";
 import { identityBy } from "../../src/app/identity.ts";
 import type { Engine } from "../../src/settings/engine.ts";
 
-const engineOf = (token: string): Pick<Engine, "fresh" | "snapshot"> =>
+const engineOf = (token: string): Pick<Engine, "look" | "snapshot"> =>
   ({ snapshot: () => new Map([["token", { value: token }]]) }) as never;
 
 async function asked(sent: string, permanent = "the permanent token") {

@@ -159,7 +159,6 @@ export async function openPostgresSettingStore(
           if (isClosed) throw failureOf(undefined);
           return follower.isAccessBehind;
         },
-        changedAtLastLook: () => follower.isAccessBehind,
         reading: () => follower.readingAccess(),
         committed: (version) => follower.announceAccess(version),
         seenEverywhere: (version) => attempt(() => follower.accessSeenEverywhere(version)),

@@ -68,13 +68,7 @@ export async function openSqliteSettingStore(
     await attempt(() => migrate(db, path, migrations));
     const facts = await attempt(() => readFacts(db));
     const dataVersion = handle.prepare<[], number>("pragma data_version").pluck();
-    /** Data version of the last check. */
-    let looked = dataVersion.get();
-    const look = (): number | undefined => {
-      looked = dataVersion.get();
-      return looked;
-    };
-    let seenVersion = looked;
+    let seenVersion = dataVersion.get();
     /** Since when the file can't be read, of `performance.now()`; undefined: it can. */
     let unreadableSince: number | undefined;
     /** Data version of the last check of the access tables. */
@@ -88,7 +82,7 @@ export async function openSqliteSettingStore(
           await sql`begin`.execute(connection);
           try {
             const result = await work(connection);
-            seenVersion = look();
+            seenVersion = dataVersion.get();
             return result;
           } finally {
             // SQLite itself has ended it after some failures.
@@ -109,7 +103,7 @@ export async function openSqliteSettingStore(
       ...facts,
       changedElsewhere: () => {
         try {
-          const isOther = look() !== seenVersion;
+          const isOther = dataVersion.get() !== seenVersion;
           unreadableSince = undefined;
           return isOther;
         } catch (error) {
@@ -128,7 +122,7 @@ export async function openSqliteSettingStore(
         attempt(() => {
           place.check();
           return transact(async (transaction) => {
-            const version = look();
+            const version = dataVersion.get();
             const result = await work(transaction);
             seenVersion = version;
             return result;
@@ -181,14 +175,13 @@ export async function openSqliteSettingStore(
         check: place.check,
         changedElsewhere: () => {
           try {
-            return look() !== seenAccess;
+            return dataVersion.get() !== seenAccess;
           } catch (error) {
             throw failureOf(error);
           }
         },
-        changedAtLastLook: () => looked !== seenAccess,
         reading: () => {
-          const version = look();
+          const version = dataVersion.get();
           const done = (): void => {
             seenAccess = version;
           };

@@ -1,0 +1,58 @@
+import { StoreError } from "./error.ts";
+import { oneAtATime } from "./serial.ts";
+import { freshFailure } from "./store-failure.ts";
+
+export interface ReplicaDeps {
+  /** Reads what is new and applies it. Reads do not overlap. */
+  readonly read: () => Promise<void>;
+  /** Whether another process may have committed since the last read. Synchronous and cheap. */
+  readonly isStale: () => boolean;
+  /**
+   * Receives the StoreError of a read or a check: memory serves while no process can reach the
+   * database. What it throws is the failure of the call.
+   */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Copy in memory of rows that other processes write, too. */
+export interface Replica {
+  /**
+   * Brings the copy up to date with all commits until now: synchronous where there are none.
+   *
+   * @throws UNAVAILABLE when other processes may have committed what this one cannot read.
+   */
+  readonly fresh: () => void | Promise<void>;
+  /** Reads in any case, or once more after the read in progress. @throws as `fresh`. */
+  readonly refresh: () => Promise<void>;
+}
+
+/** The copy is loaded by its first `refresh`. */
+export function createReplica({ read, isStale, onFailure }: ReplicaDeps): Replica {
+  /** Whether the last read has failed or is not applied yet. */
+  let isBehind = false;
+  const reading = oneAtATime(async () => {
+    isBehind = true;
+    try {
+      await read();
+      isBehind = false;
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      // Saves by other processes are possible while only this process cannot reach the database.
+      if (error.failure === "unsure") throw freshFailure(error);
+      onFailure(error);
+    }
+  });
+  const isChanged = (): boolean => {
+    try {
+      return isStale();
+    } catch (error) {
+      onFailure(error);
+      return false;
+    }
+  };
+  return {
+    // A read in progress may be the one that this call asks for.
+    fresh: () => (isBehind || reading.isRunning() || isChanged() ? reading.run() : undefined),
+    refresh: reading.run,
+  };
+}
