@@ -1,15 +1,28 @@
 import { createInterface } from "node:readline";
 import { driverByName } from "../../test/mounts/site/desk.ts";
 import { type Storages, startStorages } from "../../test/mounts/site/stand-in.ts";
+import { startWholeSite } from "../../test/mounts/whole-site.ts";
 
 /**
  * Stand-ins of servers with mounts, in a process of their own. The first line has their addresses. Each
  * line that comes is `COUNT ORDER`: it is answered, with the time in milliseconds since 1970 and the
  * calls of a list since the last answer, as soon as every server has so many mounts of this order.
+ *
+ * @param kind `whole`: servers with settings, too, which Mooring itself can follow.
  */
-async function main(count: number): Promise<void> {
-  const sites = await Promise.all(Array.from({ length: count }, () => startStorages(driverByName)));
-  process.stdout.write(`${JSON.stringify(sites.map(({ url, token }) => ({ url, token })))}\n`);
+async function main(count: number, kind: string | undefined): Promise<void> {
+  const made = await Promise.all(
+    Array.from({ length: count }, async () => {
+      if (kind !== "whole") {
+        const storages = await startStorages(driverByName);
+        return { storages, url: storages.url, token: storages.token };
+      }
+      const { storages, url, token } = await startWholeSite();
+      return { storages, url, token: token() };
+    }),
+  );
+  const sites = made.map(({ storages }) => storages);
+  process.stdout.write(`${JSON.stringify(made.map(({ url, token }) => ({ url, token })))}\n`);
   for await (const line of createInterface({ input: process.stdin })) {
     const [mounts = 0, order = 0] = line.split(" ").map(Number);
     while (!sites.every((site) => isBrought(site, mounts, order)))
@@ -30,4 +43,4 @@ function isBrought(site: Storages, mounts: number, order: number): boolean {
   return found >= mounts;
 }
 
-await main(Number(process.argv[2]));
+await main(Number(process.argv[2]), process.argv[3]);

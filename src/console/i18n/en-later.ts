@@ -78,6 +78,14 @@ export const enLater = {
     "The setting and its value go; its history stays. Clients that read it will miss it.",
   "delete.title": "Delete {key}",
 
+  "delivery.attempts": { one: "1 attempt", other: "{count} attempts" },
+  "delivery.body": "Message",
+  "delivery.delivered": "delivered",
+  "delivery.failed": "given up",
+  "delivery.next": "next attempt",
+  "delivery.none": "Nothing was sent yet.",
+  "delivery.resend": "Send again",
+  "delivery.waiting": "waiting",
   "diff.added": "Added",
   "diff.removed": "Removed",
   "diff.same": { one: "1 line that is the same", other: "{count} lines that are the same" },
@@ -204,6 +212,7 @@ export const enLater = {
   "mount.allowShared": "Several sites may share the credential",
   "mount.changed": "changed",
   "mount.created": "created",
+  "mount.credential": "Credential",
   "mount.delete": "Delete",
   "mount.deleteNow": "Delete it now",
   "mount.deleteQuestion":
@@ -221,8 +230,13 @@ export const enLater = {
   "mount.name": "Name",
   "mount.nameHint":
     "Letters, digits, dots, underscores and hyphens. It stays when the path changes.",
+  "mount.newValue": "New value",
   "mount.ok": "as it should be",
   "mount.preview": "Preview",
+  "mount.replace": "Replace a credential",
+  "mount.replaceAbout":
+    "Every mount of this driver that has the same value gets the new one, in one revision.",
+  "mount.replaceNow": "Replace it",
   "mount.save": "Save",
   "mount.sites": "Sites",
   "mount.sitesHint": "Names, separated by commas. Empty: all sites.",
@@ -472,4 +486,25 @@ export const enLater = {
   "tokens.soon": "Ends soon",
 
   "value.empty": "empty",
+  "webhook.allClasses": "all incidents",
+  "webhook.classes": "Incidents",
+  "webhook.classesHint": "None chosen: all.",
+  "webhook.delete": "Delete {name}",
+  "webhook.deleteQuestion": "Nothing is sent to it from then on, and its deliveries are deleted.",
+  "webhook.deliveries": "Deliveries",
+  "webhook.disable": "Disable",
+  "webhook.enable": "Enable",
+  "webhook.key": "Key of the signatures",
+  "webhook.nameHint": "Letters, digits, dots, underscores and hyphens.",
+  "webhook.once":
+    "This key signs the messages (Standard Webhooks). It is shown this once: give it to the target now.",
+  "webhook.test": "Send a test",
+  "webhook.url": "Address",
+  "webhook.urlHint": "https:// or http://. Later only its host is shown.",
+  "webhooks.about":
+    "Each change of an incident is sent to these addresses, signed, and retried for three days.",
+  "webhooks.add": "Add a webhook",
+  "webhooks.none": "There are no webhooks.",
+  "webhooks.noneAbout":
+    "Add the address of a chat or of another service that is to be notified of incidents.",
 } as const satisfies Readonly<Record<string, Message>>;

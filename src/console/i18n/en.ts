@@ -78,6 +78,7 @@ export const en = {
   "page.sites": "Sites",
   "page.tokens": "Tokens",
 
+  "page.webhooks": "Webhooks",
   "palette.driver": "driver",
   "palette.goals": "Goals",
   "palette.label": "Go to a page, a setting or a driver",

@@ -1,23 +1,14 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
-import { type Incident, IncidentClass } from "../../../gen/mooring/v1/incident_pb.js";
+import type { Incident } from "../../../gen/mooring/v1/incident_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { incidentService, incidents } from "../api/incidents.ts";
 import { may } from "../api/rights.ts";
 import { t } from "../i18n/language.ts";
-import type { MessageKey } from "../i18n/messages.ts";
 import { Button } from "../part/button.tsx";
 import { Notice } from "../part/state.tsx";
 import { When } from "../part/when.tsx";
-
-const CLASSES: Partial<Record<IncidentClass, MessageKey>> = {
-  [IncidentClass.CREDENTIAL]: "incident.credential",
-  [IncidentClass.PERSON]: "incident.person",
-  [IncidentClass.QUOTA]: "incident.quota",
-  [IncidentClass.NETWORK]: "incident.network",
-  [IncidentClass.CONFIGURATION]: "incident.configuration",
-  [IncidentClass.UNKNOWN]: "incident.unknown",
-};
+import { CLASSES } from "./incident-classes.ts";
 
 /** Mounts that do not work, with what to do; nothing where all do. */
 export function IncidentList() {

@@ -15,6 +15,7 @@ import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { formValues, inputOf, itemOf, MASK, OWN_ITEMS } from "./input.ts";
 import { OnSite } from "./list.tsx";
+import { ReplaceCredential } from "./replace.tsx";
 import { Results } from "./results.tsx";
 
 interface MountFormProps {
@@ -99,6 +100,7 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
           <a class="button" href={href("mounts")}>
             {t("page.mounts")}
           </a>
+          {mount !== undefined && <ReplaceCredential mount={mount} info={info} />}
           {mount !== undefined && may("mounts:write") && (
             <Button
               onClick={() => {

@@ -79,6 +79,14 @@ export const pages: readonly Page[] = [
     load: () => import("../mounts/one-page.tsx"),
   },
   {
+    name: "webhooks",
+    title: "page.webhooks",
+    icon: "webhooks",
+    needs: ["webhooks:manage"],
+    rest: true,
+    load: () => import("../webhooks/page.tsx"),
+  },
+  {
     name: "backup",
     title: "page.backup",
     icon: "backup",

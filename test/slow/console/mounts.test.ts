@@ -83,6 +83,31 @@ describe("mounts", () => {
     }
   });
 
+  test("get another credential wherever it is used, after a preview", async () => {
+    const mounts = console.client(MountService);
+    const dav = (name: string, password: string) => ({
+      ...{ name, mountPath: `/${name}`, driver: "WebDav" },
+      config: { address: "https://dav.example", username: "ann", password },
+    });
+    await mounts.saveMounts({ mounts: [dav("d1", "old"), dav("d2", "old"), dav("d3", "own")] });
+    const page = await console.enter("mount?name=d1");
+    await page.getByRole("button", { name: "Replace a credential" }).click();
+    await page.getByLabel("New value").fill("console-new");
+    await page.getByRole("dialog").getByRole("button", { name: "Preview" }).click();
+    const results = page.locator("dialog .mount-results");
+    await results.getByText("d2 changed").waitFor();
+    expect(await results.locator("li").count()).toBe(2);
+    const passwordOf = async (name: string) =>
+      (await mounts.getMount({ name, reveal: true })).mount?.config?.["password"];
+    expect(await passwordOf("d2")).toBe("old");
+    await page.getByRole("button", { name: "Replace it" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await Promise.all(["d1", "d2", "d3"].map(passwordOf))).toEqual([
+      ...["console-new", "console-new", "own"],
+    ]);
+    await mounts.deleteMounts({ names: ["d1", "d2", "d3"] });
+  });
+
   test("are shown as far as the token goes", async () => {
     const token = await console.token(["incidents:read"], "watcher");
     const page = await console.enter("mounts", { token });

@@ -1,0 +1,12 @@
+import { IncidentClass } from "../../../gen/mooring/v1/incident_pb.js";
+import type { MessageKey } from "../i18n/messages.ts";
+
+/** Names of the classes of incidents, in the order of the documentation. */
+export const CLASSES: Partial<Record<IncidentClass, MessageKey>> = {
+  [IncidentClass.CREDENTIAL]: "incident.credential",
+  [IncidentClass.PERSON]: "incident.person",
+  [IncidentClass.QUOTA]: "incident.quota",
+  [IncidentClass.NETWORK]: "incident.network",
+  [IncidentClass.CONFIGURATION]: "incident.configuration",
+  [IncidentClass.UNKNOWN]: "incident.unknown",
+};

@@ -1,0 +1,149 @@
+import { useSignal } from "@preact/signals";
+import type { IncidentClass } from "../../../gen/mooring/v1/incident_pb.js";
+import { failureOf } from "../api/failure.ts";
+import { webhookService } from "../api/webhooks.ts";
+import { language, t } from "../i18n/language.ts";
+import { CLASSES } from "../mounts/incident-classes.ts";
+import { Button } from "../part/button.tsx";
+import { Dialog } from "../part/dialog.tsx";
+import { Field } from "../part/field.tsx";
+
+/**
+ * The button and dialog that create a webhook.
+ *
+ * @param props.onAdded called with the key of the signatures, which no later reply has.
+ */
+export function AddWebhook({ onAdded }: { readonly onAdded: (secret: string) => void }) {
+  const isOpen = useSignal(false);
+  const close = (): void => {
+    isOpen.value = false;
+  };
+  return (
+    <>
+      <Button
+        icon="add"
+        onClick={() => {
+          isOpen.value = true;
+        }}
+      >
+        {t("webhooks.add")}
+      </Button>
+      {isOpen.value && (
+        <AddDialog
+          onClose={close}
+          onAdded={(secret) => {
+            close();
+            onAdded(secret);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function AddDialog({
+  onAdded,
+  onClose,
+}: {
+  readonly onAdded: (secret: string) => void;
+  readonly onClose: () => void;
+}) {
+  const name = useSignal("");
+  const url = useSignal("");
+  const sites = useSignal("");
+  const classes = useSignal<ReadonlySet<IncidentClass>>(new Set());
+  const wrong = useSignal<ReadonlyMap<string, string>>(new Map());
+  const failure = useSignal("");
+  const busy = useSignal(false);
+  const add = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      const { secret } = await webhookService.createWebhook({
+        webhook: {
+          ...{ name: name.value.trim(), url: url.value.trim(), language: language.value },
+          classes: { classes: [...classes.value] },
+          sites: { names: sites.value.split(/[\s,]+/).filter(Boolean) },
+        },
+      });
+      onAdded(secret);
+    } catch (thrown) {
+      const { violations, message } = failureOf(thrown);
+      const at = violations.map(
+        ({ field, description }) => [field.replace(/^webhook\./, ""), description] as const,
+      );
+      wrong.value = new Map(at);
+      const isShown = at.length > 0 && at.every(([field]) => ["name", "url"].includes(field));
+      failure.value = isShown ? "" : message || t("state.offline");
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <Dialog title={t("webhooks.add")} onClose={onClose}>
+      <form
+        class="block-form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy.value) void add();
+        }}
+      >
+        <Field
+          label={t("mount.name")}
+          hint={t("webhook.nameHint")}
+          wrong={wrong.value.get("name")}
+          value={name.value}
+          onChange={(text) => {
+            name.value = text;
+          }}
+        />
+        <Field
+          label={t("webhook.url")}
+          hint={t("webhook.urlHint")}
+          wrong={wrong.value.get("url")}
+          value={url.value}
+          onChange={(text) => {
+            url.value = text;
+          }}
+        />
+        <Field
+          label={t("mount.sites")}
+          hint={t("mount.sitesHint")}
+          wrong={wrong.value.get("sites")}
+          value={sites.value}
+          onChange={(text) => {
+            sites.value = text;
+          }}
+        />
+        <fieldset class="classes">
+          <legend class="label">{t("webhook.classes")}</legend>
+          {Object.entries(CLASSES).map(([number, key]) => (
+            <label class="check" key={number}>
+              <input
+                type="checkbox"
+                checked={classes.value.has(Number(number))}
+                onChange={(event) => {
+                  const next = new Set(classes.peek());
+                  if (event.currentTarget.checked) next.add(Number(number));
+                  else next.delete(Number(number));
+                  classes.value = next;
+                }}
+              />
+              <span>{t(key)}</span>
+            </label>
+          ))}
+          <p class="quiet small">{t("webhook.classesHint")}</p>
+        </fieldset>
+        <p class="wrong" role="alert">
+          {failure}
+        </p>
+        <div class="actions">
+          <Button onClick={onClose}>{t("action.cancel")}</Button>
+          <Button kind="main" type="submit" disabled={busy.value}>
+            {t("webhooks.add")}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

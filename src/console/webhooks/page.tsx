@@ -1,0 +1,159 @@
+import "../i18n/later.ts";
+import { useSignal } from "@preact/signals";
+import type { Webhook } from "../../../gen/mooring/v1/incident_pb.js";
+import { failureOf } from "../api/failure.ts";
+import { webhookService } from "../api/webhooks.ts";
+import { t } from "../i18n/language.ts";
+import { CLASSES } from "../mounts/incident-classes.ts";
+import { Button } from "../part/button.tsx";
+import { Confirm } from "../part/confirm.tsx";
+import { CopyButton } from "../part/copy.tsx";
+import { Empty, Failed, Notice, Skeleton } from "../part/state.tsx";
+import { useCall } from "../part/use-call.ts";
+import { PageHead } from "../shell/page-head.tsx";
+import { AddWebhook } from "./add.tsx";
+import { Deliveries } from "./deliveries.tsx";
+import "./webhooks.css";
+
+async function listWebhooks(signal: AbortSignal): Promise<readonly Webhook[]> {
+  return (await webhookService.listWebhooks({}, { signal })).webhooks;
+}
+
+/** Webhooks that incidents are sent to: list, creation, test, deliveries and resending. */
+export default function WebhooksPage() {
+  const { data, failure, again } = useCall(listWebhooks, []);
+  const secret = useSignal("");
+  if (data === undefined)
+    return (
+      <>
+        <PageHead title={t("page.webhooks")} />
+        {failure ? <Failed failure={failure} /> : <Skeleton rows={3} />}
+      </>
+    );
+  return (
+    <>
+      <PageHead title={t("page.webhooks")}>
+        <AddWebhook
+          onAdded={(key) => {
+            secret.value = key;
+            again();
+          }}
+        />
+      </PageHead>
+      <p class="quiet">{t("webhooks.about")}</p>
+      {secret.value !== "" && (
+        <section class="sheet block" aria-label={t("webhook.key")}>
+          <Notice kind="warning">{t("webhook.once")}</Notice>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the text is selected and copied by keyboard. */}
+          <p class="input mono made" tabIndex={0} data-secret>
+            {secret}
+          </p>
+          <CopyButton text={secret.value} />
+        </section>
+      )}
+      {data.length === 0 ? (
+        <Empty icon="webhooks" title={t("webhooks.none")}>
+          <p class="quiet">{t("webhooks.noneAbout")}</p>
+        </Empty>
+      ) : (
+        <ul class="sheet webhooks">
+          {data.map((webhook) => (
+            <OneWebhook key={webhook.name} webhook={webhook} onChange={again} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function OneWebhook({
+  webhook,
+  onChange,
+}: {
+  readonly webhook: Webhook;
+  readonly onChange: () => void;
+}) {
+  const { name, target, classes, sites, disabled } = webhook;
+  const isAsked = useSignal(false);
+  const isOpen = useSignal(false);
+  const busy = useSignal(false);
+  const wrong = useSignal("");
+  /** Counts deliveries that this page has caused: the list is read again. */
+  const turn = useSignal(0);
+  const act = async (work: () => Promise<unknown>): Promise<void> => {
+    busy.value = true;
+    try {
+      await work();
+      wrong.value = "";
+    } catch (thrown) {
+      wrong.value = failureOf(thrown).message || t("state.offline");
+    } finally {
+      busy.value = false;
+    }
+  };
+  const test = () =>
+    act(async () => {
+      isOpen.value = true;
+      await webhookService.testWebhook({ name });
+      turn.value += 1;
+    });
+  const setDisabled = () =>
+    act(async () => {
+      await webhookService.updateWebhook({ name, webhook: { disabled: !disabled } });
+      onChange();
+    });
+  const scope = [
+    classes.length === 0
+      ? t("webhook.allClasses")
+      : classes.map((each) => t(CLASSES[each] ?? "incident.unknown")).join(", "),
+    sites.length === 0 ? t("mount.allSites") : sites.join(", "),
+  ];
+  return (
+    <li data-webhook={name}>
+      <div class="webhook-line">
+        <div>
+          <strong>{name}</strong> {disabled && <span class="badge">{t("mount.disabled")}</span>}
+          <p class="quiet small">
+            <code>{target}</code> · {scope.join(" · ")}
+          </p>
+        </div>
+        <div class="ways">
+          <Button disabled={busy.value} onClick={() => void test()}>
+            {t("webhook.test")}
+          </Button>
+          <Button
+            onClick={() => {
+              isOpen.value = !isOpen.peek();
+            }}
+          >
+            {t("webhook.deliveries")}
+          </Button>
+          <Button disabled={busy.value} onClick={() => void setDisabled()}>
+            {t(disabled ? "webhook.enable" : "webhook.disable")}
+          </Button>
+          <Button
+            onClick={() => {
+              isAsked.value = true;
+            }}
+          >
+            {t("mount.delete")}
+          </Button>
+        </div>
+      </div>
+      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      {isOpen.value && <Deliveries webhook={name} turn={turn.value} />}
+      {isAsked.value && (
+        <Confirm
+          title={t("webhook.delete", { name })}
+          deed={t("mount.deleteNow")}
+          onDeed={() => webhookService.deleteWebhook({ name }).then(onChange)}
+          onClose={() => {
+            isAsked.value = false;
+          }}
+        >
+          {t("webhook.deleteQuestion")}
+        </Confirm>
+      )}
+    </li>
+  );
+}

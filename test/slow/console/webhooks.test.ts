@@ -1,0 +1,56 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { consoleTest } from "./console.ts";
+
+const console = consoleTest({ env: { MOORING_WEBHOOK_TARGETS: "any" } });
+
+test("webhooks are created, tested, sent again, disabled and deleted", async () => {
+  const bodies: string[] = [];
+  const target = createServer((request, response) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (chunk: string) => {
+      body += chunk;
+    });
+    request.on("end", () => {
+      bodies.push(body);
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/secret-path`;
+  try {
+    const page = await console.enter("webhooks");
+    await page.getByText("There are no webhooks.").waitFor();
+    await page.getByRole("button", { name: "Add a webhook" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("a chat");
+    await dialog.getByLabel("Address").fill("ftp://x");
+    await dialog.getByRole("button", { name: "Add a webhook" }).click();
+    await dialog.locator(".wrong", { hasText: "letters" }).waitFor();
+    await dialog.getByLabel("Name").fill("chat");
+    await dialog.getByLabel("Address").fill(url);
+    await dialog.getByLabel("quota").check();
+    await dialog.getByRole("button", { name: "Add a webhook" }).click();
+    await page.locator("[data-secret]", { hasText: "whsec_" }).waitFor();
+    const row = page.locator("[data-webhook=chat]");
+    await row.getByText("quota").waitFor();
+    expect(await page.content()).not.toContain("secret-path");
+    await row.getByRole("button", { name: "Send a test" }).click();
+    await row.getByText("delivered").waitFor();
+    await row.getByText("Message").click();
+    await row.locator("pre", { hasText: '"type":"test"' }).waitFor();
+    await row.getByRole("button", { name: "Send again" }).click();
+    await row.getByText("2 attempts").waitFor();
+    expect(bodies.length).toBe(2);
+    expect(bodies[0]).toBe(bodies[1]);
+    await row.getByRole("button", { name: "Disable" }).click();
+    await row.locator(".badge", { hasText: "disabled" }).waitFor();
+    await row.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("button", { name: "Delete it now" }).click();
+    await page.getByText("There are no webhooks.").waitFor();
+  } finally {
+    target.closeAllConnections();
+    await new Promise((resolve) => target.close(resolve));
+  }
+});
