@@ -4,67 +4,19 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fromBinary } from "@bufbuild/protobuf";
-import {
-  type DescriptorProto,
-  type EnumDescriptorProto,
-  FileDescriptorSetSchema,
-} from "@bufbuild/protobuf/wkt";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { readComments as readOf } from "../src/gateway/openapi/comments.ts";
 
 /** Where the comments are kept. */
 export const FILE = join(import.meta.dirname, "../src/data/contract-comments.json");
 
 /** Comments by full name, such as `mooring.v1.Setting.key`. */
-export function readComments(): Record<string, string> {
+export function readComments(): Readonly<Record<string, string>> {
   const image = ["build", "--as-file-descriptor-set", "--path", "proto/mooring/v1", "-o", "-"];
   const { stdout, stderr, status } = spawnSync("buf", image, { maxBuffer: 64 * 2 ** 20 });
   if (status !== 0) throw new Error(`buf build: ${stderr}`);
-  const comments: Record<string, string> = {};
-  for (const file of fromBinary(FileDescriptorSetSchema, stdout).file) {
-    if (!file.package.startsWith("mooring.v")) continue;
-    const said = new Map(
-      (file.sourceCodeInfo?.location ?? []).map((one) => [
-        one.path.join("."),
-        unwrapped(one.leadingComments.replace(/^ /gm, "").trim()),
-      ]),
-    );
-    const note = (name: string, path: string): void => {
-      const text = said.get(path);
-      if (text) comments[name] = text;
-    };
-    const noteEnum = ({ name, value }: EnumDescriptorProto, scope: string, path: string): void => {
-      note(`${scope}.${name}`, path);
-      // Values stand beside their enum (proto3, "Enumerations").
-      for (const [index, one] of value.entries())
-        note(`${scope}.${one.name}`, `${path}.2.${index}`);
-    };
-    const noteMessage = (message: DescriptorProto, scope: string, path: string): void => {
-      const name = `${scope}.${message.name}`;
-      note(name, path);
-      for (const [index, one] of message.field.entries())
-        note(`${name}.${one.name}`, `${path}.2.${index}`);
-      for (const [index, one] of message.nestedType.entries())
-        if (!one.options?.mapEntry) noteMessage(one, name, `${path}.3.${index}`);
-      for (const [index, one] of message.enumType.entries())
-        noteEnum(one, name, `${path}.4.${index}`);
-    };
-    for (const [index, one] of file.messageType.entries())
-      noteMessage(one, file.package, `4.${index}`);
-    for (const [index, one] of file.enumType.entries()) noteEnum(one, file.package, `5.${index}`);
-    for (const [index, service] of file.service.entries()) {
-      const name = `${file.package}.${service.name}`;
-      note(name, `6.${index}`);
-      for (const [at, method] of service.method.entries())
-        note(`${name}.${method.name}`, `6.${index}.2.${at}`);
-    }
-  }
-  return Object.fromEntries(
-    Object.entries(comments).sort(([one], [other]) => (one < other ? -1 : 1)),
-  );
-}
-
-/** One line for each paragraph and each point of a list. */
-function unwrapped(text: string): string {
-  return text.replace(/(?<!\n)\n(?!\n|- )/g, " ");
+  const { file } = fromBinary(FileDescriptorSetSchema, stdout);
+  return readOf(file.filter((one) => one.package.startsWith("mooring.v")));
 }
 
 if (import.meta.main) writeFileSync(FILE, `${JSON.stringify(readComments(), null, 2)}\n`);

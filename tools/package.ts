@@ -116,14 +116,21 @@ async function makeGatewayPackage(): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const source = join(root, "src/gateway");
   await build({
-    input: join(source, "entry.ts"),
+    input: {
+      index: join(source, "entry.ts"),
+      fetch: join(source, "entry-fetch.ts"),
+      command: join(source, "openapi/bin.ts"),
+    },
     external: [/^node:/, ...GATEWAY_NEEDS.map((one) => new RegExp(`^${one}(?:/|$)`))],
     platform: "node",
-    output: { file: join(folder, "index.js"), format: "esm", minify: true, sourcemap: true },
+    // An import of Node's without a name in use would still load it.
+    treeshake: { moduleSideEffects: false },
+    output: { dir: folder, format: "esm", minify: true, sourcemap: true },
   });
   run("tsc", ["-p", join(source, "tsconfig.json"), "--outDir", declarations], root);
   cpSync(join(root, "gen"), join(declarations, "gen"), { recursive: true });
-  copyDeclaration(declarations, folder, "src/gateway/entry.d.ts");
+  for (const entry of ["entry", "entry-fetch"])
+    copyDeclaration(declarations, folder, `src/gateway/${entry}.d.ts`);
   rmSync(declarations, { recursive: true });
   for (const file of GATEWAY_PROTOS) {
     const [from = ""] = [
@@ -148,11 +155,17 @@ async function makeGatewayPackage(): Promise<void> {
     ...{ name: `${manifest.name}-gateway`, version, license, type },
     description: "REST by google.api.http for Connect services, with Connect, gRPC-Web and OpenAPI",
     engines: { node: ">=22" },
-    exports: { ".": { types: "./src/gateway/entry.d.ts", default: "./index.js" } },
+    exports: {
+      ".": { types: "./src/gateway/entry.d.ts", default: "./index.js" },
+      "./fetch": { types: "./src/gateway/entry-fetch.d.ts", default: "./fetch.js" },
+    },
+    bin: { [`${manifest.name}-gateway`]: "./command.js" },
     sideEffects: false,
     peerDependencies: Object.fromEntries(
       GATEWAY_NEEDS.map((one) => [one, `>=${majorOf(join(modules, one))}`]),
     ),
+    // The fetch handler needs no server.
+    peerDependenciesMeta: { fastify: { optional: true } },
   };
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
   run("npm", ["pack", "--pack-destination", target], folder);
@@ -175,10 +188,15 @@ function majorOf(path: string): string {
 function copyDeclaration(from: string, to: string, file: string): void {
   if (existsSync(join(to, file))) return;
   const whole = readFileSync(join(from, file), "utf8").replace(/("\.[^"\n]*)\.ts"/g, '$1.js"');
-  // What generators and inner files say is in the page and in the options.
+  // Options keep their comments; what else is documented is on the page.
   const isOpen =
-    /gateway\/(?:entry|gateway|method|options|served|call|openapi\/standalone)\.d\.ts$/.test(file);
-  const text = isOpen ? whole : withoutComments(whole);
+    /gateway\/(?:entry|fetch|gateway|options|openapi\/standalone|rest\/tolerance)\.d\.ts$/.test(
+      file,
+    );
+  // The compiler indents by four spaces, a tenth of all declarations.
+  const text = (isOpen ? whole : withoutComments(whole)).replace(/^ +/gm, (space) =>
+    " ".repeat(Math.floor(space.length / 4) + (space.length % 4)),
+  );
   mkdirSync(dirname(join(to, file)), { recursive: true });
   writeFileSync(join(to, file), text);
   for (const [, path = ""] of text.matchAll(/(?:from |import\()"(\.[^"]*)\.js"/g))

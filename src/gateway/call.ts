@@ -8,32 +8,32 @@ import {
   type HandlerContext,
 } from "@connectrpc/connect";
 
-/** The protocol that a call came in by; `cli`: none, a command works on the database itself. */
+/** Transport of a call; `cli`: none, a command works on the database itself. */
 export type Door = "grpc" | "grpc-web" | "connect" | "rest" | "cli";
 
-/** What is known of the one who calls. */
+/** The caller of a call, and how the call came. */
 export interface CallInfo {
   readonly door: Door;
-  /** Identifies the call in logs, in the reply's `x-request-id` and in the history. */
+  /** Id of the call in logs, in the reply's `x-request-id` and in the history. */
   readonly requestId: string;
   /** The client's address without port, such as `127.0.0.1` or `::1`; empty when unknown. */
   readonly peer: string;
-  /** The caller's name, for logs; undefined: none was needed or given. */
+  /** The caller's name, for logs; undefined without credentials. */
   readonly actor?: string | undefined;
-  /** The caller, as the application's `admit` has found it. Opaque to the gateway. */
+  /** The caller, as `admit` of the application has set it. Opaque to the gateway. */
   readonly principal?: unknown;
-  /** A request header (or metadata) by lower-case name, where the call came by a door. */
+  /** A request header (or metadata) by lower-case name; not of a `cli` call. */
   header?(name: string): string | undefined;
 }
 
-/** Where interceptors and handlers find who calls. */
+/** Context value with the caller, for interceptors and handlers. */
 export const callKey = createContextKey<CallInfo | undefined>(undefined, {
-  description: "who calls",
+  description: "caller",
 });
 
 /**
- * A call of any door: what Connect hands to handlers and interceptors. One is made for each call, so
- * what most calls do not ask for (web headers, a signal, context values) is made when it is asked for.
+ * A call of any transport: the HandlerContext of Connect. Web headers, signal and context values, which
+ * most calls do not use, are made on first use.
  */
 export abstract class Call implements HandlerContext, CallInfo {
   abstract readonly door: Door;
@@ -45,8 +45,10 @@ export abstract class Call implements HandlerContext, CallInfo {
   actor: string | undefined;
   principal: unknown;
   /**
-   * Encodes a reply as its transport sends it, once for each message; set by the transport. It
-   * throws UnencodableReply for a reply that has no valid encoding, which then is the call's failure.
+   * Encodes a reply as its transport sends it, once for each message; set by the transport. Throws
+   * UnencodableReply for a reply without a valid encoding, which fails the call.
+   *
+   * @internal
    */
   encode: ((reply: Message) => unknown) | undefined;
   #controller: AbortController | undefined;
@@ -65,18 +67,18 @@ export abstract class Call implements HandlerContext, CallInfo {
 
   /** A request header (or metadata) by lower-case name; several values joined by ", ". */
   abstract header(name: string): string | undefined;
-  /** All of them. */
+  /** All request headers. @internal */
   protected abstract headers(): Headers;
-  /** The client's address from its socket; empty when that is gone. */
+  /** The client's address from its socket; empty when the socket is closed. @internal */
   protected abstract address(): string;
-  /** Tells when nobody waits for a reply any more: it was sent, or the client has gone away. */
+  /** Calls back when the reply has been sent or the client has gone away. @internal */
   protected abstract onGone(gone: () => void): void;
 
   get service(): DescService {
     return this.method.parent;
   }
 
-  /** Kept, because the socket forgets it when the client goes. */
+  /** Kept on first use: a closed socket has no address. */
   get peer(): string {
     this.#peer ??= this.address();
     return this.#peer;
@@ -86,12 +88,12 @@ export abstract class Call implements HandlerContext, CallInfo {
     return this.door;
   }
 
-  /** Aborted when the client goes away, the deadline passes or the right to the call ends. */
+  /** Aborted when the client goes away, the deadline passes or the caller loses its rights. */
   get signal(): AbortSignal {
     return this.#control().signal;
   }
 
-  /** Ends what the call still waits for. */
+  /** Aborts the signal. */
   abort(reason: ConnectError): void {
     this.#control().abort(reason);
   }
@@ -111,12 +113,12 @@ export abstract class Call implements HandlerContext, CallInfo {
     return this.#responseTrailer;
   }
 
-  /** The headers that a handler or interceptor has set; undefined where none has. */
+  /** Reply headers of handlers and interceptors; undefined when none is set. @internal */
   get setHeader(): Headers | undefined {
     return this.#responseHeader;
   }
 
-  /** The trailers, likewise. */
+  /** Reply trailers of handlers and interceptors; undefined when none is set. @internal */
   get setTrailer(): Headers | undefined {
     return this.#responseTrailer;
   }
@@ -126,14 +128,14 @@ export abstract class Call implements HandlerContext, CallInfo {
     return this.#values;
   }
 
-  /** Gives the call so many milliseconds from now; it is aborted with DEADLINE_EXCEEDED then. */
+  /** Sets the deadline, in milliseconds from now; the call is aborted with DEADLINE_EXCEEDED then. */
   limitTime(ms: number): void {
     const late = (): void =>
       this.abort(new ConnectError("the call's time limit is over", Code.DeadlineExceeded));
     this.#limit = { at: performance.now() + ms, timer: setTimeout(late, Math.min(ms, MAX_TIME)) };
   }
 
-  /** Whether the call has a time limit. */
+  /** Whether the call has a deadline. @internal */
   get limited(): boolean {
     return this.#limit !== undefined;
   }
@@ -142,7 +144,7 @@ export abstract class Call implements HandlerContext, CallInfo {
     return this.#limit && this.#limit.at - performance.now();
   }
 
-  /** The call has its answer: nothing waits for its limit any more, and its client may go. */
+  /** The call has its reply: its deadline and the end of its connection have no effect. @internal */
   done(): void {
     this.#done = true;
     clearTimeout(this.#limit?.timer);
@@ -152,7 +154,7 @@ export abstract class Call implements HandlerContext, CallInfo {
     if (this.#controller !== undefined) return this.#controller;
     const controller = new AbortController();
     this.#controller = controller;
-    // Whoever reports a call that its client has left wants to know who that was.
+    // The report of a canceled call has the address, which the socket will not have.
     void this.peer;
     this.onGone(() => {
       if (!this.#done) this.abort(new ConnectError("the client ended the call", Code.Canceled));
@@ -162,8 +164,8 @@ export abstract class Call implements HandlerContext, CallInfo {
 }
 
 /**
- * A header of a call's request. It is read without making web headers, where no interceptor has put
- * others in their place.
+ * A request header of a call. Web headers are not made for it, unless an interceptor has replaced
+ * them.
  */
 export function headerOf(context: HandlerContext, name: string): string | undefined {
   if (context instanceof Call && !Object.hasOwn(context, "requestHeader"))
@@ -171,5 +173,5 @@ export function headerOf(context: HandlerContext, name: string): string | undefi
   return context.requestHeader.get(name) ?? undefined;
 }
 
-/** Longest time that a timer of Node can wait, in milliseconds. */
+/** Longest delay of a timer, in milliseconds. */
 const MAX_TIME = 2 ** 31 - 1;

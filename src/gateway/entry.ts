@@ -5,5 +5,5 @@ export { createMethods, type Method, type Routes } from "./method.ts";
 export { createOpenApi, type OpenApiOptions } from "./openapi/standalone.ts";
 export type { GatewayOptions, Served } from "./options.ts";
 export { type GatewayRoute, listRoutes } from "./rest/rest.ts";
-export { type BesideRule, RuleError } from "./rest/rule.ts";
+export { type BesideRule, RuleError, serviceConfigRules } from "./rest/rule.ts";
 export type { ReadingOptions, Tolerance } from "./rest/tolerance.ts";

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from "node:http";
 import { create, createRegistry, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
 import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -139,7 +138,7 @@ function known(error: ConnectError, code: number, own?: Headers): Failure {
   return {
     code,
     real: false,
-    message: error.rawMessage || (STATUS_CODES[code] ?? "error").toLowerCase(),
+    message: error.rawMessage || nameOf(error.code),
     violations: error
       .findDetails(BadRequestSchema)
       .flatMap((detail) => detail.fieldViolations)
@@ -155,6 +154,11 @@ function known(error: ConnectError, code: number, own?: Headers): Failure {
     error,
     httpStatus: code,
   };
+}
+
+/** The name of a code in words, such as "not found". */
+function nameOf(code: Code): string {
+  return Code[code].replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
 }
 
 /** Longest `error-metadata`, in characters; clients and proxies bound all headers of a reply. */

@@ -1,7 +1,7 @@
 import { METHODS } from "node:http";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { leaveOnceAnswered } from "../transport/request.ts";
-import { SlowReaders } from "../transport/slow-reader.ts";
+import { type SlowReaderBounds, SlowReaders } from "../transport/slow-reader.ts";
 import { ConnectDialect } from "./connect.ts";
 import { type Exchange, type Http, serve } from "./exchange.ts";
 import { NodeHttp } from "./node-http.ts";
@@ -17,7 +17,7 @@ import { RestDialect } from "./rest/rest.ts";
 /** What is served by the Fastify plugin, and how. */
 export interface RestGatewayOptions extends Omit<GatewayOptions, "methods">, Served {
   /** Bounds of replies that wait for clients that read slowly. Default: 64 MiB together, 30 s. */
-  readonly slowReaders?: SlowReaders;
+  readonly slowReaders?: SlowReaders | SlowReaderBounds;
 }
 
 /**
@@ -36,8 +36,8 @@ export async function restGateway(
   fastify.addContentTypeParser("*", (_request, _payload, done) => done(null));
   const warn = (message: string): void => fastify.log.warn(message);
   const gateway = complete({ warn, ...options, methods: servedMethods(options) });
-  const slow =
-    options.slowReaders ?? new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 30_000 });
+  const { slowReaders = { together: 64 * 2 ** 20, patienceMs: 30_000 } } = options;
+  const slow = slowReaders instanceof SlowReaders ? slowReaders : new SlowReaders(slowReaders);
   const mount = createMount(fastify, gateway, slow);
   const rest = new RestDialect(gateway);
   const method = allMethods(fastify);

@@ -12,7 +12,7 @@ import { serializeJson } from "./serialize.ts";
 /** How JSON members are named: by their JSON names, or as the proto files have them. */
 export type MemberNames = "json" | "proto";
 
-/** Messages with proto names, every member without presence there. */
+/** Messages with proto names, every member without presence there. @internal */
 export const JSON_OPTIONS = { useProtoFieldName: true, alwaysEmitImplicit: true } as const;
 
 /** From so many elements on, the text of each is kept. */
@@ -24,6 +24,8 @@ type LongList = readonly [field: DescField, elements: readonly Message[]];
  * Writes JSON text of messages; `member` chooses one of them in place of all.
  *
  * @throws UnencodableReply
+ *
+ * @internal
  */
 export type JsonText = (
   desc: DescMessage,
@@ -43,6 +45,8 @@ export type JsonText = (
  *
  * @param stringify how a value is written.
  * @param names of members. Default: proto names.
+ *
+ * @internal
  */
 export function createJsonText(
   stringify: (value: JsonValue) => string,

@@ -65,7 +65,7 @@ export type Method = UnaryMethod | StreamMethod | ClientStreamMethod;
 /** Registers services (connectrpc.com/docs/node/implementing-services). */
 export type Routes = (router: ConnectRouter) => unknown;
 
-/** Whether a method changes nothing, by its idempotency_level: its encoded replies may be kept. */
+/** Whether a method changes nothing, by its idempotency_level: its encoded replies may be kept. @internal */
 export function isRead({ idempotency }: DescMethod): boolean {
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }
@@ -106,7 +106,7 @@ function bind(spec: MethodImplSpec, interceptors: readonly Interceptor[]): Metho
   }
 }
 
-/** Why a bidirectional stream is refused. */
+/** Why a bidirectional stream is refused. @internal */
 export const BIDIRECTIONAL =
   "a bidirectional stream needs gRPC over HTTP/2 and cannot be served here; serve its service with Connect's own adapter";
 

@@ -35,6 +35,8 @@ export interface Served {
  * All methods that are served.
  *
  * @throws Error for services without a target, and for a bidirectional stream of `routes`.
+ *
+ * @internal
  */
 export function servedMethods(served: Served): readonly Method[] {
   const { routes, interceptors, services = [], target, methods = [] } = served;
@@ -89,7 +91,7 @@ export interface GatewayOptions extends ReadingOptions {
    */
   readonly etagPrefix?: string | (() => string);
   /** Bounds of request bodies. Default: 1,048,576 bytes each, 64 MiB together, 30 s. */
-  readonly bounds?: BodyBounds;
+  readonly bounds?: Partial<BodyBounds>;
   /** Longest body of one rpc's requests, in bytes. Default: that of the bounds. */
   readonly bodyLimit?: (method: DescMethod) => number;
   /**
@@ -134,7 +136,8 @@ export interface Gateway extends GatewayOptions {
 
 /** Fills in the defaults. @internal */
 export function complete(options: GatewayOptions): Gateway {
-  const { etagPrefix = "", bounds = defaultBounds(), refused, dropped } = options;
+  const { etagPrefix = "", refused, dropped } = options;
+  const bounds = { ...defaultBounds(), ...options.bounds };
   const turnedAway = (error: unknown, call: Call): void => {
     if (error instanceof RequestAborted) dropped?.(error, call);
     else refused?.(error as ConnectError, call);

@@ -13,7 +13,7 @@ export interface StreamTimes {
   readonly patience?: number;
 }
 
-/** Takes the bytes of a stream no faster than its client reads. */
+/** Takes the bytes of a stream no faster than its client reads. @internal */
 export interface Sink {
   /**
    * Writes, and waits where the client has to read first.
@@ -25,7 +25,7 @@ export interface Sink {
   beat(chunk: Buffer): void;
 }
 
-/** The sink of a stream of Node. */
+/** The sink of a stream of Node. @internal */
 export function nodeSink(slow: Pick<SlowReaders, "write">, stream: Writable): Sink {
   return {
     write: (chunk) => slow.write(stream, chunk),
@@ -35,7 +35,7 @@ export function nodeSink(slow: Pick<SlowReaders, "write">, stream: Writable): Si
   };
 }
 
-/** A reply that is a stream, in the form of its protocol. */
+/** A reply that is a stream, in the form of its protocol. @internal */
 export interface StreamReply {
   readonly sink: Sink;
   /** Whether the head was sent, or the client has gone away. */
@@ -54,6 +54,8 @@ export interface StreamReply {
  * Sends messages until the iteration or the connection ends.
  *
  * @throws what the iteration throws before anything was sent.
+ *
+ * @internal
  */
 export type SendStream = (reply: StreamReply, messages: AsyncIterable<Message>) => Promise<void>;
 

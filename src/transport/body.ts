@@ -66,6 +66,8 @@ export interface BodyBounds {
 /**
  * An error of a kind of its own. ConnectError takes every error that looks like one for its instance,
  * and its subclasses would inherit that.
+ *
+ * @internal
  */
 export class Fault extends ConnectError {
   /** The HTTP status that says the same; undefined: that of the code. */
@@ -79,14 +81,14 @@ export class Fault extends ConnectError {
   }
 }
 
-/** A request whose client went away before its end: nobody waits for an answer. */
+/** A request whose client went away before its end: nobody waits for an answer. @internal */
 export class RequestAborted extends Fault {
   constructor() {
     super("the client went away before the end of its request", Code.Canceled);
   }
 }
 
-/** A body that was not taken. */
+/** A body that was not taken. @internal */
 export class BodyError extends Fault {
   /** The HTTP status that says the same (RFC 9110, section 15.5; RFC 6585). */
   override readonly status: 408 | 413 | 429;
@@ -102,7 +104,7 @@ export class BodyError extends Fault {
   }
 }
 
-/** A body as it arrives. */
+/** A body as it arrives. @internal */
 export interface Incoming {
   readonly stream: Readable;
   readonly peer: string;
@@ -126,6 +128,8 @@ export interface Incoming {
  * @throws RequestAborted when the client goes away before the end; RESOURCE_EXHAUSTED over the limit, or
  * when too much is held already; DEADLINE_EXCEEDED when it does not come in time. What the client
  * sends after that is left to the door.
+ *
+ * @internal
  */
 export async function readBody<T>(
   incoming: Incoming,
@@ -241,6 +245,8 @@ const LINGER = 10_000;
 /**
  * Throws away what still comes of a request that has its answer already, so that its client reads the
  * answer; one that goes on and on is cut off.
+ *
+ * @internal
  */
 export function discardRest(stream: Readable, cut: () => void): void {
   if (stream.destroyed || stream.readableEnded) return;
@@ -255,19 +261,19 @@ export function discardRest(stream: Readable, cut: () => void): void {
   stream.once("end", stop).once("close", stop).on("error", stop).resume();
 }
 
-/** Error of a body that the byte budget has no room for. */
+/** Error of a body that the byte budget has no room for. @internal */
 export function bodyCrowded(): ConnectError {
   const message = "too many request bodies are under way; try again in a moment";
   return new BodyError(429, message, Code.ResourceExhausted, { "retry-after": "1" });
 }
 
-/** Error of a body that does not arrive in time. */
+/** Error of a body that does not arrive in time. @internal */
 export function bodyLate(ms: number): ConnectError {
   const message = `the request's body did not arrive within ${ms / 1_000} seconds`;
   return new BodyError(408, message, Code.DeadlineExceeded);
 }
 
-/** Error of a body over its limit. */
+/** Error of a body over its limit. @internal */
 export function bodyTooLarge(limit: number): ConnectError {
   return new BodyError(413, `the request is larger than ${limit} bytes`, Code.ResourceExhausted);
 }

@@ -41,7 +41,7 @@ const LOOKS = 5;
 
 const made = new WeakSet<object>();
 
-/** Says that all of a stream's reply is made, though it may be written further piece by piece. */
+/** Says that all of a stream's reply is made, though it may be written further piece by piece. @internal */
 export function replyIsMade(stream: Writable): void {
   made.add(stream);
 }

@@ -36,7 +36,7 @@ interface Known {
   readonly problem?: unknown;
 }
 
-/** REST by `google.api.http` rules. */
+/** REST by `google.api.http` rules. @internal */
 export class RestDialect {
   /** Paths that lead here, in the form of Fastify's router. */
   readonly urls: readonly Url[];

@@ -3,16 +3,18 @@ import {
   type DescField,
   type DescMessage,
   type DescMethod,
+  fromJson,
+  type JsonValue,
   type MessageInitShape,
   type MessageShape,
   mergeFromBinary,
 } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { http } from "../../../gen/google/api/annotations_pb.js";
-import { type HttpRule, HttpRuleSchema } from "../../../gen/google/api/http_pb.js";
+import { type HttpRule, HttpRuleSchema, HttpSchema } from "../../../gen/google/api/http_pb.js";
 import { type Rest, RestSchema, rest } from "../../../gen/mooring/rest/v1/rest_pb.js";
 
-/** One `google.api.http` rule, or one of its additional bindings. */
+/** One `google.api.http` rule, or one of its additional bindings. @internal */
 export interface Rule {
   /** The HTTP method in capitals; `*` for any. */
   readonly httpMethod: string;
@@ -24,7 +26,7 @@ export interface Rule {
   readonly responseBody: string;
 }
 
-/** Part of the request message that the body fills. */
+/** Part of the request message that the body fills. @internal */
 export type BodyRule =
   | { readonly kind: "none" }
   | { readonly kind: "message" }
@@ -35,12 +37,12 @@ export class RuleError extends Error {
   override readonly name = "RuleError";
 }
 
-/** @throws RuleError */
+/** @throws RuleError @internal */
 export function refuseRule(desc: DescMethod, reason: string): never {
   throw new RuleError(`${rpcName(desc)}: ${reason}`);
 }
 
-/** An rpc's full name, such as `acme.v1.BookService.GetBook`. */
+/** An rpc's full name, such as `acme.v1.BookService.GetBook`. @internal */
 export function rpcName(desc: DescMethod): string {
   return `${desc.parent.typeName}.${desc.name}`;
 }
@@ -53,7 +55,18 @@ export interface BesideRule {
   readonly rest?: MessageInitShape<typeof RestSchema>;
 }
 
-/** How an rpc is served over REST. */
+/**
+ * The rules of a service configuration (google.api.Service, its member `http`) as a value of JSON.
+ *
+ * @throws Error for what is no rule.
+ */
+export function serviceConfigRules(config: JsonValue): BesideRule[] {
+  const part = (config as { readonly http?: JsonValue } | null)?.http ?? {};
+  const { rules } = fromJson(HttpSchema, part, { ignoreUnknownFields: true });
+  return rules.map((rule) => ({ selector: rule.selector, http: rule }));
+}
+
+/** How an rpc is served over REST. @internal */
 export interface RestRules {
   /** The rpc's own first, then its additional bindings in their order. Empty: no REST. */
   readonly rules: readonly Rule[];
@@ -65,6 +78,8 @@ export interface RestRules {
  * The rules of an rpc: those beside the contract, otherwise its options.
  *
  * @throws RuleError
+ *
+ * @internal
  */
 export function readRules(desc: DescMethod, beside: readonly BesideRule[] = []): RestRules {
   const own = beside.findLast(({ selector }) => selector === rpcName(desc));

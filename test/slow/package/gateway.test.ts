@@ -52,7 +52,8 @@ test("is small, and has licence, page, types and the protos that contracts impor
   const all = files("**/*");
   expect(all).toEqual(
     expect.arrayContaining([
-      ...["LICENSE", "README.md", "index.js", "package.json", "src/gateway/entry.d.ts"],
+      ...["LICENSE", "README.md", "index.js", "fetch.js", "command.js", "package.json"],
+      ...["src/gateway/entry.d.ts", "src/gateway/entry-fetch.d.ts"],
       "proto/google/api/annotations.proto",
     ]),
   );
@@ -71,7 +72,8 @@ test("imports itself, Node and what it declares, and nothing of Mooring", () => 
     const text = textOf(file);
     expect(text, file).not.toMatch(/mooring[./]v1|mooring-client/);
     for (const [, name = ""] of text.matchAll(/(?:from\s*|import\(?\s*)"([^"\n]+)"/g)) {
-      const inside = join(folder, dirname(file), name.replace(/\.js$/, ".d.ts"));
+      const path = file.endsWith(".d.ts") ? name.replace(/\.js$/, ".d.ts") : name;
+      const inside = join(folder, dirname(file), path);
       const known = name.startsWith(".")
         ? existsSync(inside)
         : peers.some((peer) => name === peer || name.startsWith(`${peer}/`)) ||
@@ -79,6 +81,20 @@ test("imports itself, Node and what it declares, and nothing of Mooring", () => 
       expect([file, name, known]).toEqual([file, name, true]);
     }
   }
+});
+
+test("restHandler needs no server of Node and no Fastify", () => {
+  const seen = new Set<string>();
+  const follow = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    for (const [, name = ""] of textOf(file).matchAll(/(?:from\s*|import\(?\s*)"([^"\n]+)"/g))
+      if (name.startsWith("./")) follow(name.slice(2));
+      else seen.add(name);
+  };
+  follow("fetch.js");
+  const modules = [...seen].filter((name) => name.startsWith("node:") || name === "fastify");
+  expect(modules.sort()).toEqual(["node:crypto", "node:timers/promises", "node:util", "node:zlib"]);
 });
 
 test("publint has nothing to say", async () => {
@@ -141,6 +157,16 @@ test("the example is that of the page, and runs in an empty folder", async () =>
   expect([status, JSON.parse(error)]).toEqual([404, { code: 5, message: "no book none" }]);
   const connect = await call("/library.v1.LibraryService/GetBook", { bookId: "dune" });
   expect([connect[0], JSON.parse(connect[1])]).toEqual([200, dune]);
+  const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, 6, 0x0a, 4]), Buffer.from("dune")]);
+  const web = await fetch(`${url}/library.v1.LibraryService/GetBook`, {
+    method: "POST",
+    headers: { "content-type": "application/grpc-web+proto" },
+    body: frame,
+  });
+  expect(await web.text()).toContain("grpc-status: 0");
+  run("npx", "buf", "build", "-o", "library.binpb");
+  const made = JSON.parse(run("npx", "mooring-gateway", "openapi", "library.binpb"));
+  expect(made.paths).toHaveProperty("/v1/books/{book_id}");
   const [, document] = await call("/openapi.json");
   expect(JSON.parse(document)).toMatchObject({
     openapi: "3.1.0",

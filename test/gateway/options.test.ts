@@ -1,0 +1,358 @@
+import {
+  create,
+  createFileRegistry,
+  createRegistry,
+  type DescMethod,
+  type DescMethodClientStreaming,
+  fromJson,
+  type JsonObject,
+  type Message,
+} from "@bufbuild/protobuf";
+import {
+  FieldMaskSchema,
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+  file_google_protobuf_field_mask,
+} from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { fastify } from "fastify";
+import { describe, expect, test } from "vitest";
+import { file_google_api_annotations } from "../../gen/google/api/annotations_pb.js";
+import type { Call } from "../../src/gateway/call.ts";
+import { type RestHandlerOptions, restHandler } from "../../src/gateway/fetch.ts";
+import { restGateway } from "../../src/gateway/gateway.ts";
+import type { Method } from "../../src/gateway/method.ts";
+import { serviceConfigRules } from "../../src/gateway/rest/rule.ts";
+import { defineRpcs, type Rpc } from "./contract.ts";
+import { echo, streaming, unary } from "./door.ts";
+
+const responseBody = "word";
+
+/** A handler of rpcs that return their request, and its replies as status and JSON. */
+function serving(rpcs: readonly Rpc[], options: RestHandlerOptions = {}) {
+  const handler = restHandler({ methods: defineRpcs(rpcs).map(echo), ...options });
+  return async (path: string, init?: RequestInit): Promise<[number, unknown]> => {
+    const response = await handler(new Request(`http://localhost${path}`, init));
+    const json = await response.json();
+    return [response.status, typeof json === "string" ? JSON.parse(json) : json];
+  };
+}
+
+const GET: Rpc = { name: "Get", http: { get: "/get", responseBody } };
+const invalid = [400, { code: 3, message: expect.any(String) }];
+
+test("maps in the query are refused, or filled by option", async () => {
+  const query = "/get?labels[a]=1&labels[b]=&ranks[7]=true";
+  expect(await serving([GET])(query)).toEqual(invalid);
+  const ask = serving([GET], { mapParameters: true });
+  expect(await ask(query)).toEqual([200, { labels: { a: "1", b: "" }, ranks: { 7: true } }]);
+  for (const wrong of ["ranks[x]=true", "ranks[7]=x", "labels=a", "part[name]=x"])
+    expect([wrong, ...(await ask(`/get?${wrong}`))]).toEqual([wrong, ...invalid]);
+});
+
+test("unknown query parameters are ignored, or refused by option", async () => {
+  expect(await serving([GET])("/get?text=a&nope=1")).toEqual([200, { text: "a" }]);
+  const ask = serving([GET], { unknownParameters: "refuse" });
+  expect(await ask("/get?text=a&nope=1")).toEqual(invalid);
+  expect(await ask("/get?text=a")).toEqual([200, { text: "a" }]);
+});
+
+test("unknown members and enum names are ignored or refused by option", async () => {
+  const rpcs = [{ name: "Post", http: { post: "/post", body: "*", responseBody } }];
+  const post = (body: string) => ["/post", { method: "POST", body, headers: JSON_TYPE }] as const;
+  expect(await serving(rpcs)(...post('{"nope":1,"text":"a"}'))).toEqual([200, { text: "a" }]);
+  expect(await serving(rpcs)(...post('{"color":"NOPE"}'))).toEqual(invalid);
+  const other = serving(rpcs, { unknownMembers: "refuse", unknownEnums: "ignore" });
+  expect(await other(...post('{"nope":1}'))).toEqual(invalid);
+  expect(await other(...post('{"color":"NOPE","text":"a"}'))).toEqual([200, { text: "a" }]);
+});
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+describe("a deadline", () => {
+  const left = (headers: Record<string, string>): Promise<number | undefined> => {
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    const [desc] = defineRpcs([GET]) as [DescMethod];
+    const method = unary(desc, (_, call) => {
+      resolve(call.timeoutMs());
+      return {};
+    });
+    const asked = restHandler({ methods: [method] })(new Request("http://a/get", { headers }));
+    return Promise.race([promise, asked.then(() => promise)]);
+  };
+
+  test.each([
+    ["grpc-timeout", "90S", 90_000],
+    ["grpc-timeout", "2H", 7_200_000],
+    ["connect-timeout-ms", "1500", 1_500],
+    ["x-server-timeout", "2.5", 2_500],
+  ])("of %s: %s", async (name, value, expected) => {
+    const ms = await left({ [name]: value });
+    expect(ms).toBeGreaterThan(0);
+    expect(ms).toBeLessThanOrEqual(expected);
+    expect(ms).toBeGreaterThan(expected - 1_000);
+  });
+
+  test("is not there without a header, and the first of several headers counts", async () => {
+    expect(await left({})).toBeUndefined();
+    const both = await left({ "grpc-timeout": "90S", "x-server-timeout": "5" });
+    expect(both).toBeGreaterThan(5_000);
+  });
+});
+
+test("headers pass in and out as the options say, with admit before them", async () => {
+  const [desc] = defineRpcs([GET]) as [DescMethod];
+  const seen: string[][] = [];
+  const method = unary(desc, (_, call) => {
+    seen.push([...call.requestHeader.keys()]);
+    call.responseHeader.set("x-own", "1");
+    call.responseHeader.set("x-secret", "2");
+    call.responseTrailer.set("x-end", "3");
+    return {};
+  });
+  const admitted: (string | undefined)[] = [];
+  const handler = restHandler({
+    methods: [method],
+    admit: (call: Call) => void admitted.push(call.header("x-internal")),
+    requestHeader: (name) => name !== "x-internal",
+    responseHeader: (name) => name !== "x-secret",
+  });
+  const headers = { "x-internal": "i", "x-asked": "a" };
+  const reply = await handler(new Request("http://a/get", { headers }));
+  expect(admitted).toEqual(["i"]);
+  expect(seen).toEqual([["x-asked"]]);
+  expect(reply.headers.get("x-own")).toBe("1");
+  expect(reply.headers.get("trailer-x-end")).toBe("3");
+  expect(reply.headers.get("x-secret")).toBeNull();
+});
+
+describe("a rule that another one shadows", () => {
+  const rpcs: Rpc[] = [
+    { name: "One", http: { get: "/x/{text}", responseBody } },
+    { name: "Two", http: { get: "/x/{part_name}", responseBody } },
+  ];
+  const sentence =
+    "test.v1.ThingService.Two: GET /x/{part_name} is never reached: test.v1.ThingService.One always matches before it";
+
+  test("is left out with a warning that names both", async () => {
+    const warnings: string[] = [];
+    const ask = serving(rpcs, { warn: (message) => void warnings.push(message) });
+    expect(warnings).toEqual([sentence]);
+    expect(await ask("/x/a")).toEqual([200, { text: "a" }]);
+  });
+
+  test("is a warning in Fastify's log", async () => {
+    const lines: string[] = [];
+    const stream = { write: (line: string) => void lines.push(line) };
+    const app = fastify({ logger: { level: "warn", stream } });
+    await app.register(restGateway, { methods: defineRpcs(rpcs).map(echo) });
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([sentence]);
+  });
+
+  test("ends the start where the option throws", () => {
+    const warn = (message: string): never => {
+      throw new Error(message);
+    };
+    expect(() => serving(rpcs, { warn })).toThrow(sentence);
+  });
+});
+
+test("rules beside the contract go before its own, as values or as a service configuration", async () => {
+  const selector = "test.v1.ThingService.Get";
+  const rule = {
+    selector,
+    http: { pattern: { case: "get", value: "/other/{text}" }, responseBody },
+  } as const;
+  const config = { http: { rules: [{ selector, get: "/other/{text}", responseBody }] } };
+  for (const rules of [[rule], serviceConfigRules(config)]) {
+    const ask = serving([GET], { rules });
+    expect(await ask("/other/a")).toEqual([200, { text: "a" }]);
+    expect(await ask("/get")).toEqual([404, { code: 5, message: expect.any(String) }]);
+  }
+  expect(serviceConfigRules({ name: "a.example.com" })).toEqual([]);
+});
+
+/** A contract with google.api.HttpBody and google.protobuf.FieldMask, which the common one lacks. */
+function define(methods: readonly JsonObject[]): Map<string, DescMethod> {
+  const options = { registry: createRegistry(file_google_api_annotations) };
+  const field = (name: string, number: number, typeName?: string): JsonObject => {
+    const type = typeName === undefined ? "TYPE_STRING" : "TYPE_MESSAGE";
+    const jsonName = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+    return { name, jsonName, number, type, label: "LABEL_OPTIONAL", ...(typeName && { typeName }) };
+  };
+  const body = {
+    name: "google/api/httpbody.proto",
+    package: "google.api",
+    syntax: "proto3",
+    messageType: [
+      {
+        name: "HttpBody",
+        field: [field("content_type", 1), { ...field("data", 2), type: "TYPE_BYTES" }],
+      },
+    ],
+  };
+  const main = {
+    name: "files.proto",
+    package: "files",
+    syntax: "proto3",
+    dependency: [body.name, "google/protobuf/field_mask.proto"],
+    messageType: [
+      { name: "File", field: [field("name", 1), field("body", 2, ".google.api.HttpBody")] },
+      { name: "Book", field: [field("title", 1), field("author", 2, ".files.Author")] },
+      { name: "Author", field: [field("first_name", 1), field("last_name", 2)] },
+      {
+        name: "Update",
+        field: [
+          field("book", 1, ".files.Book"),
+          field("update_mask", 2, ".google.protobuf.FieldMask"),
+        ],
+      },
+    ],
+    service: [{ name: "Files", method: [...methods] }],
+  };
+  const file = [
+    file_google_protobuf_field_mask.proto,
+    ...[body, main].map((one) => fromJson(FileDescriptorProtoSchema, one, options)),
+  ];
+  const service = createFileRegistry(create(FileDescriptorSetSchema, { file })).getService(
+    "files.Files",
+  );
+  return new Map(service?.methods.map((method) => [method.name, method]));
+}
+
+function member(message: Message, name: string): unknown {
+  return Reflect.get(message, name);
+}
+
+describe("google.api.HttpBody", () => {
+  const http = (rule: JsonObject) => ({ "[google.api.http]": rule });
+  const methods = define([
+    {
+      name: "Put",
+      inputType: ".files.File",
+      outputType: ".google.api.HttpBody",
+      options: http({ put: "/files/{name}", body: "body" }),
+    },
+    {
+      name: "Read",
+      inputType: ".files.File",
+      outputType: ".google.api.HttpBody",
+      serverStreaming: true,
+      options: http({ get: "/files/{name}" }),
+    },
+    {
+      name: "Send",
+      inputType: ".files.File",
+      outputType: ".files.File",
+      clientStreaming: true,
+      options: http({ post: "/files/{name}", body: "body" }),
+    },
+  ]);
+  const desc = (name: string) => methods.get(name) as DescMethod;
+  const bytes = (contentType: string, text: string): Message =>
+    create(desc("Put").output, { contentType, data: Buffer.from(text) } as Record<string, unknown>);
+  const sent: [unknown, unknown, string][] = [];
+  const handler = restHandler({
+    methods: [
+      unary(desc("Put"), (request) => member(request, "body") as Message),
+      streaming(desc("Read"), async function* (request) {
+        if (member(request, "name") === "none") return;
+        yield bytes("text/x-one", "one ");
+        if (member(request, "name") === "fail") throw new ConnectError("gone", Code.DataLoss);
+        yield bytes("text/x-two", "two");
+      }),
+      {
+        kind: "client_streaming",
+        desc: desc("Send") as DescMethodClientStreaming,
+        invoke: async (requests) => {
+          for await (const request of requests) {
+            const body = member(request, "body") as Message;
+            const data = member(body, "data") as Uint8Array;
+            sent.push([
+              member(request, "name"),
+              member(body, "contentType"),
+              Buffer.from(data).toString(),
+            ]);
+          }
+          return { message: create(desc("Send").output, {}) };
+        },
+      } satisfies Method,
+    ],
+  });
+
+  test("passes in and out as bytes with their type", async () => {
+    const init = {
+      method: "PUT",
+      headers: { "content-type": "image/x-own" },
+      body: Buffer.from([1, 0, 255]),
+    };
+    const reply = await handler(new Request("http://a/files/x", init));
+    expect(reply.headers.get("content-type")).toBe("image/x-own");
+    expect([...new Uint8Array(await reply.arrayBuffer())]).toEqual([1, 0, 255]);
+  });
+
+  test("is streamed out with the type of the first message", async () => {
+    const reply = await handler(new Request("http://a/files/x"));
+    expect([reply.status, reply.headers.get("content-type"), await reply.text()]).toEqual([
+      200,
+      "text/x-one",
+      "one two",
+    ]);
+    const empty = await handler(new Request("http://a/files/none"));
+    expect([empty.status, await empty.text()]).toEqual([200, ""]);
+  });
+
+  test("breaks off where the stream fails, so that its client sees it", async () => {
+    const reply = await handler(new Request("http://a/files/fail"));
+    await expect(reply.text()).rejects.toThrow("broken off");
+  });
+
+  test("is streamed in piece by piece, with the path in each message", async () => {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        for (const text of ["one ", "two"]) controller.enqueue(Buffer.from(text));
+        controller.close();
+      },
+    });
+    const headers = { "content-type": "text/x-own" };
+    const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
+    expect((await handler(new Request("http://a/files/x", init))).status).toBe(200);
+    expect(sent).toEqual([
+      ["x", "text/x-own", "one "],
+      ["x", "text/x-own", "two"],
+    ]);
+  });
+});
+
+describe("PATCH", () => {
+  const [update] = [
+    ...define([
+      {
+        name: "Update",
+        inputType: ".files.Update",
+        outputType: ".files.Update",
+        options: { "[google.api.http]": { patch: "/books", body: "book" } },
+      },
+    ]).values(),
+  ] as [DescMethod];
+  const masks = async (options: RestHandlerOptions, query = ""): Promise<unknown> => {
+    let paths: unknown;
+    const method = unary(update, (request) => {
+      const mask = member(request, "updateMask");
+      paths = mask && create(FieldMaskSchema, mask as object).paths;
+      return {};
+    });
+    const body = '{"title":"a","author":{"lastName":"b"}}';
+    const init = { method: "PATCH", headers: JSON_TYPE, body };
+    await restHandler({ methods: [method], ...options })(
+      new Request(`http://a/books${query}`, init),
+    );
+    return paths;
+  };
+
+  test("fills an absent update mask from its body by option, and never a mask that is sent", async () => {
+    expect(await masks({})).toBeUndefined();
+    expect(await masks({ fillUpdateMask: true })).toEqual(["title", "author.last_name"]);
+    expect(await masks({ fillUpdateMask: true }, "?updateMask=title")).toEqual(["title"]);
+  });
+});
