@@ -1,5 +1,4 @@
-import { invalid } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
+import { invalidPageToken, pageLimit } from "../messages/page.ts";
 
 /** Items of one page at most, and where nothing else is asked: what a list had before it had pages. */
 const MAX_PAGE = 10_000;
@@ -42,18 +41,7 @@ export function pageOf<T>(
   place: Place<T>,
   fits: (item: T) => boolean = () => true,
 ): Page<T> {
-  if (pageSize < 0)
-    throw invalid([
-      {
-        field: "page_size",
-        description: message("PAGE_SIZE_INVALID", {
-          field: "page_size",
-          most: MAX_PAGE,
-          value: pageSize,
-        }),
-      },
-    ]);
-  const limit = pageSize === 0 ? MAX_PAGE : Math.min(pageSize, MAX_PAGE);
+  const limit = pageLimit(pageSize, { usual: MAX_PAGE, most: MAX_PAGE });
   const items: T[] = [];
   let bytes = 0;
   for (let at = beginning(sorted, pageToken, place); at < sorted.length; at += 1) {
@@ -71,8 +59,7 @@ export function pageOf<T>(
 function beginning<T>(sorted: readonly T[], pageToken: string, place: Place<T>): number {
   if (pageToken === "") return 0;
   const isAfter = place.after(pageToken);
-  if (isAfter === undefined)
-    throw invalid([{ field: "page_token", description: message("PAGE_TOKEN_INVALID") }]);
+  if (isAfter === undefined) throw invalidPageToken();
   const at = sorted.findIndex(isAfter);
   return at < 0 ? sorted.length : at;
 }

@@ -2,12 +2,11 @@ import { fitsGlob } from "../database/glob.ts";
 import { told } from "../database/store-failure.ts";
 import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import { pageLimit } from "../messages/page.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import type { AuditFilter, AuditRow, AuditStore } from "./store.ts";
 import { createTail, forgotten, type Progress } from "./tail.ts";
 
-const DEFAULT_PAGE = 50;
-const MAX_PAGE = 1_000;
 /**
  * Maximum number of rows that one page scans: a filter without matches must not block other calls.
  */
@@ -77,18 +76,7 @@ export function createAuditService(deps: AuditServiceDeps): AuditService {
   const tail = createTail({ ...deps, store });
   return {
     list: async ({ pageSize, after, from, subject, ...filter }) => {
-      if (pageSize < 0)
-        throw invalid([
-          {
-            field: "page_size",
-            description: message("PAGE_SIZE_INVALID", {
-              field: "page_size",
-              most: MAX_PAGE,
-              value: pageSize,
-            }),
-          },
-        ]);
-      const limit = pageSize === 0 ? DEFAULT_PAGE : Math.min(pageSize, MAX_PAGE);
+      const limit = pageLimit(pageSize);
       const [{ seq: head }, floor] = await Promise.all([store.head(), store.floor()]);
       const { fits, ...selected } = selectionOf({ subject, ...filter });
       const newestFirst = after === undefined;

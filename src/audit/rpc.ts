@@ -14,6 +14,7 @@ import {
 } from "../../gen/mooring/v1/audit_service_pb.js";
 import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import { invalidPageToken } from "../messages/page.ts";
 import type { AuditPage, AuditSelection, AuditService } from "./audit.ts";
 import { checkpointText, isTime } from "./checkpoint.ts";
 import { optionalNumber } from "./origin.ts";
@@ -106,5 +107,5 @@ function optionalMs(time: Timestamp | undefined): number | undefined {
 function readPageToken(token: string): number | undefined {
   if (token === "") return undefined;
   if (/^(0|[1-9]\d{0,15})$/.test(token)) return Number(token);
-  throw invalid([{ field: "page_token", description: message("PAGE_TOKEN_INVALID") }]);
+  throw invalidPageToken();
 }

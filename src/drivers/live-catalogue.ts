@@ -1,3 +1,4 @@
+import { type WatchTimes, watchFolder } from "../files/file-watch.ts";
 import { type BuiltIn, readAll } from "./built-in.ts";
 import {
   type Catalogue,
@@ -6,8 +7,7 @@ import {
   diffCatalogues,
 } from "./catalogue.ts";
 import type { DriverInfo } from "./driver-info.ts";
-import { type FolderContent, readFolder } from "./folder.ts";
-import { type FolderWatch, type WatchTimes, watchFolder } from "./folder-watch.ts";
+import { type FolderContent, listFolder, readFolder } from "./folder.ts";
 
 /** A catalogue that took the place of another. */
 export interface CatalogueChange {
@@ -100,8 +100,9 @@ export async function openCatalogue(options: LiveCatalogueOptions): Promise<Live
 
   let closed = false;
   let work = Promise.resolve();
-  const watch: FolderWatch = watchFolder(
+  const endWatch = watchFolder(
     directory,
+    listFolder,
     () => {
       work = work.then(() => reload(directory));
     },
@@ -117,7 +118,7 @@ export async function openCatalogue(options: LiveCatalogueOptions): Promise<Live
     close: () => {
       closed = true;
       listeners.clear();
-      watch.close();
+      endWatch();
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /** Milliseconds; the defaults suit files that people and configuration tools write. */
 export interface WatchTimes {
@@ -23,6 +23,15 @@ interface WatchedFolder {
   readonly watcher: FSWatcher;
 }
 
+/** What is watched. */
+interface Watched {
+  readonly folders: readonly string[];
+  /** Whether a report about this name in a folder is worth a look. */
+  readonly concerns: (name: string) => boolean;
+  /** A text that differs after each change. */
+  readonly fingerprint: () => Promise<string>;
+}
+
 /**
  * Calls `onChange` when one of the files may have changed, appeared or gone: perhaps once too often
  * (a first time soon after the start, so that nothing is missed that happened before), never not at
@@ -35,11 +44,53 @@ interface WatchedFolder {
 export function watchFiles(
   paths: readonly string[],
   onChange: () => void,
-  { interval = 2000, quiet = 100 }: WatchTimes = {},
+  times?: WatchTimes,
 ): FileWatch {
+  const watched = createWatch(onChange, times);
+  const follow = (files: readonly string[]): void => {
+    const names = new Set(files.map((file) => basename(file)));
+    watched.follow({
+      folders: files.map((file) => dirname(file)),
+      // A database in the same folder writes all the time.
+      concerns: (name) => names.has(name),
+      fingerprint: async () => JSON.stringify(await Promise.all(files.map(fingerprintOf))),
+    });
+  };
+  follow(paths);
+  return { follow, close: watched.close };
+}
+
+/**
+ * Calls `onChange` when the files of one folder may have changed, as `watchFiles` does.
+ *
+ * @param list reads the names of the files that count.
+ * @returns a function that ends it.
+ */
+export function watchFolder(
+  directory: string,
+  list: (directory: string) => Promise<readonly string[]>,
+  onChange: () => void,
+  times?: WatchTimes,
+): () => void {
+  const { follow, close } = createWatch(onChange, times);
+  follow({
+    folders: [directory],
+    concerns: () => true,
+    fingerprint: async () => {
+      const names = await list(directory).catch((error: unknown) => [String(error)]);
+      const facts = names.map(async (name) => [name, await fingerprintOf(join(directory, name))]);
+      return JSON.stringify(await Promise.all(facts));
+    },
+  });
+  return close;
+}
+
+function createWatch(
+  onChange: () => void,
+  { interval = 2000, quiet = 100 }: WatchTimes = {},
+): { readonly follow: (watched: Watched) => void; readonly close: () => void } {
   const folders = new Map<string, WatchedFolder>();
-  let followed: readonly string[] = [];
-  let names = new Set<string>();
+  let watched: Watched | undefined;
   let seen: string | undefined;
   let settle: NodeJS.Timeout | undefined;
   let next: NodeJS.Timeout | undefined;
@@ -59,8 +110,7 @@ export function watchFiles(
     if (identity === undefined) return;
     try {
       const watcher = watch(folder, { persistent: false }, (event, name) => {
-        // A database in the same folder writes all the time.
-        if (event === "rename" || name === null || names.has(name)) look();
+        if (event === "rename" || name === null || watched?.concerns(name)) look();
       });
       watcher.on("error", () => unwatch(folder));
       folders.set(folder, { identity, watcher });
@@ -70,8 +120,9 @@ export function watchFiles(
   }
 
   async function lookOnce(): Promise<void> {
-    const files = followed;
-    const wanted = new Set(files.map((file) => dirname(file)));
+    if (watched === undefined) return;
+    const { fingerprint } = watched;
+    const wanted = new Set(watched.folders);
     for (const folder of folders.keys()) if (!wanted.has(folder)) unwatch(folder);
     for (const folder of wanted) {
       const identity = await identityOf(folder);
@@ -79,9 +130,9 @@ export function watchFiles(
       rewatch(folder, identity);
     }
     // After the watches, so that no change falls between the two.
-    const fingerprint = JSON.stringify(await Promise.all(files.map(fingerprintOf)));
-    if (closed || fingerprint === seen) return;
-    seen = fingerprint;
+    const found = await fingerprint();
+    if (closed || found === seen) return;
+    seen = found;
     clearTimeout(settle);
     settle = setTimeout(onChange, quiet).unref();
   }
@@ -103,15 +154,11 @@ export function watchFiles(
     if (!closed) next = setTimeout(look, interval).unref();
   }
 
-  function follow(files: readonly string[]): void {
-    followed = [...files];
-    names = new Set(files.map((file) => basename(file)));
-    look();
-  }
-
-  follow(paths);
   return {
-    follow,
+    follow: (wanted) => {
+      watched = wanted;
+      look();
+    },
     close: () => {
       closed = true;
       clearTimeout(next);

@@ -22,9 +22,10 @@ import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
+import { pageLimit } from "../messages/page.ts";
 import { actionOf, itemsToReplace } from "./action.ts";
 import type { Incident, IncidentClass, IncidentSource } from "./incident.ts";
-import { limitOf, placeOf, tokenOf } from "./page.ts";
+import { placeOf, tokenOf } from "./page.ts";
 import type { IncidentService } from "./service.ts";
 
 /** What the messages need besides incidents. */
@@ -58,7 +59,7 @@ export function incidentImpl(
   };
   return {
     listIncidents: async ({ site, mountPath, closed, pageSize, pageToken }, context) => {
-      const limit = limitOf(pageSize);
+      const limit = pageLimit(pageSize, { beyond: "invalid" });
       const siteId = site === "" ? undefined : source.siteId(site);
       if (site !== "" && siteId === undefined) return create(ListIncidentsResponseSchema);
       const before = placeOf(pageToken);

@@ -33,6 +33,7 @@ import { denied, invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
+import { pageLimit } from "../messages/page.ts";
 import { mountKey } from "../settings/mount-key.ts";
 import { MASK } from "../settings/value.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
@@ -46,8 +47,6 @@ export interface MountSource {
   readonly mounts: MountService;
   driverOf(name: string): DriverInfo | undefined;
 }
-
-const MAX_PAGE = 1_000;
 
 /** mooring.v1.MountService. */
 export function mountImpl(
@@ -94,18 +93,7 @@ export function mountImpl(
   };
   return {
     listMounts: ({ site, pageSize, pageToken, reveal }, context) => {
-      if (pageSize < 0 || pageSize > MAX_PAGE)
-        throw invalid([
-          {
-            field: "page_size",
-            description: message("PAGE_SIZE_INVALID", {
-              field: "page_size",
-              most: MAX_PAGE,
-              value: pageSize,
-            }),
-          },
-        ]);
-      const limit = pageSize || MAX_PAGE;
+      const limit = pageLimit(pageSize, { usual: 1_000, beyond: "invalid" });
       const found = mounts
         .list(grantOf(context))
         .filter((mount) => (site === "" || isOnSite(mount, site)) && mount.name > pageToken);

@@ -7,8 +7,7 @@ import {
   ListRevisionsResponseSchema,
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { invalid } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
+import { invalidPageToken } from "../messages/page.ts";
 import { rightsOf } from "./call-rights.ts";
 import { describeChange } from "./change.ts";
 import type { History } from "./history.ts";
@@ -86,5 +85,5 @@ function optionalMs(time: Timestamp | undefined): number | undefined {
 function readPageToken(token: string): number | undefined {
   if (token === "") return undefined;
   if (/^[1-9]\d{0,15}$/.test(token)) return Number(token);
-  throw invalid([{ field: "page_token", description: message("PAGE_TOKEN_INVALID") }]);
+  throw invalidPageToken();
 }

@@ -1,13 +1,11 @@
 import { Code } from "@connectrpc/connect";
-import { invalid, notFound, ServiceError } from "../messages/error.ts";
+import { notFound, ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import { pageLimit } from "../messages/page.ts";
 import { isVoid } from "./change.ts";
 import type { Engine } from "./engine.ts";
 import { explained, type HistoryStore } from "./history-store.ts";
 import type { RevisionCommit, RevisionFilter, RevisionSummary, StoredChange } from "./store.ts";
-
-const DEFAULT_PAGE = 50;
-const MAX_PAGE = 1_000;
 
 /** Bytes after which a page ends early. */
 const PAGE_BYTES = 2 * 2 ** 20;
@@ -74,18 +72,7 @@ export function createHistory(deps: {
   };
   return {
     list: async ({ pageSize, ...filter }) => {
-      if (pageSize < 0)
-        throw invalid([
-          {
-            field: "page_size",
-            description: message("PAGE_SIZE_INVALID", {
-              field: "page_size",
-              most: MAX_PAGE,
-              value: pageSize,
-            }),
-          },
-        ]);
-      const limit = pageSize === 0 ? DEFAULT_PAGE : Math.min(pageSize, MAX_PAGE);
+      const limit = pageLimit(pageSize);
       const { revisions, hasMore } = await readPage(store, filter, limit);
       const next = hasMore ? revisions.at(-1)?.revision : undefined;
       return { revisions, next, oldest: await store.oldestRevision() };

@@ -31,6 +31,7 @@ import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
+import { pageLimit } from "../messages/page.ts";
 import { MASK } from "../settings/value.ts";
 import type { Comparison, Standing } from "./compare.ts";
 import type { SiteInput } from "./input.ts";
@@ -124,20 +125,10 @@ export function siteImpl(
       });
     },
     listSiteLog: async ({ name, pageSize, before }, context) => {
-      if (pageSize < 0 || pageSize > MAX_PAGE)
-        throw invalid([
-          {
-            field: "page_size",
-            description: message("PAGE_SIZE_INVALID", {
-              field: "page_size",
-              most: MAX_PAGE,
-              value: pageSize,
-            }),
-          },
-        ]);
+      const limit = pageLimit(pageSize, { beyond: "invalid" });
       if (before < 0n) throw invalid([{ field: "before", description: message("BEFORE_INVALID") }]);
       const from = before === 0n ? undefined : Number(before);
-      const entries = await source.sites.log(name, pageSize || 50, from);
+      const entries = await source.sites.log(name, limit, from);
       const say = sayIn(context);
       return create(ListSiteLogResponseSchema, {
         entries: entries.map(({ seq, time, revision, keys, result, ...rest }) =>
@@ -163,8 +154,6 @@ export function siteImpl(
     },
   };
 }
-
-const MAX_PAGE = 1_000;
 
 /** What a sync could still bring there, or could not. */
 const OPEN: ReadonlySet<Standing> = new Set(["differs", "held", "refused", "fought"]);

@@ -25,8 +25,9 @@ import { invalid } from "../../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../../messages/language.ts";
 import { createSayIn } from "../../messages/localize.ts";
 import { message, type Text } from "../../messages/message.ts";
+import { pageLimit } from "../../messages/page.ts";
 import { CLASSES, type IncidentClass } from "../incident.ts";
-import { limitOf, placeOf, tokenOf } from "../page.ts";
+import { placeOf, tokenOf } from "../page.ts";
 import { CLASS_VALUES } from "../rpc.ts";
 import type { DeliveryState } from "../store.ts";
 import type { Webhook, WebhookInput } from "./input.ts";
@@ -62,7 +63,7 @@ export function webhookImpl(
       return create(TestWebhookResponseSchema, { delivery: deliveryIn(context)(delivery) });
     },
     listWebhookDeliveries: async ({ name, pageSize, pageToken }, context) => {
-      const limit = limitOf(pageSize);
+      const limit = pageLimit(pageSize, { beyond: "invalid" });
       const before = placeOf(pageToken);
       const found = await webhooks.deliveries(
         name,
