@@ -9,7 +9,7 @@ export interface Waiter {
   readonly join: (signals: readonly AbortSignal[]) => Waiting;
 }
 
-/** One stream's place at a waiter. */
+/** Position of a stream at a waiter. */
 export interface Waiting {
   /**
    * Waits for `notify` or an aborted signal; at once when either came since the wait before.

@@ -19,15 +19,15 @@ import type { Upstream } from "../sites/upstream.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { identityBy } from "./identity.ts";
 
-/** How often open streams of the upstream's admins are looked at again, in milliseconds. */
+/** Interval in which open streams of the upstream's admins are checked, in milliseconds. */
 const SESSION_INTERVAL = 3_000;
-/** How often rights of open streams are looked at for their end, in milliseconds. */
+/** Interval in which open streams are checked for an expired right, in milliseconds. */
 const EXPIRY_INTERVAL = 500;
-/** How often it is written when tokens were used last, in milliseconds. */
+/** Interval in which last uses of tokens are written, in milliseconds. */
 const LAST_USE_INTERVAL = 60_000;
-/** How often it is looked for tokens that ended long ago, likewise. */
+/** Interval of checks for tokens to delete, in milliseconds. */
 const FORGET_INTERVAL = 600_000;
-/** How often another process's changes are looked for when no call asks, in milliseconds. */
+/** Interval in which changes of other processes are read without a call, in milliseconds. */
 const REFRESH_INTERVAL = 100;
 
 export interface AccessParts {
@@ -37,16 +37,16 @@ export interface AccessParts {
     readonly claimTurn: SettingStore["claimTurn"];
     onNews(listener: () => void): void;
   };
-  /** The server that this one stands in front of: its admins are let in, too. */
+  /** The upstream, whose admins are admitted too. */
   readonly upstream: Upstream | undefined;
   readonly throttle: Throttle;
   readonly localize: Localize;
   readonly log: Logger;
-  /** How long a token is kept that has ended, in milliseconds. */
+  /** Retention of an ended token, in milliseconds. */
   readonly endedTokenAge: number;
 }
 
-/** Who may call, as it is in the database and at the upstream. */
+/** Access of callers, from the database and the upstream. */
 export interface OpenAccess {
   readonly authentication: Access;
   readonly manager: AccessManager;
@@ -94,7 +94,7 @@ export async function openAccess({
     // Rights end by themselves, too.
     startPeriodic(() => authentication.expire(book.now()), { interval: EXPIRY_INTERVAL, onError }),
   ];
-  // A login of the upstream ends there, and says so only when it is asked.
+  // The upstream does not report the end of a login; it must be asked.
   if (upstream !== undefined)
     jobs.push(startPeriodic(authentication.recheck, { interval: SESSION_INTERVAL, onError }));
   const manager = createAccessService({
@@ -129,7 +129,7 @@ export async function openAccess({
     authentication,
     manager: { ...manager, endOf: book.endOf },
     close: async () => {
-      // What has begun to read has to end before the database is closed.
+      // A read in progress must end before the database is closed.
       await Promise.all([...jobs.map((job) => job.stop()), endNotice(), stopForgetting()]);
       await lastUse.close();
     },

@@ -6,15 +6,15 @@ import { startCompaction } from "../settings/compaction.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Store } from "./database.ts";
 
-/** How often new rows are looked for while somebody watches, in milliseconds. */
+/** Interval of checks for new rows while there are watchers, in milliseconds. */
 const WATCH_INTERVAL = 250;
-/** How often a watcher hears that there are none, likewise. */
+/** Interval of bookmarks for watchers, in milliseconds. */
 const IDLE_INTERVAL = 15_000;
-/** How often what was counted is written, likewise. */
+/** Interval in which counted calls are written, in milliseconds. */
 const COUNT_INTERVAL = 60_000;
-/** How often it is looked whether a checkpoint is to be published, likewise. */
+/** Interval of checks whether to publish a checkpoint, in milliseconds. */
 const CHECKPOINT_INTERVAL = 5_000;
-/** How often old rows are looked for, likewise. */
+/** Interval of checks for old rows, in milliseconds. */
 const COMPACTION_INTERVAL = 60_000;
 
 export interface AuditParts {
@@ -22,7 +22,7 @@ export interface AuditParts {
   readonly log: Logger;
 }
 
-/** Who did what: reading it, watching it, and writing what is no change of its own. */
+/** The audit: reading, watching, and recording actions that are not changes. */
 export interface OpenAudit extends AuditService, Recorder {
   /** Writes what waits. */
   close(): Promise<void>;

@@ -9,7 +9,7 @@ const PUBLIC_BODY = 4 * 1024;
 const STREAM_BODY = 256 * 1024;
 /** Bytes of the longest list of keys: 1,000 of 255 characters of four bytes, in quotes. */
 const KEYS = 1024 * 1024;
-/** Bytes of what stands beside a list of keys or a value. */
+/** Bytes beside a list of keys or a value. */
 const BESIDE = 64 * 1024;
 
 /**
@@ -29,7 +29,10 @@ export function createBodyLimit({
   });
 }
 
-/** Whether a message holds values of any number: messages in a list, a map or a JSON document. */
+/**
+ * Reports whether a message holds an unbounded number of values: messages in a list, a map or a
+ * JSON document.
+ */
 function holdsMany(desc: DescMessage, seen = new Set<DescMessage>()): boolean {
   if (seen.has(desc)) return false;
   seen.add(desc);

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { quote, reasonOf } from "../config/complaint.ts";
 import type { Credentials } from "../transport/tls.ts";
 
-/** Where the credentials of the port are, in PEM. */
+/** Paths of the port's credentials, in PEM. */
 export interface CredentialFiles {
   readonly certificate: string;
   readonly key: string;
@@ -44,7 +44,7 @@ function sourceOf(variable: string, path: string): string {
   return `${variable} ${quote(path)}`;
 }
 
-/** Reads regular files only: a pipe could block for ever. */
+/** Reads regular files only: reading a pipe could block. */
 function readText(source: string, path: string): string {
   let file: number | undefined;
   try {

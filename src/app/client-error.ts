@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { errorEnvelope, JSON_TYPE } from "../gateway/envelope.ts";
 
-/** What Node says of a request that it couldn't read. */
+/** Node's error for a request that it could not parse. */
 export interface ClientError extends Error {
   readonly code?: string;
 }
@@ -15,7 +15,7 @@ export interface ClientError extends Error {
  * @param requestId for the reply's `x-request-id`; without one it has none.
  */
 export function answerClientError(error: ClientError, socket: Socket, requestId?: string): void {
-  // Whatever else arrives is no HTTP either, and is told here again.
+  // Further data is not HTTP either, and is reported here again.
   if (socket.writableEnded) return;
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
@@ -51,7 +51,7 @@ function answer(
   setTimeout(() => socket.destroy(), LINGER).unref();
 }
 
-/** How long a client may go on sending after it was answered, in milliseconds. */
+/** Time that a client may continue to send after the reply, in milliseconds. */
 const LINGER = 1_000;
 
 interface Answer {

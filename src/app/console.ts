@@ -11,11 +11,11 @@ import { matchesTag, securityHeaders } from "./static-reply.ts";
 export interface ConsoleOptions {
   /** Folder that the build has made. Default: that of the package, or of `npm run build`. */
   readonly folder?: string;
-  /** Where the services are, relative to the console's folder. Default: its parent. */
+  /** Path of the services, relative to the console. Default: its parent. */
   readonly services?: string;
-  /** Where the reference of the interface is, likewise. Default: none is offered. */
+  /** Path of the API reference, relative to the console. Default: no link. */
   readonly reference?: string;
-  /** Where logins of a server behind are made, likewise. Default: tokens alone are asked for. */
+  /** Path of logins at the upstream, relative to the console. Default: tokens only. */
   readonly login?: string;
 }
 
@@ -24,7 +24,7 @@ const FOLDERS = ["../console", "../../dist/src/console"].map((path) =>
   join(import.meta.dirname, path),
 );
 
-/** Where one arrives who names no page. */
+/** Page for an address that names none. */
 const FIRST_PAGE = "/overview";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -73,7 +73,7 @@ export async function consolePlugin(
       reply.header("allow", "GET, HEAD");
       throw new HttpFault(405, "the console is only read");
     }
-    // As it was asked for: relative addresses in the document hang on the slash at its end.
+    // The requested path: relative addresses in the document depend on its trailing slash.
     const [path = ""] = request.url.split("?", 1);
     const name = path.slice(path.lastIndexOf("/console") + "/console".length);
     if (name === "") return void reply.redirect("console/", 308);
@@ -92,7 +92,7 @@ export async function consolePlugin(
 interface File {
   readonly type: string;
   readonly cacheControl: string;
-  /** The file as it is sent, by coding; made when first asked for where the build made none. */
+  /** The file as sent, by coding; compressed at its first use if the build has not done so. */
   form(coding: Coding | undefined): { readonly bytes: Buffer; readonly tag: string };
 }
 
@@ -108,7 +108,7 @@ function isBuilt(folder: string): boolean {
   return existsSync(join(folder, "index.html.br"));
 }
 
-/** @throws HttpFault when nobody has built it: the program runs from its source. */
+/** @throws HttpFault when it has not been built: the program runs from its source. */
 function readConsole(folder: string | undefined, places: string): Files {
   if (folder === undefined)
     throw new HttpFault(503, 'the console is not built: run "npm run build", then reload');

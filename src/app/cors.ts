@@ -2,24 +2,24 @@ import { cors as connectCors } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { errorEnvelope, JSON_TYPE } from "../gateway/envelope.ts";
 
-/** Who may call from a page of another origin. */
+/** Options of cross-origin requests. */
 export interface CorsOptions {
-  /** `*` for everybody, or origins such as `https://files.example.org`. */
+  /** `*` for all, or origins such as `https://files.example.org`. */
   readonly origins: "*" | readonly string[];
-  /** How long a browser may keep the answer to a preflight, in seconds. Default 7,200. */
+  /** Time that a browser may cache the answer to a preflight, in seconds. Default: 7,200. */
   readonly maxAge?: number;
 }
 
 /**
- * Lets a Fastify application answer preflights and mark its replies for pages of other origins, on
- * every path (Fetch standard, section 3.2). No credentials mode: no cookies are used, so `*` gives
- * nothing away.
+ * Makes a Fastify application answer preflights and mark its replies for pages of other origins, on
+ * every path (Fetch standard, section 3.2). No credentials mode: cookies are not used, so `*`
+ * reveals nothing.
  *
- * @throws Error that names an entry which is no origin.
+ * @throws Error that names an invalid origin.
  */
 export function registerCors(fastify: FastifyInstance, options: CorsOptions): void {
   const allowed = options.origins === "*" ? "*" : new Set(options.origins.map(readOrigin));
-  // Nobody of another origin may call: there is nothing to say of it.
+  // No origin is allowed.
   if (allowed !== "*" && allowed.size === 0) return;
   const permissions = createPermissions(options.maxAge ?? DEFAULT_MAX_AGE);
   fastify.addHook("onRequest", (request, reply, done) => {

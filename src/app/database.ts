@@ -40,10 +40,9 @@ export async function openStore(
 }
 
 /**
- * As openStore, for commands: they work on a database that is there already, and look at its pages
- * only where that is asked for.
+ * Like openStore, for commands: the database must exist, and its pages are checked only on request.
  *
- * @throws Error likewise.
+ * @throws Error like openStore.
  */
 export async function openExistingStore(config: Config): Promise<Store> {
   const { database } = config;

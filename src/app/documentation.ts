@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
-/** What the contract's comments say, by full name, such as `mooring.v1.Setting.key`. */
+/** Comments of the contract by full name, such as `mooring.v1.Setting.key`. */
 export function readContractComments(): Readonly<Record<string, string>> {
   const file = join(import.meta.dirname, "../data/contract-comments.json");
   return JSON.parse(readFileSync(file, "utf8"));
@@ -16,7 +16,7 @@ export interface HeaderDocumentation {
   readonly example?: string;
 }
 
-/** What every call may say in its headers, besides its token. */
+/** Request headers of every call, in addition to its token. */
 export const requestHeaders: readonly HeaderDocumentation[] = [
   {
     name: "Mooring-At-Least-Revision",
@@ -43,7 +43,7 @@ export const requestHeaders: readonly HeaderDocumentation[] = [
   },
 ];
 
-/** What every reply says in its headers. */
+/** Headers of every reply. */
 export const replyHeaders: readonly HeaderDocumentation[] = [
   {
     name: "X-Request-Id",
@@ -52,7 +52,7 @@ export const replyHeaders: readonly HeaderDocumentation[] = [
   },
 ];
 
-/** What a reply of an rpc may say besides. */
+/** Additional headers of replies of an rpc. */
 export const answerHeaders: readonly HeaderDocumentation[] = [
   {
     name: "Mooring-Stale-Seconds",

@@ -26,7 +26,7 @@ export interface GrpcServerOptions {
   readonly reflect: AnswerReflection | undefined;
   /** Watches over all streams of its connections. */
   readonly slowReaders?: SlowReaders;
-  /** How long reflection may hear and say nothing, in milliseconds. Default 30,000. */
+  /** Time limit of silence on a reflection stream, in milliseconds. Default: 30,000. */
   readonly silenceMs?: number;
 }
 
@@ -34,8 +34,8 @@ export interface GrpcServerOptions {
 const MAX_REQUEST = 4 * 1024;
 
 /**
- * A grpc-js server: it keeps the HTTP/2 connections, serves reflection, whose requests are a stream,
- * and answers what nobody serves. It listens nowhere by itself: connections are injected.
+ * Creates a grpc-js server: it keeps the HTTP/2 connections, serves reflection, whose requests are
+ * a stream, and answers unknown methods. It does not listen: connections are injected.
  */
 export function createGrpcServer({
   maxStreams,
@@ -67,7 +67,7 @@ export function createGrpcServer({
 
 const REFLECTION = "/grpc.reflection.";
 
-/** Shows its connections, whoever serves their streams. */
+/** Exposes its connections. */
 class WatchedServer extends Server {
   readonly #watch: (session: ServerHttp2Session) => void;
 
@@ -87,7 +87,7 @@ class WatchedServer extends Server {
   }
 }
 
-/** Adds reflection: v1, and v1alpha, whose messages are the same on the wire. */
+/** Adds reflection: v1, and v1alpha with the same messages on the wire. */
 function addReflection(server: Server, reflect: AnswerReflection): void {
   for (const version of ["v1", "v1alpha"])
     server.addService(
@@ -111,7 +111,7 @@ function define(service: string): Reflection {
   };
 }
 
-/** One answer at a time, and none before the client has read the one before. */
+/** Answers one request at a time, after the client has read the previous answer. */
 function handle(
   reflect: AnswerReflection,
 ): handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse> {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 export interface HealthOptions {
-  /** What the service needs to be ready, and what is wrong with it; undefined: nothing. */
+  /** Requirements of the service, each with its problem; undefined: none. */
   readonly checks: () => Promise<
     readonly {
       readonly name: string;
@@ -12,9 +12,9 @@ export interface HealthOptions {
 }
 
 /**
- * A Fastify plugin for supervisors and load balancers, without a token: `/livez` (the process
- * answers) and `/readyz` (it can serve: 200, or 503 when not; `?verbose` lists what was looked at),
- * in plain text as Kubernetes has them.
+ * Fastify plugin for supervisors and load balancers, without a token: `/livez` (the process
+ * answers) and `/readyz` (it can serve: 200, else 503; `?verbose` lists the checks), in plain text
+ * as in Kubernetes.
  */
 export async function healthPlugin(
   fastify: FastifyInstance,

@@ -9,16 +9,16 @@ import { message } from "../messages/message.ts";
 /** The standard health service, grpc.health.v1. It needs no token. */
 export interface HealthStatus {
   readonly impl: ServiceImpl<typeof Health>;
-  /** Of all services at once. Starts as NOT_SERVING. */
+  /** Sets the status of all services. Initially NOT_SERVING. */
   set(status: "SERVING" | "NOT_SERVING"): void;
-  /** Ends every Watch, once its readers know the last status. */
+  /** Ends every Watch after its last status. */
   close(): void;
 }
 
 /**
- * Makes the health service (gRPC health checking protocol).
+ * Creates the health service (gRPC health checking protocol).
  *
- * @param services names that may be asked for besides the empty one, the whole server.
+ * @param services known names besides the empty one, which is the whole server.
  */
 export function createHealth(services: readonly string[]): HealthStatus {
   const names = ["", ...services];

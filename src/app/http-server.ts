@@ -27,7 +27,7 @@ import { answerClientError, answerConnect, type ClientError } from "./client-err
 import { type CorsOptions, registerCors } from "./cors.ts";
 import type { AnswerReflection } from "./reflection.ts";
 
-/** For the next request on a kept connection, in milliseconds; above the usual 60 s of proxies. */
+/** Idle time of a kept connection, in milliseconds; above the usual 60 s of proxies. */
 const KEEP_ALIVE = 72_000;
 
 export interface HttpServerOptions {
@@ -35,9 +35,9 @@ export interface HttpServerOptions {
   readonly cors: CorsOptions;
   /** Request line and all headers, in bytes. */
   readonly maxHeaderBytes: number;
-  /** For a whole request to arrive, in milliseconds; its headers have half of it. */
+  /** Time limit for receiving a whole request, in milliseconds; its headers have half of it. */
   readonly requestTimeoutMs: number;
-  /** Told of errors whose words are masked. */
+  /** Called with errors whose messages are masked. */
   readonly report: (error: unknown, request: FastifyRequest) => void;
   /**
    * Takes requests that are not this service's, or leaves them. Undefined: all are. With one, bodies
@@ -54,12 +54,12 @@ export interface HttpServer extends HttpParts {
   readonly fastify: FastifyInstance;
 }
 
-/** Makes the HTTP server with its limits: Fastify's own defaults are no time-outs at all. */
+/** Creates the HTTP server with its limits: Fastify has no time-outs by default. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { requestId, requestTimeoutMs } = options;
   let made: { server: Server; handler: RequestListener } | undefined;
   let ending = false;
-  /** Says at the last moment whether its connection ends: its call may have begun long before. */
+  /** Decides late whether its connection closes: its call may have begun long before. */
   class Announcing extends ServerResponse {
     override writeHead(...args: unknown[]): this {
       if (ending) this.shouldKeepAlive = false;
@@ -76,7 +76,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     // A slash at the end says nothing: servers of this kind have always answered it.
     routerOptions: { ignoreTrailingSlash: true },
-    // Fastify's types know the error of an older Node.
+    // Fastify's types have the error of an older Node.
     clientErrorHandler: (error, socket) =>
       answerClientError(error as Error as ClientError, socket, requestId(undefined)),
     frameworkErrors: (error, request, reply) => answerFailure(error, request, reply),
@@ -104,7 +104,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         },
         inTurn,
       );
-      // Whoever waits for a word before it sends its body gets it when the body is wanted.
+      // A client that expects 100 Continue gets it when the body is read.
       server.on("checkContinue", inTurn);
       server.on("checkExpectation", refuseWith(417));
       server.on("connect", ({ headers }, socket) => {
@@ -127,7 +127,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     done();
   });
   registerCors(fastify, options.cors);
-  // Nobody reads the body of what is not served.
+  // Bodies of unknown paths are not read.
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser("*", (_request, _payload, done) => done(null));
   fastify.setNotFoundHandler((request, reply) =>
@@ -151,7 +151,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-/** What Fastify itself refuses, and what nobody serves, in an envelope with its real status. */
+/** Answers Fastify's own errors and unknown paths with an envelope and the real status. */
 function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const failure = describeFailure(error);
   reply
@@ -165,7 +165,7 @@ function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyRe
  * Serves reflection over Connect and gRPC-Web, by connect-fastify: its requests are a stream, so it
  * needs HTTP/2.
  *
- * @param check of the header `authorization`, before anything is read; undefined: everybody may ask.
+ * @param check of the header `authorization`, before anything is read; undefined: public.
  */
 export async function registerReflection(
   fastify: FastifyInstance,

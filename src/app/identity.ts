@@ -9,7 +9,7 @@ import { TOKEN_KEY, tokenEquals } from "../settings/token.ts";
 import { admitVisitor } from "../sites/front-interceptor.ts";
 import type { Upstream } from "../sites/upstream.ts";
 
-/** Whom the permanent token lets in. The history has always called them so. */
+/** Actor of the permanent token, by its established name in the history. */
 const ADMIN: Caller = { name: "admin", tokenId: "", grant: ROOT };
 
 /**

@@ -2,21 +2,21 @@ import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 export interface IdleMemoryOptions {
-  /** How often to look, in milliseconds. Default 5,000. */
+  /** Interval of checks, in milliseconds. Default: 5,000. */
   readonly interval?: number;
-  /** How many bytes more than after the last time are worth it. Default 8 MiB. */
+  /** Growth since the last release that triggers another one, in bytes. Default: 8 MiB. */
   readonly worth?: number;
 }
 
-/** What comes and goes with a few requests, in bytes. */
+/** Normal fluctuation by a few requests, in bytes. */
 const STIR = 2 * 1024 * 1024;
 
 /**
- * Gives memory back after a flood of requests. V8 collects garbage when more memory is asked for, not
- * when less is: what the last requests took would stay for hours. Costs some 30 ms once, where memory
- * has piled up and no more is asked for.
+ * Releases memory after a burst of requests. V8 collects garbage when memory is allocated, so that
+ * memory of the last requests would be kept for hours. It costs about 30 ms, only after memory has
+ * grown and allocation has stopped.
  *
- * @returns what ends it.
+ * @returns a function that stops it.
  */
 export function releaseWhenIdle(options: IdleMemoryOptions = {}): () => void {
   const { interval = 5_000, worth = 8 * 1024 * 1024 } = options;
@@ -30,7 +30,7 @@ export function releaseWhenIdle(options: IdleMemoryOptions = {}): () => void {
     if (grows || now - kept < worth) return;
     collectGarbage();
     last = taken();
-    // What V8 has emptied it gives back at the next time only. When nothing more comes, that is it.
+    // V8 releases emptied memory at the next collection. Stops when nothing more is released.
     if (now - last < STIR) kept = last;
   }, interval).unref();
   return () => clearInterval(timer);

@@ -2,8 +2,8 @@ import type { GatewayOptions } from "../gateway/options.ts";
 import { RuleError } from "../gateway/rest/rule.ts";
 
 /**
- * How the gateway serves Mooring's REST contract (docs/rest-contract.md), which is older than the
- * defaults of google.api.http and keeps what its clients have always sent.
+ * Gateway options of Mooring's REST contract (docs/rest-contract.md), which is older than the
+ * defaults of google.api.http and stays compatible with its clients.
  */
 export const restContract = {
   memberNames: "proto",

@@ -37,15 +37,15 @@ import { passToUpstream, type UpstreamParts } from "./sites.ts";
 
 export interface DoorsDeps extends Omit<UpstreamParts, "requestId"> {
   readonly methods: readonly Method[];
-  /** Looks at a call by its headers. */
+  /** Admits a call by its headers. */
   readonly admit: Access["admit"];
-  /** Looks at a token alone. */
+  /** Checks a token alone. */
   readonly check: Access["check"];
   readonly observer: CallObserver;
   readonly slowReaders: SlowReaders;
   /** Bytes of requests that are still arriving. */
   readonly buffered: Buffered;
-  /** What the service needs to be ready. */
+  /** Requirements of readiness. */
   readonly checks: HealthOptions["checks"];
   readonly etagPrefix: () => string;
   readonly log: Logger;
@@ -94,7 +94,7 @@ export async function createDoors(
     cacheControl: (desc) => (publicMethods.has(desc) ? "public, no-cache" : "private, no-store"),
     report,
   });
-  // A link carries no token: where the reference asks for one, there is none.
+  // A link carries no token: where the reference requires one, there is no link.
   const reference = config.reflection === "on" ? "../reference" : "";
   if (config.console === "on")
     await fastify.register(consolePlugin, { reference, login: loginOf(config) });
@@ -133,7 +133,7 @@ function loginOf({ upstream }: Config): string {
   return `../..${new URL(upstream).pathname.replace(/\/+$/, "")}/api/auth/login`;
 }
 
-/** What becomes known of calls that no method ever saw: those not let in, and those cut off. */
+/** Reports calls that never reach a method: refused and aborted ones. */
 function reportUnserved({ observer, log }: DoorsDeps) {
   return {
     refused: (error: ConnectError, call: Call) => {

@@ -26,18 +26,18 @@ import { createRoutes, servedServices } from "./routes.ts";
 import { type RunningServices, type ServicesDeps, startServices } from "./services.ts";
 import { figuresOf } from "./sites.ts";
 
-/** How long a stream may take nothing of what it is sent, in milliseconds. */
+/** Time after which a stream without progress is dropped, in milliseconds. */
 const STALLED = 30_000;
 
 export interface MooringDeps {
   /** The port, where it listens already; undefined: it is opened here. */
   readonly front?: OpenFront;
   readonly log: Logger;
-  /** For what every process on this database notices alike. Default: the log. */
+  /** Log for events that every process on this database observes. Default: the log. */
   readonly commonLog?: Logger;
-  /** Told of every call, besides the log. */
+  /** Observers of every call, besides the log. */
   readonly observers?: readonly CallObserver[];
-  /** Told how long each transaction of the database took, in milliseconds. */
+  /** Called with the duration of each transaction, in milliseconds. */
   readonly committed?: ((duration: number) => void) | undefined;
   /** Other intervals for the background work on sites; undefined: those of the program. */
   readonly siteTimes?: ServicesDeps["siteTimes"];
@@ -47,17 +47,17 @@ export interface MooringDeps {
   readonly passphraseCost?: ServicesDeps["passphraseCost"];
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
-  /** Shows the token that the first start has made: the only time that anybody sees it. */
+  /** Shows the token generated at the first start: the only time that it is shown. */
   readonly showToken: (token: string) => void;
 }
 
 /** A running service. */
 export interface Mooring {
-  /** Where it listens; with the real port where port 0 was asked for. */
+  /** The listening address, with the real port instead of port 0. */
   readonly address: Address;
   /** The address of gRPC: its own, or the shared one. */
   readonly grpcAddress: Address;
-  /** How much there is of what grows and shrinks while it serves. */
+  /** Current values of the gauges. */
   gauges(): MeasuredState;
   /**
    * Ends it: health turns NOT_SERVING, nothing new is accepted, calls in flight finish within the

@@ -19,7 +19,7 @@ import type { SiteStore } from "../sites/store.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { SettingServices } from "./settings.ts";
 
-/** What mounts and incidents stand on. */
+/** Dependencies of mounts and incidents. */
 export interface MountParts {
   readonly sites: Pick<Sites, "book">;
   readonly store: {
@@ -156,7 +156,7 @@ export async function openMounts(
         return;
       } catch {
         if (ending.signal.aborted) return;
-        // Too much at once, or another database in its place: all sites are looked at.
+        // Too many changes at once, or another database: all sites are checked.
         await new Promise((resolve) => setTimeout(resolve, RETRY).unref());
         mounts.changed();
         for (const listener of listeners) listener();
@@ -184,5 +184,5 @@ export async function openMounts(
 /** Between two tries to read commits, in milliseconds. */
 const RETRY = 100;
 
-/** What the audit and the history say of work on sites. */
+/** Origin of work on sites, for audit and history. */
 const WORKER = { actor: "mounts", door: "", method: "mount", peer: "", requestId: "" };

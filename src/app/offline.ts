@@ -56,7 +56,7 @@ export async function openOffline(config: Config): Promise<Offline> {
   }
 }
 
-/** What the history says of a change that a command makes without a service. */
+/** Origin of changes by a command without a service, for the history. */
 const CLI: CallInfo = { actor: "cli", door: "cli", requestId: "", peer: "" };
 
 const asCli: Interceptor = (next) => async (request) => {

@@ -4,7 +4,7 @@ import { createDocument, type DocumentOptions } from "../gateway/openapi/documen
 import { escapeHtml } from "../messages/html.ts";
 import { createReference, page, STYLE } from "./reference.ts";
 
-/** A place that the first page leads to. */
+/** Link on the first page. */
 export interface Link {
   /** Relative to the page, such as `console/`. */
   readonly href: string;
@@ -12,14 +12,14 @@ export interface Link {
 }
 
 export interface OpenApiOptions {
-  /** What the document is made of; asked when it is first wanted. */
+  /** Input of the document; created at its first use. */
   readonly document: () => DocumentOptions;
   /** Name and version, for the first page. */
   readonly name: string;
   readonly description: string;
   /** Further places that the first page leads to. */
   readonly links?: readonly Link[];
-  /** Refuses whoever may not see the contract, by the header `authorization`. */
+  /** Refuses requests without the right to the contract, by the header `authorization`. */
   readonly check?: ((authorization: string | undefined) => Promise<void>) | undefined;
   /** Also serve `/openapi.json` and `/reference`. Default true. */
   readonly contract?: boolean;

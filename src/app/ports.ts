@@ -8,12 +8,12 @@ import { endOf, readCredentials } from "./certificate.ts";
 /** A certificate that ends sooner than this is warned of when it is read: 14 days in milliseconds. */
 const ENDS_SOON = 14 * 24 * 3600 * 1000;
 
-/** What listens. Connections are kept until there is something behind it. */
+/** Listening ports. Connections wait until the services exist. */
 export interface Ports {
   readonly shared: OpenFront;
   /** The port of gRPC alone; undefined: it shares the other. */
   readonly grpc: OpenFront | undefined;
-  /** Looks at the files of the certificate no more. */
+  /** Stops watching the files of the certificate. */
   close(): void;
 }
 

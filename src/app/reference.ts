@@ -1,5 +1,5 @@
 import { escapeHtml } from "../messages/html.ts";
-/** Of all pages that are made here. It is named by its hash, so that no other style is allowed. */
+/** Style of all generated pages. The policy allows it by its hash. */
 export const STYLE = `
 :root{color-scheme:light dark;--line:light-dark(#d5dbe1,#39424c);--soft:light-dark(#f3f6f8,#1c2228);--link:light-dark(#0b5cad,#7db7f0)}
 body{font:16px/1.55 system-ui,sans-serif;margin:0 auto;max-width:60rem;padding:1.5rem}
@@ -81,7 +81,7 @@ function operationHtml({ path, method, operation }: Operation, document: unknown
     `<h3 id="${text(operationId)}">${text(summary)}</h3>`,
     `<p><code>${method} ${escapeHtml(path)}</code> — ${token}</p>`,
     note(description),
-    // Those of every call stand at the end of the page.
+    // Common headers are at the end of the page.
     parameterTable(
       listOf(parameters)
         .map(objectOf)

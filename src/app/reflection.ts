@@ -22,7 +22,7 @@ import { encodeOnce } from "../gateway/encoded.ts";
 import type { Method } from "../gateway/method.ts";
 import { toConnectError } from "../gateway/report.ts";
 
-/** What there is to ask about. */
+/** Contract that reflection describes. */
 interface Contract {
   readonly registry: Registry;
   /** By path, such as `mooring/v1/setting.proto`. */
@@ -70,7 +70,7 @@ export function createReflection(methods: readonly Method[]): AnswerReflection {
   const fileNamed = new Map([...files].map((file) => [`${file.name}.proto`, file]));
   const names = [...services].map((service) => service.typeName);
   const contract = { registry, fileNamed, services: names };
-  // What is asked again is answered with the same message, whose bytes are kept.
+  // A repeated request gets the same message, whose bytes are cached.
   const kept = new Map<string, ServerReflectionResponse>();
   return (request) => {
     const question = toJsonString(ServerReflectionRequestSchema, request);
@@ -90,7 +90,7 @@ export function createReflection(methods: readonly Method[]): AnswerReflection {
 
 /** Answers that are kept: clients ask for the same few files. */
 const MAX_KEPT = 256;
-/** Longest question whose answer is kept, in characters. */
+/** Longest request whose answer is cached, in characters. */
 const MAX_QUESTION = 256;
 
 function collect(file: DescFile, files: Set<DescFile>): void {

@@ -60,10 +60,9 @@ export const servedServices = [
 ] as const;
 
 /**
- * Registers everything that is served: the one place that says which service stands behind which part
- * of the contract.
+ * Registers all services: the one place that assigns services to the contract.
  *
- * @param translations of texts for people; default: those that come with the program.
+ * @param translations of texts for display; default: those of the program.
  */
 export function createRoutes(
   services: Services,

@@ -20,10 +20,10 @@ import {
 } from "./supervisor.ts";
 import { programVersion } from "./version.ts";
 
-/** How long the last spans may take to be sent, in milliseconds. */
+/** Time limit for sending the last spans, in milliseconds. */
 const LAST_SPANS = 2_000;
 
-/** How long a reader of the log may take for the last lines, in milliseconds. */
+/** Time limit for writing the last lines of the log, in milliseconds. */
 const LAST_LINES = 1_000;
 
 /** Exit codes of the service. */
@@ -74,7 +74,7 @@ async function run(config: Config): Promise<void> {
     else await (config.workers > 1 ? supervise(config) : work(config));
   } catch (error) {
     process.stderr.write(`mooring: ${error instanceof Error ? error.message : String(error)}\n`);
-    // What listens already would keep the process.
+    // Listening sockets would keep the process alive.
     process.exit(EXIT.failed);
   }
 }
@@ -226,7 +226,7 @@ function endOnce(log: Logger, stop: () => Promise<void>): () => void {
 
 async function end(log: Logger, code: number): Promise<void> {
   const { flushLog } = await import("../telemetry/log.ts");
-  // An exit would wait for ever for a reader who does not take the last lines.
+  // An exit would wait without limit for a reader that does not read the last lines.
   if (!(await flushLog(log, LAST_LINES))) process.kill(process.pid, "SIGKILL");
   process.exit(code);
 }

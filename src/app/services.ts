@@ -19,14 +19,14 @@ import { type SettingServiceOptions, startSettingServices } from "./settings.ts"
 import { openSites, openUpstream, summaryOf } from "./sites.ts";
 import { createStatusService } from "./status.ts";
 
-/** What services need of the process around them. */
+/** Dependencies of services on the process. */
 export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "commonLog"> {
   readonly commonLog: Logger;
-  /** Told how long each transaction of the database took, in milliseconds. */
+  /** Called with the duration of each transaction, in milliseconds. */
   readonly committed?: ((duration: number) => void) | undefined;
   /** Other intervals for the background work on sites; undefined: those of the program. */
   readonly siteTimes?: SitesDeps["times"] | undefined;
-  /** Likewise on mounts and incidents. */
+  /** Timings of mounts and incidents. */
   readonly mountTimes?: MountTimes | undefined;
   /** Number of open streams. */
   readonly watchers: () => number;
@@ -34,10 +34,10 @@ export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "com
   readonly draining: () => boolean;
 }
 
-/** What stands behind the contract. */
+/** Services behind the contract. */
 export interface RunningServices extends Services {
   readonly authentication: OpenAccess["authentication"];
-  /** The server that this one stands in front of. */
+  /** The upstream. */
   readonly upstream: Upstream | undefined;
   readonly engine: Engine;
   /** Open incidents by class. */
@@ -53,11 +53,10 @@ export interface RunningServices extends Services {
 }
 
 /**
- * Starts what stands behind the methods, in the order in which one needs the other: drivers, store,
- * settings, sites, the server behind, access. What was started is closed in the opposite order, also
- * when the start fails.
+ * Starts the services in the order of their dependencies: drivers, store, settings, sites,
+ * upstream, access. They are closed in the opposite order, also when the start fails.
  *
- * @throws Error with a sentence for the person who runs the site.
+ * @throws Error with a message for the operator.
  */
 export async function startServices(config: Config, deps: ServicesDeps): Promise<RunningServices> {
   const opened = new AsyncDisposableStack();
@@ -171,7 +170,7 @@ async function start(
   };
 }
 
-/** The same store, whose transactions are measured where somebody wants to know. */
+/** The store with measured transactions, if they are observed. */
 function timed(store: Store, committed: ServicesDeps["committed"]): Store {
   if (committed === undefined) return store;
   const transact: Store["transact"] = async (work) => {

@@ -21,25 +21,25 @@ import { startSettings } from "../settings/start.ts";
 import type { SettingStore } from "../settings/store.ts";
 import type { Logger } from "../telemetry/log.ts";
 
-/** How often a watcher hears that nothing has changed, in milliseconds. */
+/** Interval of bookmarks for watchers, in milliseconds. */
 const BOOKMARK_INTERVAL = 15_000;
-/** How often the history is looked at for old revisions, in milliseconds. */
+/** Interval of checks for old revisions, in milliseconds. */
 const COMPACTION_INTERVAL = 60_000;
-/** How often the clear text of sealed secrets is tried to be erased, in milliseconds. */
+/** Interval of attempts to erase the clear text of sealed secrets, in milliseconds. */
 const ERASE_INTERVAL = 10_000;
-/** How often a failure that goes on is logged, in milliseconds. */
+/** Interval of log lines for a continuing failure, in milliseconds. */
 const REPORT_INTERVAL = 10_000;
 
 export interface SettingServiceOptions {
   readonly store: SettingStore;
   readonly log: Logger;
-  /** For what every process on this database notices alike. Default: the log. */
+  /** Log for events that every process on this database observes. Default: the log. */
   readonly commonLog?: Logger;
   /** Cost of scrypt of sealed backups; undefined: that of the program. */
   readonly passphraseCost?: Cost | undefined;
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
-  /** Shows the token that the first start has made: the only time that anybody sees it. */
+  /** Shows the token generated at the first start: the only time that it is shown. */
   readonly showToken: (token: string) => void;
 }
 

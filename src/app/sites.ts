@@ -25,7 +25,7 @@ import type { RequestIds } from "../transport/request-id.ts";
 import { sendWhole } from "../transport/whole-reply.ts";
 import type { SettingServices } from "./settings.ts";
 
-/** What sites stand on. */
+/** Dependencies of sites. */
 export interface SiteParts {
   readonly services: SettingServices;
   readonly store: { readonly sites: SiteStore };
@@ -41,12 +41,12 @@ export interface OpenSites extends Sites {
   met(): void;
 }
 
-/** What the start of the program changes. */
+/** Origin of changes by the start of the program. */
 const START: AuditOrigin = {
   ...{ actor: "sites", door: "start", method: "UpdateSite", requestId: "", peer: "" },
 };
 
-/** Begins to follow the sites, where there are any; the server behind only once it was met. */
+/** Starts following the sites, if there are any; the upstream only after first contact. */
 export async function openSites(
   { secretKeys, maxValue, upstream }: Config,
   { services, store, log, times, onRename }: SiteParts,
@@ -73,7 +73,7 @@ export async function openSites(
       log.error({ site: name, reason: error.message }, "the site's secrets don't open"),
     onError: (error) => log.error({ err: error }, "the sites can't be followed"),
   });
-  // Nobody stands in front of it any more.
+  // It is no longer the upstream.
   for (const site of sites.book.sites())
     if (site.upstream && upstream === undefined)
       await sites.book.update({ ...site, upstream: false }, [
@@ -87,10 +87,10 @@ export async function openSites(
   };
 }
 
-/** What somebody may want to look at. */
+/** Results that need attention. */
 const TROUBLE: ReadonlySet<string> = new Set(["fail", "refused"]);
 
-/** Stands in front of another server, where one is configured. */
+/** Opens the upstream, if one is configured. */
 export function openUpstream(
   { upstream: url, upstreamToken: token, maxValue }: Config,
   {
@@ -116,12 +116,15 @@ export function openUpstream(
   });
 }
 
-/** What passing requests to the server behind needs. */
+/** Dependencies of passing requests to the upstream. */
 export interface UpstreamParts {
   readonly methods: readonly Method[];
-  /** Undefined where the service stands in front of no other. */
+  /** Undefined without an upstream. */
   readonly upstream: Upstream | undefined;
-  /** Whether a header `authorization` holds Mooring's own token: nobody else gets it. */
+  /**
+   * Reports whether a header `authorization` holds Mooring's own token, which must not be passed
+   * on.
+   */
   readonly isOwnToken: (authorization: string) => boolean;
   readonly translations: (language: Language) => Translate;
   readonly requestId: RequestIds;
@@ -129,8 +132,8 @@ export interface UpstreamParts {
 }
 
 /**
- * What takes requests that are for the server behind, where one is configured: everything but the
- * contract's own paths.
+ * Handler of requests to the upstream, if one is configured: everything but the contract's own
+ * paths.
  */
 export function passToUpstream(
   { upstream: address, trustedProxies, maxConnections, maxConnectionsPerPeer }: Config,
@@ -182,8 +185,8 @@ export function passToUpstream(
 }
 
 /**
- * How sites are, in a few words, such as `3: 2 ok, 1 differs; 1 revision behind; 2 settings differ; 1
- * refused`; undefined: there are none.
+ * Summary of the sites, such as `3: 2 ok, 1 differs; 1 revision behind; 2 settings differ; 1
+ * refused`; undefined: no sites.
  */
 export function summaryOf(sites: SiteService): string | undefined {
   const healths = sites.list().map(({ site, state }) => healthOf(site, state, sites.revision()));
@@ -204,7 +207,7 @@ function sum(figures: ReturnType<typeof figuresOf>, name: "drift" | "refused"): 
   return figures.reduce((total, each) => total + each[name], 0);
 }
 
-/** What metrics say of each site. */
+/** Metrics of each site. */
 export function figuresOf(sites: SiteService) {
   return sites.list().map(({ site, state }) => ({
     name: site.name,
@@ -215,7 +218,7 @@ export function figuresOf(sites: SiteService) {
   }));
 }
 
-/** Where a request came from, as a trusted proxy says it, or else the connection. */
+/** Origin of a request, from a trusted proxy or else the connection. */
 function readOrigin(trusted: readonly string[]): (request: IncomingMessage) => Origin {
   const originOf = createOriginOf(trusted);
   return ({ socket, headers }) => ({

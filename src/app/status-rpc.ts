@@ -15,7 +15,7 @@ import type { StatusService } from "./status.ts";
 /** Most tokens that a status names. */
 const MAX_NAMED = 20;
 
-/** What StatusService answers from. */
+/** Source of StatusService. */
 export interface StatusSource {
   readonly status: StatusService;
   readonly access: { endingTokens(): readonly EndingToken[] };

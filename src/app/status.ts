@@ -1,15 +1,15 @@
 import type { Engine } from "../settings/engine.ts";
 import type { SettingStore } from "../settings/store.ts";
 
-/** One thing that the service needs to be ready, and what is wrong with it; undefined: nothing. */
+/** Requirement of readiness, with its problem; undefined: none. */
 export interface Check {
   readonly name: "start" | "store" | "catalogue" | "sites" | "draining";
   readonly problem?: string | undefined;
-  /** What is to be said of it though it keeps nobody from being served. */
+  /** Note on a problem that does not prevent serving. */
   readonly note?: string | undefined;
 }
 
-/** How a process is. */
+/** Status of a process. */
 export interface Status {
   /** Such as `v0.1.0`. */
   readonly version: string;
@@ -18,7 +18,7 @@ export interface Status {
   readonly revision: number;
   readonly settings: number;
   readonly drivers: number;
-  /** As somebody would configure it. */
+  /** In the notation of the configuration. */
   readonly database: string;
   readonly databaseId: string;
   /** Open streams. */
@@ -27,7 +27,7 @@ export interface Status {
 }
 
 export interface StatusService {
-  /** What the service needs to be ready. Looked at once a second at most, however often it is asked. */
+  /** Checks of readiness, made once a second at most. */
   checks(): Promise<readonly Check[]>;
   status(): Promise<Status>;
 }
@@ -35,9 +35,9 @@ export interface StatusService {
 export interface StatusDeps {
   readonly store: Pick<SettingStore, "oldestRevision" | "databaseId" | "note">;
   readonly engine: Pick<Engine, "snapshot">;
-  /** How many drivers are offered. */
+  /** Number of drivers. */
   readonly drivers: () => number;
-  /** How the sites are, in a few words; undefined: there are none. */
+  /** Summary of the sites; undefined: no sites. */
   readonly sites: () => Promise<string | undefined>;
   readonly watchers: () => number;
   readonly draining: () => boolean;
@@ -47,9 +47,9 @@ export interface StatusDeps {
   readonly now: () => number;
 }
 
-/** How long an answer of the database stands, in milliseconds. */
+/** Validity of an answer of the database, in milliseconds. */
 const FRESH = 1_000;
-/** How long the database may take to answer, in milliseconds. */
+/** Time limit for an answer of the database, in milliseconds. */
 const PATIENCE = 2_000;
 
 export function createStatusService(deps: StatusDeps): StatusService {

@@ -5,19 +5,19 @@ import { umaskFor } from "../transport/listen.ts";
 
 /** A worker that ends sooner than this after its start is not replaced at once, in milliseconds. */
 const QUICK_END = 1_000;
-/** How long the replacement of such a worker waits, doubled each time, up to the longest. */
+/** First pause before such a worker is replaced; it doubles up to the longest. */
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 10_000;
 
 /**
- * Set at all, the first keeps glibc from raising it with each large buffer that is freed, and what a
- * flood of requests has taken goes back to the system (mallopt(3), M_TRIM_THRESHOLD). By the second the
- * buffers that connections are read into stand apart, and leave no gaps behind (M_MMAP_THRESHOLD). In
- * bytes.
+ * Thresholds of glibc, in bytes. Setting the first keeps glibc from raising it with each large
+ * buffer that is freed, so that memory of a burst returns to the system (mallopt(3),
+ * M_TRIM_THRESHOLD). The second places the buffers of connections apart, without gaps behind them
+ * (M_MMAP_THRESHOLD).
  */
 const MALLOC = { MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "32768" };
 
-/** What a worker and its supervisor tell each other. */
+/** Messages between a worker and its supervisor. */
 type Message =
   | { readonly mooring: "ready"; readonly address: string }
   | { readonly mooring: "stop" };
@@ -31,7 +31,7 @@ export interface SupervisorOptions {
   readonly onNotice: (event: string, facts: Record<string, unknown>) => void;
 }
 
-/** Where workers listen, in place of what is configured. */
+/** Listening addresses of workers, instead of the configured ones. */
 export interface WorkerPorts {
   readonly listen: Address;
   readonly grpcListen?: Address | undefined;
@@ -40,19 +40,19 @@ export interface WorkerPorts {
 /** Worker processes behind one port. */
 export interface Supervisor {
   /**
-   * Where they listen, as the first one said it, once all of them serve. Rejects when one ends before
-   * that, having said why itself; when they are stopped before, it never settles.
+   * Address reported by the first worker, once all of them serve. Rejects when one ends before,
+   * having reported why; never settles when they are stopped before.
    */
   readonly serving: Promise<string>;
-  /** Lets those that serve end in order, and ends those that still start. */
+  /** Stops serving workers gracefully, and ends starting ones. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts worker processes that share the listening sockets, from which each accepts for itself
- * (decision 0011): a connection is known to nobody but its worker, and ends with it. The first one
- * starts alone, so that a new database is made once and a mistake is said once. A worker that dies
- * is replaced.
+ * (decision 0011): a connection belongs to its worker and ends with it. The first one starts alone,
+ * so that a new database is created once and a mistake is reported once. A worker that dies is
+ * replaced.
  */
 export function startWorkers(options: SupervisorOptions): Supervisor {
   const { workers, ports, socketMode, onNotice } = options;
@@ -108,7 +108,8 @@ export function startWorkers(options: SupervisorOptions): Supervisor {
       const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
       const ended = running.map((worker) => once(worker, "exit"));
       for (const worker of running) {
-        // It ends one that does not hear the message yet; whoever hears that does not heed the signal.
+        // Ends a worker that does not receive messages yet; after the message the signal is
+        // ignored.
         worker.process.kill("SIGTERM");
         worker.send({ mooring: "stop" } satisfies Message, () => undefined);
       }
@@ -117,34 +118,34 @@ export function startWorkers(options: SupervisorOptions): Supervisor {
   };
 }
 
-/** For a worker: whether this process is one. */
+/** Whether this process is a worker. */
 export const isWorker = cluster.isWorker;
 
-/** Tells a worker whether it speaks for all. */
+/** Variable that tells a worker whether it logs for all. */
 const ROLE = "WORKER_ROLE";
 const SPEAKER = "speaker";
 
 const PORTS = "WORKER_PORTS";
 
-/** For a worker: where it listens. */
+/** For a worker: its listening addresses. */
 export function workerPorts(): WorkerPorts {
   return JSON.parse(process.env[PORTS] ?? "") as WorkerPorts;
 }
 
 /**
- * Whether this process logs what every worker notices alike, such as a changed settings file: one of
- * the workers does, or the only process.
+ * Whether this process logs the events that every worker observes, such as a changed settings file:
+ * one of the workers does, or the only process.
  */
 export const speaksForAll = !cluster.isWorker || process.env[ROLE] === SPEAKER;
 
-/** For a worker: tells the supervisor that it serves. */
+/** For a worker: reports to the supervisor that it serves. */
 export function reportReady(address: string): void {
   process.send?.({ mooring: "ready", address } satisfies Message);
 }
 
 /**
- * For a worker: calls `stop` when the supervisor says so, or is gone. Signals of a terminal reach
- * every process of the group; the supervisor alone acts on them.
+ * For a worker: calls `stop` on the supervisor's message or end. Signals of a terminal reach every
+ * process of the group; only the supervisor acts on them.
  */
 export function stopOnSupervisor(stop: () => void): void {
   process.on("message", (message: Message) => {

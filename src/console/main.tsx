@@ -17,10 +17,10 @@ import "./style/tokens.css";
 import "./style/base.css";
 import "./style/layout.css";
 
-/** How long the first page may wait for its first answers, before it is drawn without. In ms. */
+/** Maximum wait for the first answers before the page is drawn without them, in milliseconds. */
 const NEARLY = 200;
 
-/** Nothing is shown, and nothing asked for, before somebody has signed in. */
+/** Shows and requests nothing before sign-in. */
 function Console() {
   return session.value === undefined ? <SignIn /> : <Shell />;
 }
@@ -34,7 +34,7 @@ followRights();
 followEdits();
 followViolations();
 followOthers();
-// What one typed under one token is nobody else's.
+// Edits made under one token are not shown under another.
 session.subscribe((now) => {
   if (now === undefined) edits.value = new Map();
 });
@@ -47,7 +47,7 @@ const arrived = pageAt(place.peek().page);
 if (session.peek() !== undefined && arrived !== undefined) void load(arrived);
 
 await spoken;
-// What was asked for early is here, or nearly so: the page is drawn once with it, and not twice.
+// The early requests are answered, or nearly so: the page is drawn once, with their data.
 const answered = until(() => rights.value !== undefined && connection.value !== "waiting");
 const late = new Promise((resolve) => setTimeout(resolve, NEARLY));
 if (session.peek() !== undefined) await Promise.race([answered, late]);

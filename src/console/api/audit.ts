@@ -14,7 +14,7 @@ import { followCalls } from "./follow.ts";
 
 export const auditService = createClient(AuditService, transport);
 
-/** What is wanted of the audit, as the service takes it. */
+/** Filter of the audit, as the service takes it. */
 export type AuditFilter = Pick<
   MessageInitShape<typeof ListAuditEventsRequestSchema>,
   "actor" | "tokenId" | "methods" | "outcomes" | "subject" | "since" | "until"
@@ -23,16 +23,16 @@ export type AuditFilter = Pick<
 /** Rows as far as they were read, newest first. */
 export interface AuditRows {
   readonly events: readonly AuditEvent[];
-  /** For what is older; empty: there is nothing. */
+  /** Token of the page with older rows; empty: none. */
   readonly next: string;
   readonly oldest: bigint;
   /** The row up to which all that fit have been seen. */
   readonly seen: bigint;
-  /** Where the audit stands; undefined: there is no row yet. */
+  /** Newest position of the audit; undefined: no row yet. */
   readonly checkpoint: AuditCheckpoint | undefined;
 }
 
-/** Rows that are kept in the page; older ones are read again when asked for. */
+/** Maximum number of rows in the page; older ones are read again on demand. */
 const MOST = 5_000;
 
 /**
@@ -52,7 +52,7 @@ export async function followAudit(
   if (isPast && into.peek() !== undefined) return;
   const reads = followCalls<undefined>({
     open: (_, options) => readRows(filter, into, options),
-    // Rows after the last one are not kept any more: begin anew.
+    // The rows after the last one have been deleted: start again.
     restart: () => {
       into.value = undefined;
       return undefined;

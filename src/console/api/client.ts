@@ -5,10 +5,10 @@ import { language } from "../i18n/language.ts";
 import { fetchOnce, services } from "./early.ts";
 import { session, signOut } from "./session.ts";
 
-/** Calls carry the token and the language; whose token is refused is signed out. */
+/** Adds token and language to calls; signs out when the token is refused. */
 const asUser: Interceptor = (next) => async (request) => {
   const sent = session.peek()?.token;
-  // A token that is being tried stands in the header already.
+  // A token under test is already in the header.
   const own = !request.header.has("authorization");
   if (own) request.header.set("authorization", `Bearer ${sent ?? ""}`);
   request.header.set("accept-language", language.peek());

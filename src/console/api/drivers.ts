@@ -15,7 +15,7 @@ export const driverService = createClient(DriverService, transport);
 /** The catalogue as it was read last. */
 export interface Catalogue {
   readonly revision: string;
-  /** Of the texts for people. */
+  /** Language of the texts. */
   readonly language: Language;
   /** By name, in the order of names. */
   readonly drivers: ReadonlyMap<string, DriverInfo>;

@@ -1,17 +1,20 @@
 import { preferredLanguage } from "../i18n/preferred.ts";
 
-// A script of its own, small and without the rest: it runs while the others are still on their way,
-// and asks for what every page needs. On a phone far away that is one wait less.
+// A separate small script that runs while the others are loading, and requests the data that every
+// page needs. On a slow connection that saves one round trip.
 
-/** Where the tab's storage has the token of somebody who asked to be kept. */
+/** Key in the tab's storage of a token that the user asked to keep. */
 export const KEPT_TOKEN = "mooring.token";
-/** Where it has that this token reads no settings: to ask for them would stand in the audit as refused. */
+/**
+ * Key that records that this token reads no settings: a request for them would be audited as
+ * refused.
+ */
 export const KEPT_BLIND = "mooring.blind";
 
-/** Whether nobody asks for settings before the service has said that the token may. */
+/** Whether settings are not requested before the service has confirmed the right. */
 export const isBlind = sessionStorage.getItem(KEPT_BLIND) !== null;
 
-/** Where the services are: below this. */
+/** Base address of the services. */
 export const services = new URL(
   document.documentElement.dataset["services"] ?? "../",
   window.location.href,
@@ -43,12 +46,12 @@ function ask(path: string, token: string, message: readonly number[]): void {
   });
   const body = new Uint8Array(message);
   const response = fetch(services + path, { method: "POST", headers, body });
-  // Who takes it hears of it; nobody else has to.
+  // Handled by the caller that takes the response.
   response.catch(() => undefined);
   asked.set(services + path, { headers, body, response });
 }
 
-/** As fetch; the answer to a call that is under way already, where it is the very same call. */
+/** Like fetch; returns the answer to an identical call that is in progress. */
 export const fetchOnce: typeof fetch = (input, init) => {
   const early = asked.get(String(input));
   asked.delete(String(input));

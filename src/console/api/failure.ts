@@ -4,7 +4,7 @@ import {
   LocalizedMessageSchema,
 } from "../../../gen/google/rpc/error_details_pb.js";
 
-/** What to do about a failure. */
+/** Kind of a failure, by the action to take. */
 export type FailureKind =
   /** The service was not reached: it comes back, or the network does. */
   | "offline"
@@ -12,7 +12,7 @@ export type FailureKind =
   | "denied"
   /** Something else has changed meanwhile. */
   | "conflict"
-  /** What was asked for is not kept, or never was. */
+  /** The requested object was deleted or never existed. */
   | "gone"
   /** The request is wrong; the violations say where. */
   | "invalid"
@@ -40,7 +40,7 @@ const KINDS: Partial<Record<Code, FailureKind>> = {
 
 export function failureOf(thrown: unknown): Failure {
   const error = ConnectError.from(thrown);
-  // What fetch says when nobody answers: its words differ from browser to browser.
+  // Error of fetch when nothing answers: its text differs from browser to browser.
   const unreached = error.cause instanceof TypeError || thrown instanceof TypeError;
   const [localized] = error.findDetails(LocalizedMessageSchema);
   return {

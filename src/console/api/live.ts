@@ -22,7 +22,7 @@ export interface Settings {
   readonly byKey: ReadonlyMap<string, Setting>;
 }
 
-/** What another has just changed. */
+/** Change that another client has just made. */
 export interface Arrival {
   readonly revision: bigint;
   readonly actor: string;
@@ -46,12 +46,12 @@ const LONGEST_PAUSE = 8_000;
 /** Changed keys that are read one by one; beyond it, everything is read. */
 const FEW = 500;
 
-/** Changes that this page has made, so that they are not told as somebody else's. */
+/** Changes by this page, so that they are not reported as another client's. */
 const own = new Set<bigint>();
-/** Saves under way: until they end, nobody knows whose a change is. */
+/** Number of saves in progress: until they end, the origin of a change is unknown. */
 const saving = signal(0);
 
-/** Whether a save of this page is under way. */
+/** Whether a save of this page is in progress. */
 export const isSaving = computed(() => saving.value > 0);
 
 /** Makes a change of this page. Its result carries the revision that it made. */
@@ -73,7 +73,7 @@ export function reached(revision: bigint): Promise<void> {
   return until(() => (settings.value?.revision ?? 0n) >= revision);
 }
 
-/** Follows the settings for as long as somebody is signed in. Call it once. */
+/** Follows the settings while a user is signed in. Called once. */
 export function followSettings(): void {
   effect(() => {
     const token = session.value?.token;
@@ -83,7 +83,7 @@ export function followSettings(): void {
       settings.value = undefined;
       return;
     }
-    // Where nobody knows yet, the service says it.
+    // If the rights are unknown, the service decides.
     const known = isBlind ? rights.value : rights.peek();
     if (isBlind && known === undefined) return;
     if (known !== undefined && !untracked(() => may("settings:read"))) {
@@ -109,7 +109,7 @@ async function translate(): Promise<void> {
 async function watch(token: string, signal: AbortSignal): Promise<void> {
   const events = followCalls({
     open: readChanges,
-    // Older than what is kept, or of another database: begin anew.
+    // Deleted, or of another database: start again.
     restart: () => {
       settings.value = undefined;
       return undefined;
@@ -133,7 +133,7 @@ async function watch(token: string, signal: AbortSignal): Promise<void> {
 async function* readChanges(_: undefined, options: StreamOptions): AsyncGenerator<undefined> {
   const { signal } = options;
   if (settings.peek() === undefined) {
-    // As a reply of its own it comes compressed, which a stream's snapshot does not.
+    // A reply of its own is compressed, unlike a stream's snapshot.
     settings.value = await all(signal);
     options.onHeader();
   }
@@ -175,7 +175,7 @@ async function withChanges(
     for (const setting of read.settings) byKey.set(setting.key, setting);
     return byKey;
   } catch (error) {
-    // One of them has been deleted since.
+    // One of them has been deleted in the meantime.
     if (ConnectError.from(error).code === Code.NotFound) return (await all(signal)).byKey;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Where logins of the server behind are made; undefined: Mooring stands in front of none. */
+/** Address of logins at the upstream; undefined: no upstream. */
 export const loginAddress: string | undefined = addressOf(
   document.documentElement.dataset["login"] ?? "",
 );
@@ -7,7 +7,7 @@ export const loginAddress: string | undefined = addressOf(
 export interface Credentials {
   readonly username: string;
   readonly password: string;
-  /** One-time code; empty: not asked for yet. */
+  /** One-time code; empty: not requested yet. */
   readonly code: string;
 }
 
@@ -22,7 +22,7 @@ export type LoginResult =
   | { readonly kind: "code" | "wrong" | "locked" | "silent" }
   | { readonly kind: "refused"; readonly words: string };
 
-/** How long a login may take, in milliseconds. */
+/** Time limit of a login, in milliseconds. */
 const LIMIT = 20_000;
 const MAX_WORDS = 200;
 
@@ -56,7 +56,7 @@ export async function logOut(token: string): Promise<void> {
   }).catch(() => undefined);
 }
 
-/** Codes of the server's envelope: 402 asks for a one-time code, 429 locks an address. */
+/** Codes of the upstream's envelope: 402 requests a one-time code, 429 locks an address. */
 function resultOf(answer: unknown): LoginResult {
   const { code, message, data } = (answer ?? {}) as {
     code?: unknown;
@@ -65,7 +65,7 @@ function resultOf(answer: unknown): LoginResult {
   };
   if (code === 200) {
     const token = data?.token;
-    // What no header carries is no token.
+    // A token must be a valid header value.
     const isToken = typeof token === "string" && /^[\x21-\x7e]+$/.test(token);
     return isToken ? { kind: "in", token } : { kind: "silent" };
   }

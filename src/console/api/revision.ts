@@ -5,18 +5,18 @@ import type { Revision } from "../../../gen/mooring/v1/setting_pb.js";
 import { settingService } from "./client.ts";
 import { may } from "./rights.ts";
 
-/** Who made a revision, and when in milliseconds since 1970 UTC. */
+/** Actor of a revision, and its time in milliseconds since 1970 UTC. */
 export interface Maker {
   readonly actor: string;
   readonly time: number;
 }
 
-/** What is known of who made which revision. */
+/** Known actors by revision. */
 export const makers = signal<ReadonlyMap<bigint, Maker>>(new Map());
 
-/** How many of the newest revisions are read at once. */
+/** Number of the newest revisions read at once. */
 const PAGE = 200;
-/** Asked for already, so that many rows ask once. */
+/** Revisions that have been requested, so that many rows cause one request. */
 const asked = new Set<bigint>();
 let newest: Promise<void> | undefined;
 
@@ -33,7 +33,7 @@ export function rememberRevision(
   makers.value = new Map(makers.peek()).set(revision, makerOf(actor, time));
 }
 
-/** Finds out who made a revision: with the newest ones, or by itself. It may be kept no more. */
+/** Reads the actor of a revision: with the newest ones, or alone. It may have been deleted. */
 export async function learnMaker(revision: bigint): Promise<void> {
   if (makers.peek().has(revision) || asked.has(revision) || !may("history:read")) return;
   asked.add(revision);
@@ -46,7 +46,7 @@ export async function learnMaker(revision: bigint): Promise<void> {
     const read = await settingService.getRevision({ revision });
     if (read.revision) rememberRevisions([read.revision]);
   } catch {
-    // Who it was is a detail: the revision's number is shown without it.
+    // The actor is optional: the number is shown without it.
   }
 }
 

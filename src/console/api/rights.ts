@@ -8,7 +8,7 @@ import type { Failure } from "./failure.ts";
 import { followCalls } from "./follow.ts";
 import { session, signIn } from "./session.ts";
 
-/** What a call may need: a scope, or the permanent admin token itself. */
+/** Requirement of a call: a scope, or the permanent admin token. */
 export type Need =
   | `settings:${"read" | "reveal" | "write" | "delete"}`
   | `history:${"read" | "rollback"}`
@@ -22,7 +22,7 @@ export type Need =
   | "audit:read"
   | "root";
 
-/** Whose the token is, and what it may do. */
+/** Principal and rights of the token. */
 export interface Rights {
   readonly principal: string;
   /** Empty: it has none. */
@@ -38,7 +38,7 @@ export interface Rights {
 
 export const accessService = createClient(AccessService, transport);
 
-/** Undefined: nobody is signed in, or the service has not said it yet. */
+/** Undefined: not signed in, or not known yet. */
 export const rights = signal<Rights | undefined>(undefined);
 /** Why it has not. */
 export const rightsFailure = signal<Failure | undefined>(undefined);
@@ -46,7 +46,7 @@ export const rightsFailure = signal<Failure | undefined>(undefined);
 /** Between two attempts to reach the service, in milliseconds. */
 const LONGEST_PAUSE = 1_000;
 
-/** Whether the token may do what needs all of these. Nothing, while nobody knows. */
+/** Reports whether the token has all of these rights; false while they are unknown. */
 export function may(...needs: readonly Need[]): boolean {
   return needs.every((need) => rights.value?.needs.has(need) === true);
 }
@@ -58,7 +58,7 @@ export async function enter(token: string, options: { readonly keep: boolean }):
   signIn(token, options);
 }
 
-/** Asks what the token of this page may do, where nobody has asked yet. Call it once. */
+/** Reads the rights of the page's token once. Called once. */
 export function followRights(): void {
   effect(() => {
     if (session.value === undefined) {
@@ -87,12 +87,12 @@ async function learn(signal: AbortSignal): Promise<void> {
 
 function take(answer: WhoAmIResponse): void {
   rights.value = rightsOf(answer);
-  // For when the page is loaded anew.
+  // For the next load of the page.
   if (may("settings:read")) sessionStorage.removeItem(KEPT_BLIND);
   else sessionStorage.setItem(KEPT_BLIND, "1");
 }
 
-/** What the name of such an admin begins with, and what is kept from them whatever their scopes. */
+/** Prefix of the names of upstream admins, and the rights that they never have. */
 const VISITOR = "upstream:";
 const KEPT: readonly string[] = ["tokens:manage", "backup:import"] satisfies Need[];
 

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { KEPT_TOKEN } from "./early.ts";
 
-/** Whom the service knows this page as. */
+/** Session of this page. */
 export interface Session {
   readonly token: string;
 }
@@ -11,7 +11,7 @@ export type Ended = "byUser" | "tokenEnded";
 
 const words = new BroadcastChannel("mooring");
 
-/** Undefined: nobody has signed in. The token is in memory, and nowhere else unless it was asked for. */
+/** Undefined: not signed in. The token is in memory only, unless the user asked to keep it. */
 export const session = signal<Session | undefined>(kept());
 export const ended = signal<Ended | undefined>(undefined);
 
@@ -23,7 +23,7 @@ export function signIn(token: string, { keep }: { readonly keep: boolean }): voi
   session.value = { token };
 }
 
-/** Goes on with another token, as after a reset. */
+/** Continues with another token, as after a reset. */
 export function changeToken(token: string): void {
   signIn(token, { keep: sessionStorage.getItem(KEPT_TOKEN) !== null });
 }
@@ -31,7 +31,7 @@ export function changeToken(token: string): void {
 /** While the token is being replaced, that the old one is refused says nothing. */
 let held = 0;
 
-/** @returns lets the session end again. */
+/** @returns a function that releases the session. */
 export function holdSession(): () => void {
   held += 1;
   return () => {

@@ -10,7 +10,7 @@ import { session } from "./session.ts";
 
 export const siteService = createClient(SiteService, transport);
 
-/** By name, as the service told last; undefined until it has. */
+/** Sites by name, as last received; undefined before. */
 export const sites = signal<ReadonlyMap<string, Site> | undefined>(undefined);
 export const sitesFailure = signal<Failure | undefined>(undefined);
 

@@ -1,7 +1,7 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Token } from "../../../gen/mooring/v1/access_pb.js";
 
-/** What somebody should know of a token first. */
+/** Most important state of a token. */
 export type TokenState =
   | "active"
   /** It ends before long, and nothing takes its place. */

@@ -64,9 +64,9 @@ function whenHidden(time: number, tell: () => void): () => void {
 }
 
 /**
- * Follows something while the page is visible, until the signal, or until it ends by itself.
+ * Follows a source while the page is visible, until the signal or its own end.
  *
- * @param follow ends when its signal is aborted; called again when the page is visible again.
+ * @param follow ends when its signal is aborted; called again when the page becomes visible again.
  */
 export async function whileSeen(
   follow: (signal: AbortSignal) => Promise<void>,
@@ -79,7 +79,7 @@ export async function whileSeen(
     const unwatch = whenHidden(HIDDEN, () => hidden.abort());
     await follow(AbortSignal.any([left, hidden.signal]));
     unwatch();
-    // It has ended by itself.
+    // It has ended on its own.
     if (!hidden.signal.aborted) return;
   }
 }

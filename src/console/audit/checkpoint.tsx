@@ -3,7 +3,9 @@ import { t } from "../i18n/language.ts";
 import { CopyButton } from "../part/copy.tsx";
 import { Verification } from "./verification.tsx";
 
-/** Where the audit stands: kept elsewhere, it shows later whether a row was changed or is missing. */
+/**
+ * Position of the audit: stored elsewhere, it proves later whether a row was changed or is missing.
+ */
 export function Checkpoint({ of }: { readonly of: AuditCheckpoint }) {
   return (
     <section class="sheet block checkpoint" aria-labelledby="checkpoint">

@@ -10,7 +10,7 @@ import { When } from "../part/when.tsx";
 /** Subjects that are named; the others are counted. */
 const NAMED = 6;
 
-/** One row of the audit; everything that is known of it where one opens it. */
+/** One row of the audit, with all details when opened. */
 export function EventItem({ of }: { readonly of: AuditEvent }) {
   const { sequence, time, actor, door, method, outcome, subjects } = of;
   const at = time ? timestampMs(time) : 0;
@@ -89,7 +89,7 @@ function textOf(value: unknown): string {
   return isList ? value.join(", ") : JSON.stringify(value);
 }
 
-/** What a row says besides; a text that is none is shown as it is. */
+/** Parses the details of a row; text that is not JSON is shown unchanged. */
 function readDetail(text: string): Detail {
   try {
     const detail: unknown = JSON.parse(text || "{}");

@@ -30,7 +30,7 @@ const OUTCOMES = [
   "UNAVAILABLE",
 ];
 
-/** Who did what and what was refused, newest first, as the filters of the address say; live. */
+/** Actions and refusals, newest first, filtered by the address; live. */
 export default function AuditPage() {
   const { query } = place.value;
   const rows = useSignal<AuditRows | undefined>(undefined);

@@ -7,14 +7,14 @@ import { Field } from "../part/field.tsx";
 import { Failed, Notice } from "../part/state.tsx";
 import { canVerify, readCheckpoint, type Verdict, verifyAudit } from "./verify.ts";
 
-/** Whether the audit is whole, as this browser finds it: by itself, or up to a checkpoint that was kept. */
+/** Verifies the audit in this browser: by itself, or up to a stored checkpoint. */
 export function Verification({ origin }: { readonly origin: string }) {
   const text = useSignal("");
   const verdict = useSignal<{ readonly is: Verdict; readonly kept: boolean } | undefined>(
     undefined,
   );
   const failure = useSignal<Failure | undefined>(undefined);
-  /** The row that was looked at last; undefined: nothing is under way. */
+  /** The row verified last; undefined: not running. */
   const at = useSignal<bigint | undefined>(undefined);
   const leaving = useRef(new AbortController());
   useEffect(() => () => leaving.current.abort(), []);

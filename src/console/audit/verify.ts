@@ -3,7 +3,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { AuditCheckpoint, AuditEvent } from "../../../gen/mooring/v1/audit_pb.js";
 import { auditService } from "../api/audit.ts";
 
-/** A place in the audit. */
+/** Position in the audit. */
 export type Position = Pick<AuditCheckpoint, "origin" | "sequence" | "hash">;
 
 /** The first thing that does not fit, by the row that it is about. */
@@ -13,16 +13,16 @@ export type Problem =
   | "missing"
   /** It was made after another row than the one before it. */
   | "unchained"
-  /** It is another row than the one that the checkpoint knows. */
+  /** It differs from the row of the checkpoint. */
   | "rewritten"
-  /** The checkpoint knows it, and the audit ends before it. */
+  /** The audit ends before the row of the checkpoint. */
   | "cutOff"
-  /** It was taken away from the beginning, and no row says that it was forgotten. */
+  /** Rows were removed from the beginning without a row that records it. */
   | "takenAway"
-  /** The checkpoint knows it, and it is not kept any more. */
+  /** The row of the checkpoint has been deleted. */
   | "forgotten";
 
-/** What the rows say of the audit, as far as they were looked at. */
+/** Result of the verification so far. */
 export interface Verdict {
   readonly first: bigint;
   readonly last: bigint;
@@ -31,14 +31,14 @@ export interface Verdict {
 
 const PAGE = 1_000;
 
-/** Browsers have hashes only where nobody can change the page on its way: https, or this machine. */
+/** Browsers provide hashes only in a secure context: https, or this machine. */
 export const canVerify = window.isSecureContext;
 
 /**
- * Reads all rows, the oldest first, and makes the hash of each anew: the service is not believed.
+ * Reads all rows, the oldest first, and recomputes the hash of each, independent of the service.
  *
- * @param kept where the audit stood once, of the same database; it was kept elsewhere.
- * @param onProgress gets the row that was looked at last, now and then.
+ * @param kept earlier position of the same database, stored elsewhere.
+ * @param onProgress called occasionally with the row verified last.
  * @throws ConnectError
  */
 export async function verifyAudit(
@@ -113,7 +113,7 @@ function isAnother(kept: Position | undefined, row: Omit<Position, "origin">): b
   return kept?.sequence === row.sequence && kept.hash !== row.hash;
 }
 
-/** As docs/audit.md has it: SHA-256 of a JSON array in the form of RFC 8785. */
+/** SHA-256 of a JSON array in the form of RFC 8785 (docs/audit.md). */
 async function hashOf(event: AuditEvent): Promise<string> {
   const { sequence, previousHash, time, actor, tokenId, door, method, peer } = event;
   const at = time ? timestampMs(time) : 0;
@@ -123,7 +123,7 @@ async function hashOf(event: AuditEvent): Promise<string> {
   return hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", text)));
 }
 
-/** Reads the text of a checkpoint; what follows an empty line is passed over. Undefined: it is none. */
+/** Parses a checkpoint; text after an empty line is ignored. Undefined: not a checkpoint. */
 export function readCheckpoint(text: string): Position | undefined {
   const [origin = "", sequence = "", base64 = ""] = text.trim().split(/\r?\n/);
   if (origin === "" || !/^\d{1,16}$/.test(sequence) || !/^[\w+/]{43}=$/.test(base64))

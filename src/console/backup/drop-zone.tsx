@@ -4,7 +4,7 @@ import { Icon } from "../part/icon.tsx";
 
 /** Takes one file: dropped, or chosen. */
 export function DropZone(props: {
-  /** Of the file that was taken. */
+  /** Name of the accepted file. */
   readonly name: string | undefined;
   readonly onFile: (file: File) => void;
 }) {
@@ -37,7 +37,7 @@ export function DropZone(props: {
         accept=".json,application/json"
         onChange={(event) => {
           take(event.currentTarget.files);
-          // The same file can be chosen again.
+          // Allows choosing the same file again.
           event.currentTarget.value = "";
         }}
       />

@@ -22,7 +22,7 @@ interface Backup {
   readonly document: JsonObject;
 }
 
-/** Reads a backup: what would become of each setting first, then the deed. */
+/** Imports a backup: a preview of each setting first, then the import. */
 export function Import() {
   const backup = useSignal<Backup | undefined>(undefined);
   const passphrase = useSignal("");

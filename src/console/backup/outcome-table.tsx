@@ -23,7 +23,7 @@ export function countOf({ settings }: ImportSettingsResponse, outcome: Outcome):
   return settings.filter((one) => one.outcome === OUTCOMES[outcome]).length;
 }
 
-/** What became, or would become, of each setting of a backup. What stays is hidden at first. */
+/** Outcome, or preview, of each setting of a backup. Unchanged settings are hidden at first. */
 export function OutcomeTable({ result }: { readonly result: ImportSettingsResponse }) {
   const hidden = useSignal<readonly Outcome[]>(["unchanged"]);
   const toggle = (outcome: Outcome): void => {

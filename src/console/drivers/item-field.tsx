@@ -8,14 +8,14 @@ interface ItemFieldProps {
   readonly item: ConfigItem;
   /** Undefined: not given, the default holds. */
   readonly value: string | undefined;
-  /** What the service has against it, once somebody has been here. */
+  /** Problem reported by the service, after the field was visited. */
   readonly wrong: string | undefined;
   /** The service wants something here, be it said already or not. */
   readonly missing: boolean;
   readonly onChange: (value: string) => void;
 }
 
-/** One input of a driver's form. */
+/** Input of a driver's form. */
 export function ItemField({ item, value, wrong, missing, onChange }: ItemFieldProps) {
   const { name, label, required } = item;
   const about = item.description || item.help;

@@ -6,7 +6,7 @@ import { Empty } from "../part/state.tsx";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 
-/** What a driver's behaviour is called, where it is worth a word. */
+/** Labels of a driver's behaviour flags that are worth showing. */
 const FLAGS: readonly (readonly [keyof DriverConfig, MessageKey])[] = [
   ["onlyLocal", "driver.onlyLocal"],
   ["onlyProxy", "driver.onlyProxy"],

@@ -62,10 +62,10 @@ export function PasteButton(props: {
 const KEPT = ["id", "driver", "addition", "status", "modified", "disabled", "mount_details"];
 
 /**
- * Reads a configuration: an object of values, or a storage as file-listing servers show it, whose
- * driver's own values stand as JSON text in `addition`.
+ * Reads a configuration: an object of values, or a storage as shown by file-listing servers, with
+ * the driver's own values as JSON text in `addition`.
  *
- * @returns the values as text; or what is wrong, for a person.
+ * @returns the values as text; or a description of the problem.
  */
 function readConfiguration(text: string, driver: string): Values | string {
   const mistake = mistakeOf(text);

@@ -8,7 +8,7 @@ import { CopyButton } from "../part/copy.tsx";
 import { Icon } from "../part/icon.tsx";
 import { saveFile } from "../part/save-file.ts";
 
-/** What the service says of a configuration. */
+/** Result of the service's check of a configuration. */
 export interface Checked {
   /** Item name to what is wrong; `values` for the whole. */
   readonly violations: ReadonlyMap<string, string>;

@@ -4,8 +4,8 @@ import type { ConfigItem } from "../../../gen/mooring/v1/driver_pb.js";
 export type Values = Readonly<Record<string, string>>;
 
 /**
- * Whether an item matters: its `show_when` (`item=value|value`) holds, and so does that of the item
- * which decides it.
+ * Reports whether an item is shown: its `show_when` (`item=value|value`) holds, and so does that of
+ * the deciding item.
  */
 export function isShown(
   item: ConfigItem,
@@ -24,7 +24,7 @@ export function isShown(
   return true;
 }
 
-/** What an item is: as it was given, or its default. */
+/** Value of an item: as given, or its default. */
 export function settled(item: ConfigItem, values: Values): string {
   const given = values[item.name] ?? item.default;
   return item.type === "bool" && given === "" ? "false" : given;

@@ -7,7 +7,7 @@ import { useCall } from "../part/use-call.ts";
 import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 
-/** What differs between two revisions, as if it had been one change. */
+/** Difference between two revisions, as one change. */
 export function Comparison({ from, to }: { readonly from: bigint; readonly to: bigint }) {
   const { data, failure, again } = useCall(
     (signal) => settingService.diffRevisions({ from, to }, { signal }),

@@ -11,7 +11,7 @@ import { useCall } from "../part/use-call.ts";
 import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 
-/** One revision: what it changed, and everything that is known of who did it. */
+/** One revision: its changes, and its origin. */
 export function OneRevision({ revision }: { readonly revision: bigint }) {
   const { data, failure, again } = useCall(
     (signal) => settingService.getRevision({ revision }, { signal }),

@@ -10,7 +10,7 @@ import { RollbackPreview } from "./rollback.tsx";
 import { Timeline } from "./timeline.tsx";
 import "./history.css";
 
-/** What was changed, when, by whom and why; and the ways back. */
+/** History of changes with actors and reasons, and rollbacks. */
 export default function HistoryPage() {
   const { query } = place.value;
   const numbers = (name: string): bigint | undefined => readRevision(query.get(name));

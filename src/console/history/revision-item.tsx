@@ -9,7 +9,7 @@ import "./history.css";
 /** Keys that are named; the others are counted. */
 const NAMED = 6;
 
-/** One revision in a list. With `pick` it can be chosen for a comparison. */
+/** Revision in a list. With `pick` it can be chosen for a comparison. */
 export function RevisionItem(props: {
   readonly of: Revision;
   readonly picked?: boolean;

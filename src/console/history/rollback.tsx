@@ -12,7 +12,7 @@ import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { say } from "../shell/toast.tsx";
 
-/** What going back to a revision would change, and what it can't bring back; then the deed. */
+/** Preview of a rollback, with the parts that it cannot restore; then the rollback. */
 export function RollbackPreview(props: { readonly to: bigint; readonly keys: readonly string[] }) {
   const { to } = props;
   const keys = useSignal<readonly string[]>(props.keys);
@@ -36,7 +36,7 @@ export function RollbackPreview(props: { readonly to: bigint; readonly keys: rea
         settingService.rollback({
           to,
           keys: data.changes.map(({ key }) => key),
-          // As it was shown, or not at all.
+          // The rollback is made exactly as shown, or not at all.
           expectedRevision: data.revision,
           reason: reason.value.trim(),
         }),

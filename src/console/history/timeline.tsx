@@ -44,7 +44,7 @@ export function Timeline({ title }: { readonly title: string }) {
       oldest.value = page.oldestRevision;
       failure.value = undefined;
       if (pageToken === "" && joins(page.revisions, known)) {
-        // Older ones that somebody has asked for stay as new ones come.
+        // Older revisions that were loaded stay when new ones arrive.
         const last = page.revisions.at(-1)?.revision ?? 0n;
         const older = known.filter(({ revision }) => revision < last);
         revisions.value = [...page.revisions, ...older];
@@ -131,13 +131,13 @@ function requestOf(query: URLSearchParams) {
   };
 }
 
-/** Whether no revision lies between the newest ones and those that were known before. */
+/** Reports whether the newest revisions directly follow the known ones. */
 function joins(newest: readonly Revision[], known: readonly Revision[]): boolean {
   const [last, first] = [newest.at(-1), known[0]];
   return last !== undefined && first !== undefined && first.revision >= last.revision;
 }
 
-/** Keys that are offered to whoever types one. */
+/** Keys offered for completion. */
 function keys(): string[] {
   return [...(settings.value?.byKey.keys() ?? [])].slice(0, 1_000);
 }

@@ -1,6 +1,6 @@
 import type { Message } from "./en.ts";
 
-/** What all pages but the first one say besides, in English. */
+/** Texts of all pages but the first one, in English. */
 export const enLater = {
   "action.cancel": "Cancel",
   "action.copied": "Copied",

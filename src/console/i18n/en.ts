@@ -1,7 +1,7 @@
 /** A sentence; where a number decides its form, one for each form of the language. */
 export type Message = string | { readonly one: string; readonly other: string };
 
-/** What the console says around its pages and on the first one, in English. `{name}` stands for a parameter. */
+/** Texts around the pages and on the first one, in English. `{name}` is a parameter. */
 export const en = {
   "action.close": "Close",
   "action.retry": "Try again",

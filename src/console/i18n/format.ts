@@ -28,7 +28,7 @@ const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 ];
 
 /**
- * How long ago, such as `2 hours ago`; nothing is still to come, whatever the clocks say.
+ * Elapsed time, such as `2 hours ago`; never in the future, whatever the clocks say.
  *
  * @param time in milliseconds since 1970 UTC.
  */
@@ -36,12 +36,12 @@ export function ago(time: number): string {
   return ahead(Math.min(time, Date.now()));
 }
 
-/** How long from now, such as `in 2 hours`, or how long ago. @param time as of ago. */
+/** Time until, such as `in 2 hours`, or elapsed time. @param time as of ago. */
 export function ahead(time: number): string {
   const seconds = Math.round((time - Math.max(now.value, Date.now())) / 1_000);
   const [unit, size] =
     STEPS.find(([, size]) => Math.abs(seconds) >= size) ?? (["second", 1] as const);
-  // Seconds would tick; nobody needs them.
+  // Seconds are not shown: they would tick.
   const count = unit === "second" ? 0 : Math.trunc(seconds / size);
   return relative().format(count, unit);
 }

@@ -38,7 +38,7 @@ export function learn(words: Partial<Messages>): void {
   Object.assign(english, words);
 }
 
-/** As speak, and for the next visit too. */
+/** Sets the language, and stores it for the next visit. */
 export async function chooseLanguage(wanted: Language): Promise<void> {
   localStorage.setItem(CHOSEN_LANGUAGE, wanted);
   await speak(wanted);
@@ -71,7 +71,7 @@ export function number(value: number | bigint): string {
   return isPlain ? String(value) : numbers().format(value);
 }
 
-/** A sentence in the language of the page; `{name}` in it stands for a parameter. */
+/** Text in the language of the page; `{name}` in it is a parameter. */
 export function t(key: MessageKey, parameters: Parameters = {}): string {
   const message = messages.value[key];
   const form = typeof message === "string" ? message : message[formOf(parameters["count"])];

@@ -1,6 +1,6 @@
 export type Language = "en" | "zh-CN";
 
-/** Where the browser keeps the language that was chosen here. */
+/** Key of the chosen language in the browser's storage. */
 export const CHOSEN_LANGUAGE = "mooring.language";
 
 /** The one that was chosen here before, or else the browser's. */

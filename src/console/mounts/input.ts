@@ -8,7 +8,7 @@ import {
 } from "../../../gen/mooring/v1/mount_pb.js";
 import type { Values } from "../drivers/shown.ts";
 
-/** What the service sends in the place of a secret. */
+/** Replaces a secret in replies of the service. */
 export const MASK = "********";
 /** Items of the form that the mount has in members of its own. */
 export const OWN_ITEMS = new Set(["mount_path", "driver", "disabled"]);
@@ -23,7 +23,7 @@ export function formValues(mount: Mount | undefined): Values {
   ]);
 }
 
-/** What a form changes of a mount, in the types of the catalogue. */
+/** Changes of a mount by a form, in the types of the catalogue. */
 export function inputOf(
   name: string,
   values: Values,
@@ -62,7 +62,7 @@ export function inputOf(
   });
 }
 
-/** Empty text of a number removes the value; text that is no number stays text for the service to say so. */
+/** Empty text of a number removes the value; invalid text stays text, which the service reports. */
 function typed(item: ConfigItem, text: string): JsonValue {
   if (item.type === "bool") return text === "true";
   if (item.type !== "number" && item.type !== "float") return text;

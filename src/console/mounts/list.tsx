@@ -12,7 +12,7 @@ const STATES: Readonly<Record<string, MessageKey>> = {
   stuck: "mount.stuck",
 };
 
-/** How a mount is on a site. */
+/** Status of a mount on a site. */
 export function OnSite({ of }: { readonly of: MountStatus }) {
   const word = STATES[of.state];
   const isGood = of.state === "ok" || of.state === "waiting";

@@ -211,7 +211,7 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
   );
 }
 
-/** Whether the mount has a secret for an item, which stays unless another one is typed. */
+/** Reports whether the mount has a secret for an item, which stays unless a new one is entered. */
 function isKept(mount: Mount | undefined, { name }: ConfigItem): boolean {
   return mount?.config?.[name] === MASK;
 }

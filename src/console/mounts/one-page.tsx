@@ -11,7 +11,7 @@ import { MountForm } from "./mount-form.tsx";
 import { NewMount } from "./new-mount.tsx";
 import "./mounts.css";
 
-/** One mount, or a new one: how it is on its sites, and the form of its driver. */
+/** A mount, or a new one: its status on its sites, and the form of its driver. */
 export default function MountPage() {
   const canForm = may("drivers:read");
   useFollow(followMounts, []);

@@ -1,7 +1,7 @@
 import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
 import { t } from "../i18n/language.ts";
 
-/** What became of mounts, or would. */
+/** Results of a change of mounts, or of its dry run. */
 export function Results({ results }: { readonly results: readonly MountResult[] }) {
   return (
     <ul class="mount-results">

@@ -13,10 +13,10 @@ import { When } from "../part/when.tsx";
 import { conflicts, edits } from "../settings/edit.ts";
 import { href } from "../shell/location.ts";
 
-/** One's own token is said to end so long before, in milliseconds. */
+/** Notice period before the own token expires, in milliseconds. */
 const SOON = 14 * 86_400_000;
 
-/** What somebody should look at, as far as the token lets one see it; nothing, most of the time. */
+/** Conditions that need attention, as far as the token's rights show them; usually none. */
 export function Attention() {
   const all = [...(settings.value?.byKey.values() ?? [])];
   const old = all.filter(({ flag }) => flag === 3);
@@ -32,7 +32,7 @@ export function Attention() {
   const lines = [old, sites, tokens, problems].reduce((sum, { length }) => sum + length, 0);
   const count = lines + waiting + endingTokens + incidents + (ownEnds ? 1 : 0);
   const sees = may("settings:read") || may("sites:read") || may("tokens:manage");
-  // Who sees nothing can't say that nothing is wrong.
+  // Without rights the absence of problems cannot be claimed.
   if (count === 0 && !sees) return null;
   return (
     <section class="sheet" aria-labelledby="attention">
@@ -115,7 +115,7 @@ async function tokensThatEnd(signal: AbortSignal): Promise<readonly Token[]> {
   return tokens.filter(({ endsSoon }) => endsSoon);
 }
 
-/** What is wrong with the service itself, and how many tokens end soon that one may not see. */
+/** Problems of the service itself, and the number of expiring tokens that are not visible. */
 async function statusToLookAt(signal: AbortSignal) {
   if (!may("settings:read")) return { problems: [], endingTokens: 0, incidents: 0 };
   const { statusService } = await import("../api/status.ts");

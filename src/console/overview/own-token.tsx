@@ -3,7 +3,7 @@ import { t } from "../i18n/language.ts";
 import { Around } from "../part/around.tsx";
 import { When } from "../part/when.tsx";
 
-/** Who one is here, and what the token that one has signed in with may do. */
+/** The signed-in principal and its rights. */
 export function OwnToken() {
   if (rights.value === undefined) return null;
   const { principal, tokenId, needs, limits, end } = rights.value;

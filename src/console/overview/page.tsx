@@ -14,12 +14,12 @@ import { Attention } from "./attention.tsx";
 import { OwnToken } from "./own-token.tsx";
 import "./overview.css";
 
-/** Where the service shows its interface, in a tab of its own: leaving the page would sign out. */
+/** The API reference opens in a new tab: leaving the page would sign out. */
 const reference = document.documentElement.dataset["reference"] ?? "";
 /** Changes that are shown. */
 const NEWEST = 8;
 
-/** How things stand: figures, what wants somebody's eye, and what happened last. */
+/** Overview: figures, conditions that need attention, and recent changes. */
 export default function OverviewPage() {
   const known = settings.value;
   const version = known?.byKey.get("version")?.value;

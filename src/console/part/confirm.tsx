@@ -7,9 +7,9 @@ import { Dialog } from "./dialog.tsx";
 
 interface ConfirmProps {
   readonly title: string;
-  /** What is lost. */
+  /** Description of the loss. */
   readonly children: ComponentChildren;
-  /** What the button that does it says. */
+  /** Label of the button. */
   readonly deed: string;
   /** Does it. Where it fails the dialog stays, and says why. */
   readonly onDeed: () => Promise<unknown>;

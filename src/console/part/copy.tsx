@@ -2,10 +2,10 @@ import { useState } from "preact/hooks";
 import { t } from "../i18n/language.ts";
 import { Button } from "./button.tsx";
 
-/** How long it says that it is done, in milliseconds. */
+/** Time that the confirmation is shown, in milliseconds. */
 const SAID = 2_000;
 
-/** Puts a text into the clipboard, and says so. */
+/** Copies a text to the clipboard and confirms it. */
 export function CopyButton({ text, name }: { readonly text: string; readonly name?: string }) {
   const [said, say] = useState<"action.copied" | "action.notCopied">();
   const copy = async (): Promise<void> => {
@@ -32,7 +32,7 @@ async function copyText(text: string): Promise<boolean> {
   } catch {
     const field = document.createElement("textarea");
     field.value = text;
-    // A dialog lets nothing outside of it be chosen.
+    // An open dialog makes everything outside of it inert.
     (document.querySelector("dialog[open]") ?? document.body).append(field);
     field.select();
     const copied = document.execCommand("copy");

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** One of a list of facts; nothing where it is empty. */
+/** Entry of a list of facts; nothing when empty. */
 export function Fact(props: { readonly name: string; readonly children: ComponentChildren }) {
   const { name, children } = props;
   if (children === "" || children === undefined) return null;

@@ -4,10 +4,10 @@ import "./field.css";
 interface FieldProps {
   readonly label: string;
   readonly hint: string;
-  /** What is wrong with the value. */
+  /** Problem of the value. */
   readonly wrong: string | undefined;
   readonly value: string;
-  /** What one may want to choose. */
+  /** Suggested values. */
   readonly options?: readonly string[];
   /** It has several lines. */
   readonly lines?: boolean;

@@ -6,18 +6,18 @@ import { Button } from "./button.tsx";
 import "./field.css";
 import "./filters.css";
 
-/** One thing that a timeline is narrowed by. */
+/** Filter of a timeline. */
 export interface FilterField {
-  /** Of the member of the address. */
+  /** Name of the parameter in the address. */
   readonly name: string;
   readonly label: string;
-  /** What one may want to type. */
+  /** Suggested values. */
   readonly options?: readonly string[];
-  /** All that one can choose; the first word stands for any of them. */
+  /** All choices; the first one means any. */
   readonly choices?: readonly [any: string, ...choices: string[]];
 }
 
-/** What a timeline is narrowed to, days besides; it stands in the address. */
+/** Filters of a timeline in addition to days; they are in the address. */
 export function Filters(props: {
   readonly fields: readonly FilterField[];
   /** Members of the address that have no field here, and are cleared as well. */
@@ -72,7 +72,7 @@ export function Filters(props: {
   );
 }
 
-/** A text that narrows when it is complete: by Enter, or as one goes on. */
+/** Text filter that applies on Enter or when the field is left. */
 function Typed(props: {
   readonly name: string;
   readonly label: string;
@@ -80,7 +80,7 @@ function Typed(props: {
   readonly options: readonly string[] | undefined;
 }) {
   const { name, label, value, options } = props;
-  // What one is typing stays, whatever else comes in on the page.
+  // The draft stays when the page is updated.
   const draft = useSignal(value);
   useEffect(() => {
     draft.value = value;
@@ -109,7 +109,7 @@ function Typed(props: {
   );
 }
 
-/** A day of the address, at its beginning; undefined: it is none. */
+/** Day of a parameter in the address, at its beginning; undefined: invalid. */
 export function dayOf(text: string | null): Date | undefined {
   const date = new Date(`${text}T00:00`);
   return Number.isNaN(date.getTime()) ? undefined : date;

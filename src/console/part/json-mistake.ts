@@ -1,4 +1,4 @@
-/** Where a text stops being JSON. Line and column begin at 1, `at` at 0. */
+/** Position of a syntax error in JSON. Line and column begin at 1, `at` at 0. */
 export interface Mistake {
   readonly at: number;
   readonly line: number;

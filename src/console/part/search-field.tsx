@@ -4,11 +4,13 @@ import { Icon } from "./icon.tsx";
 import "./field.css";
 import "./search-field.css";
 
-/** The search of a page, which stands in its address; `/` goes there from anywhere on the page. */
+/**
+ * Search field of a page, whose text is in the address; `/` focuses it from anywhere on the page.
+ */
 export function SearchField(props: {
   readonly value: string;
   readonly name: string;
-  /** What is searched in. */
+  /** Searched properties. */
   readonly hint: string;
 }) {
   const { value, name, hint } = props;

@@ -64,7 +64,7 @@ export function Failed({
   );
 }
 
-/** What the token does not allow, with the scopes of which one would. */
+/** Missing right, with the sufficient scopes. */
 export function NoRight({ needs }: { readonly needs: readonly Need[] }) {
   return (
     <Empty icon="lock" title={t("state.denied")}>

@@ -6,7 +6,7 @@ export interface CallState<T> {
   /** The newest result; it stays while a call is repeated. */
   readonly data: T | undefined;
   readonly failure: Failure | undefined;
-  /** Calls once more. */
+  /** Repeats the call. */
   again(): void;
 }
 
@@ -32,7 +32,7 @@ export function useCall<T>(
       (thrown: unknown) => {
         if (leaving.signal.aborted) return;
         const failure = failureOf(thrown);
-        // What one has seen stays while the service is away.
+        // Data stays visible while the service is away.
         setState(({ data }) => ({ data: failure.kind === "offline" ? data : undefined, failure }));
       },
     );

@@ -2,10 +2,10 @@ import { useEffect } from "preact/hooks";
 import { whileSeen } from "../api/wait.ts";
 
 /**
- * Follows something for as long as a component is there and somebody can see it.
+ * Follows a source while a component is mounted and visible.
  *
- * @param follow ends when the signal does; it is called again when the page is seen again.
- * @param dependencies begin it anew when they change.
+ * @param follow ends when the signal is aborted; called again when the page becomes visible again.
+ * @param dependencies restart it when they change.
  */
 export function useFollow(
   follow: (signal: AbortSignal) => Promise<void>,

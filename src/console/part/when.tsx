@@ -1,10 +1,10 @@
 import { ago, ahead, dateTime } from "../i18n/format.ts";
 
 /**
- * How long ago something was; the tip has the time itself.
+ * Elapsed time; the tooltip has the time itself.
  *
  * @param time in milliseconds since 1970 UTC.
- * @param ahead it may be still to come.
+ * @param ahead whether it may be in the future.
  */
 export function When(props: { readonly time: number; readonly ahead?: boolean }) {
   const { time } = props;

@@ -1,4 +1,7 @@
-/** Text in which `code` stands between backquotes, as the service writes it. Nothing of it is HTML. */
+/**
+ * Text with `code` between backquotes, as written by the service. No part of it is interpreted as
+ * HTML.
+ */
 export function Words({ text }: { readonly text: string }) {
   return (
     <>

@@ -18,7 +18,7 @@ import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { say } from "../shell/toast.tsx";
 
-/** What the service says the edits would change, before they are saved with a reason. */
+/** Preview of all edits by the service, before they are saved with a reason. */
 export default function ReviewPage() {
   const changes = useSignal<readonly SettingChange[] | undefined>(undefined);
   const failure = useSignal<Failure | undefined>(undefined);
@@ -40,7 +40,7 @@ export default function ReviewPage() {
   };
   const refuse = async (why: Failure): Promise<void> => {
     failure.value = why;
-    // Who was faster stands in the settings, once they are read anew.
+    // The other client's change is visible after the settings are read again.
     if (why.kind === "conflict") await catchUp();
   };
   useEffect(() => {

@@ -6,7 +6,9 @@ import { TextDiff } from "../part/text-diff.tsx";
 import { type Conflict, discard, keepMine } from "./edit.ts";
 import "./conflict.css";
 
-/** What it was, what somebody else has made of it, and what one wants; and the ways out. */
+/**
+ * Conflict of an edit: the original value, the other client's value and the edit, with the choices.
+ */
 export function ConflictBox({ conflict }: { readonly conflict: Conflict }) {
   const { key, edit, theirs } = conflict;
   const revision = theirs?.revision ?? 0n;

@@ -40,7 +40,7 @@ export function DeleteSetting({ setting }: { readonly setting: Setting }) {
 /** Only deprecated settings can be deleted: any other becomes one first. @returns its revision. */
 async function retire({ key, flag, revision }: Setting): Promise<bigint> {
   if (flag === DEPRECATED) return revision;
-  // With its value as it is, which the page does not have of a secret.
+  // With its current value, which the page does not have of a secret.
   const { setting } = await settingService.getSetting({ key });
   const input = { key, value: setting?.value ?? "", flag: DEPRECATED, expectedRevision: revision };
   const saved = await asOwn(settingService.saveSettings({ settings: [input] }));

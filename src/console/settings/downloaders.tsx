@@ -148,12 +148,12 @@ function Field(props: {
   );
 }
 
-/** Whether the token may change all of these: it may be limited to others. */
+/** Reports whether the token may change all of these settings. */
 function isThere(...keys: readonly string[]): boolean {
   return keys.every((key) => settings.value?.byKey.has(key));
 }
 
-/** A setting's value as the page knows it. */
+/** Value of a setting in the page. */
 function known(key: string): string {
   return settings.peek()?.byKey.get(key)?.value ?? "";
 }

@@ -4,7 +4,7 @@ import { go, href } from "../shell/location.ts";
 import { conflicts, discard, edits, violations } from "./edit.ts";
 import "./edit-bar.css";
 
-/** How many edits wait, and what to do with them. */
+/** Number of pending edits, with their actions. */
 export function EditBar() {
   const count = edits.value.size;
   if (count === 0) return null;

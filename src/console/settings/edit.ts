@@ -9,7 +9,7 @@ export interface Edit {
   readonly mine: string;
 }
 
-/** Somebody was faster: what the setting was, what it is now, and what one wants. */
+/** Another client has saved the setting: its original value, its current value and the edit. */
 export interface Conflict {
   readonly key: string;
   readonly edit: Edit;
@@ -20,10 +20,10 @@ export interface Conflict {
 /** By key. They outlive pages, lost connections and changes of others, until they are saved. */
 export const edits = signal<ReadonlyMap<string, Edit>>(new Map());
 
-/** What the service has against an edit, by key. */
+/** Problems of edits reported by the service, by key. */
 export const violations = signal<ReadonlyMap<string, string>>(new Map());
 
-/** Edits of what somebody else has changed meanwhile, to another value than one wants. */
+/** Edits of settings that another client has changed to a different value. */
 export const conflicts = computed<readonly Conflict[]>(() => {
   const live = settings.value;
   if (live === undefined) return [];
@@ -53,7 +53,7 @@ export function discard(keys: readonly string[]): void {
   });
 }
 
-/** Decides a conflict: one's own value is to replace what somebody else has made of it. */
+/** Resolves a conflict with the value of the edit. */
 export function keepMine({ key, edit, theirs }: Conflict, mine: string = edit.mine): void {
   const base = theirs ?? { ...edit.base, value: "", revision: 0n };
   if (theirs !== undefined && !theirs.secret && mine === theirs.value) discard([key]);
@@ -67,8 +67,9 @@ function isConflict({ base, mine }: Edit, theirs: Setting | undefined): boolean 
 }
 
 /**
- * Discards edits whose value another client has saved, and rebases those whose setting has changed back.
- * During a save of this page it waits: a value may show for a moment that the save ends up without.
+ * Discards edits whose value another client has saved, and rebases those whose setting has changed
+ * back. It waits during a save of this page: a value may be visible for a moment that the save does
+ * not keep.
  */
 export function followEdits(): void {
   effect(() => {

@@ -6,7 +6,7 @@ import { aboutOf, isCustom, labelOf } from "./label.ts";
 export const marks = ["edited", "set", "secret", "managed", "public", "custom"] as const;
 export type Mark = (typeof marks)[number];
 
-/** What is looked for. */
+/** Search in settings. */
 export interface Search {
   readonly text: string;
   /** Undefined: all groups. */
@@ -46,7 +46,10 @@ export function has(setting: Setting, mark: Mark, edited: Search["edited"]): boo
   }
 }
 
-/** Whether anybody may read it (docs/rest-contract.md, section 2.4: flags 0 and 2). */
+/**
+ * Reports whether it can be read without a token (docs/rest-contract.md, section 2.4: flags 0 and
+ * 2).
+ */
 export function isPublic({ flag }: Setting): boolean {
   return flag === 0 || flag === 2;
 }

@@ -8,7 +8,7 @@ interface Named {
   readonly label?: string;
 }
 
-/** What a setting is called: as the service says, else its key in words. */
+/** Label of a setting: from the service, else derived from its key. */
 export function labelOf({ key, label }: Named): string {
   const given = label || settings.value?.byKey.get(key)?.label;
   if (given) return given;
@@ -16,24 +16,24 @@ export function labelOf({ key, label }: Named): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** What a setting is for; empty where nobody has said it. */
+/** Description of a setting; empty without one. */
 export function aboutOf({ description, help }: Pick<Setting, "description" | "help">): string {
   return description || help;
 }
 
-/** What a group is called, as its settings say; others by their number. */
+/** Name of a group, from its settings; else its number. */
 export function groupName(group: number, among: Iterable<Setting>): string {
   for (const setting of among)
     if (setting.group === group && setting.groupLabel !== "") return setting.groupLabel;
   return t("group.other", { number: group });
 }
 
-/** Order of the groups: the site's first, what stands alone last. */
+/** Order of the groups: the site's first, separate ones last. */
 export function groupOrder(group: number): number {
   return group === 0 ? Number.MAX_SAFE_INTEGER : group;
 }
 
-/** Whether the program does not know it: somebody has made it. */
+/** Reports whether it is a custom setting. */
 export function isCustom({ families }: Pick<Setting, "families">): boolean {
   return families.length === 0;
 }

@@ -6,7 +6,7 @@ import { Around } from "../part/around.tsx";
 import { When } from "../part/when.tsx";
 import { href } from "../shell/location.ts";
 
-/** Who changed a setting last, and when; with a way to its history. */
+/** Actor and time of a setting's last change, with a link to its history. */
 export function LastChange({ of, revision }: { readonly of: string; readonly revision: bigint }) {
   useEffect(() => void learnMaker(revision), [revision]);
   const maker = makers.value.get(revision);

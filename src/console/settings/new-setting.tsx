@@ -10,7 +10,7 @@ import { go, href } from "../shell/location.ts";
 const TYPES = ["string", "text", "number", "bool", "select"];
 const EMPTY = { key: "", type: "string", options: "", help: "", value: "", visible: false };
 
-/** Makes a custom setting: one that the program does not know, for clients of one's own. */
+/** Creates a custom setting, for the operator's own clients. */
 export function NewSetting() {
   const asked = useSignal(false);
   const ask = (open: boolean): void => {
@@ -25,7 +25,7 @@ export function NewSetting() {
   const make = async (): Promise<void> => {
     const flag = visible ? 0 : 1;
     const first = type === "bool" && value === "" ? "false" : value;
-    // Nobody else's setting is overwritten: it must not exist.
+    // Fails if the setting exists: another client's setting is not overwritten.
     const setting = { key, type, options, help, value: first, flag, expectedRevision: 0n };
     try {
       const { revision } = await asOwn(settingService.saveSettings({ settings: [setting] }));

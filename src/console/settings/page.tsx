@@ -145,7 +145,7 @@ function MarkFilters(props: {
   );
 }
 
-/** Rows as far as one has scrolled: ten thousand editors are more than anybody sees. */
+/** Rows up to the scroll position: ten thousand editors would be too many. */
 function Rows(props: {
   readonly found: readonly Parameters<typeof Row>[0]["setting"][];
   readonly headed: boolean;
@@ -185,7 +185,7 @@ function mayMakeOwn(): boolean {
   return fits && may("settings:write");
 }
 
-/** The group of an address; the site's own where it names none that there is. */
+/** Group in the address; the site's group if it names no existing one. */
 function groupOf(asked: string | null, groups: readonly number[]): number {
   const wanted = asked === null ? 1 : Number(asked);
   return groups.includes(wanted) ? wanted : (groups[0] ?? 1);

@@ -18,7 +18,7 @@ import "./row.css";
 /** The setting that the contract's token is. It is replaced by the service, never typed. */
 const TOKEN = "token";
 
-/** One setting: what it is, its editor, what it would be by itself, and who changed it last. */
+/** One setting: description, editor, default, and last change. */
 export function Row({ setting }: { readonly setting: Setting }) {
   const { key, managed, secret, flag } = setting;
   const about = aboutOf(setting);

@@ -23,7 +23,8 @@ export async function preview(of: Edits): Promise<readonly SettingChange[]> {
 }
 
 /**
- * Saves edits, all or none, and only where nobody else was faster. Their values show when it resolves.
+ * Saves edits, all or none, unless another client has changed them in the meantime. Their values
+ * are visible when it resolves.
  *
  * @throws Failure
  */
@@ -57,7 +58,7 @@ async function withOutcome<R>(of: Edits, saving: Promise<R>): Promise<R> {
   }
 }
 
-/** Has the service check edits while one types, so that its words stand at the fields. */
+/** Checks edits by the service during typing, so that problems appear at the fields. */
 export function followViolations(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   effect(() => {
@@ -65,7 +66,7 @@ export function followViolations(): void {
     clearTimeout(timer);
     if (of.size === 0 || conflicts.value.length > 0) return;
     timer = setTimeout(() => {
-      // Its failure is shown at the fields, or by whoever saves.
+      // A failure is shown at the fields, or on saving.
       void preview(of).catch(() => undefined);
     }, CHECK_AFTER);
   });

@@ -7,10 +7,10 @@ const FIRST = 12;
 const STEP = 40;
 
 /**
- * How many rows of a long list to show: more as one scrolls towards its end.
+ * Number of rows of a long list to show: grows on scrolling towards its end.
  *
  * @param end an element after the last row.
- * @param list names the list; another one begins anew.
+ * @param list name of the list; another one starts again.
  */
 export function useScrolledCount(
   end: RefObject<HTMLElement | null>,

@@ -8,13 +8,13 @@ import { href, place } from "./location.ts";
 import { PageHead } from "./page-head.tsx";
 import { isOpen, type Page, pages } from "./pages.ts";
 
-/** Pages whose code is here, by name; an error where it could not be loaded. */
+/** Loaded pages by name; an error if loading failed. */
 const loaded = signal<ReadonlyMap<string, ComponentType | Error>>(new Map());
 
-/** Names of pages whose code is here, or asked for. */
+/** Names of pages that are loaded or loading. */
 const underWay = new Set<string>();
 
-/** The page of an address; undefined: there is none. */
+/** The page of an address; undefined: unknown. */
 export function pageAt(name: string): Page | undefined {
   return name === "" ? pages[0] : pages.find((page) => page.name === name);
 }

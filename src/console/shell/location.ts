@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
 
 /**
- * Where one is. A page is one step below the console's folder, and all else of its state stands in
- * the query: so relative addresses work below any path that a proxy serves the console at.
+ * Current location. A page is one step below the console's folder, and the rest of its state is in
+ * the query: relative addresses then work below any path that a proxy serves the console at.
  */
 export interface Place {
   /** The last part of the path, such as `settings`; empty: the first page. */
@@ -48,7 +48,7 @@ export function refine(query: Query): void {
   settling = setTimeout(() => history.replaceState(null, "", address), SETTLED);
 }
 
-/** Follows the browser's own steps, and links within the console without loading it anew. */
+/** Follows the browser's history, and links within the console without a reload. */
 export function followLocation(): void {
   addEventListener("popstate", () => {
     clearTimeout(settling);

@@ -16,12 +16,12 @@ import { openPalette } from "./palette-open.ts";
 import { theme, themes } from "./theme.ts";
 import "./menu.css";
 
-/** The pages that one may see, the state of the connection, and how the console looks and speaks. */
+/** Menu: permitted pages, state of the connection, language and appearance. */
 export function Menu() {
   const shown = pages.filter((page) => page.icon !== undefined && isOpen(page));
   const rest = shown.filter((page) => page.rest);
   const more = useSignal(false);
-  // Who has gone somewhere is done choosing.
+  // Navigation closes the menu.
   useEffect(() => place.subscribe(() => (more.value = false)), [more]);
   return (
     <div class="menu">
@@ -90,13 +90,13 @@ function Entry({ page }: { readonly page: Page }) {
   );
 }
 
-/** Whether one is at a page, or at one that belongs to it. */
+/** Reports whether a page, or one of its subpages, is current. */
 function isHere(page: Page): boolean {
   const current = pageAt(place.value.page);
   return page === current || current?.below === page.name;
 }
 
-/** Who may not see settings has nothing that could be live. */
+/** Without the right to read settings there is no live connection. */
 function ConnectionState() {
   const state = connection.value;
   const revision = settings.value?.revision;

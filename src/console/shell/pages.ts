@@ -3,18 +3,18 @@ import { may, type Need } from "../api/rights.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import type { IconName } from "../part/icon.tsx";
 
-/** A page of the console. Its code is loaded when somebody goes there. */
+/** Page of the console. Its code is loaded on first use. */
 export interface Page {
   /** Its address below the console's folder. */
   readonly name: string;
   readonly title: MessageKey;
   /** Absent: it is no entry of the menu. */
   readonly icon?: IconName;
-  /** The entry of the menu that it belongs to, where it is none itself. */
+  /** The menu entry that it belongs to, if it has none itself. */
   readonly below?: string;
-  /** What one has to hold to be here, one of these at least. Absent: nothing. */
+  /** Required rights, at least one of them. Absent: none. */
   readonly needs?: readonly Need[];
-  /** Whether it stands below the others: where there is little room, one asks for these. */
+  /** Whether it is below the others: on small screens behind a button. */
   readonly rest?: boolean;
   load(): Promise<{ readonly default: ComponentType }>;
 }
@@ -112,7 +112,7 @@ export const pages: readonly Page[] = [
   },
 ];
 
-/** Whether the token that one has opens a page. */
+/** Reports whether the current token may open a page. */
 export function isOpen({ needs }: Page): boolean {
   return needs === undefined || needs.some((need) => may(need));
 }

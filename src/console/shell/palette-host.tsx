@@ -5,7 +5,7 @@ import { openPalette, paletteOpen } from "./palette-open.ts";
 
 const Loaded = signal<{ readonly Palette: ComponentType } | undefined>(undefined);
 
-/** The palette, once somebody has asked for it: Ctrl K or ⌘ K. */
+/** Command palette, opened with Ctrl K or ⌘ K. */
 export function Palette() {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {

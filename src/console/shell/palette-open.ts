@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** Whether the palette is open. It is loaded when it is opened for the first time. */
+/** Whether the palette is open. It is loaded on first use. */
 export const paletteOpen = signal(false);
 
 export function openPalette(): void {

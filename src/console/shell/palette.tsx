@@ -14,7 +14,7 @@ import "./palette.css";
 
 interface Goal {
   readonly name: string;
-  /** What it is besides its name. */
+  /** Detail beside its name. */
   readonly detail: string;
   readonly icon: IconName;
   readonly address: string;
@@ -56,7 +56,7 @@ export function Palette() {
     if (goal !== undefined) go(goal.address);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    // Of an input method that puts characters together, the key is its own.
+    // The key belongs to an active input method.
     if (event.isComposing) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Enter") open(chosen);
@@ -140,7 +140,7 @@ function goals(drivers: readonly string[]): Goal[] {
   return [...shown, ...names, ...keys];
 }
 
-/** How well a goal fits: by its beginning, the beginning of a word, or anywhere; 0: not at all. */
+/** Rank of a match: beginning of the text, beginning of a word, or anywhere; 0: none. */
 function rankOf({ name, detail, icon }: Goal, text: string): number {
   const wanted = text.trim().toLowerCase();
   const whole = `${name} ${detail}`.toLowerCase();

@@ -7,7 +7,7 @@ import { Palette } from "./palette-host.tsx";
 import { Toasts } from "./toast.tsx";
 import "./shell.css";
 
-/** What stands around every page. */
+/** Frame around every page. */
 export function Shell() {
   return (
     <div class="shell">

@@ -8,11 +8,11 @@ import "./toast.css";
 
 interface Toast {
   readonly text: string;
-  /** Where one sees more. */
+  /** Address with details. */
   readonly address?: string;
 }
 
-/** How long it stays, in milliseconds. */
+/** Display time, in milliseconds. */
 const STAYS = 6_000;
 /** Keys that are named. */
 const NAMED = 3;
@@ -20,7 +20,7 @@ const NAMED = 3;
 const toast = signal<Toast | undefined>(undefined);
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Says something that happened, without being in the way. */
+/** Shows a short notice. */
 export function say(text: string, address?: string): void {
   toast.value = address === undefined ? { text } : { text, address };
   clearTimeout(timer);

@@ -6,7 +6,7 @@ import { enter as signIn } from "../api/rights.ts";
 import { t } from "../i18n/language.ts";
 import { Entry } from "./entry.tsx";
 
-/** Asks for a login of the server behind, and for its one-time code once the server wants one. */
+/** Form for a login at the upstream, with a one-time code on request. */
 export function LoginForm() {
   const name = useRef<HTMLInputElement>(null);
   const password = useRef<HTMLInputElement>(null);

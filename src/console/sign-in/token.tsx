@@ -5,7 +5,7 @@ import { enter as signIn } from "../api/rights.ts";
 import { t } from "../i18n/language.ts";
 import { Entry } from "./entry.tsx";
 
-/** Asks for a token. It goes to the service and into memory; nowhere else unless one says so. */
+/** Form for a token. It is sent to the service and kept in memory; elsewhere only on request. */
 export function TokenForm() {
   const field = useRef<HTMLInputElement>(null);
   const wrong = useSignal("");
@@ -14,7 +14,7 @@ export function TokenForm() {
     const token = field.current?.value.trim() ?? "";
     try {
       if (token === "") wrong.value = t("signIn.empty");
-      // A token is a header: what cannot be one is none.
+      // A token must be a valid header value.
       else if (!/^[\x21-\x7e]+$/.test(token)) wrong.value = t("signIn.noToken");
       else return await signIn(token, { keep });
     } catch (thrown) {

@@ -28,10 +28,10 @@ const STANDINGS: Partial<Record<SiteStanding, MessageKey>> = {
   [SiteStanding.FOUGHT]: "standing.fought",
 };
 
-/** What differs at a site; and the two ways to make it the same. */
+/** Differences of a site, and the two ways to resolve them. */
 export function SiteDifferences(props: {
   readonly site: Site;
-  /** Another one reads anew. */
+  /** A new number reads again. */
   readonly turn: number;
   readonly onDone: () => void;
 }) {

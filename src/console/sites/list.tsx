@@ -16,7 +16,7 @@ const HEALTH: Readonly<Record<string, MessageKey>> = {
   stopped: "site.stopped",
 };
 
-/** How a site is, in a word; a sign beside it says whether somebody should look. */
+/** State of a site in a word, with a sign when it needs attention. */
 export function Health({ site }: { readonly site: Site }) {
   const health = site.status?.health ?? "new";
   const word = HEALTH[health];

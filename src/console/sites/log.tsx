@@ -9,7 +9,7 @@ import { When } from "../part/when.tsx";
 /** Entries that are shown. */
 const NEWEST = 30;
 
-/** What was done at a site, newest first. */
+/** Actions at a site, newest first. */
 export function SiteLog({ site }: { readonly site: Site }) {
   const { data, failure, again } = useCall(
     (signal) => siteService.listSiteLog({ name: site.name, pageSize: NEWEST }, { signal }),

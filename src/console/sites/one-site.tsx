@@ -16,7 +16,7 @@ import { SiteDifferences } from "./differences.tsx";
 import { Health } from "./list.tsx";
 import { SiteLog } from "./log.tsx";
 
-/** One site: how it is, what differs, and what one can do about it. */
+/** One site: status, differences and actions. */
 export function OneSite({ site }: { readonly site: Site }) {
   const { name, url, status, mode, paused, upstream } = site;
   const wrong = useSignal("");

@@ -6,21 +6,21 @@ import { Notice } from "../part/state.tsx";
 export interface End {
   readonly kind: "same" | "days" | "date" | "never";
   readonly days: number;
-  /** As a date field has it, such as `2030-01-31`: the token ends when that day does. */
+  /** As in a date field, such as `2030-01-31`: the token expires at the end of that day. */
   readonly date: string;
 }
 
 const DAY = 86_400_000;
 const DAYS = [7, 30, 90, 365];
 
-/** What a request says of an end. */
+/** Expiry in a request. */
 export function endRequest({ kind, days, date }: End) {
   if (kind === "same") return {};
   if (kind === "never") return { neverExpires: true };
   if (kind === "days") return { expireTime: timestampFromMs(Date.now() + days * DAY) };
   const last = new Date(`${date}T00:00`);
   last.setDate(last.getDate() + 1);
-  // A day that is none ends now, and the service says what is wrong with that.
+  // An invalid day becomes now, which the service refuses.
   return {
     expireTime: timestampFromMs(Number.isNaN(last.getTime()) ? Date.now() : last.getTime()),
   };

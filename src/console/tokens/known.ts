@@ -6,7 +6,7 @@ import { may } from "../api/rights.ts";
 
 /** Between two looks for what the service does not tell of: who has used a token. In milliseconds. */
 const NOW_AND_THEN = 30_000;
-/** What makes, changes or ends principals and tokens. */
+/** Methods that create, change or end principals and tokens. */
 const ACTIONS = [
   "CreatePrincipal",
   "DisablePrincipal",
@@ -15,7 +15,7 @@ const ACTIONS = [
   "RevokeToken",
 ];
 
-/** Everybody who may call, and with what. */
+/** All principals with their tokens. */
 export type Known = Awaited<ReturnType<typeof readKnown>>;
 
 export async function readKnown(signal: AbortSignal) {
@@ -24,15 +24,15 @@ export async function readKnown(signal: AbortSignal) {
 }
 
 /**
- * Tells when principals or tokens may be others than before: at once by the audit, where the token may
- * read it, and else when somebody comes back to the page, and now and then.
+ * Reports possible changes of principals or tokens: at once from the audit, if the token may read
+ * it, else when the page becomes visible and periodically.
  */
 export async function followKnown(tell: () => void, signal: AbortSignal): Promise<void> {
   const timer = setInterval(tell, NOW_AND_THEN);
   addEventListener("focus", tell, { signal });
   signal.addEventListener("abort", () => clearInterval(timer));
   if (may("audit:read")) for await (const _ of followCalls({ open: readActions, signal })) tell();
-  // Until nobody looks any more.
+  // Waits until the page is closed.
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
 }
 

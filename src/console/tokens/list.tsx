@@ -10,7 +10,7 @@ import { PageHead } from "../shell/page-head.tsx";
 import type { Known } from "./known.ts";
 import { PrincipalSheet } from "./principal.tsx";
 
-/** What the list is narrowed to, by what somebody wants to know. */
+/** Views of the list. */
 const VIEWS = {
   open: ["active", "soon", "replaced"],
   soon: ["soon"],
@@ -22,7 +22,7 @@ type View = keyof typeof VIEWS;
 /** Tokens that are shown at once, the newest; and principals. */
 const MOST = 300;
 
-/** All principals, each with its tokens, as far as search and view let them through. */
+/** All principals with their tokens, filtered by search and view. */
 export function TokenList(props: {
   readonly known: Known;
   readonly failure: Failure | undefined;

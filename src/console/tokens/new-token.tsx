@@ -19,7 +19,7 @@ interface Input {
   readonly person: boolean;
   readonly comment: string;
   readonly scopes: readonly Scope[];
-  /** One a line. */
+  /** One per line. */
   readonly limits: string;
   readonly end: End;
 }
@@ -54,7 +54,7 @@ export function NewToken(props: { readonly known: Known; readonly onMade: () => 
         ...{ principal, comment, limits: given, ...endRequest(end) },
         scopes: [...(given.length > 0 ? limitable(scopes) : scopes)],
       };
-      // A name that nobody has makes a program.
+      // A new name creates a program.
       if (isNew && person)
         await accessService.createPrincipal({ name: principal, kind: PrincipalKind.PERSON });
       made.value = await accessService.createToken(request);

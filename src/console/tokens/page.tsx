@@ -13,7 +13,7 @@ import { RotateToken } from "./rotate.tsx";
 import "../part/field.css";
 import "./tokens.css";
 
-/** Who may call the service, and what: principals and their tokens. */
+/** Principals, tokens and their rights. */
 export default function TokensPage() {
   const { query } = place.value;
   const { data, failure, again } = useCall(readKnown, [connection.value === "live"]);

@@ -8,7 +8,7 @@ import { Icon } from "../part/icon.tsx";
 import { href } from "../shell/location.ts";
 import { TokenItem } from "./token-item.tsx";
 
-/** One principal with its tokens, and the way to end all of them. */
+/** One principal with its tokens, and the action that ends all of them. */
 export function PrincipalSheet(props: {
   readonly principal: Principal;
   readonly tokens: readonly Token[];

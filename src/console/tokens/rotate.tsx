@@ -12,11 +12,11 @@ import { PageHead } from "../shell/page-head.tsx";
 import { type End, EndField, endRequest } from "./end.tsx";
 import { MadeToken } from "./made.tsx";
 
-/** How long the old token goes on, in hours. */
+/** Overlap of the old token, in hours. */
 const OVERLAPS = [0, 1, 24, 168, 720];
 const HOUR = 3_600_000;
 
-/** Makes a successor of a token, with the same rights. @param token undefined: there is none. */
+/** Creates a successor of a token, with the same rights. @param token undefined: none. */
 export function RotateToken(props: {
   readonly id: string;
   readonly token: Token | undefined;

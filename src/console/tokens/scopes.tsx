@@ -26,7 +26,9 @@ const SCOPES: readonly (readonly [Scope, boolean])[] = [
   ["audit:read", false],
 ];
 
-/** What a token may do. Nobody gives what they do not hold, and limits fit some scopes only. */
+/**
+ * Scopes of a token. A token can grant only its own scopes, and limits apply to some scopes only.
+ */
 export function ScopesField(props: {
   readonly value: readonly Scope[];
   readonly limited: boolean;

@@ -14,14 +14,14 @@ import { href } from "../shell/location.ts";
 
 const OPEN: readonly TokenState[] = ["active", "soon", "replaced"];
 
-/** One token: what it is for and may do, how it is, and what one can do about it. */
+/** One token: purpose, rights, state and actions. */
 export function TokenItem(props: { readonly token: Token; readonly onChange: () => void }) {
   const { token, onChange } = props;
   const { id, comment, scopes, limits } = token;
   const asked = useSignal(false);
   const state = stateOf(token);
   const isOwn = rights.value?.tokenId === id;
-  // Nobody gives on what they do not hold.
+  // A token can grant only its own scopes.
   const mayGive = may(...(scopes as Need[]));
   return (
     <li class="token" data-token={id}>
@@ -112,7 +112,7 @@ function Uses({ token }: { readonly token: Token }) {
   );
 }
 
-/** When it ends or has ended, and by whose hand. */
+/** Time and cause of its end. */
 function End({ token, state }: { readonly token: Token; readonly state: TokenState }) {
   const { revokeTime, revokedBy, replacedBy } = token;
   const end = endOf(token);

@@ -1,7 +1,7 @@
 import { t } from "../../i18n/language.ts";
 import type { EditorProps } from "./props.ts";
 
-/** One of some values. One that is none of them is shown as it is. */
+/** Selection of a value. An unknown value is shown unchanged. */
 export function Choice({ setting, id, value, describedBy, invalid, fixed, onChange }: EditorProps) {
   const options = setting.options.split(",");
   const all = options.includes(value) ? options : [value, ...options];

@@ -43,7 +43,7 @@ export function editorOf({ secret, format, type, options }: Setting): Editor {
   return BY_FORMAT[format] ?? BY_TYPE[type] ?? Line;
 }
 
-/** Whether an editor holds lines, and so is as wide as there is room. */
+/** Reports whether an editor has several lines and takes the full width. */
 export function isWide(setting: Setting): boolean {
   return [Json, List, Text].includes(editorOf(setting));
 }

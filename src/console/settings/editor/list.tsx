@@ -14,7 +14,7 @@ export function List({ id, value, describedBy, invalid, fixed, onChange }: Edito
     field.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLInputElement }): void => {
-    // Of an input method that puts characters together, the key is its own.
+    // The key belongs to an active input method.
     if (event.isComposing) return;
     const input = event.currentTarget;
     if (event.key === "Enter" && input.value !== "") {

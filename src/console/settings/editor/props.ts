@@ -1,10 +1,12 @@
 import type { Setting } from "../../../../gen/mooring/v1/setting_pb.js";
 
-/** What every editor takes. It shows `value` and tells each change of it; nothing is its own. */
+/**
+ * Properties of every editor. It shows `value` and reports each change; it has no state of its own.
+ */
 export interface EditorProps {
   readonly setting: Setting;
   readonly value: string;
-  /** Of the element that the label is for. */
+  /** Id of the labelled element. */
   readonly id: string;
   /** Ids of what describes it: help, violation. */
   readonly describedBy: string;
@@ -16,7 +18,7 @@ export interface EditorProps {
   readonly onChange: (value: string) => void;
 }
 
-/** What all elements of editors have in common. */
+/** Common attributes of editors. */
 export function common({ id, describedBy, invalid, fixed }: EditorProps) {
   return {
     id,

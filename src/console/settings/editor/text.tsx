@@ -1,6 +1,6 @@
 import { common, type EditorProps } from "./props.ts";
 
-/** One line of any text. */
+/** One line of text. */
 export function Line(props: EditorProps) {
   return (
     <input
