@@ -3,7 +3,7 @@ import { connection, followSettings } from "./api/live.ts";
 import { followRights, rights } from "./api/rights.ts";
 import { session } from "./api/session.ts";
 import { until } from "./api/wait.ts";
-import { speak } from "./i18n/language.ts";
+import { setLanguage } from "./i18n/language.ts";
 import { preferredLanguage } from "./i18n/preferred.ts";
 import { edits, followEdits } from "./settings/edit.ts";
 import { followViolations } from "./settings/save.ts";
@@ -28,7 +28,7 @@ function Console() {
 followTheme();
 followLocation();
 // First, so that the service's texts come in it.
-const spoken = speak(preferredLanguage());
+const translated = setLanguage(preferredLanguage());
 followSettings();
 followRights();
 followEdits();
@@ -46,7 +46,7 @@ addEventListener("beforeunload", (event) => {
 const arrived = pageAt(place.peek().page);
 if (session.peek() !== undefined && arrived !== undefined) void load(arrived);
 
-await spoken;
+await translated;
 // The early requests are answered, or nearly so: the page is drawn once, with their data.
 const answered = until(() => rights.value !== undefined && connection.value !== "waiting");
 const late = new Promise((resolve) => setTimeout(resolve, NEARLY));

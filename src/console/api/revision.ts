@@ -34,7 +34,7 @@ export function rememberRevision(
 }
 
 /** Reads the actor of a revision: with the newest ones, or alone. It may have been deleted. */
-export async function learnMaker(revision: bigint): Promise<void> {
+export async function loadMaker(revision: bigint): Promise<void> {
   if (makers.peek().has(revision) || asked.has(revision) || !may("history:read")) return;
   asked.add(revision);
   try {

@@ -67,12 +67,12 @@ export function followRights(): void {
     }
     if (rights.peek() !== undefined) return;
     const leaving = new AbortController();
-    void learn(leaving.signal);
+    void loadRights(leaving.signal);
     return () => leaving.abort();
   });
 }
 
-async function learn(signal: AbortSignal): Promise<void> {
+async function loadRights(signal: AbortSignal): Promise<void> {
   const answers = followCalls({
     open: async function* (_, options) {
       yield await accessService.whoAmI({}, options);

@@ -1,6 +1,6 @@
 import type { AuditCheckpoint } from "../../../gen/mooring/v1/audit_pb.js";
+import { CopyButton } from "../components/copy.tsx";
 import { t } from "../i18n/language.ts";
-import { CopyButton } from "../part/copy.tsx";
 import { Verification } from "./verification.tsx";
 
 /**

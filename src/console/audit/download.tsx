@@ -3,9 +3,9 @@ import { useSignal } from "@preact/signals";
 import { AuditEventSchema } from "../../../gen/mooring/v1/audit_pb.js";
 import { type AuditFilter, auditService } from "../api/audit.ts";
 import { failureOf } from "../api/failure.ts";
+import { Button } from "../components/button.tsx";
+import { saveFile } from "../components/save-file.ts";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { saveFile } from "../part/save-file.ts";
 import { say } from "../shell/toast.tsx";
 
 const PAGE = 1_000;

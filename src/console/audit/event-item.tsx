@@ -1,11 +1,11 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import type { AuditEvent } from "../../../gen/mooring/v1/audit_pb.js";
+import { Fact } from "../components/fact.tsx";
+import { Icon } from "../components/icon.tsx";
+import { When } from "../components/when.tsx";
 import { dateTime, timeOfDay } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";
-import { Fact } from "../part/fact.tsx";
-import { Icon } from "../part/icon.tsx";
-import { When } from "../part/when.tsx";
 
 /** Subjects that are named; the others are counted. */
 const NAMED = 6;
@@ -24,7 +24,7 @@ export function EventItem({ of }: { readonly of: AuditEvent }) {
         <summary>
           <span class="nth mono">{String(sequence)}</span>
           <span class="what">
-            <span class="deed">
+            <span class="action">
               <strong>{method || of.door || t("audit.several")}</strong>
               {typeof count === "number" && <span class="quiet">× {count}</span>}
               <span class={`health ${isGood ? "good" : "bad"} small`}>

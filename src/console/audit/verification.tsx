@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { type Failure, failureOf } from "../api/failure.ts";
+import { Button } from "../components/button.tsx";
+import { Field } from "../components/field.tsx";
+import { Failed, Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Field } from "../part/field.tsx";
-import { Failed, Notice } from "../part/state.tsx";
 import { canVerify, readCheckpoint, type Verdict, verifyAudit } from "./verify.ts";
 
 /** Verifies the audit in this browser: by itself, or up to a stored checkpoint. */

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
+import { Icon } from "../components/icon.tsx";
 import { t } from "../i18n/language.ts";
-import { Icon } from "../part/icon.tsx";
 
 /** Takes one file: dropped, or chosen. */
 export function DropZone(props: {

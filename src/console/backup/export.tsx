@@ -3,10 +3,10 @@ import { SecretsMode } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { settingService } from "../api/client.ts";
 import { failureOf } from "../api/failure.ts";
 import { may, rights } from "../api/rights.ts";
+import { Button } from "../components/button.tsx";
+import { saveFile } from "../components/save-file.ts";
+import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { saveFile } from "../part/save-file.ts";
-import { Notice } from "../part/state.tsx";
 
 /** The contract's bound, in characters. */
 const SHORTEST = 8;

@@ -5,11 +5,11 @@ import type { ImportSettingsResponse } from "../../../gen/mooring/v1/setting_ser
 import { settingService } from "../api/client.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
+import { Button } from "../components/button.tsx";
+import { mistakeOf } from "../components/json-mistake.ts";
+import { ReasonField } from "../components/reason.tsx";
+import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { mistakeOf } from "../part/json-mistake.ts";
-import { ReasonField } from "../part/reason.tsx";
-import { Notice } from "../part/state.tsx";
 import { href } from "../shell/location.ts";
 import { DropZone } from "./drop-zone.tsx";
 import { countOf, OutcomeTable } from "./outcome-table.tsx";

@@ -3,8 +3,8 @@ import {
   ImportOutcome,
   type ImportSettingsResponse,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { Button } from "../components/button.tsx";
 import { number, t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
 
 const OUTCOMES = {
   added: ImportOutcome.ADDED,

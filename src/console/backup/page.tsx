@@ -4,7 +4,7 @@ import { t } from "../i18n/language.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Export } from "./export.tsx";
 import { Import } from "./import.tsx";
-import "../part/field.css";
+import "../components/field.css";
 import "./backup.css";
 
 /** All settings into a file, and back. */

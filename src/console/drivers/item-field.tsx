@@ -1,8 +1,8 @@
 import type { ConfigItem } from "../../../gen/mooring/v1/driver_pb.js";
+import { Icon } from "../components/icon.tsx";
+import { Words } from "../components/words.tsx";
 import { number, t } from "../i18n/language.ts";
-import { Icon } from "../part/icon.tsx";
-import { Words } from "../part/words.tsx";
-import "../part/field.css";
+import "../components/field.css";
 
 interface ItemFieldProps {
   readonly item: ConfigItem;

@@ -1,8 +1,8 @@
 import type { DriverConfig, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
+import { SearchField } from "../components/search-field.tsx";
+import { Empty } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
-import { SearchField } from "../part/search-field.tsx";
-import { Empty } from "../part/state.tsx";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 

@@ -1,8 +1,8 @@
 import "../i18n/later.ts";
 import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts";
+import { Empty, Failed, Skeleton } from "../components/state.tsx";
+import { useFollow } from "../components/use-follow.ts";
 import { language, t } from "../i18n/language.ts";
-import { Empty, Failed, Skeleton } from "../part/state.tsx";
-import { useFollow } from "../part/use-follow.ts";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { DriverForm } from "./form.tsx";

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { mistakeOf } from "../components/json-mistake.ts";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Dialog } from "../part/dialog.tsx";
-import { mistakeOf } from "../part/json-mistake.ts";
 import type { Values } from "./shown.ts";
 
 /** Starts the form from a configuration that one has: its values, or a whole storage. */

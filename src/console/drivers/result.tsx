@@ -2,11 +2,11 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { useState } from "preact/hooks";
 import { driverService } from "../api/drivers.ts";
 import { failureOf } from "../api/failure.ts";
+import { Button } from "../components/button.tsx";
+import { CopyButton } from "../components/copy.tsx";
+import { Icon } from "../components/icon.tsx";
+import { saveFile } from "../components/save-file.ts";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { CopyButton } from "../part/copy.tsx";
-import { Icon } from "../part/icon.tsx";
-import { saveFile } from "../part/save-file.ts";
 
 /** Result of the service's check of a configuration. */
 export interface Checked {

@@ -2,12 +2,12 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { settingService } from "../api/client.ts";
 import { settings } from "../api/live.ts";
 import { may } from "../api/rights.ts";
+import { ChangeList } from "../components/change-list.tsx";
+import { Fact } from "../components/fact.tsx";
+import { Failed, Skeleton } from "../components/state.tsx";
+import { useCall } from "../components/use-call.ts";
 import { dateTime } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";
-import { ChangeList } from "../part/change-list.tsx";
-import { Fact } from "../part/fact.tsx";
-import { Failed, Skeleton } from "../part/state.tsx";
-import { useCall } from "../part/use-call.ts";
 import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 

@@ -1,7 +1,7 @@
 import "../i18n/later.ts";
 import { may } from "../api/rights.ts";
+import { NoRight } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { NoRight } from "../part/state.tsx";
 import { place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Comparison } from "./comparison.tsx";

@@ -1,8 +1,8 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Revision } from "../../../gen/mooring/v1/setting_pb.js";
+import { When } from "../components/when.tsx";
 import { timeOfDay } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";
-import { When } from "../part/when.tsx";
 import { href } from "../shell/location.ts";
 import "./history.css";
 

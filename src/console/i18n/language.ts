@@ -18,14 +18,14 @@ export const language = signal<Language>("en");
  * Changes the language of everything: of calls and numbers at once, of words when they are here.
  * English is, any other is loaded; where that fails, everything is English.
  */
-export async function speak(wanted: Language): Promise<void> {
+export async function setLanguage(wanted: Language): Promise<void> {
   language.value = wanted;
   document.documentElement.lang = wanted;
   const words =
     wanted === "en" ? english : await import("./zh-cn.ts").then(wordsOf, () => undefined);
   // Another was chosen meanwhile.
   if (language.peek() !== wanted) return;
-  if (words === undefined) return speak("en");
+  if (words === undefined) return setLanguage("en");
   messages.value = words;
 }
 
@@ -34,14 +34,14 @@ function wordsOf({ zhCn }: typeof import("./zh-cn.ts")): Messages {
 }
 
 /** Adds words in English, which came with a page. */
-export function learn(words: Partial<Messages>): void {
+export function addMessages(words: Partial<Messages>): void {
   Object.assign(english, words);
 }
 
 /** Sets the language, and stores it for the next visit. */
 export async function chooseLanguage(wanted: Language): Promise<void> {
   localStorage.setItem(CHOSEN_LANGUAGE, wanted);
-  await speak(wanted);
+  await setLanguage(wanted);
 }
 
 /**

@@ -3,11 +3,11 @@ import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { Notice } from "../components/state.tsx";
+import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Dialog } from "../part/dialog.tsx";
-import { Notice } from "../part/state.tsx";
-import { useCall } from "../part/use-call.ts";
 import { Results } from "./results.tsx";
 
 /** Takes the mounts of a site, after they were shown. */

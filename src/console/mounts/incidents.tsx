@@ -4,10 +4,10 @@ import type { Incident } from "../../../gen/mooring/v1/incident_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { incidentService, incidents } from "../api/incidents.ts";
 import { may } from "../api/rights.ts";
+import { Button } from "../components/button.tsx";
+import { Notice } from "../components/state.tsx";
+import { When } from "../components/when.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Notice } from "../part/state.tsx";
-import { When } from "../part/when.tsx";
 import { CLASSES } from "./incident-classes.ts";
 
 /** Mounts that do not work, with what to do; nothing where all do. */

@@ -1,7 +1,7 @@
 import type { Mount, MountStatus } from "../../../gen/mooring/v1/mount_pb.js";
+import { Icon } from "../components/icon.tsx";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
-import { Icon } from "../part/icon.tsx";
 import { href } from "../shell/location.ts";
 
 const STATES: Readonly<Record<string, MessageKey>> = {

@@ -4,13 +4,13 @@ import type { Mount, MountResult } from "../../../gen/mooring/v1/mount_pb.js";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
+import { Button } from "../components/button.tsx";
+import { Confirm } from "../components/confirm.tsx";
+import { Field } from "../components/field.tsx";
+import { Notice } from "../components/state.tsx";
 import { ItemField } from "../drivers/item-field.tsx";
 import { isShown, type Values } from "../drivers/shown.ts";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Confirm } from "../part/confirm.tsx";
-import { Field } from "../part/field.tsx";
-import { Notice } from "../part/state.tsx";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { formValues, inputOf, itemOf, MASK, OWN_ITEMS } from "./input.ts";
@@ -196,8 +196,8 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
       {asked.value && mount !== undefined && (
         <Confirm
           title={t("mount.delete")}
-          deed={t("mount.deleteNow")}
-          onDeed={() =>
+          action={t("mount.deleteNow")}
+          onAction={() =>
             mountService.deleteMounts({ names: [mount.name] }).then(() => go(href("mounts")))
           }
           onClose={() => {

@@ -4,10 +4,10 @@ import type { Mount, MountResult } from "../../../gen/mooring/v1/mount_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Dialog } from "../part/dialog.tsx";
-import { Notice } from "../part/state.tsx";
 import { MASK } from "./input.ts";
 import { Results } from "./results.tsx";
 

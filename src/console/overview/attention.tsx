@@ -5,11 +5,11 @@ import { allTokens } from "../api/access-list.ts";
 import { connection, settings } from "../api/live.ts";
 import { may, rights } from "../api/rights.ts";
 import { endOf } from "../api/token.ts";
+import { Around } from "../components/around.tsx";
+import { Icon } from "../components/icon.tsx";
+import { useCall } from "../components/use-call.ts";
+import { When } from "../components/when.tsx";
 import { t } from "../i18n/language.ts";
-import { Around } from "../part/around.tsx";
-import { Icon } from "../part/icon.tsx";
-import { useCall } from "../part/use-call.ts";
-import { When } from "../part/when.tsx";
 import { conflicts, edits } from "../settings/edit.ts";
 import { href } from "../shell/location.ts";
 

@@ -1,7 +1,7 @@
 import { rights } from "../api/rights.ts";
+import { Around } from "../components/around.tsx";
+import { When } from "../components/when.tsx";
 import { t } from "../i18n/language.ts";
-import { Around } from "../part/around.tsx";
-import { When } from "../part/when.tsx";
 
 /** The signed-in principal and its rights. */
 export function OwnToken() {

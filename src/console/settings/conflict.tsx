@@ -1,8 +1,8 @@
 import { useEffect } from "preact/hooks";
-import { learnMaker, makers } from "../api/revision.ts";
+import { loadMaker, makers } from "../api/revision.ts";
+import { Button } from "../components/button.tsx";
+import { TextDiff } from "../components/text-diff.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { TextDiff } from "../part/text-diff.tsx";
 import { type Conflict, discard, keepMine } from "./edit.ts";
 import "./conflict.css";
 
@@ -13,7 +13,7 @@ export function ConflictBox({ conflict }: { readonly conflict: Conflict }) {
   const { key, edit, theirs } = conflict;
   const revision = theirs?.revision ?? 0n;
   useEffect(() => {
-    if (revision > 0n) void learnMaker(revision);
+    if (revision > 0n) void loadMaker(revision);
   }, [revision]);
   const actor = makers.value.get(revision)?.actor;
   const gone = theirs === undefined;

@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
 import { settingService } from "../api/client.ts";
 import { asOwn } from "../api/live.ts";
+import { Button } from "../components/button.tsx";
+import { Confirm } from "../components/confirm.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Confirm } from "../part/confirm.tsx";
 import { discard } from "./edit.ts";
 
 /** The flag of what may be deleted (contract, section 2.4). */
@@ -26,8 +26,8 @@ export function DeleteSetting({ setting }: { readonly setting: Setting }) {
       {asked && (
         <Confirm
           title={t("delete.title", { key })}
-          deed={t("delete.now")}
-          onDeed={remove}
+          action={t("delete.now")}
+          onAction={remove}
           onClose={() => ask(false)}
         >
           {t("delete.question")}

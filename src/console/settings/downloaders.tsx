@@ -4,9 +4,9 @@ import { useId } from "preact/hooks";
 import { settingService } from "../api/client.ts";
 import { failureOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
+import { Button } from "../components/button.tsx";
+import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Notice } from "../part/state.tsx";
 
 /** Connects aria2 and qBittorrent: each is asked whether it answers before anything is stored. */
 export function Downloaders() {

@@ -1,5 +1,5 @@
+import { Button } from "../components/button.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
 import { go, href } from "../shell/location.ts";
 import { conflicts, discard, edits, violations } from "./edit.ts";
 import "./edit-bar.css";

@@ -2,9 +2,9 @@ import { useSignal } from "@preact/signals";
 import { settingService } from "../api/client.ts";
 import { failureOf } from "../api/failure.ts";
 import { asOwn, reached } from "../api/live.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Dialog } from "../part/dialog.tsx";
 import { go, href } from "../shell/location.ts";
 
 const TYPES = ["string", "text", "number", "bool", "select"];

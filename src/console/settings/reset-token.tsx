@@ -3,10 +3,10 @@ import { settingService } from "../api/client.ts";
 import { failureOf } from "../api/failure.ts";
 import { asOwn } from "../api/live.ts";
 import { changeToken, holdSession } from "../api/session.ts";
+import { Button } from "../components/button.tsx";
+import { CopyButton } from "../components/copy.tsx";
+import { Dialog } from "../components/dialog.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { CopyButton } from "../part/copy.tsx";
-import { Dialog } from "../part/dialog.tsx";
 
 /** Replaces the admin token, after a question: the old one can't come back. */
 export function ResetToken() {

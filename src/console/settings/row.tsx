@@ -1,10 +1,10 @@
 import { useComputed } from "@preact/signals";
 import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
 import { may, rights } from "../api/rights.ts";
+import { Button } from "../components/button.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Words } from "../components/words.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Icon } from "../part/icon.tsx";
-import { Words } from "../part/words.tsx";
 import { ConflictBox } from "./conflict.tsx";
 import { DEPRECATED, DeleteSetting } from "./delete-setting.tsx";
 import { conflicts, discard, edit, edits, violations } from "./edit.ts";

@@ -1,7 +1,7 @@
 import type { ComponentType } from "preact";
 import { may, type Need } from "../api/rights.ts";
+import type { IconName } from "../components/icon.tsx";
 import type { MessageKey } from "../i18n/messages.ts";
-import type { IconName } from "../part/icon.tsx";
 
 /** Page of the console. Its code is loaded on first use. */
 export interface Page {

@@ -3,13 +3,13 @@ import { useEffect, useRef } from "preact/hooks";
 import { catalogue, driverService } from "../api/drivers.ts";
 import { settings } from "../api/live.ts";
 import { may } from "../api/rights.ts";
+import { Icon, type IconName } from "../components/icon.tsx";
 import { t } from "../i18n/language.ts";
-import { Icon, type IconName } from "../part/icon.tsx";
 import { labelOf } from "../settings/label.ts";
 import { go, href } from "./location.ts";
 import { isOpen, pages } from "./pages.ts";
 import { paletteOpen } from "./palette-open.ts";
-import "../part/field.css";
+import "../components/field.css";
 import "./palette.css";
 
 interface Goal {

@@ -1,6 +1,6 @@
 import { connection, trouble } from "../api/live.ts";
+import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { Notice } from "../part/state.tsx";
 import { CurrentPage } from "./current-page.tsx";
 import { Logo, Looks, Menu } from "./menu.tsx";
 import { Palette } from "./palette-host.tsx";

@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
 import { arrival } from "../api/live.ts";
+import { Button } from "../components/button.tsx";
 import { list } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
 import { href } from "./location.ts";
 import "./toast.css";
 

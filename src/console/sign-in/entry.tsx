@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { ended } from "../api/session.ts";
+import { Button } from "../components/button.tsx";
+import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Notice } from "../part/state.tsx";
 import { Logo } from "../shell/menu.tsx";
 
 interface EntryProps {

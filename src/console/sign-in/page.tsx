@@ -1,12 +1,12 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { loginAddress } from "../api/login.ts";
+import { Button } from "../components/button.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
 import { Looks } from "../shell/menu.tsx";
 import { LoginForm } from "./login.tsx";
 import { TokenForm } from "./token.tsx";
-import "../part/field.css";
+import "../components/field.css";
 import "./page.css";
 
 /** Signs in with a token; in front of a server also with the login of one of its admins. */

@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { failureOf } from "../api/failure.ts";
 import { siteService } from "../api/sites.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Dialog } from "../part/dialog.tsx";
 import { go, href } from "../shell/location.ts";
-import "../part/field.css";
+import "../components/field.css";
 
 const EMPTY = { name: "", url: "", token: "" };
 

@@ -9,14 +9,14 @@ import { failureOf } from "../api/failure.ts";
 import { asOwn } from "../api/live.ts";
 import { may } from "../api/rights.ts";
 import { siteService } from "../api/sites.ts";
+import { Button } from "../components/button.tsx";
+import { ReasonField } from "../components/reason.tsx";
+import { SettingLink } from "../components/setting-link.tsx";
+import { Failed, Notice, Skeleton } from "../components/state.tsx";
+import { TextDiff } from "../components/text-diff.tsx";
+import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
-import { Button } from "../part/button.tsx";
-import { ReasonField } from "../part/reason.tsx";
-import { SettingLink } from "../part/setting-link.tsx";
-import { Failed, Notice, Skeleton } from "../part/state.tsx";
-import { TextDiff } from "../part/text-diff.tsx";
-import { useCall } from "../part/use-call.ts";
 import { labelOf } from "../settings/label.ts";
 
 const STANDINGS: Partial<Record<SiteStanding, MessageKey>> = {
@@ -47,10 +47,10 @@ export function SiteDifferences(props: {
   );
   const differing = data?.differences.filter(({ standing }) => standing === SiteStanding.DIFFERS);
   const count = differing?.length ?? 0;
-  const act = async (deed: Promise<{ readonly results: readonly SiteResult[] }>) => {
+  const act = async (action: Promise<{ readonly results: readonly SiteResult[] }>) => {
     busy.value = true;
     try {
-      results.value = (await deed).results;
+      results.value = (await action).results;
       wrong.value = "";
       onDone();
     } catch (thrown) {

@@ -1,9 +1,9 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type Site, SiteMode } from "../../../gen/mooring/v1/site_pb.js";
+import { Icon } from "../components/icon.tsx";
+import { When } from "../components/when.tsx";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
-import { Icon } from "../part/icon.tsx";
-import { When } from "../part/when.tsx";
 import { href } from "../shell/location.ts";
 
 const HEALTH: Readonly<Record<string, MessageKey>> = {

@@ -1,10 +1,10 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Site } from "../../../gen/mooring/v1/site_pb.js";
 import { siteService } from "../api/sites.ts";
+import { Failed, Skeleton } from "../components/state.tsx";
+import { useCall } from "../components/use-call.ts";
+import { When } from "../components/when.tsx";
 import { t } from "../i18n/language.ts";
-import { Failed, Skeleton } from "../part/state.tsx";
-import { useCall } from "../part/use-call.ts";
-import { When } from "../part/when.tsx";
 
 /** Entries that are shown. */
 const NEWEST = 30;

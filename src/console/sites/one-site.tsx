@@ -4,12 +4,12 @@ import { type Site, SiteMode } from "../../../gen/mooring/v1/site_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { may } from "../api/rights.ts";
 import { siteService } from "../api/sites.ts";
+import { Button } from "../components/button.tsx";
+import { Confirm } from "../components/confirm.tsx";
+import { Fact } from "../components/fact.tsx";
+import { Notice } from "../components/state.tsx";
+import { When } from "../components/when.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Confirm } from "../part/confirm.tsx";
-import { Fact } from "../part/fact.tsx";
-import { Notice } from "../part/state.tsx";
-import { When } from "../part/when.tsx";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { SiteDifferences } from "./differences.tsx";
@@ -23,9 +23,9 @@ export function OneSite({ site }: { readonly site: Site }) {
   const asked = useSignal(false);
   const turn = useSignal(0);
   /** Does something at the site, and shows afterwards how it is then. */
-  const act = async (deed: Promise<unknown>): Promise<void> => {
+  const act = async (action: Promise<unknown>): Promise<void> => {
     try {
-      await deed;
+      await action;
       wrong.value = "";
     } catch (thrown) {
       wrong.value = failureOf(thrown).message || t("state.offline");
@@ -99,8 +99,8 @@ export function OneSite({ site }: { readonly site: Site }) {
       {asked.value && (
         <Confirm
           title={t("site.forget")}
-          deed={t("site.forgetNow")}
-          onDeed={() => siteService.deleteSite({ name }).then(() => go(href("sites")))}
+          action={t("site.forgetNow")}
+          onAction={() => siteService.deleteSite({ name }).then(() => go(href("sites")))}
           onClose={() => {
             asked.value = false;
           }}

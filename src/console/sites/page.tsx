@@ -1,9 +1,9 @@
 import "../i18n/later.ts";
 import { may } from "../api/rights.ts";
 import { followSites, sites, sitesFailure } from "../api/sites.ts";
+import { Empty, Failed, Skeleton } from "../components/state.tsx";
+import { useFollow } from "../components/use-follow.ts";
 import { t } from "../i18n/language.ts";
-import { Empty, Failed, Skeleton } from "../part/state.tsx";
-import { useFollow } from "../part/use-follow.ts";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { AddSite } from "./add.tsx";

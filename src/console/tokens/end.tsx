@@ -1,6 +1,6 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Notice } from "../components/state.tsx";
 import { number, t } from "../i18n/language.ts";
-import { Notice } from "../part/state.tsx";
 
 /** When a token is to end: after so many days, on a day, or never, which has to be said. */
 export interface End {

@@ -1,10 +1,10 @@
 import type { Token } from "../../../gen/mooring/v1/access_pb.js";
 import type { Failure } from "../api/failure.ts";
 import { stateOf, type TokenState } from "../api/token.ts";
+import { Button } from "../components/button.tsx";
+import { SearchField } from "../components/search-field.tsx";
+import { Empty, Failed } from "../components/state.tsx";
 import { number, t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { SearchField } from "../part/search-field.tsx";
-import { Empty, Failed } from "../part/state.tsx";
 import { href, place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import type { Known } from "./known.ts";

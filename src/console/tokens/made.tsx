@@ -1,6 +1,6 @@
+import { CopyButton } from "../components/copy.tsx";
+import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { CopyButton } from "../part/copy.tsx";
-import { Notice } from "../part/state.tsx";
 import { href } from "../shell/location.ts";
 
 /** A new token's text: here, now and never again. */

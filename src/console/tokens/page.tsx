@@ -1,16 +1,16 @@
 import "../i18n/later.ts";
 import { connection } from "../api/live.ts";
+import { Failed, Skeleton } from "../components/state.tsx";
+import { useCall } from "../components/use-call.ts";
+import { useFollow } from "../components/use-follow.ts";
 import { t } from "../i18n/language.ts";
-import { Failed, Skeleton } from "../part/state.tsx";
-import { useCall } from "../part/use-call.ts";
-import { useFollow } from "../part/use-follow.ts";
 import { place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { followKnown, readKnown } from "./known.ts";
 import { TokenList } from "./list.tsx";
 import { NewToken } from "./new-token.tsx";
 import { RotateToken } from "./rotate.tsx";
-import "../part/field.css";
+import "../components/field.css";
 import "./tokens.css";
 
 /** Principals, tokens and their rights. */

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { type Principal, PrincipalKind, type Token } from "../../../gen/mooring/v1/access_pb.js";
 import { accessService, rights } from "../api/rights.ts";
+import { Button } from "../components/button.tsx";
+import { Confirm } from "../components/confirm.tsx";
+import { Icon } from "../components/icon.tsx";
 import { t } from "../i18n/language.ts";
-import { Button } from "../part/button.tsx";
-import { Confirm } from "../part/confirm.tsx";
-import { Icon } from "../part/icon.tsx";
 import { href } from "../shell/location.ts";
 import { TokenItem } from "./token-item.tsx";
 
@@ -48,8 +48,8 @@ export function PrincipalSheet(props: {
       {asked.value && (
         <Confirm
           title={t("principal.disableTitle", { name })}
-          deed={t("principal.disableNow")}
-          onDeed={() => accessService.disablePrincipal({ name }).then(onChange)}
+          action={t("principal.disableNow")}
+          onAction={() => accessService.disablePrincipal({ name }).then(onChange)}
           onClose={close}
         >
           {t("principal.disableQuestion")}

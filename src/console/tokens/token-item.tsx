@@ -3,13 +3,13 @@ import { useSignal } from "@preact/signals";
 import type { Token } from "../../../gen/mooring/v1/access_pb.js";
 import { accessService, may, type Need, rights } from "../api/rights.ts";
 import { endOf, stateOf, type TokenState } from "../api/token.ts";
+import { Around } from "../components/around.tsx";
+import { Button } from "../components/button.tsx";
+import { Confirm } from "../components/confirm.tsx";
+import { Icon } from "../components/icon.tsx";
+import { When } from "../components/when.tsx";
 import { date } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";
-import { Around } from "../part/around.tsx";
-import { Button } from "../part/button.tsx";
-import { Confirm } from "../part/confirm.tsx";
-import { Icon } from "../part/icon.tsx";
-import { When } from "../part/when.tsx";
 import { href } from "../shell/location.ts";
 
 const OPEN: readonly TokenState[] = ["active", "soon", "replaced"];
@@ -77,8 +77,8 @@ export function TokenItem(props: { readonly token: Token; readonly onChange: () 
       {asked.value && (
         <Confirm
           title={t("token.revokeTitle", { name: comment || id })}
-          deed={t("token.revokeNow")}
-          onDeed={() => accessService.revokeToken({ id }).then(onChange)}
+          action={t("token.revokeNow")}
+          onAction={() => accessService.revokeToken({ id }).then(onChange)}
           onClose={() => (asked.value = false)}
         >
           {t("token.revokeQuestion")}

@@ -2,11 +2,11 @@ import { useSignal } from "@preact/signals";
 import type { IncidentClass } from "../../../gen/mooring/v1/incident_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { Field } from "../components/field.tsx";
 import { language, t } from "../i18n/language.ts";
 import { CLASSES } from "../mounts/incident-classes.ts";
-import { Button } from "../part/button.tsx";
-import { Dialog } from "../part/dialog.tsx";
-import { Field } from "../part/field.tsx";
 
 /**
  * The button and dialog that create a webhook.

@@ -3,13 +3,13 @@ import { useSignal } from "@preact/signals";
 import { type WebhookDelivery, WebhookDeliveryState } from "../../../gen/mooring/v1/incident_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
+import { Button } from "../components/button.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Failed, Notice, Skeleton } from "../components/state.tsx";
+import { useCall } from "../components/use-call.ts";
+import { When } from "../components/when.tsx";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
-import { Button } from "../part/button.tsx";
-import { Icon } from "../part/icon.tsx";
-import { Failed, Notice, Skeleton } from "../part/state.tsx";
-import { useCall } from "../part/use-call.ts";
-import { When } from "../part/when.tsx";
 
 const STATES: Partial<Record<WebhookDeliveryState, MessageKey>> = {
   [WebhookDeliveryState.WAITING]: "delivery.waiting",

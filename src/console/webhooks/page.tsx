@@ -3,13 +3,13 @@ import { useSignal } from "@preact/signals";
 import type { Webhook } from "../../../gen/mooring/v1/incident_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
+import { Button } from "../components/button.tsx";
+import { Confirm } from "../components/confirm.tsx";
+import { CopyButton } from "../components/copy.tsx";
+import { Empty, Failed, Notice, Skeleton } from "../components/state.tsx";
+import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
 import { CLASSES } from "../mounts/incident-classes.ts";
-import { Button } from "../part/button.tsx";
-import { Confirm } from "../part/confirm.tsx";
-import { CopyButton } from "../part/copy.tsx";
-import { Empty, Failed, Notice, Skeleton } from "../part/state.tsx";
-import { useCall } from "../part/use-call.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { AddWebhook } from "./add.tsx";
 import { Deliveries } from "./deliveries.tsx";
@@ -145,8 +145,8 @@ function OneWebhook({
       {isAsked.value && (
         <Confirm
           title={t("webhook.delete", { name })}
-          deed={t("mount.deleteNow")}
-          onDeed={() => webhookService.deleteWebhook({ name }).then(onChange)}
+          action={t("mount.deleteNow")}
+          onAction={() => webhookService.deleteWebhook({ name }).then(onChange)}
           onClose={() => {
             isAsked.value = false;
           }}

@@ -9,7 +9,7 @@ import type { EditorProps } from "./props.ts";
 import { Secret } from "./secret.tsx";
 import { Switch } from "./switch.tsx";
 import { Line, Text } from "./text.tsx";
-import "../../part/field.css";
+import "../../components/field.css";
 import "./editor.css";
 
 type Editor = (props: EditorProps) => JSX.Element;

@@ -1,8 +1,8 @@
 import { useRef } from "preact/hooks";
+import { Button } from "../../components/button.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { type Mistake, mistakeOf } from "../../components/json-mistake.ts";
 import { t } from "../../i18n/language.ts";
-import { Button } from "../../part/button.tsx";
-import { Icon } from "../../part/icon.tsx";
-import { type Mistake, mistakeOf } from "../../part/json-mistake.ts";
 import { common, type EditorProps } from "./props.ts";
 
 /** JSON, with the place where it stops being JSON. */

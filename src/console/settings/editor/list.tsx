@@ -1,6 +1,6 @@
 import { useRef } from "preact/hooks";
+import { Icon } from "../../components/icon.tsx";
 import { t } from "../../i18n/language.ts";
-import { Icon } from "../../part/icon.tsx";
 import type { EditorProps } from "./props.ts";
 
 /** Names between commas, each of which can be taken away; more are typed or pasted at the end. */

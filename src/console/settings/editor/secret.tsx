@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { settingService } from "../../api/client.ts";
 import { failureOf } from "../../api/failure.ts";
+import { Button } from "../../components/button.tsx";
 import { t } from "../../i18n/language.ts";
-import { Button } from "../../part/button.tsx";
 import { discard, edits } from "../edit.ts";
 import { common, type EditorProps } from "./props.ts";
 

@@ -10,20 +10,20 @@ interface ConfirmProps {
   /** Description of the loss. */
   readonly children: ComponentChildren;
   /** Label of the button. */
-  readonly deed: string;
+  readonly action: string;
   /** Does it. Where it fails the dialog stays, and says why. */
-  readonly onDeed: () => Promise<unknown>;
+  readonly onAction: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
 /** Asks before something that can't be undone. */
-export function Confirm({ title, children, deed, onDeed, onClose }: ConfirmProps) {
+export function Confirm({ title, children, action, onAction, onClose }: ConfirmProps) {
   const wrong = useSignal("");
   const busy = useSignal(false);
   const act = async (): Promise<void> => {
     busy.value = true;
     try {
-      await onDeed();
+      await onAction();
       onClose();
     } catch (thrown) {
       wrong.value = failureOf(thrown).message || t("state.offline");
@@ -40,7 +40,7 @@ export function Confirm({ title, children, deed, onDeed, onClose }: ConfirmProps
       <div class="actions">
         <Button onClick={onClose}>{t("action.cancel")}</Button>
         <Button kind="danger" disabled={busy.value} onClick={() => void act()}>
-          {deed}
+          {action}
         </Button>
       </div>
     </Dialog>
