@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 import type { AppendAudit } from "../audit/query.ts";
 import type { Database, IncidentRow, WebhookDeliveryRow, WebhookRow } from "../database/schema.ts";
 import { textFromColumn, textToColumn } from "../messages/message.ts";
@@ -143,16 +143,26 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
           .executeTakeFirst();
         return row && deliveryFromRow(row);
       }),
-    due: (now, limit) =>
+    due: (now) =>
       attempt(async () => {
         const rows = await db
-          .selectFrom("webhook_delivery")
+          .selectFrom((eb) =>
+            eb
+              .selectFrom("webhook_delivery")
+              .selectAll()
+              .select(
+                sql<number>`row_number() over (partition by webhook_id order by next_try, id)`.as(
+                  "place",
+                ),
+              )
+              .where("state", "=", "waiting")
+              .where("next_try", "<=", now)
+              .as("due"),
+          )
           .selectAll()
-          .where("state", "=", "waiting")
-          .where("next_try", "<=", now)
+          .where("place", "=", 1)
           .orderBy("next_try")
           .orderBy("id")
-          .limit(limit)
           .execute();
         return rows.map(deliveryFromRow);
       }),

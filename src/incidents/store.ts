@@ -85,8 +85,8 @@ export interface IncidentStore {
     before?: { readonly createdAt: number; readonly id: string },
   ): Promise<readonly StoredDelivery[]>;
   delivery(id: string): Promise<StoredDelivery | undefined>;
-  /** Deliveries that are due, oldest first. */
-  due(now: number, limit: number): Promise<readonly StoredDelivery[]>;
+  /** The delivery of each webhook that is due first, oldest first. */
+  due(now: number): Promise<readonly StoredDelivery[]>;
   putDelivery(delivery: StoredDelivery, audit?: readonly AuditEntry[]): Promise<void>;
   /** Removes closed incidents, and deliveries that are done, from before a time. */
   forget(before: number): Promise<void>;

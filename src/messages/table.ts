@@ -223,6 +223,7 @@ export const MESSAGES = {
   NOTE_TOO_LONG: "note has more than {most} characters",
   WEBHOOK_NOT_FOUND: 'there is no webhook "{name}".{hint}',
   WEBHOOK_EXISTS: 'the webhook "{name}" exists already',
+  WEBHOOK_BUSY: 'a message to the webhook "{name}" is under way: wait for its result',
   WEBHOOK_DISABLED: 'the webhook "{name}" is disabled: enable it first',
   TOO_MANY_WEBHOOKS: "there are {most} webhooks already: delete one first",
   DELIVERY_NOT_FOUND: 'there is no delivery "{id}"',

@@ -189,8 +189,10 @@ export function mountImpl(
         results: saved.results.map(resultIn(context)),
       });
     },
-    exportMounts: ({ names, site, reveal }, context) => {
+    exportMounts: ({ names: asked, site, reveal }, context) => {
       const grant = grantOf(context);
+      // Each once, however often it is named.
+      const names = [...new Set(asked)];
       const found =
         names.length === 0 ? mounts.list(grant) : names.map((name) => mounts.get(name, grant));
       const reveals = revealing(context, reveal, found);

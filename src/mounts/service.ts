@@ -261,9 +261,10 @@ export function createMountService(deps: MountServiceDeps): MountService {
     sync: async (name, names) => {
       const site = siteNamed(name);
       const wanted = wantedOf(site);
-      const asked = names.length === 0 ? wanted.map((mount) => mount.name) : names;
+      const known = new Set(wanted.map((mount) => mount.name));
+      const asked = names.length === 0 ? [...known] : [...new Set(names)];
       for (const one of asked)
-        if (!wanted.some((mount) => mount.name === one))
+        if (!known.has(one))
           throw notFound(message("MOUNT_NOT_ON_SITE", { site: name, name: one.slice(0, 64) }));
       await onSite(deps.follow().look(site.id));
       await onSite(syncSite(site.id, asked, { follow: deps.follow(), book }));

@@ -101,8 +101,8 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
         delivery("d", { state: "failed", nextTry: 0, createdAt: 8 }),
       ];
       await store.write([], all);
-      expect((await store.due(10, 9)).map(({ id }) => id)).toEqual(["b", "a"]);
-      expect((await store.due(10, 1)).map(({ id }) => id)).toEqual(["b"]);
+      expect((await store.due(10)).map(({ id }) => id)).toEqual(["b"]);
+      expect(await store.due(7)).toEqual([]);
       const listed = await store.deliveries("w", 9);
       expect(listed.map(({ id }) => id)).toEqual(["d", "c", "b", "a"]);
       const rest = await store.deliveries("w", 9, { createdAt: 7, id: "c" });
@@ -114,6 +114,14 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       expect(await store.deliveries("w", 9)).toEqual([]);
       await store.putDelivery(delivery("a"));
       expect(await store.delivery("a")).toBeUndefined();
+    });
+
+    test("of each webhook the delivery that is due first comes, however many another one has", async () => {
+      for (const id of ["v", "w"]) await store.putWebhook(webhook(id), []);
+      const backlog = Array.from({ length: 300 }, (_, at) => delivery(`w${at}`, { nextTry: 2 }));
+      await store.write([], [...backlog, delivery("late", { webhookId: "v", nextTry: 9 })]);
+      expect((await store.due(10)).map(({ id }) => id)).toEqual(["w0", "late"]);
+      for (const id of ["v", "w"]) await store.deleteWebhook(id, []);
     });
 
     test("what is closed or done is forgotten, and nothing else", async () => {

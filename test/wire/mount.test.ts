@@ -528,6 +528,8 @@ describe("import and export", () => {
       mounts: [local("docs", "/d", { sites: { names: ["one"] }, members: { order: 7 } })],
     });
     const { document } = await mounts().exportMounts({ names: ["docs"] });
+    const names = Array.from({ length: 1_000 }, () => "docs");
+    expect((await mounts().exportMounts({ names })).document).toEqual(document);
     expect(document).toMatchObject({
       storages: [{ mount_path: "/docs", driver: "Local", order: 7, disabled: false }],
     });

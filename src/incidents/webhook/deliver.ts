@@ -9,8 +9,6 @@ const PAUSES = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].ma
 );
 /** Attempts under way at a time, one per webhook. */
 const MAX_RUNNING = 4;
-/** Due deliveries that are looked at in one round. */
-const LOOK = 100;
 
 /** A target with its secrets open. */
 export interface OpenWebhook {
@@ -68,7 +66,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   };
   return {
     run: async () => {
-      const due = await store.due(now(), LOOK);
+      const due = await store.due(now());
       const begun: Promise<void>[] = [];
       for (const delivery of due) {
         const webhook = deps.webhook(delivery.webhookId);

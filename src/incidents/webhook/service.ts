@@ -35,7 +35,7 @@ export interface WebhookService {
   update(name: string, input: WebhookInput, origin: AuditOrigin): Promise<Webhook>;
   /** @throws NOT_FOUND. */
   delete(name: string, origin: AuditOrigin): Promise<void>;
-  /** Sends a test now, once. @throws NOT_FOUND; FAILED_PRECONDITION. */
+  /** Sends a test now, once. @throws NOT_FOUND; FAILED_PRECONDITION; RESOURCE_EXHAUSTED during another one. */
   test(name: string, origin: AuditOrigin): Promise<NamedDelivery>;
   /** Newest first. @throws NOT_FOUND. */
   deliveries(
@@ -43,7 +43,7 @@ export interface WebhookService {
     limit: number,
     before?: { readonly createdAt: number; readonly id: string },
   ): Promise<readonly NamedDelivery[]>;
-  /** Sends a message once more now. @throws NOT_FOUND; FAILED_PRECONDITION. */
+  /** Sends a message once more now. @throws as test. */
   resend(id: string, origin: AuditOrigin): Promise<NamedDelivery>;
 }
 
@@ -63,6 +63,8 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     if (await book.put(webhook, [entry])) return webhook;
     throw new ServiceError(Code.AlreadyExists, message("WEBHOOK_EXISTS", { name: webhook.name }));
   };
+  /** Ids of webhooks that a call is sending to: one at a time, or calls could hold any number of sockets. */
+  const sending = new Set<string>();
   const sendNow = async (
     webhook: Webhook,
     delivery: StoredDelivery,
@@ -70,9 +72,17 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
   ): Promise<NamedDelivery> => {
     if (webhook.disabled)
       throw failedPrecondition(message("WEBHOOK_DISABLED", { name: webhook.name }));
+    if (sending.has(webhook.id))
+      throw new ServiceError(
+        Code.ResourceExhausted,
+        message("WEBHOOK_BUSY", { name: webhook.name }),
+      );
     const { id, body, attempts } = delivery;
     const headers = signedHeaders(webhook.secret, { id, time: now(), body });
-    const { status, error } = await deps.send(webhook.url, body, headers);
+    sending.add(webhook.id);
+    const { status, error } = await deps
+      .send(webhook.url, body, headers)
+      .finally(() => sending.delete(webhook.id));
     const done: StoredDelivery = {
       ...delivery,
       ...{ state: error === "" ? "delivered" : "failed", nextTry: 0 },

@@ -56,9 +56,10 @@ export function findMounts(
     readonly taken: readonly string[];
   },
 ): Found {
-  const { names, wanted, known, driverOf } = options;
+  const { wanted, known, driverOf } = options;
+  const names = new Set(options.names);
   const isAsked = (...any: string[]): boolean =>
-    names.length === 0 || any.some((one) => names.includes(one));
+    names.size === 0 || any.some((one) => names.has(one));
   const byId = new Map(round.rows.map((row) => [row.id, row]));
   const taken = new Set(options.taken);
   const mounts: FoundMount[] = [];

@@ -102,6 +102,17 @@ test("410 Gone disables the webhook, and what waits for a disabled one is given 
   expect(await get("two")).toMatchObject({ state: "failed", error: "the webhook was disabled" });
 });
 
+test("the backlog of a target that hangs does not hold up another", async () => {
+  const backlog = Array.from({ length: 300 }, (_, at) => delivery(`a${at}`));
+  await store.incidents.write([], [...backlog, delivery("other", { webhookId: "b", nextTry: 2 })]);
+  const { sent, deliverer } = desk((url) =>
+    url === "http://a" ? new Promise(() => undefined) : { status: 204, error: "" },
+  );
+  void deliverer.run();
+  await expect.poll(async () => (await get("other"))?.state).toBe("delivered");
+  expect(sent.filter(({ url }) => url === "http://a")).toHaveLength(1);
+});
+
 test("a target that hangs does not hold up another, and gets one message at a time", async () => {
   await store.incidents.write(
     [],

@@ -1,0 +1,58 @@
+import { Code } from "@connectrpc/connect";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createWebhookBook } from "../../../src/incidents/webhook/book.ts";
+import type { Attempt } from "../../../src/incidents/webhook/send.ts";
+import { createWebhookService } from "../../../src/incidents/webhook/service.ts";
+import { createSealer } from "../../../src/secrets/sealer.ts";
+import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { failureOf } from "../../backup/setting.ts";
+import { temporaryPaths } from "../../store/folder.ts";
+
+const newPath = temporaryPaths();
+const origin = { actor: "admin", door: "test", method: "TestWebhook", requestId: "r", peer: "" };
+let store: Awaited<ReturnType<typeof openSqliteSettingStore>>;
+
+beforeEach(async () => {
+  store = await openSqliteSettingStore(newPath());
+});
+
+afterEach(() => store.close());
+
+test("a target that hangs holds one message of all calls, and no other webhook", async () => {
+  const hanging: ((attempt: Attempt) => void)[] = [];
+  let ids = 0;
+  const webhooks = createWebhookService({
+    store: store.incidents,
+    book: createWebhookBook({
+      store: store.incidents,
+      sealer: createSealer([]),
+      onClosed: () => undefined,
+    }),
+    send: (url) =>
+      url.includes("hangs")
+        ? new Promise((resolve) => hanging.push(resolve))
+        : Promise.resolve({ status: 204, error: "" }),
+    now: () => 1,
+    newId: () => {
+      ids += 1;
+      return `id-${ids}`;
+    },
+  });
+  for (const name of ["hangs", "works"])
+    await webhooks.create({ name, url: `https://${name}.example/`, secret: "" }, origin);
+  const first = webhooks.test("hangs", origin);
+  await expect.poll(() => hanging.length).toBe(1);
+  const refused = await Promise.all(
+    Array.from({ length: 20 }, () => failureOf(() => webhooks.test("hangs", origin))),
+  );
+  for (const failure of refused)
+    expect(failure).toMatchObject({ code: Code.ResourceExhausted, text: { id: "WEBHOOK_BUSY" } });
+  expect(await webhooks.test("works", origin)).toMatchObject({ state: "delivered" });
+  hanging[0]?.({ status: 0, error: "too late" });
+  const { id, state } = await first;
+  expect(state).toBe("failed");
+  const again = webhooks.resend(id, origin);
+  await expect.poll(() => hanging.length).toBe(2);
+  hanging[1]?.({ status: 204, error: "" });
+  expect(await again).toMatchObject({ state: "delivered", attempts: 2 });
+});
