@@ -39,6 +39,8 @@ export const pages = [
   "docs/drivers.md",
   "docs/errors.md",
   "docs/settings.md",
+  "docs/zh-CN/drivers.md",
+  "docs/zh-CN/settings.md",
 ];
 
 /** The text of a page with its tables as the program makes them. */

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-const pages = globSync(["*.md", "docs/*.md", "packaging/**/*.md", "examples/**/*.md"], {
+const pages = globSync(["*.md", "docs/**/*.md", "packaging/**/*.md", "examples/**/*.md"], {
   cwd: root,
 });
 const read = (page: string): string => readFileSync(join(root, page), "utf8");

@@ -5,7 +5,6 @@ import { Ajv } from "ajv";
 import { afterAll, describe, expect, it } from "vitest";
 import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
 import { formats } from "../../src/settings/format/registry.ts";
-import { settingsTable } from "./settings-table.ts";
 
 const FACTS = "../shared/facts/settings.json";
 const DATA = "src/data/settings.json";
@@ -94,12 +93,6 @@ describe("the definitions of known settings", () => {
 describe("docs/settings.md", () => {
   const file = join(import.meta.dirname, "../../docs/settings.md");
   const text = readFileSync(file, "utf8");
-
-  it("has the table that the definitions give; vitest run FILE --update writes it", async () => {
-    const table = `<!-- table: begin -->\n${settingsTable(loadSettingDefinitions(undefined, "all"))}\n<!-- table: end -->`;
-    const expected = text.replace(/<!-- table: begin -->.*<!-- table: end -->/s, () => table);
-    await expect(expected).toMatchFileSnapshot(file);
-  });
 
   it("explains every format, and no other", () => {
     const rows = text.slice(text.indexOf("## Formats"), text.indexOf("## Custom settings"));

@@ -10,15 +10,10 @@ import { needs } from "../../downloaders/program.ts";
 import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 import { startService, type TestService, TOKEN } from "../../wire/service.ts";
 import { type FrontedSite, startFront } from "../../wire/upstream.ts";
+import { patternOf, sectionOf, stepsOf } from "./steps.ts";
 
 const page = readFileSync(new URL("../../../docs/beside-your-server.md", import.meta.url), "utf8");
 const PROGRAM = await builtProgram();
-
-/** A command of the page with the output that it shows. */
-interface Step {
-  readonly command: string;
-  readonly output: string;
-}
 
 let folder: string;
 let home: StandIn;
@@ -59,7 +54,7 @@ const sections = [
 ] as const;
 
 describe.each(sections)("%s", (title, ports) => {
-  test.each(stepsOf(title))("$command", async ({ command, output }) => {
+  test.each(stepsOf(sectionOf(page, title)))("$command", async ({ command, output }) => {
     const { mooring, site, other } = ports();
     const here = (text: string): string =>
       text
@@ -85,31 +80,4 @@ async function shell(command: string, port: number): Promise<string> {
   });
   await once(child, "close");
   return text.trim();
-}
-
-function stepsOf(title: string): Step[] {
-  const start = page.indexOf(`\n${title}\n`);
-  const end = page.indexOf("\n## ", start + 1);
-  const section = page.slice(start, end < 0 ? undefined : end);
-  return [...section.matchAll(/```console\n([\s\S]*?)```/g)]
-    .flatMap(([, block = ""]) => block.split(/^\$ /m).slice(1))
-    .map((text) => {
-      const [command = "", ...lines] = text.split("\n");
-      return { command, output: lines.join("\n").trim() };
-    });
-}
-
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
-}
-
-/** `…` stands for anything in a line; how far columns are apart says nothing. */
-function patternOf(output: string): RegExp {
-  const lines = output.split("\n").map((line) =>
-    line
-      .split("…")
-      .map((part) => part.trim().split(/\s+/).map(escaped).join("\\s+"))
-      .join(".*"),
-  );
-  return new RegExp(`^${lines.join("\\s*\\n\\s*")}\\s*$`, "m");
 }

@@ -1,0 +1,66 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const DOCS = join(import.meta.dirname, "../../docs");
+const LANGUAGE = "zh-CN";
+/** Pages that an operator has in both languages. */
+const REQUIRED = [
+  ...["start", "beside-your-server", "operating", "settings", "drivers", "console"],
+  ...["backup", "upgrading", "postgres", "access"],
+];
+const translated = globSync(`${LANGUAGE}/*.md`, { cwd: DOCS }).map((file) => basename(file, ".md"));
+
+const fences = /^```(\w*)\n([\s\S]*?)^```/gm;
+
+/** Levels of the headings, such as `## ##`. */
+function headingsOf(page: string): string[] {
+  return page
+    .replace(fences, "")
+    .split("\n")
+    .flatMap((line) => /^#+(?= )/.exec(line) ?? []);
+}
+
+/** Blocks of code without comments, and without what a translation may say in an example. */
+function codeOf(page: string): string[] {
+  return [...page.matchAll(fences)].map(([, language = "", text = ""]) => {
+    const lines = text.split("\n").map((line) => line.replace(/\s+# .*$/, "").trimEnd());
+    return `${language}\n${lines.join("\n")}`;
+  });
+}
+
+/** Code in the first cell of each row of a table: names of settings, variables, members. */
+function namesOf(page: string): string[] {
+  return [...page.matchAll(/^\| ([^|\n]*(?:\\\|[^|\n]*)*) \|/gm)].map(([, cell = ""]) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name).join(" "),
+  );
+}
+
+test("the pages of an operator are translated", () => {
+  expect(translated).toEqual(expect.arrayContaining(REQUIRED));
+});
+
+describe.each(translated)("%s", (name) => {
+  const file = join(DOCS, `${name}.md`);
+  const english = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const other = readFileSync(join(DOCS, LANGUAGE, `${name}.md`), "utf8");
+
+  test("has the same headings in both languages", () => {
+    expect(headingsOf(other)).toEqual(headingsOf(english));
+  });
+
+  test("has the same commands and examples in both languages", () => {
+    expect(codeOf(other)).toEqual(codeOf(english));
+  });
+
+  test("has tables of the same names in both languages", () => {
+    expect(namesOf(other)).toEqual(namesOf(english));
+  });
+
+  test("is written in its language", () => {
+    expect(other).toMatch(/^# .*\p{sc=Han}/u);
+    const paragraphs = other.replace(fences, "").split(/\n{2,}/);
+    const foreign = paragraphs.filter((text) => text.length > 80 && !/\p{sc=Han}/u.test(text));
+    expect(foreign).toEqual([]);
+  });
+});

@@ -1,0 +1,96 @@
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { builtProgram } from "../../built.ts";
+import { freePort, needs } from "../../downloaders/program.ts";
+import { startStandIn } from "../../sites/stand-in.ts";
+import { startService, TOKEN } from "../../wire/service.ts";
+import { patternOf, sectionOf, stepsOf } from "./steps.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const read = (page: string): string => readFileSync(join(ROOT, page), "utf8");
+const readme = read("README.md");
+const PROGRAM = await builtProgram();
+
+/** Lines of a way to a result, at most. */
+const MOST_LINES = 10;
+const WAYS = ["## Beside my server", "## For my programs", "## For my gateway"];
+const blocksOf = (page: string): string[] =>
+  [...page.matchAll(/```console\n([\s\S]*?)```/g)].map(([, block = ""]) => block.trim());
+
+beforeEach(needs("curl", "bash"));
+
+async function emptyFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-readme-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+describe("README.md", () => {
+  test.each(WAYS)("%s has a result after few lines", (title) => {
+    const [block = "", ...others] = blocksOf(sectionOf(readme, title));
+    expect(others).toEqual([]);
+    expect(block.split("\n").length).toBeLessThanOrEqual(MOST_LINES);
+  });
+
+  test("has the same commands in Chinese", () => {
+    expect(blocksOf(read("README.zh-CN.md"))).toEqual(blocksOf(readme));
+  });
+
+  test.each(WAYS.slice(0, 2))("%s does what it shows", async (title) => {
+    const [folder, site, service] = await Promise.all([
+      emptyFolder(),
+      startStandIn(),
+      startService(),
+    ]);
+    onTestFinished(() => Promise.all([service.stop(), site.stop()]).then(() => undefined));
+    await writeFile(join(folder, "site-token"), site.token());
+    site.settings.rows.delete("move_task_threads_num");
+    for (const { command, output } of stepsOf(sectionOf(readme, title))) {
+      const here = command
+        .replaceAll("127.0.0.1:5244", `127.0.0.1:${service.port}`)
+        .replaceAll("127.0.0.1:5245", `127.0.0.1:${site.port}`);
+      const env = {
+        PATH: process.env["PATH"] ?? "",
+        MOORING_TOKEN: TOKEN,
+        MOORING_ADDRESS: `127.0.0.1:${service.port}`,
+      };
+      const program = `mooring() { "${process.execPath}" "${PROGRAM}" "$@"; }`;
+      const script = `exec 2>&1; ${program}; ${here}`;
+      const { stdout } = await promisify(execFile)("bash", ["-c", script], { cwd: folder, env });
+      expect(stdout.trim()).toMatch(patternOf(output));
+    }
+  });
+
+  test("the way for a gateway does what it shows", async () => {
+    const folder = await emptyFolder();
+    const [make, ...steps] = stepsOf(sectionOf(readme, WAYS[2] ?? ""));
+    expect(make?.command).toBe("npm run package -- --only gateway");
+    await mkdir(join(folder, "out"));
+    const tool = join(ROOT, "tools/package.ts");
+    execFileSync(process.execPath, [tool, join(folder, "out"), "--only", "gateway"]);
+    cpSync(join(ROOT, "examples/gateway"), join(folder, "examples/gateway"), {
+      recursive: true,
+      filter: (path) => !/\/(?:gen|node_modules)$/.test(path),
+    });
+    const port = await freePort();
+    const commands = steps.map(({ command }) => command.replaceAll("8080", String(port)));
+    const child = spawn("bash", ["-ec", [...commands, "kill $!"].join("\n")], {
+      cwd: folder,
+      env: { ...process.env, PORT: String(port), npm_config_prefer_offline: "true" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let printed = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      printed += text;
+    });
+    const [code] = await once(child, "close");
+    expect(code).toBe(0);
+    expect(printed).toContain(steps.at(-1)?.output ?? "");
+  });
+});
