@@ -18,10 +18,11 @@ export interface Contest {
   readonly comparisons: readonly Comparison[];
 }
 
-/** Two sides and what is to come out. Left out when a side does not take part. */
+/** One or two sides and what is to come out. Left out when a side does not take part. */
 export interface Comparison {
   readonly of: string;
-  readonly against: string;
+  /** The other side; undefined: the figure of one side stands by itself. */
+  readonly against?: string;
   readonly measure: Measure;
   /** How much more it is, in place of how many times as much. */
   readonly by?: "difference";
@@ -104,6 +105,7 @@ function row({ side, rounds }: Measured): string[] {
 
 function verdict(comparison: Comparison, measured: readonly Measured[]): Verdict | undefined {
   const of = measured.find(({ side }) => side.name === comparison.of);
+  if (of !== undefined && comparison.against === undefined) return figureOf(of, comparison);
   const against = measured.find(({ side }) => side.name === comparison.against);
   if (of === undefined || against === undefined) return undefined;
   const isDifference = comparison.by === "difference";
@@ -117,6 +119,19 @@ function verdict(comparison: Comparison, measured: readonly Measured[]): Verdict
     unit: isDifference ? units[comparison.measure] : "×",
     ...range,
     ...(comparison.target === undefined ? {} : { target: comparison.target }),
+  };
+}
+
+/** The figure of one side. */
+function figureOf({ side, rounds }: Measured, { measure, target }: Comparison): Verdict {
+  const values = series(rounds, measure);
+  return {
+    text: `${side.name}, ${measureNames[measure]}`,
+    value: median(values),
+    unit: units[measure],
+    lowest: Math.min(...values),
+    highest: Math.max(...values),
+    ...(target === undefined ? {} : { target }),
   };
 }
 

@@ -8,6 +8,7 @@ import { upstreamRequest } from "./contest/upstream.ts";
 import { experimentOf } from "./contest.ts";
 import type { Experiment } from "./finding.ts";
 import { consoleInBrowser } from "./probe/console.ts";
+import { garbage } from "./probe/garbage.ts";
 import { idleMemory } from "./probe/memory.ts";
 import { mountFollow } from "./probe/mounts.ts";
 import { sitePass, siteSave } from "./probe/site.ts";
@@ -24,6 +25,7 @@ export const experiments: readonly Experiment[] = [
   experimentOf(restUnchanged),
   experimentOf(restCompressed),
   experimentOf(restSetting),
+  garbage,
   experimentOf(grpcPublic),
   experimentOf(grpcSetting),
   experimentOf(connectPublic),

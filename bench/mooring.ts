@@ -5,6 +5,7 @@ import {
   PublicService,
 } from "../gen/mooring/v1/public_service_pb.js";
 import { SaveSettingsRequestSchema, SettingService } from "../gen/mooring/v1/setting_service_pb.js";
+import { NODE_FLAGS } from "../src/app/supervisor.ts";
 import { callMethod } from "./grpc-call.ts";
 import type { Lab } from "./lab.ts";
 import { freePort, until } from "./port.ts";
@@ -48,7 +49,7 @@ export async function launchMooring(lab: Lab, options: MooringOptions = {}): Pro
   const token = options.token ?? randomBytes(32).toString("hex");
   const server = lab.stage.start({
     program: process.execPath,
-    args: [...lab.nodeFlags, ...(options.nodeFlags ?? []), lab.server],
+    args: [...NODE_FLAGS, ...lab.nodeFlags, ...(options.nodeFlags ?? []), lab.server],
     environment: {
       NODE_ENV: "production",
       MOORING_LISTEN: `127.0.0.1:${port}`,

@@ -28,7 +28,7 @@ export const grpcPublic: Contest = {
   load: LOAD,
   needs: ["h2load"],
   comparisons: [
-    { of: "Mooring", against: "grpc-js", measure: "perSecond", target: { atLeast: 0.9 } },
+    { of: "Mooring", against: "grpc-js", measure: "perSecond", target: { atLeast: 1.1 } },
     { of: "Mooring", against: "connect-node", measure: "perSecond", target: { atLeast: 4 } },
   ],
   open: async (lab) => {

@@ -19,8 +19,8 @@ export const restPublic: Contest = {
   load: LOAD,
   needs: ["wrk"],
   comparisons: [
-    { of: "Mooring", against: "node:http", measure: "perSecond", target: { atLeast: 0.8 } },
-    { of: "Mooring", against: "Fastify", measure: "perSecond" },
+    { of: "Mooring", against: "Fastify", measure: "perSecond", target: { atLeast: 0.85 } },
+    { of: "Mooring", against: "node:http", measure: "perSecond" },
   ],
   open: async (lab) => {
     const { server, port } = await startMooring(lab);
@@ -31,7 +31,6 @@ export const restPublic: Contest = {
       port: http.port,
       path: PUBLIC,
     });
-    if (!lab.everything) return [mooring, httpSide];
     const fastify = await startYardstick(lab.stage, "fastify.ts", PUBLIC, kept);
     const job = { port: fastify.port, path: PUBLIC };
     const [fastifySide] = await wrkSide(lab, "Fastify", fastify.server, job);
@@ -96,7 +95,7 @@ export const restSetting: Contest = {
   load: LOAD,
   needs: ["wrk"],
   comparisons: [
-    { of: "Mooring", against: "node:http", measure: "perSecond", target: { atLeast: 0.7 } },
+    { of: "Mooring", against: "node:http", measure: "perSecond", target: { atLeast: 0.62 } },
   ],
   open: async (lab) => {
     const { server, port, token } = await startMooring(lab);

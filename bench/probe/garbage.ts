@@ -1,0 +1,68 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Experiment } from "../finding.ts";
+import { decimal, percent } from "../format.ts";
+import { wrkLoad } from "../load/wrk.ts";
+import { startMooring } from "../mooring.ts";
+import { until } from "../port.ts";
+
+const PATH = "/api/public/settings";
+
+/** What a read leaves to be collected, and what collecting costs. */
+export const garbage: Experiment = {
+  name: "garbage",
+  title: `Garbage of GET ${PATH}`,
+  needs: ["wrk"],
+  measure: async (lab) => {
+    const file = join(lab.stage.folder(), "garbage.json");
+    const { server, port } = await startMooring(lab, {
+      nodeFlags: ["--import", new URL("../garbage-preload.ts", import.meta.url).href],
+      environment: { BENCH_GARBAGE_FILE: file },
+    });
+    const load = wrkLoad(lab.stage, { port, path: PATH });
+    const next = async (): Promise<Report> => {
+      rmSync(file, { force: true });
+      process.kill(server.pid, "SIGUSR2");
+      let text = "";
+      await until(
+        async () => {
+          text = existsSync(file) ? readFileSync(file, "utf8") : "";
+          return text.endsWith("}");
+        },
+        () => "the server did not report its garbage",
+      );
+      return JSON.parse(text) as Report;
+    };
+    await load(lab.plan.warmUp);
+    process.kill(server.pid, "SIGUSR2");
+    await load(lab.plan.seconds);
+    const { collectingShare = Number.NaN } = await next();
+    const { requests } = await load(lab.plan.seconds);
+    const { bytes = Number.NaN } = await next();
+    const kilobytes = bytes / requests / 1_000;
+    return {
+      name: garbage.name,
+      title: garbage.title,
+      load: "wrk, 32 keep-alive connections; collections by perf_hooks, then allocations by V8's sampling profiler",
+      columns: ["", "garbage of one read", "collecting, share of CPU time"],
+      rows: [["Mooring", `${decimal(kilobytes)} kB`, percent(collectingShare)]],
+      verdicts: [
+        { text: "garbage of one read", value: kilobytes, unit: " kB", target: { atMost: 7 } },
+        {
+          text: "collecting, share of CPU time",
+          value: 100 * collectingShare,
+          unit: " %",
+          target: { atMost: 10 },
+        },
+      ],
+      notes: [],
+      figures: { kilobytes, collectingShare },
+    };
+  },
+};
+
+/** What the server has written. */
+interface Report {
+  readonly collectingShare?: number;
+  readonly bytes?: number;
+}
