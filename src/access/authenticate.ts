@@ -104,12 +104,13 @@ export function createAccess(
     call.principal = new Admission(caller, token, performance.now());
     checkNeed(call.method, caller.grant);
   };
-  const whose = async (token: string, call?: Call): Promise<Caller | undefined> => {
-    await identity.fresh().catch((error: unknown) => {
-      throw toConnectError(error);
-    });
-    return identity.whose(token, call);
-  };
+  const whose = (token: string, call?: Call): Promise<Caller | undefined> =>
+    identity.fresh().then(
+      () => identity.whose(token, call),
+      (error: unknown) => {
+        throw toConnectError(error);
+      },
+    );
   return {
     admit: (call) => {
       const fail = (error: unknown): never => {
@@ -160,7 +161,11 @@ export function createAccess(
         }
         if (call === undefined || admission === undefined) return pass(request);
         const isLate = performance.now() - admission.at > LATE;
-        return isLate ? checkAgain({ call, admission }).then(() => pass(request)) : pass(request);
+        if (!isLate) return pass(request);
+        return whose(admission.token, call).then((caller) => {
+          renew(admission, caller);
+          return pass(request);
+        });
       };
     },
     expire: (now) => {
@@ -180,18 +185,11 @@ export function createAccess(
     },
   };
 
-  /** @throws UNAUTHENTICATED when the right of an admitted call has ended. */
-  async function checkAgain({ call, admission }: Admitted): Promise<void> {
-    const caller = await whose(admission.token, call);
-    if (caller === undefined || caller.grant !== admission.grant) throw refused(ENDED);
-    admission.until = caller.until;
-  }
-
   async function* held<T>(messages: AsyncIterable<T>, admitted: Admitted): AsyncIterable<T> {
     streams.add(admitted);
     try {
       // A right that ended before the stream was in the set.
-      await checkAgain(admitted);
+      renew(admitted.admission, await whose(admitted.admission.token, admitted.call));
       yield* messages;
     } finally {
       streams.delete(admitted);
@@ -203,6 +201,15 @@ export function createAccess(
 interface Admitted {
   readonly call: Call;
   readonly admission: Admission;
+}
+
+/**
+ * @param caller of the admission's token, as it was seen now.
+ * @throws UNAUTHENTICATED when the right of an admission has ended since.
+ */
+function renew(admission: Admission, caller: Caller | undefined): void {
+  if (caller === undefined || caller.grant !== admission.grant) throw refused(ENDED);
+  admission.until = caller.until;
 }
 
 function refused(text: Message): LocalizableError {

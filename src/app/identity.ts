@@ -5,7 +5,7 @@ import { ROOT } from "../access/grant.ts";
 import { isWellFormed, TOKEN_PREFIX } from "../access/token-text.ts";
 import { onceATurn } from "../database/once-per-tick.ts";
 import type { Engine } from "../settings/engine.ts";
-import { TOKEN_KEY, tokenEquals } from "../settings/token.ts";
+import { createTokenComparison, TOKEN_KEY } from "../settings/token.ts";
 import { admitVisitor } from "../sites/front-interceptor.ts";
 import type { Upstream } from "../sites/upstream.ts";
 
@@ -22,9 +22,10 @@ export function identityBy(
   book: Pick<Book, "fresh" | "find">,
   upstream: Pick<Upstream, "who"> | undefined,
 ): Identity {
+  const equals = createTokenComparison();
   // Nothing forbids a permanent token that looks like one of a principal's.
   const admin = (sent: string): Caller | undefined =>
-    tokenEquals(engine.snapshot().get(TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
+    equals(engine.snapshot().get(TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
   return {
     // Both copies, in any order: settings with the permanent token, and principals with theirs.
     fresh: onceATurn(() => {

@@ -8,7 +8,7 @@ import { type CallObserver, reportInterceptor, tellAll } from "../gateway/report
 import { createTranslations } from "../messages/language.ts";
 import { createLocalize, localizeFailure } from "../messages/localize.ts";
 import { plainTextInterceptor } from "../messages/plain-text.ts";
-import { atLeastInterceptor, staleInterceptor } from "../settings/freshness.ts";
+import { freshnessInterceptor } from "../settings/freshness.ts";
 import { TOKEN_KEY, tokenEquals } from "../settings/token.ts";
 import { upstreamInterceptor } from "../sites/front-interceptor.ts";
 import { type Logger, logCalls } from "../telemetry/log.ts";
@@ -93,9 +93,8 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
       reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
       authentication.interceptor,
       plainTextInterceptor,
-      staleInterceptor(services.databaseAwayFor),
+      freshnessInterceptor(services.engine, services.databaseAwayFor),
       ...(upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
-      atLeastInterceptor(services.engine),
     ]);
     // Methods without an access option are rejected.
     for (const { desc } of methods)

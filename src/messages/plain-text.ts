@@ -1,10 +1,15 @@
-import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { invalid } from "./error.ts";
 import { message as sentence } from "./message.ts";
 
-/** @returns the path of a text with a NUL character; undefined: none. */
-type Find = (value: unknown, path: string) => string | undefined;
+/**
+ * Finds a text with a NUL character in a value.
+ *
+ * @returns its path below the value, such as `.name` or `[2].name`; empty: the value itself. Undefined:
+ *   there is none.
+ */
+type Find = (value: unknown) => string | undefined;
 
 const NUL = "\0";
 
@@ -32,8 +37,10 @@ async function* checked(
 }
 
 function check(desc: DescMessage, message: Message): void {
-  const field = finderOf(desc)(message, "");
-  if (field === undefined) return;
+  const path = finderOf(desc)(message);
+  if (path === undefined) return;
+  // The path of a field of the request itself begins with its point.
+  const field = path.slice(1);
   throw invalid([
     {
       field,
@@ -48,18 +55,22 @@ const finders = new WeakMap<DescMessage, Find>();
 function finderOf(desc: DescMessage): Find {
   const known = finders.get(desc);
   if (known !== undefined) return known;
-  const fields: [DescField, Find][] = [];
-  const find: Find = (message, path) =>
-    firstOf(fields, ([field, findIn]) => {
+  const fields: { readonly field: DescField; readonly find: Find }[] = [];
+  const findInMessage: Find = (message) => {
+    for (const { field, find } of fields) {
       const value = fieldOf(message as Message, field);
-      return value === undefined
-        ? undefined
-        : findIn(value, path === "" ? field.name : `${path}.${field.name}`);
-    });
+      const inner = value === undefined ? undefined : find(value);
+      if (inner !== undefined) return `.${field.name}${inner}`;
+    }
+    return undefined;
+  };
   // Before its fields are visited: a message may contain its own type.
-  finders.set(desc, find);
-  for (const field of desc.fields) fields.push([field, finderOfField(field)]);
-  return find;
+  finders.set(desc, findInMessage);
+  for (const field of desc.fields) {
+    const find = finderOfField(field);
+    if (find !== undefined) fields.push({ field, find });
+  }
+  return findInMessage;
 }
 
 function fieldOf(message: Message, { localName, oneof }: DescField): unknown {
@@ -69,32 +80,46 @@ function fieldOf(message: Message, { localName, oneof }: DescField): unknown {
   return chosen.case === localName ? chosen.value : undefined;
 }
 
-function finderOfField(field: DescField): Find {
-  const one: Find =
-    field.message !== undefined && field.message.typeName !== "google.protobuf.Struct"
-      ? finderOf(field.message)
-      : (value, path) => (typeof value === "string" && value.includes(NUL) ? path : undefined);
+/** Undefined: the field holds no text. */
+function finderOfField(field: DescField): Find | undefined {
+  const one = finderOfValue(field);
   switch (field.fieldKind) {
     case "list":
-      return (list, path) =>
-        firstOf((list as unknown[]).entries(), ([at, value]) => one(value, `${path}[${at}]`));
+      return one && ((list) => findInList(list as readonly unknown[], one));
     case "map":
-      return (map, path) =>
-        firstOf(Object.entries(map as object), ([key, value]) =>
-          key.includes(NUL) ? path : one(value, `${path}.${key}`),
-        );
+      return (map) => findInMap(map as Readonly<Record<string, unknown>>, one);
     default:
       return one;
   }
 }
 
-function firstOf<T>(
-  values: Iterable<T>,
-  find: (value: T) => string | undefined,
+function finderOfValue({ message, scalar }: DescField): Find | undefined {
+  if (message !== undefined && message.typeName !== "google.protobuf.Struct")
+    return finderOf(message);
+  return scalar === ScalarType.STRING ? findInText : undefined;
+}
+
+function findInText(text: unknown): string | undefined {
+  return typeof text === "string" && text.includes(NUL) ? "" : undefined;
+}
+
+function findInList(list: readonly unknown[], find: Find): string | undefined {
+  for (let at = 0; at < list.length; at += 1) {
+    const inner = find(list[at]);
+    if (inner !== undefined) return `[${at}]${inner}`;
+  }
+  return undefined;
+}
+
+/** A key with a NUL character is named by the map alone. */
+function findInMap(
+  map: Readonly<Record<string, unknown>>,
+  find: Find | undefined,
 ): string | undefined {
-  for (const value of values) {
-    const found = find(value);
-    if (found !== undefined) return found;
+  for (const [key, value] of Object.entries(map)) {
+    if (key.includes(NUL)) return "";
+    const inner = find?.(value);
+    if (inner !== undefined) return `.${key}${inner}`;
   }
   return undefined;
 }

@@ -21,17 +21,40 @@ const HEALTH: ReadonlySet<DescMethod> = new Set<DescMethod>([
 const AT_LEAST = "mooring-at-least-revision";
 
 /**
- * Holds a call that requires a revision until this instance has reached it. Health checks ignore
- * the header.
+ * Header (or metadata) with the age of a reply that was made without the database: whole seconds
+ * since the database last answered, rounded up. Absent while the database answers.
+ *
+ * `Age` (RFC 9111, section 5.1) is not used: caches on the way add their own time to it, and gRPC
+ * does not have it.
  */
-export function atLeastInterceptor(engine: Instance): Interceptor {
+const STALE = "mooring-stale-seconds";
+
+/**
+ * Holds a call that requires a revision until this instance has reached it; health checks ignore that
+ * header. Replies that are made without the database get the header of their age.
+ *
+ * @param awayFor milliseconds since the database has answered, while it is away; 0: it answers.
+ */
+export function freshnessInterceptor(engine: Instance, awayFor: () => number): Interceptor {
   return (next) => (request) => {
-    if (HEALTH.has(request.method)) return next(request);
-    const { call } = request as { readonly call?: Call };
-    const asked = call === undefined ? request.header.get(AT_LEAST) : call.header(AT_LEAST);
-    if (asked === undefined || asked === null || asked === "") return next(request);
-    return reaches(engine, readRevision(asked)).then(() => next(request));
+    const silence = awayFor();
+    const asked = HEALTH.has(request.method) ? "" : askedRevision(request);
+    const replying =
+      asked === "" ? next(request) : reaches(engine, readRevision(asked)).then(() => next(request));
+    if (silence === 0) return replying;
+    return replying.then((response) => {
+      response.header.set(STALE, String(Math.ceil(silence / 1_000)));
+      return response;
+    });
   };
+}
+
+type AnyRequest = Parameters<ReturnType<Interceptor>>[0];
+
+/** Read without making web headers, where the call came by a transport. */
+function askedRevision(request: AnyRequest): string {
+  const { call } = request as { readonly call?: Call };
+  return (call === undefined ? request.header.get(AT_LEAST) : call.header(AT_LEAST)) ?? "";
 }
 
 function readRevision(text: string): number {
@@ -62,25 +85,4 @@ async function reaches(engine: Instance, revision: number): Promise<void> {
       );
     await sleep(LOOK);
   }
-}
-
-/**
- * Header (or metadata) with the age of a reply that was made without the database: whole seconds
- * since the database last answered, rounded up. Absent while the database answers.
- *
- * `Age` (RFC 9111, section 5.1) is not used: caches on the way add their own time to it, and gRPC
- * does not have it.
- */
-const STALE = "mooring-stale-seconds";
-
-/** @param awayFor milliseconds since the database has answered, where it is away; 0: it is there. */
-export function staleInterceptor(awayFor: () => number): Interceptor {
-  return (next) => (request) => {
-    const silence = awayFor();
-    if (silence === 0) return next(request);
-    return next(request).then((response) => {
-      response.header.set(STALE, String(Math.ceil(silence / 1_000)));
-      return response;
-    });
-  };
 }

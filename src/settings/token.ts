@@ -34,8 +34,21 @@ export function checkToken(token: string): string | undefined {
  * nothing.
  */
 export function tokenEquals(stored: string, sent: string): boolean {
-  if (stored === "") return false;
-  const a = Buffer.from(stored);
-  const b = Buffer.from(sent);
-  return a.length === b.length ? timingSafeEqual(a, b) : !timingSafeEqual(a, a);
+  return stored !== "" && bytesEqual(Buffer.from(stored), Buffer.from(sent));
+}
+
+/** As {@link tokenEquals}, for many comparisons with one stored token: its bytes are kept. */
+export function createTokenComparison(): (stored: string, sent: string) => boolean {
+  let kept = { text: "", bytes: Buffer.alloc(0) };
+  return (stored, sent) => {
+    if (stored === "") return false;
+    if (kept.text !== stored) kept = { text: stored, bytes: Buffer.from(stored) };
+    return bytesEqual(kept.bytes, Buffer.from(sent));
+  };
+}
+
+function bytesEqual(stored: Buffer, sent: Buffer): boolean {
+  return stored.length === sent.length
+    ? timingSafeEqual(stored, sent)
+    : !timingSafeEqual(stored, stored);
 }
