@@ -73,6 +73,8 @@ export function withMountInput(
     readonly field: string;
     readonly driverOf: (name: string) => DriverInfo | undefined;
     readonly driverNames: () => Iterable<string>;
+    /** The values are those of a site or of another mount, which may have members that no form has. */
+    readonly carries?: boolean;
   },
 ): CheckedMount {
   const { field } = options;
@@ -130,8 +132,9 @@ export function withMountInput(
     revision: before?.revision ?? 0,
   };
   if (driver !== undefined) {
-    checkValues(driver, mount, "", look);
-    for (const site of Object.keys(mount.overrides)) checkValues(driver, mount, site, look);
+    const source = { before, carries: options.carries ?? false };
+    for (const site of ["", ...Object.keys(mount.overrides)])
+      checkValues(driver, mount, site, source, look);
   }
   if (Buffer.byteLength(JSON.stringify(mount)) > MAX_BYTES)
     look("config", message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
@@ -162,6 +165,11 @@ export function wholeInput(input: MountInput, before: Mount | undefined): MountI
   };
 }
 
+/** Members that a site gets. */
+function membersOn(mount: Mount | undefined, site: string): Values {
+  return { ...mount?.members, ...mount?.overrides[site]?.members };
+}
+
 /** Whether an input makes up for a lost value: with another one, or by saying that there is none. */
 function isGiven({ site, item }: MissingItem, { config, overrides }: MountInput): boolean {
   const override = overrides?.[site];
@@ -180,13 +188,20 @@ function checkValues(
   driver: DriverInfo,
   mount: Mount,
   site: string,
+  source: { readonly before: Mount | undefined; readonly carries: boolean },
   look: (at: string, problem: Text) => void,
 ): void {
   const override = mount.overrides[site];
-  const own = { ...override?.items, ...override?.members };
   const common = new Set(driver.common.map(({ name }) => name));
+  const isCarried = ([name, value]: readonly [string, Scalar]): boolean =>
+    !common.has(name) &&
+    !OWN_MEMBERS.has(name) &&
+    (source.carries || membersOn(source.before, site)[name] === value);
+  const given = (members: Values = {}): Values =>
+    Object.fromEntries(Object.entries(members).filter((entry) => !isCarried(entry)));
+  const own = { ...override?.items, ...given(override?.members) };
   const values = {
-    ...{ mount_path: mount.path, ...mount.members, ...mount.items, ...own },
+    ...{ mount_path: mount.path, ...given(mount.members), ...mount.items, ...own },
   };
   const prefix = site === "" ? "" : `overrides.${site}.`;
   for (const { field: name, description } of validateDriverConfig(driver, values).violations) {
@@ -195,7 +210,7 @@ function checkValues(
     const place = common.has(name) ? (OWN_MEMBERS.has(name) ? "" : "members.") : "config.";
     look(`${prefix}${place}${name}`, description);
   }
-  for (const name of Object.keys({ ...mount.members, ...override?.members }))
+  for (const name of Object.keys({ ...given(mount.members), ...given(override?.members) }))
     if (OWN_MEMBERS.has(name) || !common.has(name))
       look(`${prefix}members.${name}`, message("ITEM_NOT_IN_FORM"));
   for (const name of Object.keys({ ...mount.items, ...override?.items }))

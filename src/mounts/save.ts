@@ -54,6 +54,8 @@ export interface SaveRules {
   readonly allowShared: boolean;
   /** The values are those of a site: it has its credentials, and others get none for it. */
   readonly isTaken: boolean;
+  /** The values are those of a site, a document or another mount: members that no form has are kept. */
+  readonly carries?: boolean;
   readonly isDry: boolean;
 }
 

@@ -139,7 +139,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       ...{ hash: deps.fingerprint, origin: caller.origin, dryRun: options.dryRun ?? false },
       mounts: all(),
       siteNames: deps.sites().map((each) => each.name),
-      rules: { ...rulesOf(caller, options), allowShared: true, isTaken: true },
+      rules: { ...rulesOf(caller, options), allowShared: true, isTaken: true, carries: true },
     });
   const onSite = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -205,7 +205,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
             ]),
           ),
         };
-        await decideSave(draft, [input], draftMounts(draft), rulesOf(caller, options));
+        const rules = { ...rulesOf(caller, options), carries: true };
+        await decideSave(draft, [input], draftMounts(draft), rules);
         return readDraftMount(draft, to.name);
       });
       return need(caller.grant)(all().get(to.name) ?? result, to.name);

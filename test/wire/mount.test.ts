@@ -483,7 +483,7 @@ describe("first contact with a server that has mounts", () => {
         headers: { authorization: third.token() },
         body: JSON.stringify({
           ...{ mount_path: path, driver: "Local", addition: JSON.stringify(addition) },
-          ...{ order: 1, remark: "by hand" },
+          ...{ order: 1, remark: "by hand", cache_expiration: 45 },
         }),
       });
     await add("/old", { root_folder_path: "/srv/old" });
@@ -512,10 +512,22 @@ describe("first contact with a server that has mounts", () => {
     expect((await mounts().getMount({ name: "old" })).mount).toMatchObject({
       ...{ mountPath: "/old", sites: ["three"], members: { remark: "by hand" } },
     });
+    // `cache_expiration` is in no form of Local. It goes along, also to a copy, and other changes keep it.
+    expect((await mounts().getMount({ name: "old" })).mount?.members).toMatchObject({
+      cache_expiration: 45,
+    });
+    await mounts().copyMount({ name: "old", newName: "cloned", mountPath: "/cloned" });
+    await mounts().saveMounts({ mounts: [{ name: "cloned", members: { remark: "copy" } }] });
+    await expect.poll(() => rowOf(third, "/cloned")?.remark).toBe("copy");
+    expect(rowOf(third, "/cloned")?.["cache_expiration"]).toBe(45);
+    await expect(
+      mounts().saveMounts({ mounts: [{ name: "cloned", members: { cache_expiration: 5 } }] }),
+    ).rejects.toThrow("cache_expiration");
+    const updates = third.storages.count("POST /api/admin/storage/update");
     // From now on it gets what is here, and what it has is left.
     await expect.poll(() => rowOf(third, "/new")?.status).toBe("work");
-    expect(third.storages.count("POST /api/admin/storage/update")).toBe(0);
-    await mounts().deleteMounts({ names: ["new", "old", "older"] });
+    expect(third.storages.count("POST /api/admin/storage/update")).toBe(updates);
+    await mounts().deleteMounts({ names: ["new", "old", "older", "cloned"] });
     await expect.poll(() => third.storages.rows.size).toBe(0);
     await sites().deleteSite({ name: "three" });
     await third.stop();

@@ -1,8 +1,10 @@
 import type { Mount, MountStatus } from "../../../gen/mooring/v1/mount_pb.js";
+import { incidents } from "../api/incidents.ts";
 import { Icon } from "../components/icon.tsx";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { href } from "../shell/location.ts";
+import { CLASSES } from "./incident-classes.ts";
 
 const STATES: Readonly<Record<string, MessageKey>> = {
   ok: "mount.ok",
@@ -12,10 +14,13 @@ const STATES: Readonly<Record<string, MessageKey>> = {
   stuck: "mount.stuck",
 };
 
-/** Status of a mount on a site. */
-export function OnSite({ of }: { readonly of: MountStatus }) {
-  const word = STATES[of.state];
-  const isGood = of.state === "ok" || of.state === "waiting";
+/** Status of a mount on a site, or the class of its open incident there. */
+export function OnSite({ mount, of }: { readonly mount: Mount; readonly of: MountStatus }) {
+  const path = mount.overrides[of.site]?.mountPath || mount.mountPath;
+  // The row is as it should be, and the mount does not work all the same.
+  const incident = incidents.value.find((each) => each.site === of.site && each.mountPath === path);
+  const word = incident ? CLASSES[incident.class] : STATES[of.state];
+  const isGood = incident === undefined && (of.state === "ok" || of.state === "waiting");
   return (
     <span class={`health ${isGood ? "good" : "bad"}`}>
       <Icon name={isGood ? "done" : "warning"} />
@@ -43,7 +48,7 @@ export function MountList({ mounts }: { readonly mounts: readonly Mount[] }) {
           </div>
           <p class="small">
             {mount.status.map((status) => (
-              <OnSite key={status.site} of={status} />
+              <OnSite key={status.site} mount={mount} of={status} />
             ))}
           </p>
         </li>

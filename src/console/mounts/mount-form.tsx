@@ -117,14 +117,18 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
         <ul class="sheet mounts">
           {mount.status.map((status) => (
             <li key={status.site}>
-              <OnSite of={status} />
+              <OnSite mount={mount} of={status} />
               <span class="quiet small">{status.error || status.differs.join(", ")}</span>
             </li>
           ))}
         </ul>
       )}
       {mount !== undefined && mount.missing.length > 0 && (
-        <Notice kind="wrong">{t("mount.giveMissing", { items: mount.missing.join(", ") })}</Notice>
+        <Notice kind="wrong">
+          {t("mount.giveMissing", {
+            items: mount.missing.map((field) => field.replace(/^config\./, "")).join(", "),
+          })}
+        </Notice>
       )}
       <form
         onSubmit={(event) => {

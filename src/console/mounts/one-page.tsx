@@ -1,5 +1,6 @@
 import "../i18n/later.ts";
 import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts";
+import { followIncidents } from "../api/incidents.ts";
 import { followMounts, mounts, mountsFailure } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
@@ -15,6 +16,7 @@ import "./mounts.css";
 export default function MountPage() {
   const canForm = may("drivers:read");
   useFollow(followMounts, []);
+  useFollow(followIncidents, []);
   useFollow((signal) => (canForm ? followCatalogue(signal) : Promise.resolve()), [language.value]);
   const known = mounts.value;
   const { query } = place.value;

@@ -40,7 +40,7 @@ export default function WebhooksPage() {
           }}
         />
       </PageHead>
-      <p class="quiet">{t("webhooks.about")}</p>
+      <p class="behaviour quiet">{t("webhooks.about")}</p>
       {secret.value !== "" && (
         <section class="sheet block" aria-label={t("webhook.key")}>
           <Notice kind="warning">{t("webhook.once")}</Notice>

@@ -1,3 +1,4 @@
+import { COMMON_NAMES } from "../../drivers/common-items.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Scalar } from "../../drivers/item-value.ts";
 import { memoize } from "../../memoize.ts";
@@ -32,6 +33,8 @@ export interface Found {
   readonly refused: readonly { readonly path: string; readonly reason: Text }[];
 }
 
+/** Members that the form of some driver has. */
+const CARRIED: ReadonlySet<string> = new Set(COMMON_NAMES);
 /** Members of a row that are no settings of a mount. */
 const NO_SETTINGS = new Set([
   ...["id", "mount_path", "driver", "addition", "status", "disabled", "modified", "mount_details"],
@@ -120,14 +123,20 @@ export function readMount(
   const addition = readAddition(row.addition);
   if (addition === undefined) return undefined;
   const form = driver?.additional.map(({ name }) => name) ?? Object.keys(addition);
-  const common = driver?.common.map(({ name }) => name) ?? Object.keys(row);
+  // What the form of the driver does not have, such as `cache_expiration` of Local, goes along unless it
+  // is what a server fills in for an absent member.
+  const common = new Set(driver?.common.map(({ name }) => name) ?? Object.keys(row));
   return {
     path: row.mount_path,
     driver: row.driver,
     // Members that no form has stay on the site, unread.
     items: scalars(form.map((name) => [name, addition[name]])),
     members: scalars(
-      common.filter((name) => !NO_SETTINGS.has(name)).map((name) => [name, row[name]]),
+      Object.entries(row).filter(
+        ([name, value]) =>
+          !NO_SETTINGS.has(name) &&
+          (common.has(name) || (CARRIED.has(name) && ![0, "", false].includes(value as Scalar))),
+      ),
     ),
     disabled: row.disabled,
   };

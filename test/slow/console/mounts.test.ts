@@ -63,7 +63,7 @@ describe("mounts", () => {
       await page.getByRole("button", { name: "Show what would be taken" }).click();
       await page.locator(".mount-results", { hasText: "films created" }).waitFor();
       await page.getByRole("button", { name: "Take them" }).click();
-      await page.locator("[data-mount=films]").waitFor();
+      await page.locator("[data-mount=films]", { hasText: "harbour: credential" }).waitFor();
       const incident = page.locator(".incidents li", { hasText: "/films" });
       await incident.getByText("Get a new credential").waitFor();
       await incident.getByRole("button", { name: "I deal with it" }).click();
