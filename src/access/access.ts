@@ -1,6 +1,6 @@
-import type { Book } from "./book.ts";
 import { createChange } from "./change.ts";
 import { createPrincipalService, type PrincipalService } from "./principal.ts";
+import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore } from "./store.ts";
 import { createTokenService, type TokenService } from "./token.ts";
 
@@ -9,7 +9,7 @@ export interface AccessService extends PrincipalService, TokenService {}
 
 export interface AccessServiceDeps {
   readonly store: AccessStore;
-  readonly book: Book;
+  readonly book: AccessRegistry;
   readonly randomBytes: (size: number) => Buffer;
   /** Ends the streams of those who have no right any more. */
   readonly changed: () => Promise<void>;

@@ -2,14 +2,14 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
-import { onceATurn } from "../database/once-per-tick.ts";
+import { oncePerTick } from "../database/once-per-tick.ts";
 import { type Call, callKey } from "../gateway/call.ts";
 import { toConnectError } from "../gateway/report.ts";
 import { LocalizableError } from "../messages/error.ts";
 import type { Localize } from "../messages/localize.ts";
 import { type Message, message } from "../messages/message.ts";
 import { Admission, admissionOf, type Caller } from "./admission.ts";
-import { checkNeed } from "./requirement.ts";
+import { checkRequirement } from "./requirement.ts";
 import type { Throttle } from "./throttle.ts";
 import { TOKEN_PREFIX } from "./token-text.ts";
 
@@ -93,7 +93,7 @@ export function createAccess(
 ): Access {
   const streams = new Set<Admitted>();
   /** Calls that need no token go on with those of their turn, as calls with one do after their look. */
-  const turn = onceATurn(() => undefined);
+  const turn = oncePerTick(() => undefined);
   const wrong = (peer: string, error: ConnectError): ConnectError => {
     const seconds = throttle.wrong(peer);
     return seconds === 0 ? error : tooMany(seconds);
@@ -102,7 +102,7 @@ export function createAccess(
     if (caller === undefined) throw wrong(call.peer, refused(wrongOf(token)));
     call.actor = caller.name;
     call.principal = new Admission(caller, token, performance.now());
-    checkNeed(call.method, caller.grant);
+    checkRequirement(call.method, caller.grant);
   };
   const whose = (token: string, call?: Call): Promise<Caller | undefined> =>
     identity.fresh().then(
@@ -157,7 +157,7 @@ export function createAccess(
         const admission = admissionOf(call ?? request.contextValues.get(callKey));
         if (!publicMethods.has(request.method)) {
           if (admission === undefined) throw refused(MISSING);
-          checkNeed(request.method, admission.grant);
+          checkRequirement(request.method, admission.grant);
         }
         if (call === undefined || admission === undefined) return pass(request);
         const isLate = performance.now() - admission.at > LATE;

@@ -1,7 +1,7 @@
 import type { AuditOrigin } from "../audit/entry.ts";
 import { seenFailure, writeFailure } from "../database/store-failure.ts";
-import type { Book } from "./book.ts";
 import type { Grant } from "./grant.ts";
+import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore, AccessTransaction } from "./store.ts";
 
 /** Actor of a change of access. */
@@ -14,7 +14,7 @@ export type Change = <T>(work: (transaction: AccessTransaction) => Promise<T>) =
 
 export interface ChangeDeps {
   readonly store: Pick<AccessStore, "transact" | "seenEverywhere">;
-  readonly book: Pick<Book, "reread" | "version">;
+  readonly book: Pick<AccessRegistry, "reread" | "version">;
   /** Ends the streams of those who have no right any more. */
   readonly changed: () => Promise<void>;
 }

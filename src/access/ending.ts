@@ -1,6 +1,6 @@
 import type { JobSlots } from "../database/job.ts";
 import { startPeriodic } from "../periodic.ts";
-import type { Book } from "./book.ts";
+import type { AccessRegistry } from "./registry.ts";
 import type { StoredToken } from "./store.ts";
 
 const DAY = 24 * 3_600_000;
@@ -32,7 +32,7 @@ export function endsSoon({ createdAt, expiresAt, replacedBy }: StoredToken, now:
 
 /** All tokens that end soon, the first to end first. */
 export function endingTokens(
-  book: Pick<Book, "tokens" | "isActive" | "principalOf" | "now">,
+  book: Pick<AccessRegistry, "tokens" | "isActive" | "principalOf" | "now">,
 ): readonly EndingToken[] {
   const now = book.now();
   return [...book.tokens()]

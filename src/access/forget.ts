@@ -1,7 +1,7 @@
 import { actorOf, doneEntry } from "../audit/entry.ts";
 import type { JobSlots } from "../database/job.ts";
 import { pauseFor, startPeriodic } from "../periodic.ts";
-import type { Book } from "./book.ts";
+import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore, AccessTransaction, StoredToken } from "./store.ts";
 
 /** Tokens that are forgotten in one transaction: so few that no save notices. */
@@ -15,7 +15,7 @@ const ORIGIN = { actor: "mooring", door: "", method: "forget", peer: "", request
 
 export interface ForgettingDeps {
   readonly store: Pick<AccessStore, "countEnded" | "transact">;
-  readonly book: Pick<Book, "reread">;
+  readonly book: Pick<AccessRegistry, "reread">;
   readonly claimTurn: JobSlots["claimTurn"];
   /** Retention of an ended token, in milliseconds of running time. */
   readonly age: number;

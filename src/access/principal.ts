@@ -2,9 +2,9 @@ import { Code } from "@connectrpc/connect";
 import { doneEntry } from "../audit/entry.ts";
 import { invalid, notFound, ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import type { Book } from "./book.ts";
 import type { AccessCaller, Change } from "./change.ts";
 import { type Page, type PageRequest, type Place, pageOf } from "./page.ts";
+import type { AccessRegistry } from "./registry.ts";
 import type { StoredPrincipal } from "./store.ts";
 
 /** Names that history and log have for others. */
@@ -32,7 +32,7 @@ export interface PrincipalService {
 }
 
 export interface PrincipalDeps {
-  readonly book: Pick<Book, "principals" | "now">;
+  readonly book: Pick<AccessRegistry, "principals" | "now">;
   readonly change: Change;
   readonly randomBytes: (size: number) => Buffer;
 }

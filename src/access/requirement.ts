@@ -7,7 +7,7 @@ import { message } from "../messages/message.ts";
 import { type Grant, SCOPES } from "./grant.ts";
 
 /** Access requirement of a method, from the contract. */
-export interface Need {
+export interface Requirement {
   readonly isPublic: boolean;
   readonly scopes: readonly string[];
   /** Whether the method respects the limits of a token. */
@@ -22,7 +22,7 @@ const ROOT_ONLY = "root";
  *
  * @throws Error for a method without a valid option: it must not be served.
  */
-export const needOf = memoize((method: DescMethod): Need => {
+export const requirementOf = memoize((method: DescMethod): Requirement => {
   // The standard health service is for probes, which have no token.
   if (method.parent === Health) return { isPublic: true, scopes: [], limited: true };
   if (!hasOption(method, access))
@@ -40,9 +40,9 @@ export const needOf = memoize((method: DescMethod): Need => {
 });
 
 /** @throws PERMISSION_DENIED naming the scope that is missing. */
-export function checkNeed(method: DescMethod, grant: Grant): void {
+export function checkRequirement(method: DescMethod, grant: Grant): void {
   if (grant.isRoot) return;
-  const { scopes, limited } = needOf(method);
+  const { scopes, limited } = requirementOf(method);
   for (const scope of scopes)
     if (!grant.has(scope))
       throw denied(

@@ -1,11 +1,11 @@
 import { actorOf, doneEntry } from "../audit/entry.ts";
 import { failedPrecondition, notFound, type ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import type { Book } from "./book.ts";
 import type { AccessCaller, Change } from "./change.ts";
 import { type EndingToken, endingTokens, endsSoon } from "./ending.ts";
 import { type Page, type PageRequest, type Place, pageOf } from "./page.ts";
 import { checkName, newPrincipal } from "./principal.ts";
+import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore, AccessTransaction, StoredToken, TokenUse } from "./store.ts";
 import {
   checkComment,
@@ -67,7 +67,7 @@ export interface TokenService {
 
 export interface TokenDeps {
   readonly store: Pick<AccessStore, "uses">;
-  readonly book: Pick<Book, "tokens" | "principalOf" | "isActive" | "now" | "readings">;
+  readonly book: Pick<AccessRegistry, "tokens" | "principalOf" | "isActive" | "now" | "readings">;
   readonly change: Change;
   readonly randomBytes: (size: number) => Buffer;
 }

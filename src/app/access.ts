@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { createAccessService } from "../access/access.ts";
 import { type Access, createAccess } from "../access/authenticate.ts";
-import { openBook } from "../access/book.ts";
 import { startEndingNotice } from "../access/ending.ts";
 import { startForgetting } from "../access/forget.ts";
 import { createLastUse } from "../access/last-use.ts";
+import { openAccessRegistry } from "../access/registry.ts";
 import type { AccessManager } from "../access/rpc.ts";
 import type { AccessStore } from "../access/store.ts";
 import type { Throttle } from "../access/throttle.ts";
@@ -68,7 +68,7 @@ export async function openAccess({
     interval: LAST_USE_INTERVAL,
     onError: (error) => log.warn({ err: error }, "when tokens were used last is not written"),
   });
-  const book = await openBook({
+  const book = await openAccessRegistry({
     store: store.access,
     now: Date.now,
     used: lastUse.note,

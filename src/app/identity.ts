@@ -1,9 +1,9 @@
 import type { Caller } from "../access/admission.ts";
 import type { Identity } from "../access/authenticate.ts";
-import type { Book } from "../access/book.ts";
 import { ROOT } from "../access/grant.ts";
+import type { AccessRegistry } from "../access/registry.ts";
 import { isWellFormed, TOKEN_PREFIX } from "../access/token-text.ts";
-import { onceATurn } from "../database/once-per-tick.ts";
+import { oncePerTick } from "../database/once-per-tick.ts";
 import type { Engine } from "../settings/engine.ts";
 import { createTokenComparison, TOKEN_KEY } from "../settings/token.ts";
 import { admitVisitor } from "../sites/front-interceptor.ts";
@@ -19,7 +19,7 @@ const ADMIN: Caller = { name: "admin", tokenId: "", grant: ROOT };
  */
 export function identityBy(
   engine: Pick<Engine, "look" | "snapshot">,
-  book: Pick<Book, "fresh" | "find">,
+  book: Pick<AccessRegistry, "fresh" | "find">,
   upstream: Pick<Upstream, "who"> | undefined,
 ): Identity {
   const equals = createTokenComparison();
@@ -28,7 +28,7 @@ export function identityBy(
     equals(engine.snapshot().get(TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
   return {
     // Both copies, in any order: settings with the permanent token, and principals with theirs.
-    fresh: onceATurn(() => {
+    fresh: oncePerTick(() => {
       const readings = [engine.look(), book.fresh()].filter((reading) => reading !== undefined);
       return readings.length === 0 ? undefined : Promise.all(readings);
     }),

@@ -1,6 +1,6 @@
 import { publicMethods, readToken } from "../access/authenticate.ts";
 import { auditRefusals } from "../access/refusal.ts";
-import { needOf } from "../access/requirement.ts";
+import { requirementOf } from "../access/requirement.ts";
 import { TOKEN_PREFIX } from "../access/token-text.ts";
 import type { Config } from "../config/config.ts";
 import { createMethods } from "../gateway/method.ts";
@@ -98,7 +98,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     ]);
     // Methods without an access option are rejected.
     for (const { desc } of methods)
-      if (needOf(desc).isPublic !== publicMethods.has(desc))
+      if (requirementOf(desc).isPublic !== publicMethods.has(desc))
         throw new Error(`${desc.toString()} is public in the contract or here, and not in both`);
 
     const slowReaders = new SlowReaders({

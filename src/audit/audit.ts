@@ -1,5 +1,5 @@
 import { fitsGlob } from "../database/glob.ts";
-import { told } from "../database/store-failure.ts";
+import { mapReadError } from "../database/store-failure.ts";
 import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
@@ -129,8 +129,8 @@ function selectionOf({ subject, ...filter }: AuditSelection) {
 function explained(store: AuditStore): AuditStore {
   return {
     ...store,
-    head: () => told(store.head(), "audit"),
-    floor: () => told(store.floor(), "audit"),
-    rows: (range) => told(store.rows(range), "audit"),
+    head: () => mapReadError(store.head(), "audit"),
+    floor: () => mapReadError(store.floor(), "audit"),
+    rows: (range) => mapReadError(store.rows(range), "audit"),
   };
 }

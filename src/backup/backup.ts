@@ -66,7 +66,7 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
         settings: [...snapshot.items()].filter(
           (item) =>
             rights === undefined ||
-            (rights.seesItem(item) && (secrets.mode === "omit" || !rights.masks(item))),
+            (rights.canReadItem(item) && (secrets.mode === "omit" || !rights.isMasked(item))),
         ),
         revision: snapshot.revision,
         time: now(),
@@ -86,7 +86,7 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
         origin,
         async (draft) => {
           const { rights } = origin;
-          const rules = { ...deps, rights, hides: rights?.masks };
+          const rules = { ...deps, rights, hides: rights?.isMasked };
           const plan = await planOn(draft, backup, rules);
           if (!skipInvalid) refuseInvalid(plan);
           await decideItems(draft, plan.changes, rules);
@@ -130,9 +130,11 @@ function isAllowed(
   if (rights === undefined) return true;
   const item = draft.get(key);
   // Writing the permanent token takes what reading it takes.
-  if (rights.masks({ key, secret: item?.secret ?? false }) && key === TOKEN_KEY) return false;
-  if (item === undefined) return rights.seesItem({ key, group });
-  return rights.seesItem(item) && (item.origin === "known" || rights.seesItem({ key, group }));
+  if (rights.isMasked({ key, secret: item?.secret ?? false }) && key === TOKEN_KEY) return false;
+  if (item === undefined) return rights.canReadItem({ key, group });
+  return (
+    rights.canReadItem(item) && (item.origin === "known" || rights.canReadItem({ key, group }))
+  );
 }
 
 function refuseInvalid({ entries }: ImportPlan): void {

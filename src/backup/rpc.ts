@@ -46,7 +46,7 @@ export function backupImpl(
       const rights = rightsOf(context, snapshot);
       const mode = modeOf(secrets, passphrase);
       // A caller who chooses the passphrase can read the sealed secrets.
-      if (mode.mode !== "omit") rights.needScope("settings:reveal");
+      if (mode.mode !== "omit") rights.requireScope("settings:reveal");
       const document = await backup.export(mode, rights);
       const isNeeded = mode.mode !== "omit";
       const detail = { secrets: mode.mode };
@@ -68,7 +68,7 @@ export function backupImpl(
       const subjects = result
         .filter(({ key, outcome }) => {
           const item = snapshot().get(key);
-          return outcome === "changed" && item !== undefined && rights.masks(item);
+          return outcome === "changed" && item !== undefined && rights.isMasked(item);
         })
         .map(({ key }) => key);
       if (dryRun && subjects.length > 0) audit.note(dryRunOf(context, subjects));

@@ -6,7 +6,7 @@
  *
  * @returns what the look has given, or its failure, to each who asked.
  */
-export function onceATurn<T>(look: () => T | Promise<T>): () => Promise<T> {
+export function oncePerTick<T>(look: () => T | Promise<T>): () => Promise<T> {
   let shared: Promise<T> | undefined;
   const endOfTurn = (): Promise<T> =>
     new Promise((resolve, reject) => {

@@ -32,7 +32,7 @@ export function readFailure(error: unknown, what: Kept = "history"): unknown {
 }
 
 /** Converts the failure of a read of the history or the audit by {@link readFailure}. */
-export async function told<T>(reading: Promise<T>, what?: Kept): Promise<T> {
+export async function mapReadError<T>(reading: Promise<T>, what?: Kept): Promise<T> {
   try {
     return await reading;
   } catch (error) {

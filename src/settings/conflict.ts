@@ -42,7 +42,7 @@ export async function explainConflict(
   const what = key === undefined ? "the settings have" : `${key} has`;
   // Revisions of settings that the caller may not see are not described.
   const seen =
-    rights === undefined ? since : since.filter((each) => each.changes.some(rights.seesChange));
+    rights === undefined ? since : since.filter((each) => each.changes.some(rights.canReadChange));
   const told =
     since.length === 0
       ? `revision ${expected} is none that this database has come to`
@@ -59,7 +59,7 @@ function tell(
   { revision, time, actor, door, changes }: RevisionSummary,
   rights: Rights | undefined,
 ): string {
-  const told = rights === undefined ? changes : changes.filter(rights.seesChange);
+  const told = rights === undefined ? changes : changes.filter(rights.canReadChange);
   const keys = told.map(({ key }) => key);
   const listed = keys.length > NAMED ? `${keys.slice(0, NAMED).join(", ")} …` : keys.join(", ");
   return `revision ${revision} by ${actor} (${door}) at ${new Date(time).toISOString()}: ${listed}`;

@@ -33,14 +33,14 @@ export function createDownloaderService(
 ): DownloaderService {
   return {
     setAria2: async (input, origin, signal) => {
-      origin.rights?.need(["aria2_uri", "aria2_secret"]);
+      origin.rights?.require(["aria2_uri", "aria2_secret"]);
       const { uri, secret } = required({ uri: input.uri, secret: input.secret });
       const { version } = await aria2.getVersion({ uri, secret, signal });
       const { revision } = await set(origin, { aria2_uri: uri, aria2_secret: secret });
       return { version, revision };
     },
     setQbittorrent: async (input, origin, signal) => {
-      origin.rights?.need(["qbittorrent_url", "qbittorrent_seedtime"]);
+      origin.rights?.require(["qbittorrent_url", "qbittorrent_seedtime"]);
       const { url } = required({ url: input.url });
       const { seedtime } = input;
       const { version } = await qbittorrent.checkLogin({ url, signal });

@@ -1,4 +1,4 @@
-import { onceATurn } from "../database/once-per-tick.ts";
+import { oncePerTick } from "../database/once-per-tick.ts";
 import { createReplica } from "../database/replica.ts";
 import { seenFailure, writeFailure } from "../database/store-failure.ts";
 import { invalid } from "../messages/error.ts";
@@ -145,7 +145,7 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
   return {
     snapshot: () => snapshot,
     look: fresh,
-    fresh: onceATurn(() => fresh()?.then(now) ?? snapshot),
+    fresh: oncePerTick(() => fresh()?.then(now) ?? snapshot),
     refresh: () => refresh().then(now),
     change: async (origin, decide, options) => {
       checkReason(origin.reason);

@@ -27,7 +27,12 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
 
   return {
     listRevisions: async ({ pageSize, pageToken, key, actor, since, until }, context) => {
-      const { need, isLimited, seesMounts, seesChange } = rights(context);
+      const {
+        require: need,
+        isLimited,
+        canReadMounts: seesMounts,
+        canReadChange: seesChange,
+      } = rights(context);
       const isPart = isLimited || !seesMounts;
       if (key !== "") need([key]);
       const page = await history.list({
@@ -49,7 +54,13 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
     },
     getRevision: async ({ revision }, context) => {
       const commit = await history.get(Number(revision));
-      const { isLimited, seesMounts, refuse, needScope, seesChange } = rights(context);
+      const {
+        isLimited,
+        canReadMounts: seesMounts,
+        refuse,
+        requireScope: needScope,
+        canReadChange: seesChange,
+      } = rights(context);
       const changes = commit.changes.filter(seesChange);
       // Nothing of it may be seen: as with any setting that is not the caller's.
       if (isLimited && changes.length === 0) refuse();
@@ -60,7 +71,7 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
       });
     },
     diffRevisions: async ({ from, to }, context) => {
-      const { seesChange, masksChange } = rights(context);
+      const { canReadChange: seesChange, isMaskedChange: masksChange } = rights(context);
       const changes = await history.diff(Number(from), Number(to), masksChange);
       return create(DiffRevisionsResponseSchema, {
         changes: changes.filter(seesChange).map(describeChange).map(changeToProto),
@@ -73,7 +84,7 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
  * Revision as visible to a caller: the reason is hidden if it concerns changes outside of the
  * rights.
  */
-function seen(summary: RevisionSummary, sees: Rights["seesChange"]): RevisionSummary {
+function seen(summary: RevisionSummary, sees: Rights["canReadChange"]): RevisionSummary {
   const changes = summary.changes.filter(sees);
   return changes.length === summary.changes.length ? summary : { ...summary, changes, reason: "" };
 }

@@ -1,4 +1,4 @@
-import { told } from "../database/store-failure.ts";
+import { mapReadError } from "../database/store-failure.ts";
 import type { SettingStore } from "./store.ts";
 
 /** Reads of the history. */
@@ -10,11 +10,11 @@ export type HistoryStore = Pick<
 /** Wraps a store's history: failures become service errors. */
 export function explained(store: HistoryStore): HistoryStore {
   return {
-    oldestRevision: () => told(store.oldestRevision()),
-    listRevisions: (filter) => told(store.listRevisions(filter)),
-    commits: (...range) => told(store.commits(...range)),
-    changesBetween: (...range) => told(store.changesBetween(...range)),
-    knownKeys: (keys) => told(store.knownKeys(keys)),
-    firstChanges: (...range) => told(store.firstChanges(...range)),
+    oldestRevision: () => mapReadError(store.oldestRevision()),
+    listRevisions: (filter) => mapReadError(store.listRevisions(filter)),
+    commits: (...range) => mapReadError(store.commits(...range)),
+    changesBetween: (...range) => mapReadError(store.changesBetween(...range)),
+    knownKeys: (keys) => mapReadError(store.knownKeys(keys)),
+    firstChanges: (...range) => mapReadError(store.firstChanges(...range)),
   };
 }

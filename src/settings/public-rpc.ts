@@ -6,14 +6,14 @@ import {
   type PublicService as PublicServiceDesc,
 } from "../../gen/mooring/v1/public_service_pb.js";
 import type { PublicService } from "./public.ts";
-import { onePerSnapshot } from "./reply.ts";
+import { memoizePerSnapshot } from "./reply.ts";
 
 /** Read methods of PublicService. */
 type PublicImpl = Pick<ServiceImpl<typeof PublicServiceDesc>, "ping" | "getPublicSettings">;
 
 export function publicImpl(service: PublicService): PublicImpl {
   const pong = create(PingResponseSchema, { message: "pong" });
-  const settings = onePerSnapshot((snapshot) =>
+  const settings = memoizePerSnapshot((snapshot) =>
     create(GetPublicSettingsResponseSchema, {
       settings: service.settings(snapshot),
       revision: BigInt(snapshot.revision),

@@ -4,7 +4,7 @@ import type { Snapshot } from "./snapshot.ts";
  * Caches a reply per snapshot: all calls at a revision get the same message object, and the
  * transports its encoded bytes.
  */
-export function onePerSnapshot<M>(make: (snapshot: Snapshot) => M): (snapshot: Snapshot) => M {
+export function memoizePerSnapshot<M>(make: (snapshot: Snapshot) => M): (snapshot: Snapshot) => M {
   let kept: { readonly snapshot: Snapshot; readonly reply: M } | undefined;
   return (snapshot) => {
     if (kept?.snapshot !== snapshot) kept = { snapshot, reply: make(snapshot) };

@@ -13,32 +13,32 @@ export interface Rights {
   /** Whether the caller is limited to some settings. */
   readonly isLimited: boolean;
   /** Reports whether a value is sent as `********`. */
-  masks(item: Pick<SettingItem, "key" | "secret">): boolean;
+  isMasked(item: Pick<SettingItem, "key" | "secret">): boolean;
   /** Reports whether the values of a change are sent as `********`. */
-  masksChange(change: Pick<StoredChange, "key" | "oldHash" | "newHash">): boolean;
+  isMaskedChange(change: Pick<StoredChange, "key" | "oldHash" | "newHash">): boolean;
   /** Names all rights that show the same settings. */
   readonly kind: string;
   /** A setting as it is now, or a mount by its key in the history. */
-  sees(key: string): boolean;
+  canRead(key: string): boolean;
   /** Changes of mounts in the history. */
-  readonly seesMounts: boolean;
-  seesItem(item: Pick<SettingItem, "key" | "group">): boolean;
+  readonly canReadMounts: boolean;
+  canReadItem(item: Pick<SettingItem, "key" | "group">): boolean;
   /**
    * Reports whether a change in the history is visible: the setting must be permitted before and
    * after.
    */
-  seesChange(change: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">): boolean;
+  canReadChange(change: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">): boolean;
   /** @throws PERMISSION_DENIED: outside of the caller's limits. */
   refuse(): never;
   /** Requires that all keys are readable. @throws PERMISSION_DENIED. */
-  need(keys: Iterable<string>): void;
+  require(keys: Iterable<string>): void;
   /**
    * Requires that a change is permitted: only root writes the permanent token, and a new setting
    * counts as ungrouped, whatever its group will be. @throws PERMISSION_DENIED.
    */
-  needWrite(before: SettingItem | undefined, after: SettingItem | undefined): void;
+  requireWrite(before: SettingItem | undefined, after: SettingItem | undefined): void;
   /** @throws PERMISSION_DENIED naming the scope. */
-  needScope(scope: string): void;
+  requireScope(scope: string): void;
 }
 
 export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
@@ -47,7 +47,7 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
   /** A change without paths is older than they are in the history. */
   const seesPaths = (paths: readonly string[]): boolean =>
     !isLimited || (paths.length > 0 && paths.every(grant.allowsMount));
-  const sees = (key: string): boolean =>
+  const canRead = (key: string): boolean =>
     grant.allows(key, isLimited ? groupOf(key) : undefined) || (isLimited && seesMount(key));
   const seesMount = (key: string): boolean => {
     const name = readMountKey(key)?.name;
@@ -56,48 +56,48 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
     if (newDefinition === null || !grant.has("mounts:read")) return false;
     return seesPaths(pathsOfChange({ key, oldDefinition: null, newDefinition }) ?? []);
   };
-  const seesItem = ({ key, group }: Pick<SettingItem, "key" | "group">): boolean =>
+  const canReadItem = ({ key, group }: Pick<SettingItem, "key" | "group">): boolean =>
     grant.allows(key, group);
   const reveals = grant.has("settings:reveal");
   // A reader of the permanent token has every right.
-  const masks = ({ key, secret }: Pick<SettingItem, "key" | "secret">): boolean =>
+  const isMasked = ({ key, secret }: Pick<SettingItem, "key" | "secret">): boolean =>
     !grant.isRoot && secret && (!reveals || key === TOKEN_KEY);
   return {
     isLimited,
     kind: grant.limits.join("\n"),
-    masks,
+    isMasked,
     // Secrets of mounts are never in the history.
-    masksChange: ({ key, oldHash, newHash }) =>
-      masks({ key, secret: oldHash !== null || newHash !== null }),
-    sees,
-    seesItem,
-    seesMounts: grant.has("mounts:read") && !isLimited,
-    seesChange: (change) => {
+    isMaskedChange: ({ key, oldHash, newHash }) =>
+      isMasked({ key, secret: oldHash !== null || newHash !== null }),
+    canRead,
+    canReadItem,
+    canReadMounts: grant.has("mounts:read") && !isLimited,
+    canReadChange: (change) => {
       const { key, oldDefinition, newDefinition } = change;
       const paths = pathsOfChange(change);
       if (paths !== undefined) return grant.has("mounts:read") && seesPaths(paths);
       const groups = [oldDefinition, newDefinition].flatMap(
         (json) => parseDefinition(json)?.group ?? [],
       );
-      return groups.length === 0 ? sees(key) : groups.every((group) => grant.allows(key, group));
+      return groups.length === 0 ? canRead(key) : groups.every((group) => grant.allows(key, group));
     },
     refuse: () => {
       throw outsideLimits(grant);
     },
-    need: (keys) => {
-      for (const key of keys) if (!sees(key)) throw outsideLimits(grant);
+    require: (keys) => {
+      for (const key of keys) if (!canRead(key)) throw outsideLimits(grant);
     },
-    needWrite: (before, after) => {
+    requireWrite: (before, after) => {
       if (before === undefined && after !== undefined && !grant.allows(after.key, undefined))
         throw outsideLimits(grant);
       for (const item of [before, after]) {
         if (item === undefined) continue;
-        if (!seesItem(item)) throw outsideLimits(grant);
+        if (!canReadItem(item)) throw outsideLimits(grant);
         if (item.key === TOKEN_KEY && !grant.isRoot)
           throw denied(message("PERMANENT_TOKEN_CHANGES_ITSELF"));
       }
     },
-    needScope: (scope) => {
+    requireScope: (scope) => {
       if (!grant.has(scope)) throw denied(message("SCOPE_MISSING", { scope }));
     },
   };

@@ -25,7 +25,7 @@ import { rightsOf } from "./call-rights.ts";
 import { describeChange } from "./change.ts";
 import type { SettingItem, Skipped } from "./item.ts";
 import { changeOriginOf, changeToProto, createSettingView } from "./message.ts";
-import { clearsWithSnapshot, createReplyCache, onePerSnapshot, ReplyBudget } from "./reply.ts";
+import { clearsWithSnapshot, createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import type { Rights } from "./rights.ts";
 import { isHidden } from "./save.ts";
 import type { SettingService } from "./setting.ts";
@@ -98,7 +98,7 @@ export function settingImpl(
     const list = (
       snapshot: Snapshot,
       asked: readonly number[],
-      { isLimited, kind, seesItem }: Rights,
+      { isLimited, kind, canReadItem: seesItem }: Rights,
     ) => {
       const groups = groupsOf(snapshot, asked);
       const key = `${groups?.join(",") ?? "all"}\n${isLimited ? kind : ""}`;
@@ -149,12 +149,12 @@ export function settingImpl(
         languageCode: language,
         settings: service
           .defaults(groups)
-          .filter(rights(context).seesItem)
+          .filter(rights(context).canReadItem)
           .map((item) => show(service.snapshot(), item)),
       });
     },
     getSetting: (request, context) => {
-      rights(context).need([request.key]);
+      rights(context).require([request.key]);
       const { one, reveals } = viewOf(request, context);
       const reply = one(snapshot(), request.key);
       if (reveals && reply.setting?.secret === true) revealed(context, [reply.setting]);
@@ -162,7 +162,7 @@ export function settingImpl(
     },
     batchGetSettings: (request, context) => {
       const { keys } = request;
-      rights(context).need(keys);
+      rights(context).require(keys);
       const now = snapshot();
       const { show, part, languageCode, reveals } = viewOf(request, context);
       const settings = service.batchGet(keys).map((item) => show(now, item));
@@ -185,7 +185,7 @@ export function settingImpl(
         dryRun,
       });
       const subjects = inputs
-        .filter(({ key, value }) => isHidden(snapshot().get(key), value, rights(context).masks))
+        .filter(({ key, value }) => isHidden(snapshot().get(key), value, rights(context).isMasked))
         .map(({ key }) => key);
       if (dryRun && subjects.length > 0) audit.note(dryRunOf(context, subjects));
       return create(SaveSettingsResponseSchema, {
@@ -263,7 +263,7 @@ const MASKS: Readonly<Record<Mask, (item: SettingItem) => boolean>> = {
   secrets: ({ secret }) => secret,
 };
 
-function maskOf({ masks }: Rights): Mask {
+function maskOf({ isMasked: masks }: Rights): Mask {
   if (masks({ key: "", secret: true })) return "secrets";
   return masks({ key: TOKEN_KEY, secret: true }) ? "token" : "nothing";
 }
@@ -273,7 +273,7 @@ function maskOf({ masks }: Rights): Mask {
  * reply: sorted, each once, and without those that no setting has. Undefined: all settings.
  */
 function createGroupsOf() {
-  const present = onePerSnapshot(
+  const present = memoizePerSnapshot(
     (snapshot) => new Set([...snapshot.items()].map(({ group }) => group)),
   );
   return (snapshot: Snapshot, asked: readonly number[]): readonly number[] | undefined => {

@@ -26,7 +26,7 @@ import {
   type SettingInput,
 } from "./save.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { hasStale, refuseMoved, whileMoved, withoutStale } from "./stale.ts";
+import { hasStale, refuseMoved, retryWhileMoved, withoutStale } from "./stale.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
 import type { Changed, ChangeOptions, ChangeOrigin, Decide } from "./writer.ts";
 
@@ -158,7 +158,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   ): Promise<Changed<void>> =>
     change(origin, options, (draft) => {
       for (const [key, value] of Object.entries(values)) {
-        const hides = origin.rights?.masks;
+        const hides = origin.rights?.isMasked;
         refuseManaged(draft, { key, value, manager: managedBy(key), hides });
         decideValue(draft, key, value, hides);
       }
@@ -177,17 +177,17 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       const { rights } = origin;
       // One more than allowed, so that it is refused.
       const sent = all.slice(0, MAX_SAVE_ITEMS + 1);
-      rights?.need(sent.map(({ key }) => key));
-      const saveRules = { ...rules, hides: rights?.masks };
+      rights?.require(sent.map(({ key }) => key));
+      const saveRules = { ...rules, hides: rights?.isMasked };
       const decide = (inputs: readonly SettingInput[], base: Snapshot) =>
         change(origin, conditions, (draft) => {
           refuseDeletedSince(draft, inputs, base);
           refuseMoved(draft, inputs, base);
           return decideSave(draft, inputs, saveRules);
         });
-      const changed = await whileMoved(() => {
+      const changed = await retryWhileMoved(() => {
         const base = snapshot();
-        const inputs = sent.map((input) => withoutSeen(input, base, rights?.masks));
+        const inputs = sent.map((input) => withoutSeen(input, base, rights?.isMasked));
         // Most saves need nothing of the history, and each wait is garbage of every save.
         return hasStale(inputs, base) || expectsAbsent(inputs, base)
           ? settled(inputs, base, rights).then((kept) => decide(kept, base))
@@ -197,27 +197,27 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       return changed;
     },
     delete: async (key, origin, conditions = {}) => {
-      origin.rights?.need([key]);
+      origin.rights?.require([key]);
       return change(origin, {}, (draft) => decideDelete(draft, key, conditions.expectedRevision));
     },
     rollback: async ({ revision, keys }, origin, conditions = {}) => {
       const { rights } = origin;
       if (keys.length > 0) checkKeyCount(keys);
       const asked = new Set(keys);
-      rights?.need(asked);
+      rights?.require(asked);
       const base = snapshot();
       await checkKnown([...asked], base, store);
       const wanted = (key: string): boolean => asked.size === 0 || asked.has(key);
-      const before = await history.diff(revision, base.revision, rights?.masksChange);
+      const before = await history.diff(revision, base.revision, rights?.isMaskedChange);
       const known = new Set(before.map(({ key }) => key));
       return change(origin, conditions, (draft) => {
         // An older database has taken the place of the one that the history was read from.
         if (draft.revision < base.revision) throw new RevisionConflict(base.revision);
         const later = changesAfter(base, draft, fingerprint).filter(({ key }) => !known.has(key));
         const undone = [...before, ...later].filter(
-          (one) => wanted(one.key) && (rights?.seesChange(one) ?? true),
+          (one) => wanted(one.key) && (rights?.canReadChange(one) ?? true),
         );
-        const hidesChange = rights?.masksChange;
+        const hidesChange = rights?.isMaskedChange;
         return decideRollback(draft, undone, { fingerprint, managedBy, hidesChange });
       });
     },

@@ -84,7 +84,7 @@ function isOneGroup(inputs: readonly SettingInput[], base: Snapshot): boolean {
 }
 
 /** Retries while other clients save the same settings at the same time. */
-export async function whileMoved<T>(attempt: () => T | Promise<T>): Promise<T> {
+export async function retryWhileMoved<T>(attempt: () => T | Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await attempt();

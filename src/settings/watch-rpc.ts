@@ -26,7 +26,7 @@ import type { Feed } from "./feed.ts";
 import { changeToProto, createSettingView } from "./message.ts";
 import { isMountChange } from "./mount-key.ts";
 import type { PublicService } from "./public.ts";
-import { createReplyCache, onePerSnapshot, ReplyBudget } from "./reply.ts";
+import { createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import type { SettingService } from "./setting.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { RevisionCommit, StoredChange } from "./store.ts";
@@ -58,7 +58,7 @@ export function watchImpl(
   const snapshotIn = memoize((language: Language) =>
     settingsSnapshot(source, translations(language)),
   );
-  const publicSnapshot = onePerSnapshot((snapshot) =>
+  const publicSnapshot = memoizePerSnapshot((snapshot) =>
     create(WatchPublicSettingsResponseSchema, {
       revision: BigInt(snapshot.revision),
       event: {
@@ -79,7 +79,13 @@ export function watchImpl(
       const { signal } = context;
       const snapshot = snapshotIn(languageOf(context, languageCode));
       checkKeys(keys);
-      const { need, isLimited, kind, sees, seesChange } = rightsOf(context, now);
+      const {
+        require: need,
+        isLimited,
+        kind,
+        canRead: sees,
+        canReadChange: seesChange,
+      } = rightsOf(context, now);
       need(keys);
       const asked = new Set(keys);
       const isAsked = (key: string): boolean => asked.size === 0 || asked.has(key);
@@ -173,7 +179,7 @@ function settingsSnapshot(source: WatchSource, translate: Translate) {
     ({ secret }) => secret,
     translate,
   );
-  return onePerSnapshot((snapshot) => {
+  return memoizePerSnapshot((snapshot) => {
     const settings = source.settings.list([]);
     return create(WatchSettingsResponseSchema, {
       revision: BigInt(snapshot.revision),

@@ -315,7 +315,7 @@ async function decideOne(
   for (const item of items) {
     if (ticks.isDue()) await ticks.next();
     const { key, before, after } = item;
-    origin.rights?.needWrite(before, after);
+    origin.rights?.requireWrite(before, after);
     if (after !== undefined) refuseNulIn(after, `${key}.`);
     totals = replaceIn(totals, before, after);
     changes.push(toChange(item, codec));

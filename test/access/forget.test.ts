@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { openBook } from "../../src/access/book.ts";
 import { startForgetting } from "../../src/access/forget.ts";
+import { openAccessRegistry } from "../../src/access/registry.ts";
 import type { StoredPrincipal, StoredToken } from "../../src/access/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { allRows } from "../store/audit-contract.ts";
@@ -40,7 +40,7 @@ async function storeOf(tokens: readonly StoredToken[]): Promise<Store> {
 /** Forgetting in as many processes as are asked for, on a clock that can be set. */
 async function forgetting(store: Store, { processes = 1 } = {}) {
   const clock = { now: START };
-  const book = await openBook({ store: store.access, now: () => clock.now });
+  const book = await openAccessRegistry({ store: store.access, now: () => clock.now });
   const start = () =>
     startForgetting({
       ...{ store: store.access, book, claimTurn: store.claimTurn },

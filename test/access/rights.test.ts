@@ -55,7 +55,7 @@ describe("needWrite", () => {
     ["a new setting whose name is allowed", undefined, named, true],
     ["nothing at all", undefined, undefined, true],
   ])("with limits: %s", (_, before, after, allowed) => {
-    const { needWrite } = byLimits(`group:${GROUP}`, "key:key");
+    const { requireWrite: needWrite } = byLimits(`group:${GROUP}`, "key:key");
     const expected = limitedTo(`group:${GROUP}, key:key`);
     const failed = failure(() => needWrite(before, after));
     if (allowed) expect(failed).toBe(undefined);
@@ -63,7 +63,7 @@ describe("needWrite", () => {
   });
 
   test("without limits any setting but the permanent token is written", () => {
-    const { needWrite } = byScopes("settings:write");
+    const { requireWrite: needWrite } = byScopes("settings:write");
     needWrite(undefined, inside);
     needWrite(outside, inside);
     needWrite(outside, undefined);
@@ -75,28 +75,28 @@ describe("needWrite", () => {
     expect(failure(() => needWrite(token, token))).toMatchObject(refused);
     expect(failure(() => needWrite(token, undefined))).toMatchObject(refused);
     expect(failure(() => needWrite(undefined, token))).toMatchObject(refused);
-    rights(ROOT).needWrite(token, token);
-    rights(ROOT).needWrite(undefined, token);
+    rights(ROOT).requireWrite(token, token);
+    rights(ROOT).requireWrite(undefined, token);
   });
 });
 
 describe("reads", () => {
   test("see a setting by its group as it is now, and one that does not exist by its name alone", () => {
     const limited = byLimits(`group:${GROUP}`, "key:gone");
-    expect(["boat", "crane", "gone", "other"].map(limited.sees)).toEqual([
+    expect(["boat", "crane", "gone", "other"].map(limited.canRead)).toEqual([
       ...[true, false, true, false],
     ]);
-    expect(there.map(limited.seesItem)).toEqual([true, false, true]);
-    limited.need(["boat", "gone"]);
+    expect(there.map(limited.canReadItem)).toEqual([true, false, true]);
+    limited.require(["boat", "gone"]);
     const expected = limitedTo(`group:${GROUP}, key:gone`);
-    expect(failure(() => limited.need(["boat", "crane"]))).toMatchObject(expected);
+    expect(failure(() => limited.require(["boat", "crane"]))).toMatchObject(expected);
     expect(failure(limited.refuse)).toMatchObject(expected);
   });
 
   test("without limits see everything", () => {
     const free = byScopes("settings:read");
-    expect(["boat", "crane", "gone"].map(free.sees)).toEqual([true, true, true]);
-    free.need(["boat", "crane", "gone"]);
+    expect(["boat", "crane", "gone"].map(free.canRead)).toEqual([true, true, true]);
+    free.require(["boat", "crane", "gone"]);
     expect([free.isLimited, byLimits("key:a").isLimited]).toEqual([false, true]);
   });
 
@@ -104,7 +104,7 @@ describe("reads", () => {
     const free = rightsOf(createGrant(["settings:read"], []), () => {
       throw new Error("it was looked up");
     });
-    expect(free.sees("boat")).toBe(true);
+    expect(free.canRead("boat")).toBe(true);
   });
 
   test("are of one kind where the same settings are seen", () => {
@@ -132,14 +132,14 @@ describe("reads", () => {
     "see a change in the history by its groups before and after: %s, %s",
     (before, after, sees) => {
       const change = { key: "boat", oldDefinition: before, newDefinition: after };
-      expect(byLimits(`group:${GROUP}`).seesChange(change)).toBe(sees);
-      expect(byScopes("history:read").seesChange(change)).toBe(true);
+      expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(sees);
+      expect(byScopes("history:read").canReadChange(change)).toBe(true);
     },
   );
 
   test("see a change without definitions by the setting as it is now", () => {
     const change = { key: "crane", oldDefinition: null, newDefinition: null };
-    expect(byLimits(`group:${GROUP}`).seesChange(change)).toBe(false);
+    expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(false);
   });
 });
 
@@ -150,14 +150,14 @@ describe("secret values", () => {
     ["root", ROOT, [false, false, false]],
   ])("are masked for %s: a plain one, a secret one, the permanent token", (_, grant, masked) => {
     const items = [item("boat", 1), item("key", 1, true), item(TOKEN_KEY, 1, true)];
-    expect(items.map(rights(grant).masks)).toEqual(masked);
+    expect(items.map(rights(grant).isMasked)).toEqual(masked);
   });
 });
 
 test("a scope that is missing is named", () => {
-  byScopes("settings:read").needScope("settings:read");
-  rights(ROOT).needScope("tokens:manage");
-  expect(failure(() => byScopes("settings:read").needScope("settings:write"))).toMatchObject({
+  byScopes("settings:read").requireScope("settings:read");
+  rights(ROOT).requireScope("tokens:manage");
+  expect(failure(() => byScopes("settings:read").requireScope("settings:write"))).toMatchObject({
     code: Code.PermissionDenied,
     message: "this token does not have the scope settings:write",
   });

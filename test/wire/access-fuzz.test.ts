@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SCOPES } from "../../src/access/grant.ts";
-import { needOf } from "../../src/access/requirement.ts";
+import { requirementOf } from "../../src/access/requirement.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService } from "./service.ts";
@@ -130,7 +130,7 @@ const requests: fc.Arbitrary<readonly [DescMethodUnary, object]> = fc.oneof(
 
 test("every method that keeps to a token's limits is asked", () => {
   const asked = new Set(fc.sample(requests, { numRuns: 500, seed: 1 }).map(([desc]) => desc.name));
-  const limited = SettingService.methods.filter((desc) => needOf(desc).limited);
+  const limited = SettingService.methods.filter((desc) => requirementOf(desc).limited);
   expect(limited.map(({ name }) => name).filter((name) => !asked.has(name))).toEqual([
     // A stream, which tests of its own ask.
     method.watchSettings.name,

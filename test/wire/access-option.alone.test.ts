@@ -1,7 +1,7 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { expect, test, vi } from "vitest";
-import { needOf } from "../../src/access/requirement.ts";
+import { requirementOf } from "../../src/access/requirement.ts";
 import type * as Routes from "../../src/app/routes.ts";
 import { servedServices } from "../../src/app/routes.ts";
 import { defineRpc } from "../gateway/contract.ts";
@@ -30,7 +30,7 @@ test("an rpc that says not who may call it refuses the start, and is named", asy
 
 test("every rpc of the contract says it, and the public ones are few", () => {
   const needs = servedServices.flatMap(({ methods }) =>
-    methods.map((method) => ({ name: method.name, ...needOf(method) })),
+    methods.map((method) => ({ name: method.name, ...requirementOf(method) })),
   );
   expect(needs.filter(({ isPublic }) => isPublic).map(({ name }) => name)).toEqual([
     "Ping",

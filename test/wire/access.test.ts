@@ -2,7 +2,7 @@ import { create, type DescMethodServerStreaming, type DescMethodUnary } from "@b
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createGrant, SCOPES } from "../../src/access/grant.ts";
-import { needOf } from "../../src/access/requirement.ts";
+import { requirementOf } from "../../src/access/requirement.ts";
 import { servedServices } from "../../src/app/routes.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { as, give } from "./access-client.ts";
@@ -29,7 +29,7 @@ describe("every rpc with every scope", () => {
       for (const [at, [scope, token]] of [...tokens].entries()) {
         const grant = createGrant([scope], []);
         for (const method of methods.filter(transport.carries)) {
-          const { isPublic, scopes } = needOf(method);
+          const { isPublic, scopes } = requirementOf(method);
           // All of them over one transport; over the others those that let in, and one that does not.
           const isAll = name === "gRPC" || methods.indexOf(method) % tokens.size === at;
           if (!isAll && (isPublic || !scopes.every((needed) => grant.has(needed)))) continue;

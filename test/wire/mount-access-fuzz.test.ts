@@ -11,7 +11,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
-import { needOf } from "../../src/access/requirement.ts";
+import { requirementOf } from "../../src/access/requirement.ts";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
@@ -222,7 +222,7 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
         });
         expect(withoutEcho(said, members)).not.toMatch(OUTSIDE);
         for (const secret of SECRETS) expect(said).not.toContain(secret);
-        if (!needOf(desc).limited) expect(said).toContain('"kind":"failure"');
+        if (!requirementOf(desc).limited) expect(said).toContain('"kind":"failure"');
       }),
       { numRuns: ROUNDS },
     );

@@ -6,7 +6,7 @@ import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
 import { SCOPES } from "../../src/access/grant.ts";
-import { needOf } from "../../src/access/requirement.ts";
+import { requirementOf } from "../../src/access/requirement.ts";
 import { run } from "../cli/world.ts";
 import { TOKEN } from "./service.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
@@ -74,7 +74,7 @@ test.each(methods.map((method) => [`${method.parent.name}/${method.name}`, metho
   "%s is refused exactly where the scopes say so",
   async (path, method) => {
     const held = new Set(await scopes());
-    const isAllowed = needOf(method).scopes.every((scope) => held.has(scope));
+    const isAllowed = requirementOf(method).scopes.every((scope) => held.has(scope));
     const { code, text } = await rpc(path);
     expect(code === "permission_denied", text).toBe(!isAllowed);
   },

@@ -14,7 +14,7 @@ import { followCalls } from "./follow.ts";
 import { rememberRevision } from "./revision.ts";
 import { may, rights } from "./rights.ts";
 import { session } from "./session.ts";
-import { until, whileSeen } from "./wait.ts";
+import { until, whileVisible } from "./wait.ts";
 
 /** All settings at one revision. Never changed; each revision has one of its own. */
 export interface Settings {
@@ -91,7 +91,7 @@ export function followSettings(): void {
       return;
     }
     const leaving = new AbortController();
-    void whileSeen((seen) => watch(token, seen), leaving.signal);
+    void whileVisible((seen) => watch(token, seen), leaving.signal);
     return () => leaving.abort();
   });
   language.subscribe(() => void translate());

@@ -68,7 +68,7 @@ function whenHidden(time: number, tell: () => void): () => void {
  *
  * @param follow ends when its signal is aborted; called again when the page becomes visible again.
  */
-export async function whileSeen(
+export async function whileVisible(
   follow: (signal: AbortSignal) => Promise<void>,
   left: AbortSignal,
 ): Promise<void> {

@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import { whileSeen } from "../api/wait.ts";
+import { whileVisible } from "../api/wait.ts";
 
 /**
  * Follows a source while a component is mounted and visible.
@@ -13,7 +13,7 @@ export function useFollow(
 ): void {
   useEffect(() => {
     const leaving = new AbortController();
-    void whileSeen(follow, leaving.signal);
+    void whileVisible(follow, leaving.signal);
     return () => leaving.abort();
   }, dependencies);
 }

@@ -5,8 +5,8 @@ import type { Notify } from "../../database/error.ts";
 import { Contact } from "../../database/postgres/contact.ts";
 import { LEASE, Lease } from "../../database/postgres/lease.ts";
 import { Notifications } from "../../database/postgres/notifications.ts";
-import { Progress } from "../../database/postgres/progress.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";
+import { Watermark } from "../../database/postgres/watermark.ts";
 import type { Database } from "../../database/schema.ts";
 
 /** Interval of lease renewals, which also read the newest numbers, in milliseconds. */
@@ -36,8 +36,8 @@ export class Follower {
   readonly #lease: Lease;
   readonly #contact: Contact;
   readonly #notifications: Notifications;
-  readonly #settings = new Progress(() => this.#renewSoon());
-  readonly #access = new Progress(() => this.#renewSoon());
+  readonly #settings = new Watermark(() => this.#renewSoon());
+  readonly #access = new Watermark(() => this.#renewSoon());
   readonly #stopping = new AbortController();
   #timeline: string | undefined;
   /** A standby was promoted since all was read: the same numbers may mean something else. */
@@ -100,7 +100,7 @@ export class Follower {
 
   /** A revision was written here, or what has changed up to it was read. */
   saw(revision: number): void {
-    this.#settings.saw(revision);
+    this.#settings.recordRead(revision);
   }
 
   /** Everything was read, and is of a revision, which may be an older one after a failover. */
@@ -221,16 +221,16 @@ export class Follower {
     const seen = { revision: this.#settings.heard, access: this.#access.heard };
     const head = await this.#lease.renew(seen);
     this.on(head.timeline);
-    this.#settings.found(head.revision, seen.revision);
-    this.#access.found(head.access, seen.access);
+    this.#settings.recordNewest(head.revision, seen.revision);
+    this.#access.recordNewest(head.access, seen.access);
     this.#contact.answered(asked);
     if (this.isBehind || this.isAccessBehind) this.#deps.onNews();
   }
 
   #hear(payload: string): void {
     const isNew = payload.startsWith(ACCESS)
-      ? this.#access.hear(Number(payload.slice(ACCESS.length)))
-      : this.#settings.hear(Number(payload));
+      ? this.#access.recordNotified(Number(payload.slice(ACCESS.length)))
+      : this.#settings.recordNotified(Number(payload));
     if (isNew) this.#deps.onNews();
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { openBook } from "../../../../src/access/book.ts";
+import { openAccessRegistry } from "../../../../src/access/registry.ts";
 import type {
   AccessRows,
   AccessStore,
@@ -36,7 +36,7 @@ test("a standby that lacks the last changes of rights and uses their versions ag
   onTestFinished(() => standby.remove());
   const address = await openSwitch(primary.port);
   const store = await opened(`postgres://mooring@127.0.0.1:${address.port}/postgres`);
-  const book = await openBook({ store: store.access, now: Date.now });
+  const book = await openAccessRegistry({ store: store.access, now: Date.now });
   const [before, lost, kept] = [newToken(), newToken(), newToken()];
   const write = (to: AccessStore, rows: Partial<AccessRows>) =>
     to.transact((trx) => trx.write({ ...rows, audit: [] }));

@@ -2,9 +2,9 @@
  * Watermark of a numbered source (revisions of settings, versions of the access tables): the number
  * read by this process, and the newest one it was notified of.
  */
-export class Progress {
+export class Watermark {
   #known = -1;
-  #heard = -1;
+  notified = -1;
   readonly #onHeard: () => void;
 
   /**
@@ -22,24 +22,24 @@ export class Progress {
 
   /** The newest notified number. */
   get heard(): number {
-    return this.#heard;
+    return this.notified;
   }
 
   /** Whether a notified number has not been read. */
   get isBehind(): boolean {
-    return this.#heard !== this.#known;
+    return this.notified !== this.#known;
   }
 
   /** Records that all changes up to a number were read, or written here. */
-  saw(number: number): void {
+  recordRead(number: number): void {
     this.#known = Math.max(this.#known, number);
-    if (number > this.#heard) this.#hearOf(number);
+    if (number > this.notified) this.#hearOf(number);
   }
 
   /** Everything was read, as of a number that may be older than one before. */
   sawAll(number: number): void {
     this.#known = number;
-    if (number > this.#heard) this.#hearOf(number);
+    if (number > this.notified) this.#hearOf(number);
   }
 
   /** Everything was read, and newer numbers of before mean nothing any more. */
@@ -49,9 +49,9 @@ export class Progress {
   }
 
   /** Records a notified number. @returns whether it is new. */
-  hear(number: number): boolean {
+  recordNotified(number: number): boolean {
     if (!Number.isSafeInteger(number) || number <= this.#known) return false;
-    if (number > this.#heard) this.#hearOf(number);
+    if (number > this.notified) this.#hearOf(number);
     return true;
   }
 
@@ -61,12 +61,12 @@ export class Progress {
    * @param asked the notified number when the query began: later notifications are newer than the
    * answer.
    */
-  found(newest: number, asked: number): void {
-    if (this.#heard === asked && newest !== asked) this.#hearOf(newest);
+  recordNewest(newest: number, asked: number): void {
+    if (this.notified === asked && newest !== asked) this.#hearOf(newest);
   }
 
   #hearOf(number: number): void {
-    this.#heard = number;
+    this.notified = number;
     this.#onHeard();
   }
 }

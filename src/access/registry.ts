@@ -27,7 +27,7 @@ interface Used {
 /** A use is noted once a minute at most. */
 const NOTE_EACH = 60_000;
 
-export interface BookDeps {
+export interface AccessRegistryDeps {
   readonly store: AccessStore;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
@@ -36,7 +36,7 @@ export interface BookDeps {
 }
 
 /** Rights of all tokens, in memory. */
-export interface Book {
+export interface AccessRegistry {
   /** Takes in what others have changed: synchronous while nothing has. Call it before `find`. */
   fresh(): void | Promise<void>;
   /** Like fresh, after a write by this process. */
@@ -58,7 +58,11 @@ export interface Book {
 }
 
 /** Reads all tokens; from then on only what has changed. */
-export async function openBook({ store, now: clock, used }: BookDeps): Promise<Book> {
+export async function openAccessRegistry({
+  store,
+  now: clock,
+  used,
+}: AccessRegistryDeps): Promise<AccessRegistry> {
   const principals = new Map<string, StoredPrincipal>();
   const tokens = new Map<string, StoredToken>();
   const inUse = new Map<string, Used>();

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { openBook } from "../../src/access/book.ts";
+import { openAccessRegistry } from "../../src/access/registry.ts";
 import type { AccessStore, StoredPrincipal, StoredToken } from "../../src/access/store.ts";
 import { makeToken } from "../../src/access/token-text.ts";
 import { StoreError } from "../../src/database/error.ts";
@@ -28,7 +28,7 @@ async function bookOf(tokens: readonly StoredToken[], time = () => 1_000) {
   await access.transact((trx) => trx.write(rows));
   const uses: [string, number][] = [];
   const used = (id: string, at: number): void => void uses.push([id, at]);
-  return { access, uses, book: await openBook({ store: access, now: time, used }) };
+  return { access, uses, book: await openAccessRegistry({ store: access, now: time, used }) };
 }
 
 test("a token's id alone opens nothing: its secret has to be the right one", async () => {
@@ -120,7 +120,7 @@ test("what could not be read is read at the next call, whether it is stale or no
     news: (version) =>
       failing ? Promise.reject(new StoreError("busy", "away")) : access.news(version),
   };
-  const book = await openBook({ store, now: () => 1_000 });
+  const book = await openAccessRegistry({ store, now: () => 1_000 });
   expect(book.fresh()).toBe(undefined);
   failing = true;
   await book.reread();
