@@ -77,8 +77,11 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
       : undefined,
   );
   if (input.overrides !== undefined)
-    for (const [key, value] of overrides.slice(0, MAX_OVERRIDES))
+    for (const [key, value] of overrides.slice(0, MAX_OVERRIDES)) {
+      // To each unknown key belongs a search among all keys.
+      if (violations.length >= MAX_NAMED) break;
       look(`overrides[${key.slice(0, 255)}]`, checkOverride(key, value, known));
+    }
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
   return next;

@@ -449,6 +449,8 @@ describe("trouble", () => {
       "neither Mooring nor the site",
     );
     expect(await bad({ overrides: { token: "x" } })).toContain("never pushed");
+    const unknown = Array.from({ length: 200 }, (_, at) => [`no_such_key_${at}`, "x"]);
+    expect(await bad({ overrides: Object.fromEntries(unknown) })).toContain("and 19 more");
     expect(await bad({ name: "a b" })).toContain("name has 1 to 64");
     expect(await bad({ include: ["group:x"] })).toContain("group by its number");
     expect(await bad({ url: "http://127.0.0.1:1" })).toContain("connection refused");
