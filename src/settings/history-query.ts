@@ -1,5 +1,6 @@
 import type { Expression, Kysely, SelectQueryBuilder, Transaction } from "kysely";
 import type { Database } from "../database/schema.ts";
+import { createTicks } from "../ticks.ts";
 import { changeFromRow, revisionFromRow } from "./row.ts";
 import type {
   Retention,
@@ -94,12 +95,36 @@ export async function readRevisions(
   }));
 }
 
-/** The first and the last change of each key in the range, put together. */
+/**
+ * The first and the last change of each key in the range, put together.
+ *
+ * @param step revisions of one query: SQLite reads on the event loop's thread, which others need in
+ *   between.
+ */
 export async function readChangesBetween(
   db: Db,
   after: number,
   upTo: number,
+  step = Number.POSITIVE_INFINITY,
 ): Promise<StoredChange[]> {
+  const ticks = createTicks();
+  const found = new Map<string, StoredChange>();
+  for (let start = after; start < upTo; start += step) {
+    for (const change of await readChanges(db, start, Math.min(start + step, upTo))) {
+      const before = found.get(change.key);
+      found.set(change.key, before === undefined ? change : joined(before, change));
+    }
+    if (ticks.isDue()) await ticks.next();
+  }
+  return [...found.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function joined(first: StoredChange, last: StoredChange): StoredChange {
+  const { newValue, newHash, newDefinition } = last;
+  return { ...first, newValue, newHash, newDefinition };
+}
+
+async function readChanges(db: Db, after: number, upTo: number): Promise<StoredChange[]> {
   const ends = db
     .selectFrom("change")
     .select("key")
@@ -125,7 +150,6 @@ export async function readChangesBetween(
       "b.new_hash",
       "b.new_definition",
     ])
-    .orderBy("ends.key")
     .execute();
   return rows.map((row) => changeFromRow({ ...row, revision: 0 }));
 }

@@ -66,6 +66,8 @@ export function createHistory(deps: {
     await checkState(Math.min(from, to));
     await checkState(Math.max(from, to));
     const forward = await store.changesBetween(Math.min(from, to), Math.max(from, to));
+    // The oldest revisions may have been forgotten while changes were read.
+    await checkState(Math.min(from, to));
     return (from <= to ? forward : forward.map(reverse)).filter(
       (change) => !isVoid(change) || hides(change),
     );

@@ -59,6 +59,15 @@ const changes: readonly [name: string, (parts: Parts) => Promise<unknown>][] = [
   ],
 ];
 
+test("a comparison of many revisions gives the event loop back", async () => {
+  const parts = await testParts(newPath());
+  for (let at = 0; at < 80; at += 1) await save(parts, { site_title: `${at}` });
+  const counted = countTicks();
+  expect(await parts.history.diff(0, 0)).toMatchObject([{ key: "site_title", newValue: "79" }]);
+  // A query for ten revisions is a look at the clock.
+  expect(counted()).toBeGreaterThanOrEqual(1);
+});
+
 describe("a change of many settings", () => {
   test.each(changes)("gives the event loop back: %s", async (_name, change) => {
     const parts = await testParts(newPath());

@@ -451,7 +451,7 @@ describe("trouble", () => {
     expect(await bad({ overrides: { token: "x" } })).toContain("never pushed");
     const unknown = Array.from({ length: 200 }, (_, at) => [`no_such_key_${at}`, "x"]);
     expect(await bad({ overrides: Object.fromEntries(unknown) })).toContain("and 19 more");
-    expect(await bad({ name: "a b" })).toContain("name has 1 to 64");
+    expect(await bad({ name: "a b" })).toContain("name must have 1 to 64");
     expect(await bad({ include: ["group:x"] })).toContain("group by its number");
     expect(await bad({ url: "http://127.0.0.1:1" })).toContain("connection refused");
     expect(service().list()).toEqual([]);

@@ -417,6 +417,32 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         ]);
         expect(await store.changesBetween(5, 5)).toEqual([]);
       });
+
+      test("puts the changes of a long range together as those of a short one", async () => {
+        const revisions = Array.from({ length: 57 }, (_, at) =>
+          commit({
+            revision: at + 1,
+            changes: [
+              changed({ key: "each", oldValue: `${at}`, newValue: `${at + 1}` }),
+              ...(at % 13 === 5
+                ? [changed({ key: "b", oldHash: `h${at}`, newHash: `h${at + 13}` })]
+                : []),
+              ...(at === 40 ? [changed({ key: "once", newValue: "40" })] : []),
+            ],
+          }),
+        );
+        await write({ revisions, upserts: [], deletes: [], audit: [] });
+        expect(await store.changesBetween(0, 57)).toEqual([
+          changed({ key: "b", oldHash: "h5", newHash: "h57" }),
+          changed({ key: "each", oldValue: "0", newValue: "57" }),
+          changed({ key: "once", newValue: "40" }),
+        ]);
+        expect(await store.changesBetween(19, 44)).toEqual([
+          changed({ key: "b", oldHash: "h31", newHash: "h44" }),
+          changed({ key: "each", oldValue: "19", newValue: "44" }),
+          changed({ key: "once", newValue: "40" }),
+        ]);
+      });
     });
 
     describe("compacting", () => {

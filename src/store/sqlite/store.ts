@@ -34,6 +34,9 @@ import type { SiteStore } from "../../sites/store.ts";
 import { migrations } from "./migration.ts";
 import { appendAudit, createTransact } from "./transaction.ts";
 
+/** Revisions whose changes are read in one query: each has at most 1,000 or those of an import. */
+const CHANGES_STEP = 10;
+
 type Db = Kysely<Database> | Transaction<Database>;
 
 /**
@@ -131,7 +134,8 @@ export async function openSqliteSettingStore(
       oldestRevision: () => attempt(() => readOldestRevision(db)),
       listRevisions: (filter) => attempt(() => readRevisions(db, filter, revisionsOf)),
       commits: (after, upTo, limit) => attempt(() => readCommits(db, after, upTo, limit)),
-      changesBetween: (after, upTo) => attempt(() => readChangesBetween(db, after, upTo)),
+      changesBetween: (after, upTo) =>
+        attempt(() => readChangesBetween(db, after, upTo, CHANGES_STEP)),
       knownKeys: (keys) => attempt(() => readKnownKeys(db, keys, keysOf)),
       firstChanges: (asked, upTo) => attempt(() => readFirstChanges(db, asked, upTo)),
       rewrite: (change) => writing((trx) => rewriteValues(trx, change, appendAudit)),
