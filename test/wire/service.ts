@@ -45,6 +45,9 @@ export interface TestServiceOptions {
 export async function startService(options: TestServiceOptions = {}): Promise<TestService> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "mooring-wire-")));
   let log = "";
+  /** The lines that have been asked for, and how much of the log they are. */
+  const lines: Record<string, unknown>[] = [];
+  let parsed = 0;
   const sink = new Writable({
     write: (chunk, _encoding, done) => {
       log += String(chunk);
@@ -69,11 +72,12 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
     grpcPort: portOf(grpcAddress),
     folder,
     log: () => log,
-    logLines: () =>
-      log
-        .split("\n")
-        .filter((line) => line !== "")
-        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    logLines: () => {
+      const whole = log.slice(parsed, log.lastIndexOf("\n") + 1);
+      parsed += whole.length;
+      for (const line of whole.split("\n")) if (line !== "") lines.push(JSON.parse(line));
+      return [...lines];
+    },
     stop: async () => {
       await mooring?.stop();
       // Variables of test files live as long as their process.

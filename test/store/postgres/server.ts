@@ -12,7 +12,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { freePort } from "../../downloaders/program.ts";
+import { afterAll, beforeAll, beforeEach } from "vitest";
+import { freePort, needs } from "../../downloaders/program.ts";
 import { oncePerRun } from "../../once.ts";
 
 /** The newest PostgreSQL of Debian's packages, or one on the PATH. */
@@ -61,6 +62,21 @@ export interface ServerOptions {
   readonly isDurable?: boolean;
   /** Further settings, as `NAME=VALUE`. */
   readonly settings?: readonly string[];
+}
+
+/** A server for all tests of a file, which are skipped where none is installed. */
+export function serverOfFile(): () => TestServer {
+  const isThere = needs(postgresProgram("postgres"));
+  let server: TestServer | undefined;
+  beforeEach((context) => isThere(context));
+  beforeAll(async () => {
+    if (hasPostgres) server = await startPostgres();
+  });
+  afterAll(() => server?.remove());
+  return () => {
+    if (server === undefined) throw new Error("no server is installed");
+    return server;
+  };
 }
 
 /** Starts a new server in a temporary folder, as a user without rights. */

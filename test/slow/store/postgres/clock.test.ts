@@ -1,26 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { needs } from "../../../downloaders/program.ts";
+import { expect, test, vi } from "vitest";
+
 import { opened } from "../../../store/postgres/opened.ts";
-import {
-  hasPostgres,
-  postgresProgram,
-  startPostgres,
-  type TestServer,
-} from "../../../store/postgres/server.ts";
+import { serverOfFile } from "../../../store/postgres/server.ts";
 
-const isThere = needs(postgresProgram("postgres"));
-beforeEach((context) => isThere(context));
-
-let server: TestServer;
-beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
-});
-afterAll(() => server?.remove());
+const server = serverOfFile();
 
 const DAY = 86_400_000;
 
 test("instances whose clocks differ by days take turns and leases as those whose clocks agree", async () => {
-  const url = await server.newDatabase();
+  const url = await server().newDatabase();
   const clocks = [() => Date.now(), () => Date.now() + 2 * DAY, () => Date.now() - 2 * DAY];
   const instances = await Promise.all(
     clocks.map(async (now) => ({ now, ...(await opened(url, now)) })),

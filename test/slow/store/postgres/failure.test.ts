@@ -1,39 +1,18 @@
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { needs } from "../../../downloaders/program.ts";
 import { failureOf, opened, SOON, save } from "../../../store/postgres/opened.ts";
 import { startPgbouncer } from "../../../store/postgres/pgbouncer.ts";
-import {
-  hasPostgres,
-  postgresProgram,
-  startPostgres,
-  type TestServer,
-} from "../../../store/postgres/server.ts";
+import { serverOfFile, startPostgres } from "../../../store/postgres/server.ts";
 import { openSwitch } from "../../../store/postgres/switch.ts";
 import { startProcess } from "../../../store/process.ts";
 
-const isThere = needs(postgresProgram("postgres"));
-beforeEach((context) => isThere(context));
-
 /** A server that its tests stop, halt and promote. */
-let server: TestServer;
-beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
-});
-afterAll(() => server?.remove());
+const server = serverOfFile();
 
 test("a connection for notifications that is cut is opened again, and nothing is missed meanwhile", async () => {
-  const url = await server.newDatabase();
+  const url = await server().newDatabase();
   const [one, other] = [await opened(url), await opened(url)];
-  const cut = await server.query(
+  const cut = await server().query(
     `select pg_terminate_backend(pid) as done from pg_stat_activity
       where query like 'listen%' and datname = '${url.split("/").at(-1)}'`,
   );
@@ -46,11 +25,11 @@ test("a connection for notifications that is cut is opened again, and nothing is
 });
 
 test("a connection for notifications that has gone silent costs the time until it is asked, and no change", async () => {
-  const url = await server.newDatabase();
-  const address = await openSwitch(server.port);
+  const url = await server().newDatabase();
+  const address = await openSwitch(server().port);
   const [one, other] = [
     await opened(url),
-    await opened(url.replace(`:${server.port}/`, `:${address.port}/`)),
+    await opened(url.replace(`:${server().port}/`, `:${address.port}/`)),
   ];
   address.silence("listen ");
   for (let revision = 1; revision <= 5; revision += 1) {
@@ -124,7 +103,7 @@ test("a server that does not answer is given up, and nobody can know what became
 });
 
 test("another instance that is halted is waited for as long as its lease, and asks when it goes on", async () => {
-  const url = await server.newDatabase();
+  const url = await server().newDatabase();
   const { store } = await opened(url);
   const other = startProcess(new URL("../../../store/postgres/store-program.ts", import.meta.url));
   await other.call("open", url);
@@ -206,8 +185,8 @@ describe("behind a pooler in transaction mode", () => {
   beforeEach((context) => hasPooler(context));
 
   test("changes are asked for, which is said once, and saves of two instances work", async () => {
-    const direct = await server.newDatabase();
-    const { url, stop } = await startPgbouncer(server, direct.split("/").at(-1) ?? "");
+    const direct = await server().newDatabase();
+    const { url, stop } = await startPgbouncer(server(), direct.split("/").at(-1) ?? "");
     onTestFinished(stop);
     const [one, other] = [await opened(url), await opened(url)];
     expect(other.said).toEqual([

@@ -1,38 +1,17 @@
 import pg from "pg";
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { writeFailure } from "../../../../src/database/store-failure.ts";
-import { needs } from "../../../downloaders/program.ts";
+
 import { failureOf, nameOf, opened, SOON, save } from "../../../store/postgres/opened.ts";
-import {
-  hasPostgres,
-  postgresProgram,
-  startPostgres,
-  type TestServer,
-} from "../../../store/postgres/server.ts";
+import { serverOfFile } from "../../../store/postgres/server.ts";
 import { setting } from "../../../store/sample.ts";
 
-const isThere = needs(postgresProgram("postgres"));
-beforeEach((context) => isThere(context));
-
-let server: TestServer;
-beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
-});
-afterAll(() => server?.remove());
+const server = serverOfFile();
 
 /** Ends the connection of a save that waits for something. */
 async function endConnection(url: string, waitsFor: string): Promise<void> {
   const ended = () =>
-    server.query(
+    server().query(
       `select pg_terminate_backend(pid) as done from pg_stat_activity
         where datname = '${nameOf(url)}' and application_name = 'mooring' and ${waitsFor}`,
     );
@@ -41,7 +20,7 @@ async function endConnection(url: string, waitsFor: string): Promise<void> {
 
 describe("a save whose connection is ended", () => {
   test("while it waits for another one's lock is told as unsure, and the next one works", async () => {
-    const url = await server.newDatabase();
+    const url = await server().newDatabase();
     const { store } = await opened(url);
     const other = new pg.Client({ connectionString: url });
     await other.connect();
@@ -57,7 +36,7 @@ describe("a save whose connection is ended", () => {
   });
 
   test("in the middle of a transaction with the lock leaves nothing, not even the lock", async () => {
-    const url = await server.newDatabase();
+    const url = await server().newDatabase();
     const { store } = await opened(url);
     const saving = failureOf(() =>
       store.transact(async (trx) => {
@@ -74,12 +53,12 @@ describe("a save whose connection is ended", () => {
   });
 
   test("after its commit, while it waits for a standby, is not told as one that saved nothing", async () => {
-    const url = await server.newDatabase();
+    const url = await server().newDatabase();
     const { store } = await opened(url);
     const wait = async (names: string): Promise<void> => {
-      await server.query(`alter system set synchronous_standby_names = '${names}'`);
-      await server.query("select pg_reload_conf()");
-      const shown = () => server.query("show synchronous_standby_names");
+      await server().query(`alter system set synchronous_standby_names = '${names}'`);
+      await server().query("select pg_reload_conf()");
+      const shown = () => server().query("show synchronous_standby_names");
       await vi.waitFor(
         async () => expect(await shown()).toEqual([{ synchronous_standby_names: names }]),
         SOON,
@@ -112,9 +91,9 @@ describe("a save that the server refuses says why in one sentence, and the next 
     ["57014", "busy", /took too long and gave up: try again/],
     ["XX001", "failed", /failed \(XX001: no\)/],
   ] as const)("with %s", async (code, kind, sentence) => {
-    const url = await server.newDatabase();
+    const url = await server().newDatabase();
     const { store } = await opened(url);
-    await server.query(
+    await server().query(
       `create function refuse() returns trigger language plpgsql as
         $$ begin raise exception using errcode = '${code}', message = 'no'; end $$;
       create trigger refuse before insert on revision execute function refuse()`,
@@ -123,19 +102,19 @@ describe("a save that the server refuses says why in one sentence, and the next 
     const { failure, message } = await failureOf(() => save(store, 1));
     expect(failure).toBe(kind);
     expect(message).toMatch(sentence);
-    await server.query("drop trigger refuse on revision", nameOf(url));
+    await server().query("drop trigger refuse on revision", nameOf(url));
     await save(store, 1);
     expect(await store.load()).toMatchObject({ revision: 1 });
   });
 });
 
 test("rights that are taken away are named, reads go on, and all comes back with them", async () => {
-  const url = await server.newDatabase();
-  await server.query("create role app login");
-  await server.query("grant create on schema public to app", nameOf(url));
+  const url = await server().newDatabase();
+  await server().query("create role app login");
+  await server().query("grant create on schema public to app", nameOf(url));
   const { store, said } = await opened(url.replace("mooring@", "app@"));
   await save(store, 1);
-  await server.query("revoke insert on revision from app", nameOf(url));
+  await server().query("revoke insert on revision from app", nameOf(url));
   const { failure, message } = await failureOf(() => save(store, 2));
   expect(failure).toBe("unusable");
   expect(message).toBe(
@@ -143,9 +122,9 @@ test("rights that are taken away are named, reads go on, and all comes back with
   );
   expect(await store.load()).toMatchObject({ revision: 1 });
   expect(said).toEqual([]);
-  await server.query("revoke select on head from app", nameOf(url));
+  await server().query("revoke select on head from app", nameOf(url));
   await vi.waitFor(() => expect(said.join()).toMatch(/table head.*reads go on from memory/), SOON);
-  await server.query("grant insert on revision to app; grant select on head to app", nameOf(url));
+  await server().query("grant insert on revision to app; grant select on head to app", nameOf(url));
   await vi.waitFor(() => expect(said.at(-1)).toMatch(/is back/), SOON);
   await save(store, 2);
 });

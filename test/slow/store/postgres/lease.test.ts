@@ -1,32 +1,20 @@
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { needs } from "../../../downloaders/program.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+
 import { failureOf, nameOf, opened, SOON, save } from "../../../store/postgres/opened.ts";
-import {
-  hasPostgres,
-  postgresProgram,
-  startPostgres,
-  type TestServer,
-} from "../../../store/postgres/server.ts";
+import { serverOfFile, startPostgres } from "../../../store/postgres/server.ts";
 import { openSwitch } from "../../../store/postgres/switch.ts";
 
-const isThere = needs(postgresProgram("postgres"));
-beforeEach((context) => isThere(context));
-
-let server: TestServer;
-beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
-});
-afterAll(() => server?.remove());
+const server = serverOfFile();
 
 test("a renewal that the server was long about does not hide what was changed meanwhile", async () => {
-  const url = await server.newDatabase();
-  const address = await openSwitch(server.port);
-  const through = url.replace(`:${server.port}/`, `:${address.port}/`);
+  const url = await server().newDatabase();
+  const address = await openSwitch(server().port);
+  const through = url.replace(`:${server().port}/`, `:${address.port}/`);
   // It hears of nothing: it goes by what it asks.
   address.silence("listen ");
   const slow = await opened(through);
-  const [row] = await server.query("select id from instance", nameOf(url));
+  const [row] = await server().query("select id from instance", nameOf(url));
   const other = await opened(url);
   const holder = new pg.Client({ connectionString: url });
   await holder.connect();
@@ -34,7 +22,7 @@ test("a renewal that the server was long about does not hide what was changed me
   await holder.query("begin");
   await holder.query("select from instance where id = $1 for update", [row?.["id"]]);
   const renewing = () =>
-    server.query(
+    server().query(
       `select from pg_stat_activity where datname = '${nameOf(url)}'
         and wait_event_type = 'Lock' and query like 'with renewed%'`,
     );
@@ -73,12 +61,12 @@ test("an instance whose address leads to a standby does not go by what that show
 });
 
 test("an instance that gets no connection while others do does not go by its memory", async () => {
-  const url = await server.newDatabase();
-  await server.query("create role few login");
-  await server.query("grant create on schema public to few", nameOf(url));
+  const url = await server().newDatabase();
+  await server().query("create role few login");
+  await server().query("grant create on schema public to few", nameOf(url));
   const { store } = await opened(url.replace("mooring@", "few@"));
-  await server.query("alter role few connection limit 0");
-  await server.query(
+  await server().query("alter role few connection limit 0");
+  await server().query(
     "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'few'",
   );
   await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true), SOON);
@@ -88,6 +76,6 @@ test("an instance that gets no connection while others do does not go by its mem
       message: expect.stringMatching(/has no connection left/),
     });
   }, SOON);
-  await server.query("alter role few connection limit -1");
+  await server().query("alter role few connection limit -1");
   await vi.waitFor(() => store.delta(0), SOON);
 });

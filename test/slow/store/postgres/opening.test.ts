@@ -1,36 +1,15 @@
 import { Kysely } from "kysely";
 import pg from "pg";
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { migrate } from "../../../../src/database/migrate.ts";
 import { postgresServer } from "../../../../src/database/postgres/server.ts";
 import type { Database } from "../../../../src/database/schema.ts";
 import { migrations } from "../../../../src/store/postgres/migration.ts";
-import { freePort, needs } from "../../../downloaders/program.ts";
+import { freePort } from "../../../downloaders/program.ts";
 import { failureOf, nameOf, opened, SOON } from "../../../store/postgres/opened.ts";
-import {
-  hasPostgres,
-  postgresProgram,
-  startPostgres,
-  type TestServer,
-} from "../../../store/postgres/server.ts";
+import { serverOfFile } from "../../../store/postgres/server.ts";
 
-const isThere = needs(postgresProgram("postgres"));
-beforeEach((context) => isThere(context));
-
-let server: TestServer;
-beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
-});
-afterAll(() => server?.remove());
+const server = serverOfFile();
 
 describe("opening a database says in one sentence", () => {
   const refusal = (url: string) => failureOf(() => opened(url));
@@ -46,52 +25,54 @@ describe("opening a database says in one sentence", () => {
   });
 
   test("that there is no database of that name", async () => {
-    expect((await refusal(server.url("nowhere"))).message).toMatch(/has no database of that name/);
+    expect((await refusal(server().url("nowhere"))).message).toMatch(
+      /has no database of that name/,
+    );
   });
 
   test("that the user may not make tables", async () => {
-    const url = await server.newDatabase();
-    await server.query("create role guest login");
+    const url = await server().newDatabase();
+    await server().query("create role guest login");
     expect((await refusal(url.replace("mooring@", "guest@"))).message).toMatch(
       /does not let this user do that: grant it CREATE on the schema/,
     );
   });
 
   test("that a newer Mooring wrote it, and changes nothing", async () => {
-    const url = await server.newDatabase();
+    const url = await server().newDatabase();
     const name = url.split("/").at(-1) ?? "";
     await (await opened(url)).store.close();
-    await server.query("insert into migration values ('9999_future', '2099-01-01')", name);
+    await server().query("insert into migration values ('9999_future', '2099-01-01')", name);
     const { failure, message } = await refusal(url);
     expect(failure).toBe("unusable");
     expect(message).toMatch(/was written by a newer Mooring than this one/);
   });
 
   test("that the user may not read its tables", async () => {
-    const url = await server.newDatabase();
+    const url = await server().newDatabase();
     await (await opened(url)).store.close();
-    await server.query("create role stranger login");
+    await server().query("create role stranger login");
     expect((await refusal(url.replace("mooring@", "stranger@"))).message).toMatch(
       /does not let this user do that \(permission denied for table migration_lock\): grant it all rights/,
     );
   });
 
   test("that it has another encoding than UTF-8, which could not store every text", async () => {
-    await server.query("create database latin encoding 'LATIN1' locale 'C' template template0");
-    const { failure, message } = await refusal(server.url("latin"));
+    await server().query("create database latin encoding 'LATIN1' locale 'C' template template0");
+    const { failure, message } = await refusal(server().url("latin"));
     expect(failure).toBe("unusable");
     expect(message).toMatch(/has the encoding LATIN1: make one with UTF8/);
   });
 
   test("that it has another program's tables, and changes nothing", async () => {
-    const url = await server.newDatabase();
-    await server.query("create table setting (theirs int)", nameOf(url));
+    const url = await server().newDatabase();
+    await server().query("create table setting (theirs int)", nameOf(url));
     const { failure, message } = await refusal(url);
     expect(failure).toBe("unusable");
     expect(message).toMatch(
       /has tables of another program \(.*"setting".*\): make one for Mooring/,
     );
-    const tables = await server.query(
+    const tables = await server().query(
       "select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace",
       nameOf(url),
     );
@@ -101,23 +82,23 @@ describe("opening a database says in one sentence", () => {
   test.each(["sslrootcert", "sslcert", "sslkey"])(
     "that the file of %s is not there",
     async (name) => {
-      const { failure, message } = await refusal(`${server.url()}?${name}=/nowhere.pem`);
+      const { failure, message } = await refusal(`${server().url()}?${name}=/nowhere.pem`);
       expect(failure).toBe("unusable");
       expect(message).toMatch(/a file that the URL .* names cannot be read \(.*\/nowhere.pem/);
     },
   );
 
   test("that no connection is left", async () => {
-    const url = await server.newDatabase();
-    await server.query("create role few login connection limit 0");
-    await server.query(`grant all on schema public to few`, nameOf(url));
+    const url = await server().newDatabase();
+    await server().query("create role few login connection limit 0");
+    await server().query(`grant all on schema public to few`, nameOf(url));
     const { failure, message } = await refusal(url.replace("mooring@", "few@"));
     expect(failure).toBe("busy");
     expect(message).toMatch(/has no connection left: raise its max_connections/);
   });
 
   test("that it is a standby", { timeout: 60_000 }, async () => {
-    const standby = await server.standby();
+    const standby = await server().standby();
     onTestFinished(() => standby.remove());
     expect((await refusal(standby.url())).message).toMatch(
       /is a read-only standby: MOORING_DATABASE_URL has to name the primary/,
@@ -126,7 +107,7 @@ describe("opening a database says in one sentence", () => {
 });
 
 test("a database of before is brought up to date once by instances that start together, however long it takes", async () => {
-  const url = await server.newDatabase();
+  const url = await server().newDatabase();
   const db = new Kysely<Database>({ dialect: postgresServer(url, "old").dialect });
   const first = Object.entries(migrations).slice(0, 1);
   await migrate(db, "old", Object.fromEntries(first));
@@ -139,7 +120,7 @@ test("a database of before is brought up to date once by instances that start to
   const opening = [opened(url), opened(url), opened(url)];
   for (const one of opening) one.catch(() => undefined);
   const waitLong = async () => {
-    const rows = await server.query(
+    const rows = await server().query(
       `select from pg_stat_activity where datname = '${nameOf(url)}' and wait_event_type = 'Lock'
         and clock_timestamp() - query_start > interval '3.5 s'`,
     );
@@ -152,6 +133,6 @@ test("a database of before is brought up to date once by instances that start to
   expect(
     said.filter((line) => /^info: another instance prepares the database/.test(line)),
   ).toHaveLength(2);
-  const steps = await server.query("select name from migration order by name", nameOf(url));
+  const steps = await server().query("select name from migration order by name", nameOf(url));
   expect(steps.map(({ name }) => name)).toEqual(Object.keys(migrations));
 });
