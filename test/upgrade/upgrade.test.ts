@@ -1,21 +1,24 @@
 import { copyFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { startedMooring, testFolder } from "../process/mooring.ts";
+import { dirname, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryPaths } from "../store/folder.ts";
+import { startService } from "../wire/service.ts";
 
 const DATABASES = join(import.meta.dirname, "database");
+const newPath = temporaryPaths();
 const env = { MOORING_SECRET_KEY: "0f".repeat(32) };
 const headers = { authorization: "upgrade-test-token-0123456789abcdefghij" };
 
 /** Each was made by the version that it is named after, by the same commands. */
 describe.each(readdirSync(DATABASES))("the database of version %s", (file) => {
   test("opens with its settings, secrets and history, and takes changes", async () => {
-    const folder = await testFolder();
-    copyFileSync(join(DATABASES, file), join(folder, "mooring.db"));
-    const mooring = await startedMooring({ folder, env });
+    const path = newPath();
+    copyFileSync(join(DATABASES, file), path);
+    const service = await startService({ folder: dirname(path), env });
+    onTestFinished(() => service.stop());
     const call = async (path: string, body?: unknown) => {
       const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-      const at = `http://127.0.0.1:${mooring.port()}/api/admin/setting/${path}`;
+      const at = `http://127.0.0.1:${service.port}/api/admin/setting/${path}`;
       const type = { "content-type": "application/json" };
       const reply = await fetch(at, { ...sent, headers: { ...headers, ...type } });
       return (await reply.json()) as { code: number; data: Record<string, unknown>[] };
@@ -41,7 +44,5 @@ describe.each(readdirSync(DATABASES))("the database of version %s", (file) => {
     expect(events.map(({ sequence, method }) => `${sequence} ${method}`)).toEqual(
       expect.arrayContaining([expect.stringMatching(/^\d SaveSettings$/)]),
     );
-    mooring.kill("SIGTERM");
-    expect(await mooring.ended).toBe(0);
   });
 });

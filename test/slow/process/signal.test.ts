@@ -164,19 +164,3 @@ describe("SIGTERM", () => {
     expect(await call).toMatchObject({ kind: "failure" });
   });
 });
-
-describe("a process that is killed", () => {
-  test("loses nothing that it has acknowledged", async () => {
-    const folder = await testFolder();
-    const env = { MOORING_ADMIN_TOKEN: TOKEN };
-    const mooring = await startedMooring({ folder, env });
-    const send = http1Sender(mooring.port());
-    const body = [{ key: "site_title", value: "acknowledged" }];
-    await send("/api/admin/setting/save", { method: "POST", body, headers });
-    mooring.kill("SIGKILL");
-    expect(await mooring.ended).toBe("SIGKILL");
-    const next = await startedMooring({ folder, env });
-    const { json } = await http1Sender(next.port())("/api/public/settings");
-    expect(json).toMatchObject({ data: { site_title: "acknowledged" } });
-  });
-});

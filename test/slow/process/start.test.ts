@@ -2,9 +2,15 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { freePort } from "../downloaders/program.ts";
-import { http1Sender } from "../wire/transport/http.ts";
-import { type MooringProcess, runMooring, startedMooring, TOKEN, testFolder } from "./mooring.ts";
+import { freePort } from "../../downloaders/program.ts";
+import {
+  type MooringProcess,
+  runMooring,
+  startedMooring,
+  TOKEN,
+  testFolder,
+} from "../../process/mooring.ts";
+import { http1Sender } from "../../wire/transport/http.ts";
 
 const TOKEN_LINE = /mooring-[\w-]{43}/;
 const LIST = "/api/admin/setting/list";

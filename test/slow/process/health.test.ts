@@ -1,8 +1,8 @@
 import createFastify from "fastify";
 import { expect, test } from "vitest";
-import { healthPlugin } from "../../src/app/health-http.ts";
-import { createStatusService, type StatusDeps } from "../../src/app/status.ts";
-import { startedMooring, TOKEN, testFolder } from "./mooring.ts";
+import { healthPlugin } from "../../../src/app/health-http.ts";
+import { createStatusService, type StatusDeps } from "../../../src/app/status.ts";
+import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 
 async function textOf(url: string) {
   const reply = await fetch(url);
