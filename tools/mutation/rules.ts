@@ -13,7 +13,7 @@ const rest = "test/gateway/{path,query,reply,rules,body,caching}.test.ts";
 
 export const rules: Readonly<Record<string, Rule>> = {
   access: {
-    files: ["src/access/*.ts"],
+    files: ["src/access/*.ts", "src/settings/rights.ts"],
     tests: [[access], ["test/wire/access-{time,late,page,input}.test.ts"]],
   },
   admission: {
