@@ -206,9 +206,10 @@ function makeJson(random: Random, depth: number): unknown {
 }
 
 function pieces(random: Random, body: Buffer): Buffer[] {
+  if (body.length === 0) return [];
   if (random.chance(0.7)) return [body];
   const at = random.upTo(body.length);
-  return [body.subarray(0, at), body.subarray(at)];
+  return [body.subarray(0, at), body.subarray(at)].filter(({ length }) => length > 0);
 }
 
 function chunks(random: Random, body: Buffer): Buffer[] {
