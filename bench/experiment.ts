@@ -1,5 +1,6 @@
 import { accessCall, growthTokens } from "./contest/access.ts";
 import { connectPublic } from "./contest/connect.ts";
+import { gateway } from "./contest/gateway.ts";
 import { growthAll, growthList, growthSave, growthSetting, growthValue } from "./contest/growth.ts";
 import { grpcPublic, grpcSetting } from "./contest/grpc.ts";
 import { restCompressed, restPublic, restSetting, restUnchanged } from "./contest/rest.ts";
@@ -30,6 +31,7 @@ export const experiments: readonly Experiment[] = [
   experimentOf(grpcSetting),
   experimentOf(connectPublic),
   experimentOf(accessCall),
+  gateway,
   experimentOf(upstreamRequest),
   upstreamTransfer,
   experimentOf(saveMany),

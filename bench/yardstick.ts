@@ -12,6 +12,7 @@ export interface Started {
 export type Yardstick =
   | "http.ts"
   | "fastify.ts"
+  | "gateway.ts"
   | "empty-fastify.mjs"
   | "empty-fastify.ts"
   | "grpc.ts"

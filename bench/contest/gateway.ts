@@ -1,0 +1,66 @@
+import { type Contest, experimentOf } from "../contest.ts";
+import type { Experiment, Verdict } from "../finding.ts";
+import { callHttp } from "../http-call.ts";
+import type { Lab } from "../lab.ts";
+import { median } from "../statistics.ts";
+import { startYardstick } from "../yardstick.ts";
+import { wrkSide } from "./rest.ts";
+
+const PATH = "/v1/projects/p1/things/77?pageSize=10&filter=abc&showAll=true";
+/** Bindings besides the one that is asked: about as many as Google publishes. */
+const OTHERS = 13_000;
+const CROWDED = "gateway, 13,000 other rules";
+
+const contest: Contest = {
+  name: "gateway",
+  title: "A GET with two path variables and three query parameters, as a google.api.http rule",
+  load: "wrk, 32 keep-alive connections, HTTP/1.1",
+  needs: ["wrk"],
+  comparisons: [
+    { of: "gateway", against: "Fastify", measure: "perSecond", target: { atLeast: 0.8 } },
+    { of: CROWDED, against: "gateway", measure: "perSecond", target: { atLeast: 0.9 } },
+  ],
+  open: (lab) =>
+    Promise.all([
+      open(lab, "gateway", "gateway", "0"),
+      open(lab, CROWDED, "gateway", String(OTHERS)),
+      open(lab, "Fastify", "fastify"),
+    ]),
+};
+
+async function open(lab: Lab, name: string, ...args: readonly string[]) {
+  const { server, port } = await startYardstick(lab.stage, "gateway.ts", ...args);
+  const [side] = await wrkSide(lab, name, server, { port, path: PATH });
+  return side;
+}
+
+/** The gateway beside a Fastify route that parses the same, and the time that many rules take. */
+export const gateway: Experiment = {
+  ...experimentOf(contest),
+  measure: async (lab) => {
+    const finding = await experimentOf(contest).measure(lab);
+    return { ...finding, verdicts: [...finding.verdicts, await startVerdict(lab)] };
+  },
+};
+
+async function startVerdict(lab: Lab): Promise<Verdict> {
+  const times: number[] = [];
+  for (let start = 0; start < lab.plan.starts; start++) {
+    const { server, port } = await startYardstick(
+      lab.stage,
+      "gateway.ts",
+      "gateway",
+      String(OTHERS),
+    );
+    times.push(Number((await callHttp({ port, path: "/start" })).body));
+    await server.stop();
+  }
+  return {
+    text: "CPU time to register 13,000 rules",
+    value: median(times),
+    lowest: Math.min(...times),
+    highest: Math.max(...times),
+    unit: " ms",
+    target: { atMost: 500 },
+  };
+}
