@@ -60,7 +60,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
     peers: GRPC_GATEWAY,
     fits: ({ path, body, mine, theirs }) =>
       path === "/v1/reply/i64"
-        ? isSame(mine, theirs, (text) => text.replace(/ "(-?\d+)"$/, " $1"))
+        ? isSame(mine, theirs, (text) =>
+            text.replace(/ "(-?\d+)"$/, (_, digits) => ` ${Number(digits)}`),
+          )
         : path === "/v1/body/i64" &&
           /^"[\de.]+"$/.test(body) &&
           isReached(mine) &&
@@ -149,7 +151,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
     fits: ({ peer, query, mine, theirs }) => {
       const mask = query.find(([name]) => name === "fm")?.[1];
       if (mask === undefined) return false;
-      if (peer === "vanguard") return mask === "" && isReached(mine) && theirs.refused === 400;
+      if (peer === "vanguard")
+        return /^$|[^\w.,]/.test(mask) && isReached(mine) && theirs.refused === 400;
       // Its mask has no JSON, or names in a form that JSON does not have.
       return isReached(theirs) && (theirs.status === 500 || mine.refused === 400);
     },
@@ -177,11 +180,16 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   "parameter-of-the-body": {
     peers: VANGUARD,
-    fits: ({ method, query, mine, theirs }) =>
-      method === "PATCH" &&
+    fits: ({ method, path, query, mine, theirs }) =>
+      (method === "PATCH" || path === "/v1/body/m") &&
       query.some(([name]) => /^m(?:\.|$)/.test(name)) &&
       isReached(mine) &&
       theirs.refused === 400,
+  },
+  "words-of-a-bool": {
+    peers: GRPC_GATEWAY,
+    fits: ({ path, mine, theirs }) =>
+      /^\/v1\/typed\/[^/]*\/[01]\//.test(path) && mine.refused === 400 && isReached(theirs),
   },
   "byte-order-mark": {
     peers: BOTH,
@@ -233,9 +241,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** Whether a parameter names no field of the request of a path. */
+/** Whether a parameter of a path names no field, or the one that the path fills. */
 function isUnknown(path: string, name: string): boolean {
-  return UNKNOWN.test(name) || (path.startsWith("/v1/files") && name !== "part");
+  if (path.startsWith("/v1/files")) return name !== "part";
+  return UNKNOWN.test(name) || (name === "s" && !path.startsWith("/v1/query"));
 }
 
 const UNKNOWN = /^(?:nope|m\.nope|s\.x|rs\[\])$/;
@@ -283,8 +292,12 @@ function isSameBut(one: Outcome, other: Outcome, ...names: readonly string[]): b
 function isOwnOrRefused(mine: Outcome, theirs: Outcome, query: Seen["query"]): boolean {
   if (!isReached(theirs)) return isReached(mine) && theirs.refused >= 400;
   const names = query.map(([name]) => JSON_NAMES[name] ?? name.replace(/\..*/, ""));
-  return isSameBut(mine, theirs, ...names);
+  const isInOneof = names.some((name) => ONEOF.includes(name));
+  return isSameBut(mine, theirs, ...names, ...(isInOneof ? ONEOF : []));
 }
+
+/** Members of one oneof: one that is set takes the others away. */
+const ONEOF = ["cs", "ci", "cm"];
 
 const JSON_NAMES: Readonly<Record<string, string>> = {
   two_words: "twoWords",

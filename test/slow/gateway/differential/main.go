@@ -57,7 +57,11 @@ func intercept(_ context.Context, request any, info *grpc.UnaryServerInfo, _ grp
 	switch info.FullMethod {
 	case peerv1.PeerService_Fail_FullMethodName:
 		all := message.(*peerv1.All)
-		return nil, status.Error(codes.Code(all.GetI32()), all.GetS())
+		code := codes.Code(all.GetI32())
+		if code < codes.Canceled || code > codes.Unauthenticated {
+			code = codes.Unknown
+		}
+		return nil, status.Error(code, all.GetS())
 	case peerv1.PeerService_Download_FullMethodName:
 		file := message.(*peerv1.File)
 		return &httpbody.HttpBody{ContentType: "text/x-file", Data: []byte(file.GetName())}, nil
