@@ -170,8 +170,8 @@ export function navigation(
             item("configuration"),
             item("cli"),
             item("errors"),
-            // Outside of the site: the running service has it.
-            { text: wordOf("api"), link: "/../reference", target: "_self" },
+            // The service redirects it to its own page, outside of the site.
+            { text: wordOf("api"), link: "/reference", target: "_self" },
           ],
         },
         { text: version, link: item("changelog").link },

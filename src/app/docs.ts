@@ -15,8 +15,8 @@ export interface DocsOptions {
   readonly folder?: string | undefined;
   /** Path in front of `/docs/` as browsers see it, such as `/@mooring`. Default: none. */
   readonly below?: string;
-  /** Where `/docs` without a slash leads, relative to it: the REST reference had that address. */
-  readonly legacy?: string;
+  /** Whether the service has the REST reference at `/reference`; `/docs` was its address once. */
+  readonly hasReference?: boolean;
 }
 
 /** In the package it lies beside the program; the source has it where the last build put it. */
@@ -55,7 +55,7 @@ interface Site {
  */
 export async function docsPlugin(
   fastify: FastifyInstance,
-  { folder, below = "", legacy = "docs/" }: DocsOptions = {},
+  { folder, below = "", hasReference = false }: DocsOptions = {},
 ): Promise<void> {
   const siteOf = memoize(readSite);
   const accepted = createNegotiator();
@@ -67,7 +67,9 @@ export async function docsPlugin(
     // As it was asked for: Fastify's own routing ignores the slash at the end.
     const [path = ""] = request.url.split("?", 1);
     const name = path.slice(path.indexOf("/docs") + "/docs/".length);
-    if (!path.endsWith("/") && name === "") return reply.redirect(legacy, 302);
+    if (!path.endsWith("/") && name === "")
+      return reply.redirect(hasReference ? "reference" : "docs/", 302);
+    if (name === "reference" && hasReference) return reply.redirect("../reference", 302);
     const built = [folder ?? FOLDERS].flat().find(isBuilt);
     if (built === undefined)
       throw new HttpFault(

@@ -100,7 +100,7 @@ export async function createDoors(
     await fastify.register(consolePlugin, { reference, login: loginOf(config) });
   await fastify.register(docsPlugin, {
     below: config.upstream === undefined ? "" : OWN_PAGES,
-    legacy: config.reflection === "off" ? "docs/" : "reference",
+    hasReference: config.reflection !== "off",
   });
   const checkReflection = config.reflection === "token" ? deps.check : undefined;
   await fastify.register(openApiPlugin, {

@@ -34,7 +34,7 @@ beforeAll(async () => {
   for (const name of ["assets", "driver"]) mkdirSync(join(folder, name));
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
   await publish(folder);
-  app = await serving({ folder, legacy: "reference" });
+  app = await serving({ folder, hasReference: true });
 });
 
 afterAll(async () => {
@@ -73,6 +73,11 @@ describe("the documentation site", () => {
   test("the address that the REST reference had leads to the reference", async () => {
     const reply = await get("/docs");
     expect([reply.statusCode, reply.headers.location]).toEqual([302, "reference"]);
+  });
+
+  test("the site's link to the reference leads there", async () => {
+    const reply = await get("/docs/reference");
+    expect([reply.statusCode, reply.headers.location]).toEqual([302, "../reference"]);
   });
 
   test("files with a hash in their name are kept for ever, pages are asked about", async () => {

@@ -51,6 +51,9 @@ export function writeContent(root: string, target: string): void {
     mkdirSync(dirname(copy), { recursive: true });
     copyFileSync(join(root, image), copy);
   }
+  for (const place of [...places.values(), "decisions/index"])
+    if (!place.startsWith("zh-CN/") && !files.includes(`docs/zh-CN/${place}.md`))
+      write(target, `zh-CN/${place}.md`, englishOnly(place));
   const decisions = decisionList(root, files);
   const intro = decisions.map(({ text, link }) => `- [${text}](${link})`).join("\n");
   write(target, "decisions/index.md", `# ${WORDS.en.decisions}\n\n${intro}\n`);
@@ -113,6 +116,13 @@ function firstPage(readme: string, language: Language): string {
   const body = readme.slice(readme.indexOf("\n!["), readme.lastIndexOf("\n## "));
   // JSON is YAML.
   return `---\nlayout: home\nhero: ${JSON.stringify(hero)}\n---\n${body}\n`;
+}
+
+/** A page in Chinese that leads to the English one: the switch of languages keeps the address. */
+function englishOnly(place: string): string {
+  const { onlyEnglish, colon } = WORDS["zh-CN"];
+  const link = place.replace(/(^|\/)index$/, "$1");
+  return `---\nsearch: false\ntitle: ${onlyEnglish}\n---\n\n# ${onlyEnglish}\n\n${onlyEnglish}${colon}[${link}](/${link})\n`;
 }
 
 /** A text without the marks of tables that are written by a program. */

@@ -41,7 +41,9 @@ export function settingPages(language: Language): readonly Page[] {
 }
 
 function slugOf(label: string): string {
-  return label.toLowerCase().replace(/[^a-z\d]+/g, "-");
+  const slug = label.toLowerCase().replace(/[^a-z\d]+/g, "-");
+  // The list of groups has that name.
+  return slug === "index" ? "search-index" : slug;
 }
 
 function fieldOf(

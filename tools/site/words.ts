@@ -8,6 +8,8 @@ export interface Words {
     readonly tagline: string;
     readonly buttons: Readonly<Record<string, string>>;
   };
+  /** On a page that exists in English only. */
+  readonly onlyEnglish: string;
   /** Between a word and what it names. */
   readonly colon: string;
   readonly allDrivers: string;
@@ -53,6 +55,7 @@ export const WORDS: Readonly<Record<Language, Words>> = {
         "driver/": "All drivers",
       },
     },
+    onlyEnglish: "This page is in English only",
     colon: ": ",
     allDrivers: "All drivers",
     driversAbout: "Each driver has a page with its items and where their values come from.",
@@ -110,6 +113,7 @@ export const WORDS: Readonly<Record<Language, Words>> = {
         "driver/": "全部驱动",
       },
     },
+    onlyEnglish: "此页只有英文",
     colon: "：",
     allDrivers: "全部驱动",
     driversAbout: "每个驱动有一页，列出它的配置项，以及这些值从哪里来。",

@@ -42,7 +42,11 @@ describe("README.md", () => {
     expect(blocksOf(read("README.zh-CN.md"))).toEqual(blocksOf(readme));
   });
 
-  test.each(WAYS.slice(0, 2))("%s does what it shows", async (title) => {
+  test.each([
+    ["README.md", WAYS[0] ?? ""],
+    ["README.md", WAYS[1] ?? ""],
+    ["docs/start.md", "## First change"],
+  ])("%s, %s does what it shows", async (page, title) => {
     const [folder, site, service] = await Promise.all([
       emptyFolder(),
       startStandIn(),
@@ -51,7 +55,7 @@ describe("README.md", () => {
     onTestFinished(() => Promise.all([service.stop(), site.stop()]).then(() => undefined));
     await writeFile(join(folder, "site-token"), site.token());
     site.settings.rows.delete("move_task_threads_num");
-    for (const { command, output } of stepsOf(sectionOf(readme, title))) {
+    for (const { command, output } of stepsOf(sectionOf(read(page), title))) {
       const here = command
         .replaceAll("127.0.0.1:5244", `127.0.0.1:${service.port}`)
         .replaceAll("127.0.0.1:5245", `127.0.0.1:${site.port}`);
