@@ -10,12 +10,16 @@ export interface WholeSite {
   token(): string;
   readonly settings: StandIn;
   readonly storages: Storages;
+  /** Values of the header `client-id` so far; "": it was absent. */
+  readonly clientIds: ReadonlySet<string>;
   stop(): Promise<void>;
 }
 
 export async function startWholeSite(): Promise<WholeSite> {
   const [settings, storages] = await Promise.all([startStandIn(), startStorages(driverByName)]);
+  const clientIds = new Set<string>();
   const server: Server = createServer((request, response) => {
+    clientIds.add(String(request.headers["client-id"] ?? ""));
     const path = request.url ?? "/";
     const isMount = path.startsWith("/api/admin/storage/") || path.startsWith("/api/fs/");
     const isAdmin = request.headers.authorization === settings.token();
@@ -40,6 +44,7 @@ export async function startWholeSite(): Promise<WholeSite> {
     token: settings.token,
     settings,
     storages,
+    clientIds,
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

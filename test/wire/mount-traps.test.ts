@@ -1,0 +1,162 @@
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
+import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
+import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
+import { as } from "./access-client.ts";
+import { startService, type TestService, TOKEN } from "./service.ts";
+
+// Traps of the servers' API that concern several sites: a service with two sites that follow.
+
+const times = { siteTimes: { beat: 30, look: 60 }, mountTimes: { beat: 30, look: 60 } };
+
+let service: TestService;
+let one: WholeSite;
+let two: WholeSite;
+
+beforeAll(async () => {
+  [one, two] = await Promise.all([startWholeSite(), startWholeSite()]);
+  service = await startService(times);
+  const { sites } = as(service.port);
+  for (const [name, { url, token }] of Object.entries({ one, two })) {
+    await sites.createSite({ site: { name, url, token: token() } });
+    await sites.syncSite({ name });
+    await sites.updateSite({ name, site: { mode: SiteMode.FOLLOW } });
+  }
+});
+afterAll(async () => {
+  await service.stop();
+  await Promise.all([one.stop(), two.stop()]);
+});
+
+function mounts(port = service.port) {
+  return createClient(
+    MountService,
+    createGrpcTransport({
+      baseUrl: `http://127.0.0.1:${port}`,
+      interceptors: [
+        (next) => (request) => {
+          request.header.set("authorization", TOKEN);
+          return next(request);
+        },
+      ],
+    }),
+  );
+}
+const writes = (site: WholeSite) =>
+  site.storages.calls.filter(({ call }) => call.startsWith("POST /api/admin/storage")).length;
+const isOk = async (name: string) =>
+  (await mounts().getMount({ name })).mount?.status.every(({ state }) => state === "ok");
+
+test("trap 4: no site gets a credential that another one would spend, unless that is allowed", async () => {
+  const token = (site: WholeSite) => site.storages.addition("/drive")["refresh_token"];
+  const drive = {
+    ...{ name: "drive", mountPath: "/drive", driver: "PikPak" },
+    config: { username: "ann", password: "p", refresh_token: "shared" },
+  };
+  const before = [writes(one), writes(two)];
+  const dry = await mounts().saveMounts({ mounts: [drive], dryRun: true });
+  expect(dry.results[0]?.note).toContain("would share refresh_token");
+  await expect(mounts().saveMounts({ mounts: [drive] })).rejects.toThrow("allow_shared_credential");
+  // Whole rounds on both sites, which bring something else.
+  const other = { name: "beside", mountPath: "/beside", driver: "Local" };
+  await mounts().saveMounts({ mounts: [{ ...other, config: { root_folder_path: "/srv" } }] });
+  await expect.poll(() => isOk("beside")).toBe(true);
+  expect([one, two].map((site) => site.storages.row("/drive"))).toEqual([undefined, undefined]);
+  expect([writes(one), writes(two)]).toEqual(before.map((count) => count + 1));
+  await mounts().saveMounts({
+    mounts: [{ ...drive, overrides: { two: { config: { refresh_token: "own" } } } }],
+  });
+  await expect.poll(() => isOk("drive")).toBe(true);
+  expect([token(one), token(two)]).toEqual(["shared", "own"]);
+  // Both servers refresh theirs: neither gets one back that is spent.
+  one.storages.writeBack("/drive", { refresh_token: "shared-2" });
+  two.storages.writeBack("/drive", { refresh_token: "own-2" });
+  await mounts().saveMounts({ mounts: [{ name: "drive", members: { remark: "changed" } }] });
+  for (const site of [one, two])
+    await expect.poll(() => site.storages.row("/drive")?.remark).toBe("changed");
+  await expect.poll(() => isOk("drive")).toBe(true);
+  expect([token(one), token(two)]).toEqual(["shared-2", "own-2"]);
+  // A value of one site that would become the other's.
+  await expect(
+    mounts().saveMounts({ mounts: [{ name: "drive", overrides: { two: {} } }] }),
+  ).rejects.toThrow("allow_shared_credential");
+  await mounts().deleteMounts({ names: ["drive", "beside"] });
+  await expect.poll(() => one.storages.rows.size + two.storages.rows.size).toBe(0);
+});
+
+test("trap 9: paths that differ by site are overrides, which rounds, changes and adoption respect", async () => {
+  await mounts().saveMounts({
+    mounts: [
+      {
+        ...{ name: "films", mountPath: "/films", driver: "Local" },
+        config: { root_folder_path: "/srv/films" },
+        overrides: { two: { mountPath: "/kino", config: { root_folder_path: "/mnt/kino" } } },
+      },
+    ],
+  });
+  await expect.poll(() => isOk("films")).toBe(true);
+  const roots = () => [
+    one.storages.addition("/films")["root_folder_path"],
+    two.storages.addition("/kino")["root_folder_path"],
+  ];
+  expect(roots()).toEqual(["/srv/films", "/mnt/kino"]);
+  expect(two.storages.row("/films")).toBeUndefined();
+  const before = writes(two);
+  for (const site of ["one", "two"]) {
+    const { results } = await mounts().compareMounts({ site });
+    expect(results).toMatchObject([{ name: "films", outcome: "unchanged" }]);
+  }
+  // A change for all leaves the values of a site, and one that does not concern it is no call there.
+  await mounts().saveMounts({
+    mounts: [{ name: "films", config: { root_folder_path: "/data/films" } }],
+  });
+  await expect.poll(() => one.storages.addition("/films")["root_folder_path"]).toBe("/data/films");
+  await expect.poll(() => isOk("films")).toBe(true);
+  expect(roots()).toEqual(["/data/films", "/mnt/kino"]);
+  expect(writes(two)).toBe(before);
+  // What a site has otherwise is adopted for that site alone.
+  const { sites } = as(service.port);
+  await sites.updateSite({ name: "two", site: { paused: true } });
+  two.storages.writeBack("/kino", { root_folder_path: "/mnt/other" });
+  await mounts().adoptMounts({ site: "two" });
+  expect((await mounts().getMount({ name: "films" })).mount).toMatchObject({
+    config: { root_folder_path: "/data/films" },
+    overrides: { two: { mountPath: "/kino", config: { root_folder_path: "/mnt/other" } } },
+  });
+  await sites.updateSite({ name: "two", site: { paused: false } });
+  await expect.poll(() => isOk("films")).toBe(true);
+  expect(roots()).toEqual(["/data/films", "/mnt/other"]);
+  await mounts().deleteMounts({ names: ["films"] });
+  await expect.poll(() => one.storages.rows.size + two.storages.rows.size).toBe(0);
+});
+
+test("trap 10: settings and mounts, of every process, come with one Client-Id", async () => {
+  const other = await startService({ folder: service.folder, ...times });
+  try {
+    for (const [at, port] of [service.port, other.port].entries()) {
+      const { settings, sites } = as(port);
+      await settings.saveSettings({ settings: [{ key: "site_title", value: `process ${at}` }] });
+      const name = `of-${at}`;
+      await mounts(port).saveMounts({
+        mounts: [
+          {
+            ...{ name, mountPath: `/${name}`, driver: "Local" },
+            config: { root_folder_path: "/srv" },
+          },
+        ],
+      });
+      for (const site of ["one", "two"]) {
+        await sites.compareSite({ name: site });
+        await mounts(port).syncMounts({ site, names: [name] });
+      }
+    }
+  } finally {
+    await other.stop();
+  }
+  for (const site of [one, two]) {
+    expect(site.storages.rows.size).toBe(2);
+    expect([...site.clientIds]).toEqual(["mooring"]);
+  }
+});
