@@ -35,7 +35,7 @@ export const serverUrl: Parser<string> = (text) => {
     : { complaint: "has something after its path" };
 };
 
-/** What may be shown of such an address: somebody may have put a password into it. */
+/** Address for display: it may contain a password. */
 export function showServerUrl(text: string): string {
   return text.replace(/\/\/.*@/s, "//…@");
 }
@@ -83,10 +83,13 @@ function socketAddress(path: Parsed<string>): Parsed<Address> {
     : { value: { path: path.value } };
 }
 
-/** What stands for whoever connects to a Unix socket. */
+/** Name of the peer of a Unix socket. */
 const UNIX = "unix";
 
-/** Proxies whose word about the client's address is taken: IP addresses, networks, or `unix`. */
+/**
+ * Trusted proxies, whose statements about the client's address are used: IP addresses, networks, or
+ * `unix`.
+ */
 export const proxyList: Parser<readonly string[]> = (text) => {
   const entries = text.split(",").map((entry) => entry.trim());
   const wrong = entries.find((entry) => entry !== UNIX && !isNetwork(entry));

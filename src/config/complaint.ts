@@ -1,4 +1,4 @@
-// What complaints are put together from: texts from outside, names that were meant, system errors.
+// Parts of error messages: external texts, suggested names, system errors.
 
 import { closest, distance } from "fastest-levenshtein";
 
@@ -32,7 +32,7 @@ export function nearestName(
   return distance(fold(name), nearest ?? "") <= most ? known[folded.indexOf(nearest)] : undefined;
 }
 
-/** System errors that people meet with files, in words. */
+/** Descriptions of file system errors. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file or folder",
   ENOTDIR: "a part of the path is no folder",

@@ -24,7 +24,7 @@ export interface Config {
   readonly listen: Address;
   /** Undefined: gRPC shares the address of `listen`. */
   readonly grpcListen: Address | undefined;
-  /** Undefined: the port speaks no TLS. */
+  /** Undefined: the port does not use TLS. */
   readonly tls:
     | {
         readonly certificate: string;
@@ -35,7 +35,7 @@ export interface Config {
     | undefined;
   readonly dataDir: string;
   readonly database: Database;
-  /** For a database that has no token yet; undefined: make one. Secret. */
+  /** Token of a database without one; undefined: generate one. Secret. */
   readonly adminToken: string | undefined;
   readonly httpStatus: "envelope" | "code";
   readonly corsOrigins: Origins;
@@ -45,7 +45,7 @@ export interface Config {
   readonly metricsListen: Address | undefined;
   readonly shutdownGraceMs: number;
   readonly driversDir: string | undefined;
-  /** Whose drivers and settings are offered. */
+  /** Family whose drivers and settings are offered. */
   readonly family: "openlist" | "alist" | "all";
   /** Undefined: all drivers. The names are not compared with the catalogue here. */
   readonly driversEnabled: readonly string[] | undefined;
@@ -56,15 +56,15 @@ export interface Config {
   readonly historyAgeMs: number;
   readonly auditRows: number;
   readonly auditAgeMs: number;
-  /** How long a token is kept that has ended, in milliseconds. */
+  /** Retention of an ended token, in milliseconds. */
   readonly endedTokenAgeMs: number;
   /** The first seals, all open; empty: nothing is sealed. */
   readonly secretKeys: readonly KeyObject[];
   /** From the head of a request to the end of its body. */
   readonly bodyTimeoutMs: number;
-  /** Of one HTTP/2 connection. */
+  /** Limit of one HTTP/2 connection. */
   readonly maxStreams: number;
-  /** Of one process, as all that follow. */
+  /** Limit of one process, as are all that follow. */
   readonly maxConnections: number;
   readonly maxConnectionsPerPeer: number;
   /** Bytes, as all sizes that follow. */
@@ -78,26 +78,26 @@ export interface Config {
   readonly streamBuffer: number;
   readonly streamBufferTotal: number;
   readonly reflection: "on" | "token" | "off";
-  /** IP addresses, networks and `unix`; empty: nobody's word about the client's address is taken. */
+  /** IP addresses, networks and `unix`; empty: no proxy is trusted. */
   readonly trustedProxies: readonly string[];
   /** A minute and client; 0: no limit. */
   readonly wrongTokens: number;
   /** Permission bits, such as 0o660. */
   readonly socketMode: number;
   readonly integrityCheck: "auto" | "always" | "off";
-  /** The server to stand in front of; its path is below what it serves. */
+  /** Address of the upstream; its path is the prefix of what it serves. */
   readonly upstream: string | undefined;
   /** Its permanent token. Secret. */
   readonly upstreamToken: string | undefined;
   /** Milliseconds between two listings of a mount at its provider; 0: none. */
   readonly probeIntervalMs: number;
-  /** Where notifications may go. */
+  /** Permitted targets of notifications. */
   readonly webhookTargets: "public" | "any";
   readonly console: "on" | "off";
   readonly workers: number;
 }
 
-/** All that `parseConfig` knows of the world. */
+/** Input of `parseConfig`. */
 export interface ConfigInput extends ParseContext {
   /** The command line after `mooring serve`. */
   readonly args: readonly string[];
@@ -107,7 +107,7 @@ export interface ConfigInput extends ParseContext {
   readonly otherVariables?: readonly string[];
 }
 
-/** What the command line and the environment ask for. Each problem is one line for a person. */
+/** Configuration, or its problems in one line each. */
 export type ConfigResult =
   | { readonly kind: "config"; readonly config: Config }
   | { readonly kind: "problems"; readonly problems: readonly [string, ...string[]] }
@@ -115,8 +115,8 @@ export type ConfigResult =
   | { readonly kind: "version" };
 
 /**
- * Reads the configuration from flags and variables. A flag wins over the variable of its name, whose
- * value then does not matter. Never throws; reports all problems at once, none with a secret in it.
+ * Reads the configuration from flags and variables. A flag overrides the variable of its name,
+ * whose value is then ignored. Never throws; reports all problems at once, without secrets.
  * `--help` and `--version` come before any problem.
  */
 export function parseConfig(input: ConfigInput): ConfigResult {
@@ -157,7 +157,7 @@ type Texts = Map<ConfigName, Sourced>;
 
 const configNames = Object.keys(definitions) as readonly ConfigName[];
 
-/** What was given, each by flag, else by variable. An empty variable counts as unset. */
+/** Given values, by flag or else by variable. An empty variable counts as unset. */
 function readTexts({ values }: CommandLine, env: Environment): Texts {
   const texts: Texts = new Map();
   for (const name of configNames) {
@@ -171,14 +171,14 @@ function readTexts({ values }: CommandLine, env: Environment): Texts {
   return texts;
 }
 
-/** Each secret that may stand in a file instead. */
+/** Secrets that can be read from a file. */
 const secretFiles = [
   ["adminToken", "adminTokenFile"],
   ["secretKeys", "secretKeyFile"],
   ["upstreamToken", "upstreamTokenFile"],
 ] as const;
 
-/** Puts each secret whose file was named in the file's place. @returns problems. */
+/** Replaces each named secret file by its content. @returns problems. */
 function readSecretFiles(texts: Texts, input: ConfigInput): string[] {
   const problems: string[] = [];
   for (const [name, fileName] of secretFiles) {

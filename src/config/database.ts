@@ -1,7 +1,7 @@
 import type { Parsed, Parser } from "./value.ts";
 import { path } from "./value.ts";
 
-/** Which database to open. */
+/** Database to open. */
 export type Database = SqliteDatabase | PostgresDatabase;
 
 export interface SqliteDatabase {
@@ -46,8 +46,8 @@ export const database: Parser<Database> = (text, context) => {
 };
 
 /**
- * `postgres://USER:PASSWORD@HOST:PORT/NAME?options`: what the driver makes of it is its own business;
- * here it is only looked at whether it is a URL, and how it may be shown.
+ * `postgres://USER:PASSWORD@HOST:PORT/NAME?options`: parsed by the driver; checked here only for
+ * being a URL, and how it can be displayed.
  */
 function postgres(text: string): Parsed<PostgresDatabase> {
   let url: URL;
@@ -71,12 +71,12 @@ function postgres(text: string): Parsed<PostgresDatabase> {
   };
 }
 
-/** How a database is called in a log or a message: without a password. */
+/** Name of a database in logs and messages: without a password. */
 export function databaseName(database: Database): string {
   return database.dialect === "sqlite" ? database.filename : database.place;
 }
 
-/** What may be shown of a database URL: other databases' URLs hold user names and passwords. */
+/** Database URL for display, without user names and passwords. */
 export function showDatabase(text: string): string {
   const scheme = schemeOf(text);
   if (scheme === "sqlite") {
@@ -85,7 +85,7 @@ export function showDatabase(text: string): string {
   return scheme === undefined ? "…" : `${scheme}:…`;
 }
 
-/** Only schemes that are known: what stands before another colon may be anything, also a password. */
+/** Known schemes only: the text before another colon may be anything, including a password. */
 function schemeOf(text: string): string | undefined {
   return /^(sqlite|postgres|postgresql|mysql|mariadb):/i.exec(text)?.[1]?.toLowerCase();
 }

@@ -18,17 +18,17 @@ import {
   workerCount,
 } from "./value.ts";
 
-/** One variable, and the flag of the same name. Parsing, help and documentation all read this. */
+/** Variable and the flag of the same name. Parser, help and documentation read it. */
 export interface Definition<T = unknown> {
   readonly variable: `MOORING_${string}`;
-  /** What stands for the value in the help, such as `HOST:PORT`. */
+  /** Placeholder of the value in the help, such as `HOST:PORT`. */
   readonly placeholder: string;
   readonly parse: Parser<T>;
-  /** As somebody would write it; absent when there is none. */
+  /** Default in the notation of the variable; absent: none. */
   readonly default?: string;
-  /** What holds when nothing is given and `default` can't say it. */
+  /** Behaviour without a value where `default` cannot express it. */
   readonly otherwise?: string;
-  /** What may be shown of a wrong value in an error; the whole value when absent. */
+  /** Part of an invalid value that an error may show; the whole value when absent. */
   readonly show?: (text: string) => string;
   /** Secret values are never shown, and the help warns of the process list. */
   readonly secret?: true;
@@ -420,5 +420,5 @@ type ValueOf<D> = D extends { parse(...args: never): Parsed<infer T> }
     : T | undefined
   : never;
 
-/** What the definitions' parsers give; undefined where nothing is given and nothing is default. */
+/** Values of the parsers; undefined without a value and a default. */
 export type Values = { readonly [N in ConfigName]: ValueOf<(typeof definitions)[N]> };

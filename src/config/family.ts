@@ -1,14 +1,14 @@
-/** The families of sites whose drivers and settings are known here. */
+/** Families of sites whose drivers and settings are known. */
 export const FAMILIES = ["openlist", "alist"] as const;
 
 export type Family = (typeof FAMILIES)[number];
 
-/** What a deployment offers: what one family of sites knows, or everything. */
+/** Offer of a deployment: one family of sites, or all. */
 export const OFFERS = [...FAMILIES, "all"] as const;
 
 export type Offer = (typeof OFFERS)[number];
 
-/** Whether something that these families know is offered. Undefined: every family knows it. */
+/** Reports whether the offer includes a thing of these families. Undefined: all families. */
 export function isOffered(families: readonly Family[] | undefined, offer: Offer): boolean {
   return families === undefined || offer === "all" || families.includes(offer);
 }

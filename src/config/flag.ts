@@ -1,27 +1,27 @@
 import { parseArgs } from "node:util";
 import { nearestName, quote } from "./complaint.ts";
 
-/** How a flag is written. */
+/** Notation of a flag. */
 export interface Flag {
-  /** What stands for its value in the help; absent: the flag is a switch. */
+  /** Placeholder of its value in the help; absent: the flag is a switch. */
   readonly value?: string;
   /** One letter, for `-n`. */
   readonly short?: string;
 }
 
-/** What a command line says, without a look at the values. */
+/** Parsed command line, with unchecked values. */
 export interface CommandLine {
   /** Text by the flag's name without dashes, empty for a switch; the first when it is given twice. */
   readonly values: ReadonlyMap<string, string>;
   readonly positionals: readonly string[];
-  /** A line each. Only names are repeated: what stands where a value could may be a secret. */
+  /** One line each. Only names are repeated: text in the place of a value may be a secret. */
   readonly problems: readonly string[];
 }
 
-/** What `util.parseArgs` finds of a flag. */
+/** Token of `util.parseArgs`. */
 interface Token {
   readonly name: string;
-  /** As it is written, with its dashes. */
+  /** As written, with its dashes. */
   readonly rawName: string;
   readonly value?: string | undefined;
   readonly inlineValue?: boolean | undefined;
@@ -29,9 +29,9 @@ interface Token {
 
 /**
  * Reads flags, `--name=VALUE`, `--name VALUE`, `-nVALUE` or `-n VALUE`, and other arguments in any
- * order. What stands after `--` is no flag.
+ * order. Everything after `--` is an argument.
  *
- * @param positionals whether arguments that belong to no flag are taken; else each is a problem.
+ * @param positionals whether arguments other than flags are allowed; else each is a problem.
  */
 export function readCommandLine(
   args: readonly string[],

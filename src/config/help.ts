@@ -33,7 +33,7 @@ function helpEntry(definition: Definition, width: number): string {
   ].join("\n");
 }
 
-/** What somebody should know of a variable, in sentences: for the help and the README. */
+/** Explanation of a variable in sentences, for the help and the README. */
 export function explain({ help, secret, variable }: Definition): string {
   return secret
     ? `${help} A process list shows the values of flags: better use \`${variable}\` or \`${variable}_FILE\`.`

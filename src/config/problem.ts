@@ -60,9 +60,9 @@ const nestedSizes = [
 ] as const;
 
 /**
- * One problem for each variable that begins with `MOORING_` and is nobody's: neither defined here,
- * nor among `others` (those of other commands), nor set by a cluster. Its value is not shown: it
- * may be a secret under a misspelt name.
+ * One problem for each unknown variable that begins with `MOORING_`: neither defined here, nor
+ * among `others` (those of other commands), nor set by a cluster. Its value is not shown: it may be
+ * a secret under a misspelt name.
  */
 export function unknownVariables(
   env: Readonly<Record<string, string | undefined>>,

@@ -69,7 +69,7 @@ export type ReadFile = (path: string) => string;
 
 /** A text and who said it. */
 export interface Sourced {
-  /** What a complaint begins with: `--listen`, `MOORING_LISTEN`, or the name and path of a file. */
+  /** Beginning of a message: `--listen`, `MOORING_LISTEN`, or the name and path of a file. */
   readonly source: string;
   /** Trimmed, not empty. */
   readonly text: string;

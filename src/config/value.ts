@@ -2,11 +2,11 @@
 
 import { resolve } from "node:path";
 
-/** What a parser may know of the world besides the text; part of what `parseConfig` is given. */
+/** Context of a parser; part of the input of `parseConfig`. */
 export interface ParseContext {
   /** Absolute path that relative paths start from. */
   readonly cwd: string;
-  /** Number that `auto` stands for: how many processes this machine can run side by side. */
+  /** Value of `auto`: the number of processes that this machine can run in parallel. */
   readonly parallelism: number;
 }
 
@@ -19,7 +19,7 @@ export type Parsed<T> = { readonly value: T } | { readonly complaint: string };
 /** Reads a text that is trimmed, not empty and of bounded length. Never throws. */
 export type Parser<T> = (text: string, context: ParseContext) => Parsed<T>;
 
-/** One of a few words, written exactly so. */
+/** One of some words, written exactly so. */
 export function choice<const T extends string>(...words: readonly T[]): Parser<T> {
   return (text) => {
     const word = words.find((candidate) => candidate === text);
@@ -81,9 +81,9 @@ const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as con
 const durationPattern = /^(?<count>\d{1,9}(?:\.\d{1,3})?)(?<unit>ms|s|m|h|d)$/;
 
 /**
- * Milliseconds of a duration such as `500ms`, `10s`, `1.5m`, `2h` or `30d`: one decimal number and one
- * unit. Rounded to a whole millisecond. Undefined when the text is anything else; a bare number is,
- * because nobody can tell seconds from milliseconds.
+ * Milliseconds of a duration such as `500ms`, `10s`, `1.5m`, `2h` or `30d`: one decimal number and
+ * one unit. Rounded to a whole millisecond. Undefined for any other text, also a bare number, whose
+ * unit would be ambiguous.
  */
 export function durationMs(text: string): number | undefined {
   const groups = durationPattern.exec(text)?.groups;
@@ -182,7 +182,7 @@ export const origins: Parser<Origins> = (text) => {
   return { value: [...found] };
 };
 
-/** What may be shown of a list of origins: somebody may have pasted a URL with a password. */
+/** List of origins for display: a pasted URL may contain a password. */
 export function showOrigins(text: string): string {
   return text.replace(/\/\/.*@/s, "//…@");
 }

@@ -11,7 +11,7 @@ import { createTicks } from "../ticks.ts";
 import type { SiteRow } from "./client.ts";
 import type { Comparison } from "./compare.ts";
 
-/** What became of one setting of a site. */
+/** Result for one setting of a site. */
 export interface Adopted {
   readonly key: string;
   readonly outcome: "changed" | "added" | "refused" | "skipped";

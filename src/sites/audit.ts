@@ -3,7 +3,7 @@ import type { AuditEntry } from "../audit/store.ts";
 import type { Site } from "./site.ts";
 import type { SiteEvent } from "./store.ts";
 
-/** What was written at a site, by the outcome of it. What else its log has changed nothing there. */
+/** Writes at a site, by outcome. Other entries of its log changed nothing there. */
 const OUTCOMES: Readonly<Record<string, string>> = {
   push: "OK",
   correct: "OK",
@@ -22,7 +22,7 @@ export function entriesOf(site: string, events: readonly SiteEvent[]): AuditEntr
   });
 }
 
-/** What of a site differs, without its values: they may be secret. */
+/** Members of a site that differ, without their values, which may be secret. */
 export function changedMembers(before: Site, after: Site): readonly string[] {
   const names = Object.keys(after) as (keyof Site)[];
   return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));

@@ -3,9 +3,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 /** Records of one transaction at most: nothing else runs meanwhile on SQLite. */
 const BATCH = 16;
 /**
- * How long what may wait is gathered after a transaction, in milliseconds. Each one waits for the
- * disk, on SQLite with all that this process does: a hundred sites that get a change would be a
- * hundred of them.
+ * Time in which deferrable writes are collected after a transaction, in milliseconds. Each
+ * transaction waits for the disk, on SQLite together with all other work of this process: a change
+ * for a hundred sites would be a hundred of them.
  */
 const PACE = 50;
 

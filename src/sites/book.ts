@@ -13,7 +13,7 @@ import type { SiteEvent, SiteStore, StoredSite, StoredSiteEvent } from "./store.
 export interface BookDeps {
   readonly store: SiteStore;
   readonly sealer: Sealer;
-  /** Told of a site whose secrets don't open. */
+  /** Called for a site whose secrets cannot be opened. */
   readonly onClosed: (name: string, error: ServiceError) => void;
 }
 
@@ -169,7 +169,7 @@ export function createBook({ store, sealer, onClosed }: BookDeps): Book {
   };
 }
 
-/** What a site's secrets are sealed for: they open nowhere else. */
+/** Additional authenticated data of a site's secrets: they cannot be opened elsewhere. */
 const sealedFor = (id: string, part: string): string => `site ${id} ${part}`;
 
 function toStored(site: Site, { seal }: Sealer): StoredSite {

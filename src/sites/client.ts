@@ -14,7 +14,7 @@ export interface SiteRow {
   readonly [member: string]: unknown;
 }
 
-/** What a call may take. */
+/** Limits of a call. */
 export interface CallLimits {
   /** Milliseconds; default 10,000. */
   readonly limit?: number;
@@ -24,7 +24,7 @@ export interface CallLimits {
   readonly secrets?: readonly string[];
 }
 
-/** Speaks to a running OpenList or AList, one call at a time. Every method throws SiteFailure. */
+/** Client of a running OpenList or AList, one call at a time. Every method throws SiteFailure. */
 export interface SiteClient {
   /** All settings, or those of one group. */
   list(options?: CallLimits & { readonly group?: number }): Promise<readonly SiteRow[]>;
@@ -41,7 +41,7 @@ export interface SiteClient {
 }
 
 const TIME = 10_000;
-/** One for all of Mooring's calls: a site may count the devices of a user. */
+/** The same for all of Mooring's calls: a site may count the devices of a user. */
 const CLIENT_ID = "mooring";
 
 /**
@@ -164,7 +164,7 @@ function wellFormed(row: SiteRow): SiteRow {
 
 const TEXTS = ["key", "value", "type", "options", "help"] as const;
 
-/** What Go's servers, Caddy and nginx answer in the clear on a port for TLS. */
+/** Replies of Go's servers, Caddy and nginx to plain HTTP on a port for TLS. */
 const NEEDS_TLS = /HTTP request (?:to an HTTPS server|was sent to HTTPS port)/;
 
 function isRow(value: unknown): value is SiteRow {

@@ -8,13 +8,13 @@ import { createSelection, type Site, type SiteState } from "./site.ts";
 import { treatmentOf } from "./treatment.ts";
 
 /**
- * How a setting stands at a site.
+ * Sync status of a setting at a site.
  * - `same`; `differs`.
- * - `missing`: the site does not know the key. `extra`: Mooring does not.
+ * - `missing`: the site does not have the key. `extra`: Mooring does not.
  * - `excluded`: by the site's patterns; it differs.
- * - `held`: the site's value breaks Mooring's rules, and stays.
+ * - `held`: pinned: the site's value breaks Mooring's rules, and stays.
  * - `refused`: the site has refused this value.
- * - `fought`: somebody keeps changing it there.
+ * - `fought`: flapping: another client keeps changing it there.
  */
 export type Standing =
   | "same"
@@ -29,9 +29,9 @@ export type Standing =
 export interface Comparison {
   readonly key: string;
   readonly standing: Standing;
-  /** What the site is to have; undefined: Mooring does not know the key. */
+  /** Value to be pushed; undefined: Mooring does not have the key. */
   readonly wanted: string | undefined;
-  /** What the site has; undefined: it does not know the key. */
+  /** Row of the site; undefined: it does not have the key. */
   readonly row: SiteRow | undefined;
   readonly item: SettingItem | undefined;
   readonly secret: boolean;
@@ -39,7 +39,7 @@ export interface Comparison {
   readonly overridden: boolean;
   /** It was changed there: what Mooring has was there already. */
   readonly drifted: boolean;
-  /** What somebody should know. */
+  /** Note for the operator. */
   readonly note: Text;
 }
 
@@ -109,7 +109,7 @@ export function compare(
   function isSameValue(key: string, wanted: string, there: string): boolean {
     if (wanted === there) return true;
     const definition = snapshot.get(key)?.definition;
-    // What becomes of a value here says nothing new.
+    // The site's value has the same meaning.
     if (definition !== undefined && normalizeStoredValue(definition, there) === wanted) return true;
     const { trimmed, listed } = treatmentOf(key);
     if (trimmed && wanted.trim() === there.trim()) return true;
@@ -123,7 +123,7 @@ export function compare(
   }
 }
 
-/** A site gives flag 3 to what it does not know itself. */
+/** A site gives flag 3 to settings that it does not define. */
 export function isKnown({ flag }: SiteRow): boolean {
   return flag !== FLAG.deprecated;
 }

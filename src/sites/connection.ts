@@ -4,7 +4,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { message } from "../messages/message.ts";
 import { networkFailure, SiteFailure } from "./failure.ts";
 
-/** How a site is reached. */
+/** Connection data of a site. */
 export interface SiteAccess {
   /** http or https, with the path that the site is served below. */
   readonly url: string;
@@ -18,7 +18,7 @@ export interface SiteAccess {
 /** A request to a site. */
 export interface Question {
   readonly method: "GET" | "POST";
-  /** With the path that the site is below. */
+  /** With the path of the site. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON; undefined: no body. */
@@ -27,7 +27,7 @@ export interface Question {
   readonly limit: number;
 }
 
-/** What came of it. */
+/** Reply of a site. */
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
@@ -41,7 +41,7 @@ export interface Connections {
   close(): void;
 }
 
-/** A list of settings is 16 kB; texts of a few hundred kilobytes stand in some. */
+/** A list of settings is 16 kB; some contain texts of a few hundred kilobytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** @param most at one time. */

@@ -1,17 +1,18 @@
 import { message, type Text } from "../messages/message.ts";
 
 /**
- * Why a call to a site came to nothing.
- * - `unreachable`: no connection, or it broke. The call may have been carried out.
- * - `silent`: no answer in time, likewise; also while its storages are loading.
- * - `tls`: the certificate is not the expected one, or no TLS is spoken.
- * - `redirect`: it points elsewhere.
- * - `foreign`: what answers is no server of this kind, or not at this path.
- * - `mooring`: what answers is a Mooring.
- * - `loading`: it says so itself.
+ * Cause of a failed call to a site.
+ * - `unreachable`: no connection, or it broke. The call may have been executed.
+ * - `silent`: no answer in time, also while its storages are loading. The call may have been
+ * executed.
+ * - `tls`: the certificate is not the expected one, or the server does not use TLS.
+ * - `redirect`: a redirect to another address.
+ * - `foreign`: the answer is not that of a server of this kind, or not at this path.
+ * - `mooring`: the answer is that of a Mooring.
+ * - `loading`: the site reports that it is loading.
  * - `unauthorized`: the token is refused. `forbidden`: it is not an admin's.
  * - `too_large`: the answer is larger than any list of settings.
- * - `refused`: it understood, and said no.
+ * - `refused`: the site understood and refused the call.
  */
 export type SiteFailureKind =
   | "unreachable"
@@ -53,12 +54,12 @@ export class SiteFailure extends Error {
   }
 }
 
-/** Whether the call may have been carried out all the same. */
+/** Reports whether the call may have been executed. */
 export function isUncertain({ kind }: SiteFailure): boolean {
   return kind === "unreachable" || kind === "silent" || kind === "too_large";
 }
 
-/** What another try won't change: somebody has to do something first. */
+/** Reports whether a retry cannot succeed before an operator has acted. */
 export function isLasting({ kind }: { readonly kind: string }): boolean {
   return kind === "unauthorized" || kind === "forbidden" || kind === "mooring";
 }
@@ -102,7 +103,7 @@ export function networkFailure(error: unknown, at: string): SiteFailure {
   return new SiteFailure("unreachable", message("UNREACHABLE", { at, reason }), { cause: error });
 }
 
-/** The same in a few words for whoever asks for something that is passed on, without an address. */
+/** Short reason, without an address, for a client whose request is passed on. */
 export function passingReason({
   code = "",
   message: words,

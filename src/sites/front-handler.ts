@@ -21,19 +21,19 @@ export interface PassedCall {
   readonly peer: string;
 }
 
-/** What the server behind is told of, and asked for, besides the requests that pass. */
+/** Callbacks on the upstream for requests that pass. */
 export interface UpstreamEvents {
-  /** Whether its settings are this service's: until then it answers for itself. */
+  /** Whether its settings have been adopted: until then it answers itself. */
   isReady(): boolean;
-  /** Somebody's rights may be others from now on; `refused`: somebody may have come. */
+  /** Rights may have changed (`everybody`), or a user may have signed in (`refused`). */
   forget(whom: "everybody" | "refused"): void;
-  /** Who somebody is there, such as `admin`. */
+  /** Identity of a visitor at the upstream, such as `admin`. */
   who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
-  /** Somebody asks for what only an admin gets. */
+  /** Called for a request that requires an admin. */
   meet(authorization: string, clientId: string | undefined): void;
   /** Runs what may change its settings, and takes what it did as this admin's change. */
   changing(pass: () => Promise<void>, by: PassedCall): Promise<void>;
-  /** Likewise for what changes its mounts. */
+  /** Like changing, for changes of its mounts. */
   changingMounts(pass: () => Promise<void>, by: PassedCall): Promise<void>;
   /** Its token is another one. @param by undefined: it is not known. */
   tokenReset(token: string, by: PassedCall | undefined): Promise<void>;
@@ -53,7 +53,7 @@ export interface UpstreamHandlerOptions {
   readonly events: UpstreamEvents;
 }
 
-/** Own pages stand below this alone: any other path may be a folder of the server behind. */
+/** Own pages are below this path only: any other path may be a folder of the upstream. */
 export const OWN_PAGES = "/@mooring";
 /** Also with a hash, or by LDAP. */
 const LOGIN = "/api/auth/login";
@@ -71,18 +71,19 @@ const SHARED: ReadonlySet<string> = new Set([
 /** Folders with paths that change rights or settings, and are watched here. */
 const WATCHED = ["/api/admin", "/api/auth", "/api/me"];
 
-/** How long a reply is held until what it changed is known here, in milliseconds. */
+/** Limit for holding a reply until its change is known here, in milliseconds. */
 const HELD = 5_000;
-/** How long a change may hold up others, its request included, in milliseconds. */
+/** Limit for one change to block others, including its request, in milliseconds. */
 const LONGEST_CHANGE = 30_000;
 
 /**
- * Sorts requests: those for the contract's paths are this service's, and every other one passes to
- * the server behind. A path that some server may read as one of the contract's or as one that is
- * watched, and that is not written so, is answered with 400.
+ * Routes requests: the contract's paths are served here, and every other one passes to the
+ * upstream. A path that some server may read as one of the contract's or as a watched one, and that
+ * is not written so, is answered with 400.
  *
- * @returns a function that takes a request and says so, or leaves it to this service with its path
- *   as its routes have it.
+ * @returns a function that handles a request and returns true, or leaves it to this service with
+ * its path
+ * as in the routes.
  */
 export function createUpstreamHandler(options: UpstreamHandlerOptions) {
   const { pipe, base, restPaths, servicePaths, events, requestId, peerOf } = options;
@@ -101,7 +102,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     exact: [...[...restPaths].filter(isApi).map((path) => base + path), ...servicePaths],
     below: WATCHED.map((folder) => base + folder),
   });
-  /** Whether the upstream may read a path as another one than the handler below. */
+  /** Reports whether the upstream may read a path differently from the handler below. */
   const isDisguised = (raw: string, whole: string): boolean => {
     const inner = whole.startsWith(base) ? whole.slice(base.length) : "";
     return !isUnambiguous(withoutEndSlash(inner)) && isGuarded(raw);
@@ -139,7 +140,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
       if (token !== undefined) await upstream.tokenReset(token, by);
     });
   };
-  /** Holds the reply back until what was changed is known here: its reader asks for it at once. */
+  /** Holds the reply until the change is known here: its reader requests it at once. */
   const passChange = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -148,7 +149,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     changing: UpstreamEvents["changing"],
   ): Promise<void> => {
     const by = await adminOf(request, upstream, path);
-    // Nobody else changes anything there, and nobody waits for them.
+    // No other client can change anything, so nothing waits.
     if (by === undefined) return pipe.pass(request, response);
     const arrived = Promise.withResolvers<void>();
     const changed = changing(() => {
@@ -166,7 +167,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     const { method = "", headers } = request;
     const target = request.url ?? "/";
     const end = target.indexOf("?");
-    // As a server reads it that decodes before it looks, and as it looks when it names a host.
+    // As read by a server that decodes before routing, and in absolute form.
     const raw = end < 0 ? target : target.slice(0, end);
     const whole = decodePath(raw);
     const own = ownPath(whole) ?? ownPath(withoutEndSlash(whole));

@@ -21,7 +21,7 @@ import { OWN_ROWS } from "./own-rows.ts";
 import { VISITOR_ACTOR, type Visitor } from "./session.ts";
 import type { Upstream, UpstreamRefusedValue } from "./upstream.ts";
 
-/** Says how a save stands at the upstream: `applied`, `pending` or `refused`. */
+/** Header with the delivery of a save to the upstream: `applied`, `pending` or `refused`. */
 const DELIVERY_HEADER = "mooring-upstream";
 
 /** Everything but Mooring's own tokens: its permanent one is root's alone, by the rules for all others. */
@@ -32,7 +32,7 @@ const VISITOR = createGrant(
 
 const { method: setting } = SettingService;
 
-/** What changes settings, and so the upstream. */
+/** Methods that change settings, and so the upstream. */
 const CHANGES: ReadonlySet<DescMethod> = new Set<DescMethod>([
   setting.saveSettings,
   setting.deleteSetting,
@@ -42,7 +42,7 @@ const CHANGES: ReadonlySet<DescMethod> = new Set<DescMethod>([
   setting.setQbittorrent,
 ]);
 
-/** The upstream can't be asked who somebody is: HTTP 502. */
+/** The identity cannot be read from the upstream: HTTP 502. */
 export class BadGateway extends Fault {
   override readonly status = 502;
 }
@@ -88,8 +88,8 @@ export async function admitVisitor(visitor: Visitor | Promise<Visitor>): Promise
 }
 
 /**
- * What is different in front of another server: its admins have every right but to Mooring's token,
- * its own token and version show in the place of Mooring's, and a change waits until it is there.
+ * Behaviour in front of an upstream: its admins have every right except to Mooring's token, its
+ * token and version replace Mooring's, and a change waits until it has arrived.
  */
 export function upstreamInterceptor(behind: Upstream): Interceptor {
   const show = createUpstreamView();
@@ -105,7 +105,7 @@ export function upstreamInterceptor(behind: Upstream): Interceptor {
       const message = each(response.message, (event) => show(event, method, behind, visitor));
       return { ...withHeads(response), message } as typeof response;
     }
-    // What was shown before a restart is sent back, too.
+    // Values shown before a restart are sent back too.
     if (isVisitor && hasOwnRows(request.message as Message)) await behind.ownRows.refresh();
     const asked = isVisitor ? ownLeftOut(method, request.message, behind) : request.message;
     const response = await next(
@@ -131,7 +131,7 @@ export function upstreamInterceptor(behind: Upstream): Interceptor {
   };
 }
 
-/** The error for a caller whose values the upstream refused, in the upstream's own words. */
+/** Error for a caller whose values the upstream refused, with the upstream's message. */
 function refusal(
   refusals: readonly UpstreamRefusedValue[],
   method: DescMethod,
@@ -153,7 +153,7 @@ function refusal(
   return new UpstreamRefusal(text, isCode ? code : 500, violations);
 }
 
-/** A copy: header and trailer may be made when they are asked for. */
+/** A copy: header and trailer may be created lazily. */
 function withHeads<R extends { readonly header: Headers; readonly trailer: Headers }>(reply: R): R {
   return { ...reply, header: reply.header, trailer: reply.trailer };
 }
@@ -165,7 +165,7 @@ async function* each(
   for await (const event of events) yield show(event as Message);
 }
 
-/** Whether a request or reply has settings that the upstream alone says something of. */
+/** Reports whether a request or reply has settings whose values come from the upstream alone. */
 function hasOwnRows(message: Message): boolean {
   const { setting: one, settings } = message as {
     readonly setting?: Pick<Setting, "key">;
@@ -178,7 +178,7 @@ function hasOwnRows(message: Message): boolean {
 /** Settings of the upstream's own that no save changes. */
 const NEVER_SAVED: ReadonlySet<string> = new Set(["token", "version", "index_progress"]);
 
-/** Pages send whole lists, in which the upstream's own values stand as they were shown. */
+/** Pages send whole lists, with the upstream's own values unchanged. */
 function ownLeftOut(method: DescMethod, message: unknown, behind: Upstream): Message {
   if (method !== setting.saveSettings) return message as Message;
   const request = message as SaveSettingsRequest;

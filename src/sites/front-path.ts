@@ -19,7 +19,7 @@ export function withoutEndSlash(path: string): string {
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
 
-/** Whether every server reads a decoded path alike: as it is written. */
+/** Reports whether every server reads a decoded path as it is written. */
 export function isUnambiguous(path: string): boolean {
   return /^(?:\/[\da-z_-][\da-z_.-]*)+$/.test(path);
 }
@@ -83,7 +83,7 @@ function segmentsOf(path: string): string[] {
     .filter((segment) => segment !== "" && segment !== ".");
 }
 
-/** Whether a path's segments stand among others, in their order. */
+/** Reports whether a path's segments occur among others, in order. */
 function contains(segments: readonly string[], path: readonly string[]): boolean {
   let at = 0;
   for (const segment of segments) if (segment === path[at]) at += 1;

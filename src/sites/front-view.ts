@@ -26,31 +26,31 @@ import {
 import { MASK } from "../settings/value.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** What an upstream says of itself. */
+/** Properties of an upstream. */
 interface Own {
   readonly version: string;
-  /** As an admin of it may see it here: masked where secrets are. */
+  /** As visible to an admin: masked where secrets are. */
   readonly token: string;
-  /** Whether it does not know a setting that Mooring defines. */
+  /** Reports whether it lacks a setting that Mooring defines. */
   readonly lacks: (key: string) => boolean;
   /** Its own rows of settings that it alone says something of. */
   readonly rows: ReadonlyMap<string, Pick<Setting, "value" | "type" | "options">>;
 }
 
-/** Who looks: one of the upstream's admins. */
+/** Viewer: an admin of the upstream. */
 export interface Viewer {
-  /** Whether they have asked for secrets as `********`. */
+  /** Whether secrets are requested as `********`. */
   readonly masksSecrets: boolean;
 }
 
 type Show = (message: never, own: Own) => Message;
 
 /**
- * Shows replies and events as the upstream would, over every protocol: its version and no setting that
- * it lacks in public settings and in the lists of its admins, and in those its token, too, and its own
- * rows. A setting that is asked for by its key is shown, also where the upstream lacks it. Mooring's own
- * tokens keep Mooring's own view: their programs compare it with what they hold, and other sites may
- * know more settings. Each message is made once.
+ * Shows replies and events as the upstream would, over every protocol: with its version, without
+ * settings that it lacks in public settings and in the lists of its admins, and in those also with
+ * its token and its own rows. A setting requested by its key is shown even if the upstream lacks
+ * it. Mooring's own tokens keep Mooring's view: their programs compare it with their state, and
+ * other sites may have more settings. Each message is created once.
  */
 export function createUpstreamView() {
   let made = new WeakMap<Message, Message>();

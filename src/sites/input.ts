@@ -22,7 +22,7 @@ export interface SiteInput {
   readonly paused?: boolean | undefined;
 }
 
-/** What an override may be for, and how long. */
+/** Valid keys of overrides, and their length. */
 export interface KnownKeys {
   /** UTF-8 bytes of one value at most. */
   readonly maxValueBytes: number;
@@ -113,7 +113,7 @@ function normalPin(text: string): string {
   return text.replace(/[:\s]/g, "").toLowerCase();
 }
 
-/** What is wrong with the address of a site; undefined when nothing is. It is not repeated. */
+/** Returns the problem of a site's address, which it does not repeat; undefined: none. */
 export function checkUrl(text: string): Text | undefined {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || text.length > 1_000)
@@ -124,7 +124,7 @@ export function checkUrl(text: string): Text | undefined {
 }
 
 function checkToken(token: string): Text | undefined {
-  // An empty one opens a site to everybody, and must not be what Mooring relies on.
+  // An empty token opens a site to everyone, so Mooring must not rely on it.
   if (token === "") return message("SITE_TOKEN_MISSING");
   return /^[\x21-\x7e]{1,1024}$/.test(token) ? undefined : message("SITE_TOKEN_INVALID");
 }
@@ -144,11 +144,12 @@ function checkOverride(
 }
 
 /**
- * Looks at keys that somebody names of a site.
+ * Checks keys of a request about a site.
  *
- * @param known all keys that Mooring or the site has.
- * @throws INVALID_ARGUMENT for more than 1,000 keys; with the first keys that neither has, or that are
- *   the site's own.
+ * @param known all keys of Mooring and the site.
+ * @throws INVALID_ARGUMENT for more than 1,000 keys; with the first keys that neither has, or that
+ * are
+ * the site's own.
  */
 export function checkKeys(keys: readonly string[], known: ReadonlySet<string>): void {
   if (keys.length > MAX_KEYS)

@@ -1,6 +1,6 @@
 import type { SiteStore } from "./store.ts";
 
-/** How long a lease lasts that is not renewed, and how often it is renewed, in milliseconds. */
+/** Duration of a lease without renewal, and interval of renewals, in milliseconds. */
 const TTL = 6_000;
 const RENEWAL = 2_000;
 

@@ -7,7 +7,7 @@ import { SiteFailure } from "./failure.ts";
  */
 export const OWN_ROWS: ReadonlySet<string> = new Set(["index_progress", "default_role"]);
 
-/** How long such rows are shown before the upstream is asked again, in milliseconds. */
+/** Validity of such rows before the upstream is asked again, in milliseconds. */
 const KEPT = 1_000;
 
 /** The upstream's own rows of these settings. */
@@ -56,7 +56,7 @@ function isSame(known: ReadonlyMap<string, SiteRow>, found: readonly SiteRow[]):
 }
 
 /**
- * The keys that the upstream knows, as a set that stays the same object until they change.
+ * Keys of the upstream, as a set that stays the same object until they change.
  *
  * @param list the keys of its last list.
  */

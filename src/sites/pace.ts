@@ -1,11 +1,14 @@
 /**
- * Between two sites that are begun with in the background, in milliseconds. A site costs a millisecond
- * or two of the event loop: a hundred that get the same change are told within a second, and most of
- * each moment is left to those who ask this process for something.
+ * Gap between two sites in the background, in milliseconds. A site costs a millisecond or two of
+ * the event loop: a hundred sites with the same change are updated within a second, and most of the
+ * time is left to other requests.
  */
 const GAP = 5;
 
-/** Lets those who wait go on one after the other, with a gap in between; who comes alone goes on at once. */
+/**
+ * Rate limit: waiting callers continue one after the other, with a gap in between; a single caller
+ * continues at once.
+ */
 export function createPace(gap = GAP): () => Promise<void> {
   const waiting: (() => void)[] = [];
   let isResting = false;

@@ -36,7 +36,7 @@ export interface ProbeDeps {
   readonly retry: (site: Site) => Promise<void>;
   /** Time between two probes of one site, in milliseconds. Default: 2,000. */
   readonly interval?: number | undefined;
-  /** Default: asks for the public settings. */
+  /** Default: requests the public settings. */
   readonly probe?: (site: Site) => Promise<boolean>;
 }
 

@@ -13,11 +13,11 @@ export interface Wanted {
 }
 
 /**
- * What became of one.
- * - `applied`: it is there. `rewritten`: the site has made another value of it.
- * - `refused`: the old value is there; `reason` is what the site said.
- * - `overtaken`: a third value is there: somebody else saved meanwhile.
- * - `unknown`: no answer came; it may still be stored.
+ * Outcome of one push.
+ * - `applied`: the site has the value. `rewritten`: the site stored a different value.
+ * - `refused`: the site kept the old value; `reason` is its message.
+ * - `overtaken`: the site has a third value: another client saved in the meantime.
+ * - `unknown`: no answer; it may still be stored.
  */
 export interface Pushed {
   readonly key: string;
@@ -25,17 +25,17 @@ export interface Pushed {
   readonly reason: Text;
   /** The code of the site's envelope, where it has refused a call; 0: it gave none. */
   readonly code: number;
-  /** What is there now. */
+  /** Current value there. */
   readonly now: string;
 }
 
 /**
- * Brings values to a site: those that do nothing but stand there in one call, each other one alone,
- * because a refused call has acted in memory already. Then reads back what is there.
+ * Pushes values to a site: those without side effects in one call, each other one alone, because a
+ * refused call may have taken effect in memory. Then reads the values back.
  *
- * @param listed the site's list, which the wanted rows are of.
- * @returns what became of each, and the list as far as it is known afterwards.
- * @throws SiteFailure when the site can't be asked what has become of them.
+ * @param listed the site's list, with the rows of the wanted values.
+ * @returns the outcome of each, and the list as far as it is known afterwards.
+ * @throws SiteFailure when the outcomes cannot be read from the site.
  */
 export async function push(
   client: SiteClient,
@@ -104,7 +104,7 @@ export async function push(
   return readBack();
 }
 
-/** Of rows of one group that group alone: a tenth of the list, which takes the site and us a moment. */
+/** For rows of one group reads that group alone: a tenth of the list. */
 async function listAgain(
   client: SiteClient,
   wanted: readonly Wanted[],
@@ -113,7 +113,7 @@ async function listAgain(
   const [group, ...others] = new Set(wanted.map(({ row }) => row.group));
   if (group === undefined || others.length > 0) return client.list();
   const found = new Map((await client.list({ group })).map((row) => [row.key, row]));
-  // Somebody has saved it into another group, or this server takes no groups.
+  // It was saved into another group, or this server ignores groups.
   if (!wanted.every(({ key }) => found.has(key))) return client.list();
   return listed.map((row) => found.get(row.key) ?? row);
 }

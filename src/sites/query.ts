@@ -125,7 +125,7 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
                 eb.or([
                   eb("lease.holder", "=", holder),
                   eb("lease.expires", "<", sql.lit(now)),
-                  // A clock that was set back must not keep everybody out.
+                  // A clock that was set back must not block the lease for all processes.
                   eb("lease.expires", ">", sql.lit(now + 10 * ttl)),
                 ]),
               ),
@@ -144,7 +144,7 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
   };
 }
 
-/** Which of the records' sites there are: what is known of one that is gone is no use. */
+/** Ids of the records' sites that still exist. */
 async function knownSites(
   trx: Transaction<Database>,
   records: readonly SiteRecord[],
@@ -154,7 +154,7 @@ async function knownSites(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** @returns the version now; undefined: somebody else has written since. */
+/** @returns the new version; undefined: another process has written since. */
 async function writeState(
   trx: Transaction<Database>,
   { siteId, version, appliedRevision, state }: StoredSiteState,

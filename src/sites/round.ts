@@ -11,13 +11,13 @@ import type { SiteEvent } from "./store.ts";
 const FIGHT_WINDOW = 600_000;
 const MAX_CORRECTIONS = 3;
 
-/** What a round is asked for. */
+/** Options of a round. */
 export interface RoundOptions {
   /** `look`: nothing is written there. */
   readonly aim: "look" | "push";
   /** Only these; undefined: all. */
   readonly keys?: readonly string[] | undefined;
-  /** Somebody asks for it: what was refused or fought over is tried again. */
+  /** On explicit request: refused and flapping values are tried again. */
   readonly insist?: boolean;
   readonly actor: string;
 }
@@ -29,7 +29,7 @@ export interface RoundDeps {
   readonly now: () => number;
 }
 
-/** What a round came to. */
+/** Result of a round. */
 export interface Round {
   readonly state: SiteState;
   readonly rows: readonly SiteRow[];
@@ -107,7 +107,7 @@ function identityOf(rows: readonly SiteRow[]): Pick<SiteState, "kind" | "version
   };
 }
 
-/** A hint for people: both can be overwritten by anybody who saves there. */
+/** A hint for display: both values can be overwritten by any client that saves there. */
 function kindOf(version: string, token: string): SiteKind {
   if (token.startsWith("openlist-") || /^v4\./.test(version)) return "openlist";
   if (token.startsWith("alist-") || /^v3\./.test(version)) return "alist";
@@ -140,7 +140,7 @@ function corrected(
   return { fights: next, left };
 }
 
-/** What is to be remembered of refused and rewritten values. */
+/** Records of refused and rewritten values. */
 function marksOf(
   { refused, rewritten }: SiteState,
   wanted: readonly Wanted[],
@@ -161,7 +161,7 @@ function marksOf(
   return { refused: nowRefused, rewritten: nowRewritten };
 }
 
-/** The state after a site was read: whoever was behind has caught up when nothing differs. */
+/** State after a site was read: it has caught up when nothing differs. */
 function settled(
   state: SiteState,
   comparisons: readonly Comparison[],
@@ -188,7 +188,7 @@ function settled(
     missing: keysOf("missing"),
     refused: still(state.refused, "refused"),
     held: still(state.held, "held"),
-    // Whoever fought has given in, or the key is on its way to be left.
+    // Flapping has ended, or the key is about to be left unchanged.
     fights: Object.fromEntries(
       Object.entries(state.fights).filter(
         ([key, { left }]) => !left || byKey.get(key)?.standing === "fought",

@@ -39,21 +39,21 @@ import type { SiteService } from "./service.ts";
 import type { SiteView } from "./site.ts";
 import { healthOf, type SiteMode } from "./site.ts";
 
-/** What the messages show besides the sites. */
+/** State shown by the messages in addition to the sites. */
 export interface SiteSource {
   readonly sites: SiteService;
-  /** Whether a value is never shown. */
+  /** Reports whether a value is never shown. */
   readonly isSecret: (key: string) => boolean;
 }
 
-/** What became of a setting at a site, or here. */
+/** Result for a setting at a site, or here. */
 interface Result {
   readonly key: string;
   readonly outcome: string;
   readonly reason: Text;
 }
 
-/** Of SiteService. */
+/** Implements SiteService. */
 export function siteImpl(
   source: SiteSource,
   translations: (language: Language) => Translate = createTranslations(),
@@ -155,7 +155,7 @@ export function siteImpl(
   };
 }
 
-/** What a sync could still bring there, or could not. */
+/** Statuses that a sync could still resolve. */
 const OPEN: ReadonlySet<Standing> = new Set(["differs", "held", "refused", "fought"]);
 
 function inputFromProto(

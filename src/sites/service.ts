@@ -19,13 +19,13 @@ import { type Taken, takeValues } from "./take.ts";
 import { watchBook } from "./watch.ts";
 import type { Workers } from "./worker.ts";
 
-/** What a sync did, or with a dry run would do. */
+/** Result of a sync, or of its dry run. */
 export interface Synced {
   /** The revision that was brought there. */
   readonly revision: number;
   readonly results: readonly Pushed[];
   readonly comparisons: readonly Comparison[];
-  /** What connecting the download managers came to. */
+  /** Result of connecting the download managers. */
   readonly connected: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export interface SiteService {
     options: { readonly keys: readonly string[]; readonly dryRun: boolean },
     origin: RevisionOrigin,
   ): Promise<Taken>;
-  /** Brings Mooring's values there. @param keys likewise. */
+  /** Pushes Mooring's values. @param keys as for adopt. */
   sync(
     name: string,
     options: {
@@ -81,7 +81,7 @@ export interface SiteServiceDeps {
   readonly now: () => number;
   /** A new id of a site. */
   readonly newId: () => string;
-  /** Aborted when the service stops: nobody watches any more. */
+  /** Aborted when the service stops; ends all watches. */
   readonly stopping: AbortSignal;
   readonly onEvent: (site: Site, event: SiteEvent) => void;
   /** Called before a site gets another name, with both. A rejection leaves the site as it is. */
@@ -259,7 +259,7 @@ export async function told<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** A failed call to a site, for the client that asked for it. */
+/** Converts a failed call to a site to an error for the client. */
 export function siteError(failure: SiteFailure): ServiceError {
   const { kind, text } = failure;
   return kind === "unreachable" || kind === "silent" || kind === "loading"

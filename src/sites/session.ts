@@ -2,17 +2,17 @@ import { createHash } from "node:crypto";
 import type { SiteClient } from "./client.ts";
 import { SiteFailure } from "./failure.ts";
 
-/** How long what the upstream has said of somebody counts, in milliseconds. */
+/** Validity of a visitor's identity, in milliseconds. */
 const KEPT = 3_000;
 /** Answers that are kept, and questions that wait, at most. */
 const MAX_KEPT = 10_000;
 const MAX_ASKED = 256;
 
 /**
- * Who somebody is at the upstream.
- * - `admin`: by this name. `user`: somebody else.
- * - `refused`: nobody; `words` are the upstream's.
- * - `silent`: it can't be asked.
+ * Identity of a visitor at the upstream.
+ * - `admin`: an admin of this name. `user`: another user.
+ * - `refused`: unauthenticated, with the upstream's message in `words`.
+ * - `silent`: the upstream cannot be asked.
  */
 export type Visitor =
   | { readonly kind: "admin"; readonly name: string }
@@ -22,17 +22,17 @@ export type Visitor =
 /** Prefix of the name of an admin of the upstream in history and audit. */
 export const VISITOR_ACTOR = "upstream:";
 
-/** Asks the upstream who somebody is. */
+/** Reads identities from the upstream. */
 export interface Sessions {
   /**
-   * @param authorization the token alone, as the upstream takes it; an empty one is refused without a
-   *   question, because an upstream whose own token is empty would say "admin".
-   * @param clientId the visitor's own, where there is one.
+   * @param authorization the token alone, as the upstream takes it; an empty one is refused without
+   * a request, because an upstream with an empty token would answer "admin".
+   * @param clientId the visitor's own, if given.
    */
   who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
   /**
-   * Forgets what was said: of everybody when somebody has left or has other rights now, of those who
-   * were refused when somebody has come. A login within the second of the one before gets its token.
+   * Drops cached identities: all of them after a sign-out or a change of rights, refused ones after
+   * a sign-in. A login within a second of the previous one gets its token.
    */
   forget(whom?: "everybody" | "refused"): void;
 }
@@ -65,7 +65,7 @@ export function createSessions(client: SiteClient, now: () => number): Sessions 
   return {
     who: (authorization, clientId) => {
       if (authorization === "") return { kind: "refused", words: "login please" };
-      // Nobody's token stands in memory longer than its call.
+      // Tokens are not retained after the call.
       const key = createHash("sha256")
         .update(`${clientId ?? ""}\n${authorization}`)
         .digest("base64");
@@ -85,7 +85,7 @@ export function createSessions(client: SiteClient, now: () => number): Sessions 
         questions.delete(key);
       });
       const question = answered.then((visitor) => {
-        // What was asked before somebody left says nothing of the time after.
+        // An answer from before a sign-out does not apply to the time after it.
         if (questions !== asked || visitor.kind === "silent") return visitor;
         kept.delete(key);
         kept.set(key, { until: now() + KEPT, visitor });

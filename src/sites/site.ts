@@ -4,7 +4,7 @@ import { type Message, message, reviveText, type Text } from "../messages/messag
 /** `observe`: compared, never written. `follow`: gets every change. */
 export type SiteMode = "observe" | "follow";
 
-/** A running server whose settings are Mooring's. Frozen. */
+/** Running server whose settings Mooring manages. Frozen. */
 export interface Site {
   /** Never changes and says nothing. */
   readonly id: string;
@@ -21,18 +21,18 @@ export interface Site {
   readonly mode: SiteMode;
   /** Keys, patterns with `*`, and groups such as `group:9`. Empty: all. */
   readonly include: readonly string[];
-  /** Likewise. Goes before `include`. */
+  /** Patterns; they take precedence over `include`. */
   readonly exclude: readonly string[];
   /** Values that this site has in the place of Mooring's. */
   readonly overrides: Readonly<Record<string, string>>;
   readonly paused: boolean;
-  /** Whether Mooring stands in front of it. */
+  /** Whether it is the upstream. */
   readonly upstream: boolean;
   /** Milliseconds since 1970 UTC. */
   readonly created: number;
 }
 
-/** What kind of server answers, as far as it can be told. */
+/** Kind of server, as far as it can be determined. */
 export type SiteKind = "openlist" | "alist" | "unknown";
 
 /** A value that the site refused, and the hash of it. */
@@ -44,7 +44,7 @@ export interface Refused {
   readonly code?: number;
 }
 
-/** A value that the upstream refused and whose place its own value has taken here. */
+/** A value that the upstream refused, replaced here by the upstream's own. */
 export interface TakenBack {
   /** The revision that had set the refused value. */
   readonly revision: number;
@@ -52,11 +52,11 @@ export interface TakenBack {
   readonly reason: Text;
   /** The code of its envelope; 0: it gave none. */
   readonly code: number;
-  /** Whether the same revision has set other keys, which the upstream took. */
+  /** Whether the same revision has set other keys, which the upstream accepted. */
   readonly isPart: boolean;
 }
 
-/** Corrections of one key that somebody else keeps changing. */
+/** Corrections of one flapping key. */
 export interface Fight {
   /** When it was put right, in milliseconds since 1970 UTC. */
   readonly times: readonly number[];
@@ -64,24 +64,24 @@ export interface Fight {
   readonly left: boolean;
 }
 
-/** What is known of a site. Values stand in it as hashes only. */
+/** State of a site. It contains values as hashes only. */
 export interface SiteState {
-  /** Of what is stored; 0: nothing is. */
+  /** Version of the stored state; 0: none. */
   readonly storedVersion: number;
   /** Milliseconds since 1970 UTC, as all times; 0: never. */
   readonly reachedAt: number;
   readonly kind: SiteKind;
   readonly version: string;
-  /** Keys that the site knows. */
+  /** Keys of the site. */
   readonly known: readonly string[];
   /** Every change up to this revision is there, but for what is named below; 0: never adopted or pushed. */
   readonly appliedRevision: number;
-  /** Keys whose values differ. */
+  /** Keys with different values. */
   readonly drift: readonly string[];
   readonly refused: Readonly<Record<string, Refused>>;
   /** The last refusal of each key by the upstream, at most 100 keys. Empty for other sites. */
   readonly takenBack: Readonly<Record<string, TakenBack>>;
-  /** What was sent and what the site made of it. */
+  /** Values as sent and as stored by the site. */
   readonly rewritten: Readonly<Record<string, { readonly sent: string; readonly got: string }>>;
   /** Values of the site that Mooring's rules refused: kept there until Mooring's own changes. */
   readonly held: Readonly<Record<string, { readonly revision: number; readonly reason: Text }>>;
@@ -143,7 +143,7 @@ export function readState(text: string): SiteState {
   };
 }
 
-/** What one word says of a site, for lists and for alarms. */
+/** Health of a site in one word, for lists and alerts. */
 export type SiteHealth = "new" | "ok" | "behind" | "differs" | "paused" | "failing" | "stopped";
 
 /** @param revision the newest of the settings. */
@@ -159,7 +159,7 @@ export function healthOf(site: Site, state: SiteState, revision: number): SiteHe
   return "ok";
 }
 
-/** Whether a site takes part in a setting, by its patterns: the excluded ones go first. */
+/** Reports whether a site's patterns select a setting; excluding patterns take precedence. */
 export function createSelection({ include, exclude }: Pick<Site, "include" | "exclude">) {
   const included = include.map(readPattern);
   const excluded = exclude.map(readPattern);
@@ -179,7 +179,7 @@ function readPattern(text: string): Pattern {
   return (key) => fitsGlob(parts, key);
 }
 
-/** What is wrong with a pattern; undefined when nothing is. */
+/** Returns the problem of a pattern; undefined: none. */
 export function checkPattern(text: string): Message | undefined {
   if (text === "" || text.length > 255) return message("PATTERN_LENGTH");
   if (text.startsWith("group:") && !/^group:-?\d{1,10}$/.test(text))

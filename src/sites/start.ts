@@ -16,7 +16,7 @@ import type { Site } from "./site.ts";
 import type { SiteEvent, SiteStore } from "./store.ts";
 import { createWorkers, type WorkerDeps, type Workers } from "./worker.ts";
 
-/** How often it is looked whether something is due, in milliseconds. */
+/** Interval of checks for due work, in milliseconds. */
 const BEAT = 1_000;
 
 export interface SitesDeps {
@@ -36,7 +36,7 @@ export interface SitesDeps {
   readonly onRename?: SiteServiceDeps["onRename"];
   readonly isHeld?: (site: Site) => boolean;
   readonly onClosed: (name: string, error: ServiceError) => void;
-  /** A failure of the database, or one that nobody foresaw. */
+  /** Failure of the database, or an unexpected one. */
   readonly onError: (error: unknown) => void;
   /** Shorter waits for tests, in milliseconds. */
   readonly times?: WorkerDeps["times"] & { readonly beat?: number };
@@ -47,11 +47,11 @@ export interface Sites {
   readonly service: SiteService;
   readonly book: Book;
   readonly workers: Workers;
-  /** Whether it is this process that follows the sites. */
+  /** Whether this process follows the sites. */
   isLeader(): boolean;
   /** Brings a site up to date now, whichever process does it. */
   follow(siteId: string): Promise<void>;
-  /** Ends all watching: it would never end by itself. */
+  /** Ends all watches, which would not end otherwise. */
   endStreams(): void;
   close(): Promise<void>;
 }
@@ -90,7 +90,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
     const wasHeld = lease.isHeld();
     await lease.renew();
     if (!lease.isHeld()) return;
-    // Whoever had it before may have left something undone.
+    // The previous holder may have left unfinished work.
     if (!wasHeld) followAll();
     for (const site of book.sites()) if (workers.isDue(site)) ignore(workers.follow(site.id));
     ignore(probe(book.sites()));
@@ -109,7 +109,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
         }
         return;
       } catch {
-        // Too much at once, or another database in its place: every site is looked at.
+        // Too many changes at once, or another database: every site is checked.
         if (stopping.signal.aborted) return;
         await pauseFor(100, stopping.signal);
         followAll();
@@ -157,8 +157,8 @@ async function resealAll(book: Book, sealer: Sealer, store: SiteStore): Promise<
 }
 
 /**
- * A service whose changes, and what it asks of a site, begin with what other processes have written: a
- * site that another one has just made is there, and what another one has just changed stays.
+ * Service whose changes and requests begin with reading what other processes have written: a site
+ * that another process has just created exists, and its changes are kept.
  */
 function readingFirst(book: Pick<Book, "load">, service: SiteService): SiteService {
   const first =

@@ -1,7 +1,7 @@
 import type { AuditEntry } from "../audit/store.ts";
 import type { Text } from "../messages/message.ts";
 
-/** A running server that Mooring knows, as the store keeps it. Texts named sealed are sealed already. */
+/** Site as stored. Texts named sealed are sealed. */
 export interface StoredSite {
   readonly id: string;
   readonly name: string;
@@ -21,13 +21,13 @@ export interface StoredSite {
   /** JSON object of values by key. Sealed. */
   readonly overrides: string;
   readonly paused: boolean;
-  /** Whether it is the one that Mooring stands in front of. */
+  /** Whether it is the upstream. */
   readonly upstream: boolean;
   /** Milliseconds since 1970 UTC. */
   readonly created: number;
 }
 
-/** What is known of a site's settings. */
+/** Stored state of a site's settings. */
 export interface StoredSiteState {
   readonly siteId: string;
   /** Grows by one with each write; 0: never written. */
@@ -38,7 +38,7 @@ export interface StoredSiteState {
   readonly state: string;
 }
 
-/** One thing that was done at a site. */
+/** Action at a site. */
 export interface SiteEvent {
   /** Milliseconds since 1970 UTC. */
   readonly time: number;
@@ -47,15 +47,15 @@ export interface SiteEvent {
   readonly action: string;
   readonly revision: number;
   readonly keys: readonly string[];
-  /** For a person; never a secret value. */
+  /** For display; never a secret value. */
   readonly result: Text;
 }
 
-/** What is known of a site now, and what has led to it. */
+/** New state of a site, and the actions that led to it. */
 export interface SiteRecord {
   readonly state: StoredSiteState;
   readonly events: readonly SiteEvent[];
-  /** What the audit says of it. */
+  /** Audit entries. */
   readonly audit: readonly AuditEntry[];
 }
 
@@ -76,17 +76,18 @@ export interface SiteStore {
    * @returns false when its name or address is another site's already.
    */
   insert(site: StoredSite, audit: readonly AuditEntry[]): Promise<boolean>;
-  /** Replaces a site by its id. @returns as insert; also false when there is none. */
+  /** Replaces a site by its id. @returns as insert; also false when it does not exist. */
   update(site: StoredSite, audit: readonly AuditEntry[]): Promise<boolean>;
-  /** With its state and its log. */
+  /** Deletes a site with its state and its log. */
   delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
   states(): Promise<readonly StoredSiteState[]>;
   /**
-   * Writes what is known of sites, and what was done there, in one transaction.
+   * Writes states of sites and their actions in one transaction.
    *
    * @param records the version of each state is the one that was read.
-   * @returns the new version of each; undefined when somebody else has written since, or the site is
-   *   gone: then nothing of it is written.
+   * @returns the new version of each; undefined when another process has written since, or the site
+   * was
+   * deleted: then nothing of it is written.
    */
   record(records: readonly SiteRecord[]): Promise<readonly (number | undefined)[]>;
   /** Newest first. @param before only older ones; undefined: the newest. */

@@ -28,12 +28,12 @@ interface Refusal extends TakenBack {
 }
 
 /**
- * Replaces values that the upstream refused by the values that it has, as one revision, and keeps the
- * refusals in the site's state for the callers who have saved them. A settings file does not keep a
- * refused value either. A round that was interrupted before is made up for by the next one: what
- * counts is what stands as refused, and not what this round has pushed.
+ * Replaces values that the upstream refused by its own values, as one revision, and keeps the
+ * refusals in the site's state for the callers who saved them. A settings file does not keep a
+ * refused value either. The next round completes an interrupted one: it depends on the recorded
+ * refusals, not on the values pushed by this round.
  *
- * @param round a finished push round of the site that Mooring stands in front of.
+ * @param round a finished push round of the upstream.
  * @throws ServiceError when the database takes no changes.
  */
 export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round> {

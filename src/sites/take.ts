@@ -8,7 +8,7 @@ import type { Site, SiteState } from "./site.ts";
 import type { SiteEvent } from "./store.ts";
 import type { Turn, Workers } from "./worker.ts";
 
-/** What taking a site's values did. */
+/** Result of adopting a site's values. */
 export interface Taken {
   readonly revision: number;
   readonly results: readonly Adopted[];
@@ -26,7 +26,7 @@ export interface AdoptDeps {
 }
 
 export interface AdoptOptions {
-  /** None: all. */
+  /** Empty: all. */
   readonly keys: readonly string[];
   readonly dryRun: boolean;
   readonly origin: RevisionOrigin;
@@ -39,7 +39,7 @@ export function takeValues(deps: AdoptDeps, site: Site, options: AdoptOptions): 
   return deps.workers.alone(site.id, (turn) => takeValuesIn(turn, deps, options));
 }
 
-/** The same within a turn that somebody has already. */
+/** Like takeValues, within a turn that the caller already holds. */
 export async function takeValuesIn(
   { site, round }: Turn,
   deps: Omit<AdoptDeps, "workers">,

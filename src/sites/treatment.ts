@@ -1,6 +1,6 @@
 import { message, type Text } from "../messages/message.ts";
 
-/** How one key of a site is handled, where it is not like any other. */
+/** Key policy: handling of a key of a site that differs from the default. */
 export interface Treatment {
   /** Written by the site itself, or its credential: neither pushed, adopted nor compared. */
   readonly never?: true;
@@ -8,7 +8,7 @@ export interface Treatment {
   readonly alone?: true;
   /** After a refusal the old value is saved again, because the site is broken without. */
   readonly repair?: true;
-  /** How long a save of it may take, in milliseconds; undefined: as any other. */
+  /** Time limit of a save of it, in milliseconds; undefined: the default. */
   readonly limit?: number;
   /** The site may store another value than it is sent. */
   readonly rewritten?: true;
@@ -16,7 +16,7 @@ export interface Treatment {
   readonly trimmed?: true;
   /** Values that the site lists as others. */
   readonly listed?: Readonly<Record<string, string>>;
-  /** What somebody should know of it. */
+  /** Note for the operator. */
   readonly note?: Text;
 }
 
@@ -65,7 +65,7 @@ const MAX_FOUND = 10_000;
 const MAX_KEY = 255;
 const found = new Map<string, Treatment>();
 
-/** How a key is handled at sites. */
+/** Returns the key policy of a key. */
 export function treatmentOf(key: string): Treatment {
   const known = found.get(key);
   if (known !== undefined) return known;

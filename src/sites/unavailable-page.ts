@@ -22,12 +22,11 @@ export interface UnavailablePage {
 const FIRST_PAUSE = 2;
 
 /**
- * Makes the page that a browser gets while the upstream does not answer. The page asks for its own
- * URL, with pauses that double up to a minute, and loads it again when the answer is another one than
- * 502.
+ * Creates the page that a browser gets while the upstream does not answer. The page requests its
+ * own URL, with pauses that double up to a minute, and reloads when the answer is not 502.
  *
  * @param spoken the language for a header Accept-Language, as a BCP 47 tag, with its translations.
- * @returns a function of a request: undefined when the request is no navigation of a browser.
+ * @returns a function of a request: undefined when the request is not a navigation of a browser.
  */
 export function createUnavailablePage(
   spoken: (acceptLanguage: string | undefined) => {
@@ -106,7 +105,7 @@ function pageIn(language: string, translate: (text: string) => string): string {
     `<!doctype html>\n<html lang="${escapeHtml(language)}"><head><meta charset="utf-8">`,
     '<meta name="viewport" content="width=device-width,initial-scale=1">',
     '<meta name="robots" content="noindex">',
-    // Without scripts the browser loads the URL again by itself.
+    // Without scripts the browser reloads the URL.
     `<noscript><meta http-equiv="refresh" content="15"></noscript>`,
     `<title>${say(title)}</title><style>${STYLE}</style></head>`,
     `<body><main><h1>${say(title)}</h1><p>${say(explanation)}</p>`,

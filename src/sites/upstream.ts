@@ -14,17 +14,17 @@ import type { Sites, SitesDeps } from "./start.ts";
 import { takeValuesIn } from "./take.ts";
 import { treatmentOf } from "./treatment.ts";
 
-/** Connections for questions who somebody is. */
+/** Connections for reading identities. */
 const QUESTIONS = 32;
-/** How long a change of the upstream's own settings waits for its turn, in milliseconds. */
+/** Time that a change of the upstream's own settings waits for its turn, in milliseconds. */
 const TURN = 5_000;
-/** How long a look waits for an answer, in milliseconds. */
+/** Time limit of a read, in milliseconds. */
 const LOOK = 500;
-/** How long a change waits until the upstream has it, in milliseconds. */
+/** Time that a change waits until the upstream has it, in milliseconds. */
 const PATIENCE = 1_000;
-/** The same for values that the upstream checks: its refusal belongs to the caller. */
+/** The same for values that the upstream checks: its refusal is reported to the caller. */
 const CHECKED_PATIENCE = 10_000;
-/** How long a reader waits for what the upstream alone says of a setting, in milliseconds. */
+/** Time that a reader waits for the upstream's own rows, in milliseconds. */
 const OWN_ROWS_LIMIT = 1_000;
 /** First and longest pause between tries of the first contact. */
 const FIRST_PAUSE = 500;
@@ -36,7 +36,7 @@ export interface UpstreamDeps
   readonly url: string;
   /** The upstream's permanent token; undefined: learned from the first admin who comes. */
   readonly token: string | undefined;
-  /** Told when its values were taken, at each start: it may be followed now. */
+  /** Called when its values were adopted, at each start: it can be followed now. */
   readonly onMet: () => void;
   /** Passes a change of its mounts to it, and takes what it did. */
   readonly passMounts: (
@@ -44,7 +44,7 @@ export interface UpstreamDeps
     pass: () => Promise<void>,
     origin: RevisionOrigin,
   ) => Promise<void>;
-  /** Told of what keeps the first contact from succeeding, and when it has. */
+  /** Called with the obstacle to first contact, and when it has succeeded. */
   readonly onNotice: (message: string) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -55,8 +55,8 @@ export interface UpstreamRefusedValue extends TakenBack {
 }
 
 /**
- * How a change stands at the upstream when its caller gets the answer. `pending`: nothing is known yet;
- * it is settled in the background by reading what the upstream has.
+ * Delivery of a change to the upstream at the time of the reply. `pending`: not known yet; it is
+ * settled in the background by reading the upstream's values.
  */
 export type Delivery =
   | { readonly outcome: "applied" | "pending" }
@@ -73,21 +73,24 @@ export interface PassedCall {
   readonly peer: string;
 }
 
-/** The one site that Mooring stands in front of. */
+/** The upstream: the one site that Mooring is in front of. */
 export interface Upstream {
-  /** Whether its values are Mooring's: until then it answers for itself. */
+  /** Whether its values have been adopted: until then it answers itself. */
   isReady(): boolean;
   /** Its permanent token and its version, as far as they are known. */
   token(): string;
   version(): string;
-  /** Whether Mooring defines a setting that it does not know. */
+  /** Reports whether it lacks a setting that Mooring defines. */
   lacks(key: string): boolean;
   /** Another object as soon as the answers of `lacks` may be others. */
   known(): object;
-  /** Values of settings that only the upstream knows; shown as they are. */
+  /** Values of settings that only the upstream has; shown unchanged. */
   readonly ownRows: OwnRows;
   who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
-  /** Somebody has left or has other rights now (everybody), or has come (refused). */
+  /**
+   * Drops cached identities after a sign-out or a change of rights (everybody), or a sign-in
+   * (refused).
+   */
   forget(whom?: "everybody" | "refused"): void;
   /** An admin asks the upstream for something: the first one brings its token. */
   meet(authorization: string, clientId: string | undefined): void;
@@ -103,7 +106,7 @@ export interface Upstream {
   look(): Promise<void>;
   /** Passes a change of its settings to itself, and takes what it did as the visitor's change. */
   changing(pass: () => Promise<void>, by: PassedCall): Promise<void>;
-  /** Likewise a change of its mounts. */
+  /** Like changing, for a change of its mounts. */
   changingMounts(pass: () => Promise<void>, by: PassedCall): Promise<void>;
   /** Its token is another one now. @param by undefined: it is not known. */
   tokenReset(token: string, by: PassedCall | undefined): Promise<void>;
@@ -145,10 +148,10 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     doneEntry(UPDATE, now(), [name], { changed });
 
   /**
-   * Makes the site where there is none and takes its values, all of them the first time; later those
-   * that were changed there while nobody here was looking. From then on it follows.
+   * Creates the site if there is none and adopts its values: all of them the first time, later
+   * those that were changed there while no process followed. It follows from then on.
    *
-   * @param token a new one; empty: the one that is known.
+   * @param token a new one; empty: the stored one.
    */
   const settle = (token: string): Promise<void> => {
     const work = settleNow(token);
@@ -162,7 +165,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   };
   const settleNow = async (token: string): Promise<void> => {
     const { id, paused } = await claim(token);
-    // Somebody wants it left alone.
+    // An operator has paused it.
     if (paused) return deps.onMet();
     const isNew = book.state(id).appliedRevision === 0;
     await workers.alone(id, (turn) =>
@@ -324,7 +327,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
               { ...deps, book },
               { keys: [], dryRun: false, origin, onlyDrifted: true },
             );
-          // What was changed there before is not this visitor's.
+          // Earlier changes there do not belong to this visitor.
           await take(ORIGIN).catch((error: unknown) => {
             if (!(error instanceof SiteFailure)) throw error;
           });
@@ -393,7 +396,7 @@ async function changed(book: Sites["book"], ms: number): Promise<void> {
   end();
 }
 
-/** What an admin can read there anyway. */
+/** Token that an admin can read there anyway. */
 async function permanentToken(
   client: ReturnType<typeof createSiteClient>,
   authorization: string,

@@ -12,9 +12,9 @@ import type { Site, SiteState } from "./site.ts";
 import type { SiteEvent } from "./store.ts";
 import { takeBack } from "./take-back.ts";
 
-/** How often a site is looked at while nothing is to be done, in milliseconds. */
+/** Interval of checks of a site without work, in milliseconds. */
 const LOOK = 60_000;
-/** How soon after a push: a page that was open there may send its old values. */
+/** Interval after a push: an open page may send old values. */
 const LOOK_AGAIN = 10_000;
 /** First and longest pause after a failure. */
 const FIRST_PAUSE = 1_000;
@@ -28,19 +28,19 @@ export interface WorkerDeps {
   readonly hash: Fingerprint;
   readonly now: () => number;
   readonly random: () => number;
-  /** What was read of the feed: the newest revision, and the newest that changes a setting. */
+  /** Position in the feed: the newest revision, and the newest one that changes a setting. */
   readonly read?: { readonly revision: number; readonly setting: number };
   /** UTF-8 bytes of one value at most. */
   readonly maxValueBytes: number;
-  /** Told of what was done, and of what went wrong for the first time. */
+  /** Called for each action, and for the first failure. */
   readonly onEvent: (site: Site, event: SiteEvent) => void;
-  /** Whether a site has to wait: it is not followed before it was met. */
+  /** Reports whether a site has to wait: it is not followed before first contact. */
   readonly isHeld?: (site: Site) => boolean;
   /** Shorter waits for tests. */
   readonly times?: {
     readonly look?: number;
     readonly lookAgain?: number;
-    /** How long a call may take. */
+    /** Time limit of a call. */
     readonly call?: number;
     /** Between two probes of a site that is down. */
     readonly probe?: number;
@@ -55,7 +55,7 @@ export interface Turn {
   round(options: RoundOptions): Promise<Round>;
 }
 
-/** Speaks to sites: one call at a time to each, to a few at once. */
+/** Rounds on sites: one call at a time per site, a few sites at once. */
 export interface Workers {
   /**
    * Does work on a site after all that was asked before.
@@ -63,13 +63,13 @@ export interface Workers {
    * @throws what the work throws.
    */
   alone<T>(siteId: string, work: (turn: Turn) => Promise<T>): Promise<T>;
-  /** One round that somebody asks for. @throws SiteFailure, and remembers it. */
+  /** One round on request. @throws SiteFailure, and records it. */
   round(site: Site, options: RoundOptions): Promise<Round>;
-  /** Brings a site up to date, or looks at it; whoever asks meanwhile shares the next round. */
+  /** Synchronizes or checks a site; concurrent callers share the next round. */
   follow(siteId: string): Promise<void>;
-  /** Follows a site before its next try is due. A failure begins the back-off anew. */
+  /** Follows a site before its next try is due. A failure restarts the back-off. */
   retry(siteId: string): Promise<void>;
-  /** Whether it is time for a site. */
+  /** Reports whether a site is due. */
   isDue(site: Site): boolean;
   close(): Promise<void>;
 }
@@ -81,7 +81,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
   const queues = new Map<string, Promise<unknown>>();
   const followers = new Map<string, ReturnType<typeof oneAtATime<void>>>();
   const nextLook = new Map<string, number>();
-  /** Each site as it was when it was last looked at. */
+  /** Each site as of its last check. */
   const looked = new Map<string, Site>();
   /** Sites that are tried before their time. */
   const retried = new Set<string>();
@@ -98,7 +98,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
     clients.set(site.id, { site, client });
     return client;
   };
-  /** Waits for a place. @returns what gives it to who waits next; more than once is once. */
+  /** Waits for a slot. @returns a function that releases it; repeated calls have no effect. */
   const enter = async (): Promise<() => void> => {
     if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
     else running += 1;
@@ -151,7 +151,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
       const round = isFront
         ? await takeBack(found, { engine, snapshot, maxValueBytes, now })
         : found;
-      // Another process has worked on the site meanwhile: what it knows counts, and is looked at anew.
+      // Another process has worked on the site: its state is used, and read again.
       const isPatient = options.actor === "sites" && !site.upstream;
       if (!(await book.record(site.id, round.state, round.events, { isPatient }))) {
         nextLook.set(site.id, now());
@@ -172,7 +172,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
     }
   };
 
-  /** A look in between puts off none that is to come sooner. */
+  /** An intermediate check does not delay an earlier one. */
   const planLook = (site: Site, { results, comparisons }: Round): void => {
     const isOpen = site.mode === "follow" && comparisons.some(isDiffering);
     const next = now() + (results.length > 0 || isOpen ? lookAgain : look);
@@ -204,7 +204,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
   };
 
   const followOnce = async (siteId: string): Promise<void> => {
-    // A save waits for the one that Mooring stands in front of.
+    // A save waits for the upstream.
     if (book.byId(siteId)?.upstream !== true) await pace();
     await alone(siteId, async ({ site, round }) => {
       const { error, nextTry, appliedRevision } = book.state(siteId);

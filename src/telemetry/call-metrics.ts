@@ -7,13 +7,13 @@ import type { CallObserver } from "../gateway/report.ts";
 const LABELS = ["grpc_type", "grpc_service", "grpc_method", "door"] as const;
 type Labels = Readonly<Record<(typeof LABELS)[number], string>>;
 
-/** What is counted of a method at a door: plain numbers, which the library asks for when it is read. */
+/** Counts of a method on a transport: plain numbers, which the library reads on a scrape. */
 interface Calls {
   readonly labels: Labels;
   started: number;
   /** By canonical code; undefined: OK. */
   readonly handled: Map<Code | undefined, number>;
-  /** Of unary calls; streams last as long as their clients like, which says nothing of the service. */
+  /** Of unary calls; the duration of a stream depends on its client. */
   readonly durations: Durations | undefined;
 }
 
@@ -26,13 +26,13 @@ interface Durations {
 
 /**
  * Counts calls. Names and labels are those of the gRPC ecosystem (go-grpc-middleware,
- * providers/prometheus), so that its dashboards and alerts fit, with the protocol that a call came in
- * by as `door`.
+ * providers/prometheus), so that its dashboards and alerts fit, with the transport of a call as
+ * `door`.
  *
- * Counting is kept out of the library: its counters look their labels up at every call, which costs
- * a tenth of a read.
+ * The library's counters are not used: they look up their labels at every call, which costs a tenth
+ * of a read.
  *
- * @param bounds upper ones of the durations, in seconds.
+ * @param bounds upper bounds of the durations, in seconds.
  */
 export function countCalls(registry: Registry, bounds: readonly number[]): CallObserver {
   const calls = new Map<DescMethod, Map<Door, Calls>>();
@@ -117,7 +117,7 @@ interface CounterOptions {
   readonly help: string;
   readonly labelNames: readonly string[];
   readonly registers: Registry[];
-  /** What it stands at, asked whenever somebody reads it. */
+  /** Returns the current values, on a scrape. */
   readonly read: () => (readonly [Readonly<Record<string, string>>, number])[];
 }
 
@@ -131,7 +131,7 @@ function counter({ read, ...options }: CounterOptions): void {
   });
 }
 
-/** As the library's own histograms give themselves to its registry. */
+/** Histogram in the form that the registry of the library expects. */
 function histogramOf(bounds: readonly number[], read: () => readonly Calls[]) {
   const name = "grpc_server_handling_seconds";
   const help = "How long unary calls took, on every protocol.";

@@ -44,8 +44,8 @@ function jsonOutput(): DestinationStream {
 }
 
 /**
- * Resolves when all lines so far are written or nobody is there to read them: at its end a process
- * would wait for that, and without a bound.
+ * Resolves when all lines so far are written or the reader is gone: the exit of the process would
+ * wait for that without a limit.
  *
  * @returns false when the reader has not taken them within `limit` milliseconds.
  */
@@ -85,7 +85,7 @@ interface Line {
 
 /**
  * Logs one line for a failed call, with its cause, and one at level debug for any other. A line
- * never has a request's or a reply's contents. Clients without a right token fill no disk: of one
+ * never has contents of a request or a reply. Unauthenticated clients cannot fill the disk: of one
  * address and code there is a line a minute, with the number of calls that it stands for.
  */
 export function logCalls(log: Logger): (report: CallReport) => void {

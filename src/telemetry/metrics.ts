@@ -15,7 +15,7 @@ const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1
 /** Node's own that are named like counters and count nothing. */
 const MISNAMED = ["handles", "requests", "resources"].map((name) => `nodejs_active_${name}_total`);
 
-/** What is measured and not counted: asked whenever somebody reads the metrics. */
+/** Gauges, read on a scrape. */
 export interface MeasuredState {
   readonly revision: number;
   /** Milliseconds since the database has answered, where it is away; 0: it is there. */
@@ -45,18 +45,18 @@ export interface MeasuredSite {
   readonly up: boolean;
   /** Revisions that it does not have yet. */
   readonly lag: number;
-  /** Keys whose values differ there. */
+  /** Number of keys whose values differ there. */
   readonly drift: number;
-  /** Keys whose values it refused. */
+  /** Number of keys whose values it refused. */
   readonly refused: number;
 }
 
 /** Measures for Prometheus. No label holds anything that a client sends. */
 export interface Metrics {
   readonly observer: CallObserver;
-  /** How long a commit took, in milliseconds. */
+  /** Records the duration of a commit, in milliseconds. */
   readonly committed: (duration: number) => void;
-  /** Says where the state is, once there is one. */
+  /** Sets the source of the gauges. */
   readonly measure: (state: () => MeasuredState) => void;
   /** @returns the metrics in the Prometheus text format. */
   readonly text: () => Promise<string>;
@@ -179,7 +179,7 @@ export function createMetrics(version: string): Metrics {
       if (state) dropped.inc(state().droppedWatchers);
     },
   });
-  // A worker is asked for its metrics by the process that watches over it: making one listens.
+  // The supervisor collects the metrics of a worker: creating the registry starts listening.
   new AggregatorRegistry();
   AggregatorRegistry.setRegistries(registry);
   return {
@@ -192,7 +192,7 @@ export function createMetrics(version: string): Metrics {
   };
 }
 
-/** For the process that watches over workers: the sum of all their metrics. */
+/** For the supervisor: the sum of the metrics of all workers. */
 export function workerMetrics(): () => Promise<string> {
   const registry = new AggregatorRegistry();
   return () => registry.clusterMetrics();

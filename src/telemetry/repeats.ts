@@ -5,9 +5,9 @@ export interface Repeats<T> {
 }
 
 export interface RepeatsOptions<T> {
-  /** @param times how many lines this one stands for. */
+  /** @param times number of lines that this one stands for. */
   readonly write: (line: T, times: number) => void;
-  /** How long the lines after the first are counted, in milliseconds. Default 60,000. */
+  /** Time in which the lines after the first are counted, in milliseconds. Default: 60,000. */
   readonly interval?: number;
   /** Subjects that are kept apart at one time; all others are one. Default 256. */
   readonly subjects?: number;
@@ -23,8 +23,8 @@ interface Counted<T> {
 const OTHERS = "";
 
 /**
- * Writes the first line of a subject at once; those of the next interval are counted, and the last of
- * them stands for all.
+ * Writes the first line of a subject at once; those of the next interval are counted, and the last
+ * of them stands for all.
  */
 export function createRepeats<T>(options: RepeatsOptions<T>): Repeats<T> {
   const { write, interval = 60_000, subjects = 256 } = options;
