@@ -43,7 +43,7 @@ async function unary(
     append(context.responseTrailer, passing(reply.trailer));
     return reply.message;
   } catch (error) {
-    throw passingError(error);
+    throw passingError(error, context);
   }
 }
 
@@ -61,7 +61,7 @@ async function* stream(
     yield* reply.message;
     append(context.responseTrailer, passing(reply.trailer));
   } catch (error) {
-    throw passingError(error);
+    throw passingError(error, context);
   }
 }
 
@@ -81,7 +81,7 @@ async function clientStream(
     append(context.responseTrailer, passing(reply.trailer));
     if (message !== undefined) return message;
   } catch (error) {
-    throw passingError(error);
+    throw passingError(error, context);
   }
   throw new ConnectError("the server sent no reply", Code.Unimplemented);
 }
@@ -111,9 +111,14 @@ function append(to: Headers, from: Headers): void {
   for (const [name, value] of from) to.append(name, value);
 }
 
-/** The error with its code, message, details and the metadata that may pass. */
-function passingError(thrown: unknown): ConnectError {
+/**
+ * The error with its code, message, details and the metadata that may pass. A server whose deadline
+ * has passed may reset the stream before the timer here runs, which is CANCELED by the reset alone.
+ */
+function passingError(thrown: unknown, context: HandlerContext): ConnectError {
   const error = ConnectError.from(thrown);
+  if (error.code === Code.Canceled && (context.timeoutMs() ?? 1) <= 0)
+    return new ConnectError("the call's time limit is over", Code.DeadlineExceeded);
   for (const name of [...error.metadata.keys()])
     if (OF_A_HOP.test(name)) error.metadata.delete(name);
   return error;
