@@ -17,8 +17,9 @@ export interface Selection {
 const AT_ONCE = 4;
 /** How long one round of requests may take, in milliseconds. */
 const ROUND = 5_000;
-/** Settings that are there to be read, and the bytes of each. */
+/** Settings and mounts that are there to be read, and the bytes of each. */
 const STORED = { count: 20, bytes: 50_000 };
+const MOUNTS = { count: 20, bytes: 10_000 };
 
 /** Sends each form of each method until all are sent, or the attack is over. */
 export function costlyRequests({ methods, isFull }: Selection): Attack {
@@ -136,7 +137,7 @@ function createTokens(target: Target) {
   };
 }
 
-/** Saves settings that requests can read. */
+/** Saves settings and mounts that requests can read. */
 async function store(target: Target): Promise<void> {
   const settings = Array.from({ length: STORED.count }, (_, at) => ({
     key: `attack_${at}`,
@@ -145,6 +146,14 @@ async function store(target: Target): Promise<void> {
     flag: 1,
   }));
   await post(target, "/api/admin/setting/save", settings);
+  const mounts = Array.from({ length: MOUNTS.count }, (_, at) => ({
+    name: `attack_${at}`,
+    mount_path: `/attack/${at}`,
+    driver: "Local",
+    config: { root_folder_path: "/" },
+    members: { remark: "v".repeat(MOUNTS.bytes) },
+  }));
+  await post(target, "/api/admin/mount/save", { mounts });
 }
 
 async function post({ port, token = "" }: Target, path: string, body: unknown): Promise<unknown> {

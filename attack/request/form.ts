@@ -101,7 +101,7 @@ function fieldForms(desc: DescMessage, depth = 0): readonly FieldForm[] {
               ),
             ];
       if (field.message.typeName === "google.protobuf.Struct")
-        return both((kind, size) => struct(kind, size));
+        return both((kind, size) => struct(desc, kind, size));
       if (depth === MAX_DEPTH) return [];
       return fieldForms(field.message, depth + 1).map(({ path, kind, fill }) => ({
         path: `${field.name}.${path}`,
@@ -209,13 +209,13 @@ function map(kind: Kind, size: Size): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, value]));
 }
 
-/** Many settings as a backup has them, or one level within another. */
-function struct(kind: Kind, size: Size): Members {
-  const count = Math.min(size.elements, 16_000);
-  if (kind === "largest")
-    return {
-      data: Array.from({ length: count }, (_, at) => ({ key: `key-${at}`, value: "v" })),
-    };
+/** Many settings, or mounts, as a backup has them, or one level within another. */
+function struct({ typeName }: DescMessage, kind: Kind, size: Size): Members {
+  const isOfMounts = typeName === "mooring.v1.ImportMountsRequest";
+  const count = Math.min(size.elements, isOfMounts ? 5_000 : 16_000);
+  const element = (at: number): object =>
+    isOfMounts ? { mount_path: `/key-${at}`, driver: "Local" } : { key: `key-${at}`, value: "v" };
+  if (kind === "largest") return { data: Array.from({ length: count }, (_, at) => element(at)) };
   let inner: unknown = "deep";
   for (let level = 0; level < 25; level += 1) inner = { a: [inner] };
   return { data: Array.from({ length: 200 }, () => inner) };
