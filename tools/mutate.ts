@@ -24,8 +24,12 @@ import { mutantsOf } from "./mutation/mutants.ts";
 import { type Rule, rules } from "./mutation/rules.ts";
 
 const THRESHOLD = 0.9;
-/** For a stage of tests of one mutant, in milliseconds: a mutant that takes longer is killed. */
-const MUTANT_LIMIT = 120_000;
+/** Longest time of a stage of tests without a mutant, in milliseconds. */
+const STAGE_LIMIT = 600_000;
+/** A mutant counts as killed where a stage takes so many times as long as without it, and longer than… */
+const SLOWER = 10;
+/** …this, in milliseconds. */
+const SHORTEST_LIMIT = 60_000;
 
 const ROOT = join(import.meta.dirname, "..");
 const { values, positionals } = parseArgs({
@@ -79,9 +83,15 @@ async function mutateRule(name: string, { files: globs, tests }: Rule): Promise<
   const taken = new Set(Array.from({ length: most }, (_, at) => all[Math.floor(at * every)]));
   for (const { path, original, mutants } of files) {
     const file = join(tree, path);
+    const limits = stages.map(() => STAGE_LIMIT);
     const isNoticed = async (text: string): Promise<boolean> => {
       writeFileSync(file, text);
-      for (const stage of stages) if (!(await passes(stage))) return true;
+      for (const [at, stage] of stages.entries()) {
+        const begun = performance.now();
+        if (!(await passes(stage, limits[at] ?? STAGE_LIMIT))) return true;
+        if (text === original)
+          limits[at] = Math.max(SHORTEST_LIMIT, SLOWER * (performance.now() - begun));
+      }
       return false;
     };
     const some = mutants.filter((mutant) => taken.has(mutant));
@@ -107,14 +117,14 @@ async function mutateRule(name: string, { files: globs, tests }: Rule): Promise<
 }
 
 /** Runs test files in processes of their own: nothing that one mutant leaves reaches the next. */
-async function passes(files: readonly string[]): Promise<boolean> {
+async function passes(files: readonly string[], limit: number): Promise<boolean> {
   const args = ["run", "--bail=1", "--reporter=dot", ...files];
   const child = spawn("vitest", args, { cwd: tree, stdio: "ignore" });
   const stop = (): void => {
     if (child.pid !== undefined) killTree(child.pid);
   };
   process.once("exit", stop);
-  const timer = setTimeout(stop, MUTANT_LIMIT);
+  const timer = setTimeout(stop, limit);
   const [status] = await once(child, "close");
   clearTimeout(timer);
   process.off("exit", stop);
