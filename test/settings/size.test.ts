@@ -108,7 +108,7 @@ describe("all settings together", () => {
       parts.backup.import({ value: value(most + 1) }, tester, conditions),
     );
     expect(failure).toMatchObject({ code: Code.InvalidArgument });
-    expect(failure.message).toContain(`${most + 1} settings; at most ${most} are read`);
+    expect(failure.message).toContain(`${most + 1} settings; the limit is ${most}`);
     // As many as that are read, and there is room for few of them.
     const full = () => parts.backup.import({ value: value(most) }, tester, conditions);
     expect(await failureOf(full)).toMatchObject(exhausted);

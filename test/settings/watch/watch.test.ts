@@ -264,10 +264,11 @@ describe("when readers go away", () => {
       expect(event.value).toMatchObject({ revision: 1n });
     const ends = streams.map((stream) => stream.next());
     await vi.advanceTimersByTimeAsync(0);
-    expect(vi.getTimerCount()).toBe(1_000);
+    const timers = vi.getTimerCount();
     stop.abort();
     for (const end of await Promise.all(ends)) expect(end.done).toBe(true);
-    expect(vi.getTimerCount()).toBe(0);
+    // The store has one of its own.
+    expect(timers - vi.getTimerCount()).toBe(1_000);
     expect(getEventListeners(stop.signal, "abort")).toEqual([]);
   });
 });
