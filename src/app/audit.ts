@@ -3,8 +3,8 @@ import { type Checkpoints, startCheckpoints } from "../audit/checkpoint.ts";
 import { createRecorder, type Recorder } from "../audit/recorder.ts";
 import type { Config } from "../config/config.ts";
 import { startCompaction } from "../settings/compaction.ts";
+import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { Store } from "./database.ts";
 
 /** Interval of checks for new rows while there are watchers, in milliseconds. */
 const WATCH_INTERVAL = 250;

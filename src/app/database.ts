@@ -1,25 +1,11 @@
 import { existsSync } from "node:fs";
-import type { AccessStore } from "../access/store.ts";
-import type { AuditStore } from "../audit/store.ts";
 import type { Databases } from "../cli/world.ts";
 import type { Config } from "../config/config.ts";
 import { type Database, databaseName, inMemory } from "../config/database.ts";
 import type { Notify } from "../database/error.ts";
-import type { IncidentStore } from "../incidents/store.ts";
-import type { MountStateStore } from "../mounts/site/book.ts";
-import type { SettingStore } from "../settings/store.ts";
-import type { SiteStore } from "../sites/store.ts";
 import { checkRows } from "../store/check.ts";
 import { copyRows, type OpenDatabase } from "../store/copy.ts";
-
-/** Everything that is kept in a database. */
-export type Store = SettingStore & {
-  readonly sites: SiteStore;
-  readonly mountStates: MountStateStore;
-  readonly incidents: IncidentStore;
-  readonly access: AccessStore;
-  readonly audit: AuditStore;
-};
+import type { Store } from "../store/stores.ts";
 
 /**
  * Opens the database of a configuration; the code of other databases is not loaded.

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { doneEntry } from "../audit/entry.ts";
 import type { AuditStore } from "../audit/store.ts";
 import type { Config } from "../config/config.ts";
+import { createLease } from "../database/job.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { type Incidents, startIncidents } from "../incidents/start.ts";
 import type { IncidentStore } from "../incidents/store.ts";
@@ -12,8 +13,8 @@ import { createMountService } from "../mounts/service.ts";
 import { createMountBook, type MountStateStore } from "../mounts/site/book.ts";
 import { startMountFollow } from "../mounts/site/follow.ts";
 import { createSealer } from "../secrets/sealer.ts";
+import { followFeed } from "../settings/feed.ts";
 import { isMountChange } from "../settings/mount-key.ts";
-import { createLease } from "../sites/lease.ts";
 import type { Sites } from "../sites/start.ts";
 import type { SiteStore } from "../sites/store.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -144,26 +145,12 @@ export async function openMounts(
     onError: (error) => log.error({ err: error }, "mounts can't be followed"),
     times,
   });
-  /** Brings committed mounts to the sites at once. */
-  const listen = async (): Promise<void> => {
-    while (!ending.signal.aborted) {
-      try {
-        for await (const commits of feed.read(feed.head, ending.signal)) {
-          if (!commits.some(({ changes }) => changes.some(isMountChange))) continue;
-          mounts.changed();
-          for (const listener of listeners) listener();
-        }
-        return;
-      } catch {
-        if (ending.signal.aborted) return;
-        // Too many changes at once, or another database: all sites are checked.
-        await new Promise((resolve) => setTimeout(resolve, RETRY).unref());
-        mounts.changed();
-        for (const listener of listeners) listener();
-      }
-    }
-  };
-  const listening = listen();
+  // Brings committed mounts to the sites at once; after a gap all of them.
+  const following = followFeed(feed, ending.signal, (commits) => {
+    if (commits?.some(({ changes }) => changes.some(isMountChange)) === false) return;
+    mounts.changed();
+    for (const listener of listeners) listener();
+  });
   return {
     mounts,
     incidents,
@@ -176,13 +163,10 @@ export async function openMounts(
       await stopFile?.();
       await incidents.close();
       await follow.close();
-      await listening;
+      await following;
     },
   };
 }
-
-/** Between two tries to read commits, in milliseconds. */
-const RETRY = 100;
 
 /** Origin of work on sites, for audit and history. */
 const WORKER = { actor: "mounts", door: "", method: "mount", peer: "", requestId: "" };

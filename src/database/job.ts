@@ -1,12 +1,123 @@
-/** Slots of periodic jobs that one process at a time may run. */
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { Database } from "./schema.ts";
+
+/** Work that one process at a time does for all processes on a database: turns and leases. */
 export interface JobSlots {
   /**
-   * Takes the slot of a job that any process on this database may do.
+   * Takes the turn of a periodic job that any process may do.
    *
    * @param job its name.
-   * @param interval milliseconds, of any process's clock, until the slot is free again.
+   * @param interval milliseconds, of any process's clock, until the turn is free again.
    * @param now milliseconds since 1970 UTC.
-   * @returns whether this caller has the slot.
+   * @returns whether this caller has the turn.
    */
   claimTurn(job: string, interval: number, now: number): Promise<boolean>;
+}
+
+/** Stored leases. */
+export interface LeaseStore {
+  /**
+   * Takes or renews a lease that one process has at a time.
+   *
+   * @param now milliseconds since 1970 UTC.
+   * @returns whether the holder has it now.
+   */
+  lease(name: string, holder: string, now: number, ttl: number): Promise<boolean>;
+  release(name: string, holder: string): Promise<void>;
+}
+
+/** How long a lease lasts that is not renewed, and how often it is renewed, in milliseconds. */
+const TTL = 6_000;
+const RENEWAL = 2_000;
+
+/** A lease as its process sees it. */
+export interface Lease {
+  isHeld(): boolean;
+  /** Takes or renews it when it is time to. */
+  renew(): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** @param holder names this process among all on the database. */
+export function createLease(
+  store: LeaseStore,
+  {
+    name,
+    holder,
+    now,
+  }: { readonly name: string; readonly holder: string; readonly now: () => number },
+): Lease {
+  let until = 0;
+  let next = 0;
+  return {
+    // A margin: a process that could not renew stops before another one begins.
+    isHeld: () => now() < until - 1_000,
+    renew: async () => {
+      const at = now();
+      if (at < next) return;
+      next = at + RENEWAL;
+      until = (await store.lease(name, holder, at, TTL)) ? at + TTL : 0;
+    },
+    release: async () => {
+      until = 0;
+      await store.release(name, holder);
+    },
+  };
+}
+
+type Db = Kysely<Database> | Transaction<Database>;
+
+/** Holder of turns: no process renews one, so that all are alike. */
+const NO_HOLDER = "";
+
+/** As `JobSlots.claimTurn`: a turn is a lease of one interval without a holder. */
+export function claimTurn(db: Db, job: string, interval: number, now: number): Promise<boolean> {
+  return takeIfFree(db, { name: `turn:${job}`, holder: NO_HOLDER, now, ttl: interval, ahead: 2 });
+}
+
+/** As `LeaseStore.lease`. */
+export function takeLease(
+  db: Db,
+  name: string,
+  holder: string,
+  now: number,
+  ttl: number,
+): Promise<boolean> {
+  return takeIfFree(db, { name, holder, now, ttl, ahead: 10 });
+}
+
+/** As `LeaseStore.release`. */
+export async function dropLease(db: Db, name: string, holder: string): Promise<void> {
+  await db.deleteFrom("lease").where("name", "=", name).where("holder", "=", holder).execute();
+}
+
+interface Wanted {
+  readonly name: string;
+  readonly holder: string;
+  readonly now: number;
+  readonly ttl: number;
+  /** An end so many times `ttl` ahead comes of a clock that was set back, and blocks no process. */
+  readonly ahead: number;
+}
+
+/** One statement: of several processes one gets it. */
+async function takeIfFree(db: Db, { name, holder, now, ttl, ahead }: Wanted): Promise<boolean> {
+  const expires = now + ttl;
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto("lease")
+    .values({ name, holder, expires })
+    .onConflict((conflict) =>
+      conflict
+        .column("name")
+        .doUpdateSet({ holder, expires })
+        .where((eb) =>
+          eb.or([
+            ...(holder === NO_HOLDER ? [] : [eb("lease.holder", "=", holder)]),
+            eb("lease.expires", "<=", sql.lit(now)),
+            eb("lease.expires", ">=", sql.lit(now + ahead * ttl)),
+          ]),
+        ),
+    )
+    .executeTakeFirstOrThrow();
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n;
 }

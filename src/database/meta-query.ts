@@ -55,24 +55,6 @@ export async function markSites(db: Db): Promise<void> {
   await setMeta(db, SITES, randomBytes(9).toString("base64url"));
 }
 
-/** See SettingStore: the first process records the time, and the others skip the job. */
-export async function claimTurn(
-  db: Db,
-  task: string,
-  interval: number,
-  now: number,
-): Promise<boolean> {
-  const name = `turn:${task}`;
-  let last = await readMeta(db, name);
-  if (last === undefined) {
-    last = "0";
-    await addMeta(db, name, last);
-  }
-  // A clock that went back is no reason to wait for it.
-  if (Math.abs(now - Number(last)) < interval) return false;
-  return replaceMeta(db, name, last, String(now));
-}
-
 /** Sets a value if another one, or none, is stored. @returns whether it was set. */
 export async function replaceMeta(
   db: Db,

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
+import type { Lease } from "../database/job.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
 import { startPeriodic } from "../periodic.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import type { Book } from "../sites/book.ts";
-import type { Lease } from "../sites/lease.ts";
 import type { Site } from "../sites/site.ts";
 import { createAnnounce } from "./announce.ts";
 import { createIncidentBook } from "./book.ts";

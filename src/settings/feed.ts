@@ -2,6 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { readFailure } from "../database/store-failure.ts";
 import { ServiceError, unavailable } from "../messages/error.ts";
 import { type Message, message } from "../messages/message.ts";
+import { pauseFor } from "../periodic.ts";
 import { createWaiter } from "../waiter.ts";
 import type { RevisionCommit, SettingStore } from "./store.ts";
 
@@ -194,4 +195,32 @@ function tooSlow(after: number, maxLag: number): ServiceError {
 
 function replaced(): ServiceError {
   return unavailable(message("DATABASE_REPLACED"));
+}
+
+/** Between two attempts to read a feed, in milliseconds. */
+const AGAIN = 100;
+
+/**
+ * Reads a feed from its head on until the signal aborts, again after each failure.
+ *
+ * @param onCommits receives each batch, and undefined after a gap: too many commits at once, or another
+ *   database in place of this one.
+ * @param onBegin receives the revision from which it reads, at the beginning and after each gap.
+ */
+export async function followFeed(
+  feed: Pick<Feed, "head" | "read">,
+  signal: AbortSignal,
+  onCommits: (commits: readonly RevisionCommit[] | undefined) => void,
+  onBegin: (revision: number) => void = () => undefined,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      onBegin(feed.head);
+      for await (const commits of feed.read(feed.head, signal)) onCommits(commits);
+      return;
+    } catch {
+      await pauseFor(AGAIN, signal);
+      if (!signal.aborted) onCommits(undefined);
+    }
+  }
 }

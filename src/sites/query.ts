@@ -1,5 +1,6 @@
-import { type Kysely, sql, type Transaction } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { AppendAudit } from "../audit/query.ts";
+import { dropLease, takeLease } from "../database/job.ts";
 import { markSites, sitesVersion } from "../database/meta-query.ts";
 import type { Database, SiteRow } from "../database/schema.ts";
 import { textFromColumn, textToColumn } from "../messages/message.ts";
@@ -111,36 +112,8 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
           result: textFromColumn(result),
         }));
       }),
-    lease: (name, holder, now, ttl) =>
-      writing(async (trx) => {
-        const expires = now + ttl;
-        const done = await trx
-          .insertInto("lease")
-          .values({ name, holder, expires })
-          .onConflict((conflict) =>
-            conflict
-              .column("name")
-              .doUpdateSet({ holder, expires })
-              .where((eb) =>
-                eb.or([
-                  eb("lease.holder", "=", holder),
-                  eb("lease.expires", "<", sql.lit(now)),
-                  // A clock that was set back must not block the lease for all processes.
-                  eb("lease.expires", ">", sql.lit(now + 10 * ttl)),
-                ]),
-              ),
-          )
-          .executeTakeFirst();
-        return (done.numInsertedOrUpdatedRows ?? 0n) > 0n;
-      }),
-    release: (name, holder) =>
-      writing(async (trx) => {
-        await trx
-          .deleteFrom("lease")
-          .where("name", "=", name)
-          .where("holder", "=", holder)
-          .execute();
-      }),
+    lease: (name, holder, now, ttl) => writing((trx) => takeLease(trx, name, holder, now, ttl)),
+    release: (name, holder) => writing((trx) => dropLease(trx, name, holder)),
   };
 }
 

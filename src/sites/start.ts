@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
+import { createLease } from "../database/job.ts";
 import { writeFailure } from "../database/store-failure.ts";
 import type { ServiceError } from "../messages/error.ts";
-import { pauseFor, startPeriodic } from "../periodic.ts";
+import { startPeriodic } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import type { Engine } from "../settings/engine.ts";
-import type { Feed } from "../settings/feed.ts";
+import { type Feed, followFeed } from "../settings/feed.ts";
 import { isMountChange } from "../settings/mount-key.ts";
 import { type Book, createBook } from "./book.ts";
-import { createLease } from "./lease.ts";
 import { createProbes } from "./probe.ts";
 import { createSiteService, type SiteService, type SiteServiceDeps } from "./service.ts";
 import type { Site } from "./site.ts";
@@ -95,32 +95,23 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
     for (const site of book.sites()) if (workers.isDue(site)) ignore(workers.follow(site.id));
     ignore(probe(book.sites()));
   };
-  const listen = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      try {
-        read.revision = feed.head;
-        read.setting = feed.head;
-        for await (const commits of feed.read(feed.head, stopping.signal)) {
-          for (const { revision, changes } of commits) {
-            read.revision = revision;
-            if (!changes.every(isMountChange)) read.setting = revision;
-          }
-          if (commits.length > 0) followAll();
-        }
-        return;
-      } catch {
-        // Too many changes at once, or another database: every site is checked.
-        if (stopping.signal.aborted) return;
-        await pauseFor(100, stopping.signal);
-        followAll();
-      }
+  const onCommits: Parameters<typeof followFeed>[2] = (commits) => {
+    for (const { revision, changes } of commits ?? []) {
+      read.revision = revision;
+      if (!changes.every(isMountChange)) read.setting = revision;
     }
+    // After a gap every site is compared.
+    if (commits?.length !== 0) followAll();
+  };
+  const onBegin = (revision: number): void => {
+    read.revision = revision;
+    read.setting = revision;
   };
   await book.load();
   await resealAll(book, sealer, store);
   await beat();
   const job = startPeriodic(beat, { interval: deps.times?.beat ?? BEAT, onError });
-  ignore(listen());
+  ignore(followFeed(feed, stopping.signal, onCommits, onBegin));
   const made = createSiteService({
     ...deps,
     book,

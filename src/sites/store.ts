@@ -1,4 +1,5 @@
 import type { AuditEntry } from "../audit/store.ts";
+import type { LeaseStore } from "../database/job.ts";
 import type { Text } from "../messages/message.ts";
 
 /** Site as stored. Texts named sealed are sealed. */
@@ -64,7 +65,7 @@ export interface StoredSiteEvent extends SiteEvent {
 }
 
 /** Keeps sites, what is known of them and what was done there. Rejects with a StoreError only. */
-export interface SiteStore {
+export interface SiteStore extends LeaseStore {
   /**
    * A text that differs after each change of what `list` and `states` read, by any process: as long as
    * it stays the same, neither has to be read again. Undefined: nothing was written yet.
@@ -92,12 +93,4 @@ export interface SiteStore {
   record(records: readonly SiteRecord[]): Promise<readonly (number | undefined)[]>;
   /** Newest first. @param before only older ones; undefined: the newest. */
   log(siteId: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
-  /**
-   * Takes or renews a lease that one process has at a time.
-   *
-   * @param now milliseconds since 1970 UTC.
-   * @returns whether the holder has it now.
-   */
-  lease(name: string, holder: string, now: number, ttl: number): Promise<boolean>;
-  release(name: string, holder: string): Promise<void>;
 }

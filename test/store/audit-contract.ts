@@ -1,9 +1,9 @@
 /** What the audit of every database keeps to. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Store } from "../../src/app/database.ts";
 import { createVerifier, expectedHash } from "../../src/audit/chain.ts";
 import type { AuditEntry, AuditPosition, AuditRow, AuditStore } from "../../src/audit/store.ts";
 import { START } from "../../src/database/tables.ts";
+import type { Store } from "../../src/store/stores.ts";
 import { setting } from "./sample.ts";
 
 /** An entry with what a test does not care about. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Lease } from "../../database/job.ts";
 import { oneAtATime } from "../../database/serial.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { message } from "../../messages/message.ts";
@@ -7,7 +8,6 @@ import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import type { Book } from "../../sites/book.ts";
 import { createSiteClient, type SiteClient } from "../../sites/client.ts";
 import { isLasting, SiteFailure } from "../../sites/failure.ts";
-import type { Lease } from "../../sites/lease.ts";
 import { createPace } from "../../sites/pace.ts";
 import type { Site } from "../../sites/site.ts";
 import type { MountBook, MountRequest } from "./book.ts";

@@ -1,35 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { Kysely, sql, type Transaction } from "kysely";
 import { createAccessStore } from "../../access/query.ts";
-import type { AccessStore } from "../../access/store.ts";
-import { createAuditStore } from "../../audit/query.ts";
-import type { AuditStore } from "../../audit/store.ts";
 import type { Notify } from "../../database/error.ts";
 import { StoreError } from "../../database/error.ts";
-import { claimTurn, lastRewrite, readFacts, unmarkRewrite } from "../../database/meta-query.ts";
+import { lastRewrite, readFacts, unmarkRewrite } from "../../database/meta-query.ts";
 import { isConnectionLost, postgresFailure } from "../../database/postgres/failure.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import { FIRST_TIMELINE } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
-import { createIncidentStore } from "../../incidents/query.ts";
-import type { IncidentStore } from "../../incidents/store.ts";
-import type { MountStateStore } from "../../mounts/site/book.ts";
-import { createMountStateStore } from "../../mounts/site/query.ts";
-import {
-  forgetRevisions,
-  type KeysOf,
-  type RevisionsOf,
-  readChangesBetween,
-  readCommits,
-  readOldestRevision,
-  readRevisions,
-} from "../../settings/history-query.ts";
-import { readFirstChanges, readKnownKeys } from "../../settings/key-history-query.ts";
+import { forgetRevisions, type KeysOf, type RevisionsOf } from "../../settings/history-query.ts";
 import { readState, rewriteValues } from "../../settings/query.ts";
 import { hasOtherHashes, rehashRows } from "../../settings/rehash-query.ts";
-import type { SettingStore } from "../../settings/store.ts";
-import { createSiteStore } from "../../sites/query.ts";
-import type { SiteStore } from "../../sites/store.ts";
+import { createStores, type Store } from "../stores.ts";
 import { appendAudit } from "./audit.ts";
 import { readDeltaAtOnce } from "./delta.ts";
 import { Follower } from "./follow.ts";
@@ -61,15 +43,7 @@ const keysOf: KeysOf = (db, keys) =>
 export async function openPostgresSettingStore(
   server: PostgresServer,
   { notify = () => undefined, now = Date.now }: PostgresOptions = {},
-): Promise<
-  SettingStore & {
-    readonly sites: SiteStore;
-    readonly mountStates: MountStateStore;
-    readonly incidents: IncidentStore;
-    readonly access: AccessStore;
-    readonly audit: AuditStore;
-  }
-> {
+): Promise<Store> {
   const { place } = server;
   const db = new Kysely<Database>({ dialect: server.dialect });
   let isClosed = false;
@@ -132,24 +106,18 @@ export async function openPostgresSettingStore(
     // A load that overtakes a save would take the memory back to before it.
     const inTurn = oneAfterTheOther();
 
-    const sites = createSiteStore({ db, append: appendAudit, attempt });
     return {
+      ...createStores({
+        ...{ db, attempt, read: reading, append: appendAudit, origin: databaseId },
+        lock: (trx) => sql`select from audit_head where id = 1 for update`.execute(trx),
+        ...{ revisionsOf: byIndex, keysOf, serverTime: (at) => follower.serverTime(at) },
+      }),
       get databaseId() {
         // The same on every instance.
         const { timeline = FIRST_TIMELINE } = follower;
         return timeline === FIRST_TIMELINE ? databaseId : `${databaseId}.${timeline}`;
       },
       fingerprintKey,
-      audit: createAuditStore({
-        ...{ db, origin: databaseId, attempt, append: appendAudit },
-        lock: (trx) => sql`select from audit_head where id = 1 for update`.execute(trx),
-      }),
-      sites: {
-        ...sites,
-        lease: (name, holder, at, ttl) => sites.lease(name, holder, follower.serverTime(at), ttl),
-      },
-      mountStates: createMountStateStore({ db, attempt }),
-      incidents: createIncidentStore({ db, append: appendAudit, attempt }),
       access: createAccessStore({
         db,
         append: appendAudit,
@@ -187,12 +155,6 @@ export async function openPostgresSettingStore(
       note: () =>
         follower.isNotified ? undefined : "no notifications come; changes are asked for",
       seenEverywhere: (revision) => attempt(() => follower.seenEverywhere(revision)),
-      oldestRevision: () => reading(() => readOldestRevision(db)),
-      listRevisions: (filter) => reading(() => readRevisions(db, filter, byIndex)),
-      commits: (after, upTo, limit) => reading(() => readCommits(db, after, upTo, limit)),
-      changesBetween: (after, upTo) => reading(() => readChangesBetween(db, after, upTo)),
-      knownKeys: (keys) => reading(() => readKnownKeys(db, keys, keysOf)),
-      firstChanges: (asked, upTo) => reading(() => readFirstChanges(db, asked, upTo)),
       rewrite: (change) =>
         attempt(() =>
           db.transaction().execute(async (trx) => {
@@ -224,8 +186,6 @@ export async function openPostgresSettingStore(
         );
         return undefined;
       },
-      claimTurn: (task, interval, at) =>
-        attempt(() => claimTurn(db, task, interval, follower.serverTime(at))),
       compact: (retention, step) =>
         attempt(() => db.transaction().execute((trx) => forgetRevisions(trx, retention, step))),
       close: async () => {

@@ -1,11 +1,8 @@
 import type SQLite from "better-sqlite3";
 import { Kysely, sql, type Transaction } from "kysely";
 import { createAccessStore } from "../../access/query.ts";
-import type { AccessStore } from "../../access/store.ts";
-import { createAuditStore } from "../../audit/query.ts";
-import type { AuditStore } from "../../audit/store.ts";
 import { StoreError } from "../../database/error.ts";
-import { claimTurn, lastRewrite, readFacts, unmarkRewrite } from "../../database/meta-query.ts";
+import { lastRewrite, readFacts, unmarkRewrite } from "../../database/meta-query.ts";
 import { migrate } from "../../database/migrate.ts";
 import type { Database } from "../../database/schema.ts";
 import { createSqliteDialect } from "../../database/sqlite/dialect.ts";
@@ -14,23 +11,10 @@ import { watchPlace } from "../../database/sqlite/file.ts";
 import { untilUnlocked } from "../../database/sqlite/lock-wait.ts";
 import { openSqlite, type SqliteOptions } from "../../database/sqlite/open.ts";
 import { keysOf, revisionsOf } from "../../database/sqlite/segment.ts";
-import { createIncidentStore } from "../../incidents/query.ts";
-import type { IncidentStore } from "../../incidents/store.ts";
-import type { MountStateStore } from "../../mounts/site/book.ts";
-import { createMountStateStore } from "../../mounts/site/query.ts";
-import {
-  forgetRevisions,
-  readChangesBetween,
-  readCommits,
-  readOldestRevision,
-  readRevisions,
-} from "../../settings/history-query.ts";
-import { readFirstChanges, readKnownKeys } from "../../settings/key-history-query.ts";
+import { forgetRevisions } from "../../settings/history-query.ts";
 import { readDelta, readState, rewriteValues } from "../../settings/query.ts";
 import { hasOtherHashes, rehashRows } from "../../settings/rehash-query.ts";
-import type { SettingStore } from "../../settings/store.ts";
-import { createSiteStore } from "../../sites/query.ts";
-import type { SiteStore } from "../../sites/store.ts";
+import { createStores, type Store } from "../stores.ts";
 import { migrations } from "./migration.ts";
 import { appendAudit, createTransact } from "./transaction.ts";
 
@@ -48,15 +32,7 @@ type Db = Kysely<Database> | Transaction<Database>;
 export async function openSqliteSettingStore(
   path: string,
   options: SqliteOptions = {},
-): Promise<
-  SettingStore & {
-    readonly sites: SiteStore;
-    readonly mountStates: MountStateStore;
-    readonly incidents: IncidentStore;
-    readonly access: AccessStore;
-    readonly audit: AuditStore;
-  }
-> {
+): Promise<Store> {
   const handle = await openSqlite(path, options);
   const db = new Kysely<Database>({ dialect: createSqliteDialect(handle) });
   try {
@@ -104,6 +80,10 @@ export async function openSqliteSettingStore(
 
     return {
       ...facts,
+      ...createStores({
+        ...{ db, attempt, check: place.check, append: appendAudit, origin: facts.databaseId },
+        ...{ revisionsOf, keysOf, changesStep: CHANGES_STEP },
+      }),
       changedElsewhere: () => {
         try {
           const isOther = dataVersion.get() !== seenVersion;
@@ -131,13 +111,6 @@ export async function openSqliteSettingStore(
             return result;
           });
         }),
-      oldestRevision: () => attempt(() => readOldestRevision(db)),
-      listRevisions: (filter) => attempt(() => readRevisions(db, filter, revisionsOf)),
-      commits: (after, upTo, limit) => attempt(() => readCommits(db, after, upTo, limit)),
-      changesBetween: (after, upTo) =>
-        attempt(() => readChangesBetween(db, after, upTo, CHANGES_STEP)),
-      knownKeys: (keys) => attempt(() => readKnownKeys(db, keys, keysOf)),
-      firstChanges: (asked, upTo) => attempt(() => readFirstChanges(db, asked, upTo)),
       rewrite: (change) => writing((trx) => rewriteValues(trx, change, appendAudit)),
       rehash: async (rehash) =>
         (await attempt(() => hasOtherHashes(db, rehash)))
@@ -156,22 +129,7 @@ export async function openSqliteSettingStore(
         await writing((trx) => unmarkRewrite(trx, rewrite));
         return undefined;
       },
-      claimTurn: (task, interval, now) =>
-        attempt(() => {
-          place.check();
-          return claimTurn(db, task, interval, now);
-        }),
       compact: (retention, step) => writing((trx) => forgetRevisions(trx, retention, step)),
-      audit: createAuditStore({
-        db,
-        origin: facts.databaseId,
-        attempt,
-        check: place.check,
-        append: appendAudit,
-      }),
-      sites: createSiteStore({ db, append: appendAudit, attempt, check: place.check }),
-      mountStates: createMountStateStore({ db, attempt, check: place.check }),
-      incidents: createIncidentStore({ db, append: appendAudit, attempt, check: place.check }),
       access: createAccessStore({
         db,
         append: appendAudit,

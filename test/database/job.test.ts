@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { createLease, type Lease } from "../../src/sites/lease.ts";
+import { createLease, type Lease } from "../../src/database/job.ts";
 import type { SiteStore } from "../../src/sites/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../store/folder.ts";

@@ -1,0 +1,82 @@
+import type { Kysely } from "kysely";
+import type { AccessStore } from "../access/store.ts";
+import { type AppendAudit, type AuditQueryDeps, createAuditStore } from "../audit/query.ts";
+import type { AuditStore } from "../audit/store.ts";
+import { claimTurn } from "../database/job.ts";
+import type { Database } from "../database/schema.ts";
+import { createIncidentStore } from "../incidents/query.ts";
+import type { IncidentStore } from "../incidents/store.ts";
+import type { MountStateStore } from "../mounts/site/book.ts";
+import { createMountStateStore } from "../mounts/site/query.ts";
+import {
+  type KeysOf,
+  type RevisionsOf,
+  readChangesBetween,
+  readCommits,
+  readOldestRevision,
+  readRevisions,
+} from "../settings/history-query.ts";
+import { readFirstChanges, readKnownKeys } from "../settings/key-history-query.ts";
+import type { SettingStore } from "../settings/store.ts";
+import { createSiteStore } from "../sites/query.ts";
+import type { SiteStore } from "../sites/store.ts";
+
+/** The stores of all nouns on one connection. */
+export interface Store extends SettingStore {
+  readonly sites: SiteStore;
+  readonly mountStates: MountStateStore;
+  readonly incidents: IncidentStore;
+  readonly access: AccessStore;
+  readonly audit: AuditStore;
+}
+
+/** What a dialect supplies. */
+export interface DialectParts {
+  readonly db: Kysely<Database>;
+  /** Runs a query once it can; rejects with a StoreError. */
+  readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Likewise for queries that may be repeated. Default: attempt. */
+  readonly read?: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Throws when nothing may be written. Default: never. */
+  readonly check?: () => void;
+  readonly append: AppendAudit;
+  /** Names the audit's database. */
+  readonly origin: string;
+  /** Locks the head of the audit within a transaction. Default: the dialect has one writer. */
+  readonly lock?: AuditQueryDeps["lock"];
+  readonly revisionsOf: RevisionsOf;
+  readonly keysOf: KeysOf;
+  /** Revisions whose changes are read in one query. Default: all. */
+  readonly changesStep?: number;
+  /** Time that all processes have in common, by this machine's time. Default: the same. */
+  readonly serverTime?: (now: number) => number;
+}
+
+/** What both dialects have in common: the stores of nouns, reads of the history, turns and leases. */
+export function createStores(parts: DialectParts) {
+  const { db, attempt, read = attempt, check, append, origin, lock, revisionsOf, keysOf } = parts;
+  const { serverTime = (now) => now } = parts;
+  const deps = { db, attempt, append, ...(check && { check }) };
+  const sites = createSiteStore(deps);
+  return {
+    audit: createAuditStore({ ...deps, origin, ...(lock && { lock }) }),
+    sites: {
+      ...sites,
+      lease: (name, holder, at, ttl) => sites.lease(name, holder, serverTime(at), ttl),
+    },
+    mountStates: createMountStateStore(deps),
+    incidents: createIncidentStore(deps),
+    claimTurn: (job, interval, now) =>
+      attempt(async () => {
+        check?.();
+        return claimTurn(db, job, interval, serverTime(now));
+      }),
+    oldestRevision: () => read(() => readOldestRevision(db)),
+    listRevisions: (filter) => read(() => readRevisions(db, filter, revisionsOf)),
+    commits: (after, upTo, limit) => read(() => readCommits(db, after, upTo, limit)),
+    changesBetween: (after, upTo) =>
+      read(() => readChangesBetween(db, after, upTo, parts.changesStep)),
+    knownKeys: (keys) => read(() => readKnownKeys(db, keys, keysOf)),
+    firstChanges: (asked, upTo) => read(() => readFirstChanges(db, asked, upTo)),
+  } satisfies Partial<Store>;
+}
