@@ -31,7 +31,7 @@ export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServi
   const snapshot = (): Snapshot => source.settings.snapshot();
   return {
     getStatus: async (_request, context) => {
-      const { isLimited, canReadItem: seesItem } = rightsOf(context, snapshot);
+      const { isLimited, canReadItem } = rightsOf(context, snapshot);
       const ending = source.access.endingTokens();
       const named = grantOf(context).has("tokens:manage") ? ending.slice(0, MAX_NAMED) : [];
       const incidents = grantOf(context).has("incidents:read")
@@ -43,7 +43,7 @@ export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServi
         startTime: timestampFromMs(startTime),
         processId: process.pid,
         revision: BigInt(revision),
-        ...(isLimited ? { settings: [...snapshot().items()].filter(seesItem).length } : {}),
+        ...(isLimited ? { settings: [...snapshot().items()].filter(canReadItem).length } : {}),
         openIncidentCount: incidents.length,
         endingTokenCount: ending.length,
         endingTokens: named.map(({ principal, tokenId, until }) => ({

@@ -27,14 +27,9 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
 
   return {
     listRevisions: async ({ pageSize, pageToken, key, actor, since, until }, context) => {
-      const {
-        require: need,
-        isLimited,
-        canReadMounts: seesMounts,
-        canReadChange: seesChange,
-      } = rights(context);
-      const isPart = isLimited || !seesMounts;
-      if (key !== "") need([key]);
+      const { require, isLimited, canReadMounts, canReadChange } = rights(context);
+      const isPart = isLimited || !canReadMounts;
+      if (key !== "") require([key]);
       const page = await history.list({
         pageSize,
         before: readPageToken(pageToken),
@@ -45,7 +40,7 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
       });
       return create(ListRevisionsResponseSchema, {
         revisions: page.revisions
-          .map((revision) => (isPart ? seen(revision, seesChange) : revision))
+          .map((revision) => (isPart ? seen(revision, canReadChange) : revision))
           .filter(({ changes }) => !isPart || changes.length > 0)
           .map(revisionToProto),
         nextPageToken: page.next === undefined ? "" : String(page.next),
@@ -56,25 +51,25 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
       const commit = await history.get(Number(revision));
       const {
         isLimited,
-        canReadMounts: seesMounts,
+        canReadMounts,
         refuse,
         requireScope: needScope,
-        canReadChange: seesChange,
+        canReadChange,
       } = rights(context);
-      const changes = commit.changes.filter(seesChange);
+      const changes = commit.changes.filter(canReadChange);
       // Nothing of it may be seen: as with any setting that is not the caller's.
       if (isLimited && changes.length === 0) refuse();
-      if (!seesMounts && changes.length === 0) needScope("mounts:read");
+      if (!canReadMounts && changes.length === 0) needScope("mounts:read");
       return create(GetRevisionResponseSchema, {
-        revision: revisionToProto(seen(commit, seesChange)),
+        revision: revisionToProto(seen(commit, canReadChange)),
         changes: changes.map(describeChange).map(changeToProto),
       });
     },
     diffRevisions: async ({ from, to }, context) => {
-      const { canReadChange: seesChange, isMaskedChange: masksChange } = rights(context);
-      const changes = await history.diff(Number(from), Number(to), masksChange);
+      const { canReadChange, isMaskedChange } = rights(context);
+      const changes = await history.diff(Number(from), Number(to), isMaskedChange);
       return create(DiffRevisionsResponseSchema, {
-        changes: changes.filter(seesChange).map(describeChange).map(changeToProto),
+        changes: changes.filter(canReadChange).map(describeChange).map(changeToProto),
       });
     },
   };
@@ -84,8 +79,8 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
  * Revision as visible to a caller: the reason is hidden if it concerns changes outside of the
  * rights.
  */
-function seen(summary: RevisionSummary, sees: Rights["canReadChange"]): RevisionSummary {
-  const changes = summary.changes.filter(sees);
+function seen(summary: RevisionSummary, canRead: Rights["canReadChange"]): RevisionSummary {
+  const changes = summary.changes.filter(canRead);
   return changes.length === summary.changes.length ? summary : { ...summary, changes, reason: "" };
 }
 

@@ -98,7 +98,7 @@ export function settingImpl(
     const list = (
       snapshot: Snapshot,
       asked: readonly number[],
-      { isLimited, kind, canReadItem: seesItem }: Rights,
+      { isLimited, kind, canReadItem }: Rights,
     ) => {
       const groups = groupsOf(snapshot, asked);
       const key = `${groups?.join(",") ?? "all"}\n${isLimited ? kind : ""}`;
@@ -106,7 +106,7 @@ export function settingImpl(
         const items = groups?.length === 0 ? [] : service.list(groups ?? []);
         return asPart(
           create(ListSettingsResponseSchema, {
-            settings: (isLimited ? items.filter(seesItem) : items).map((item) =>
+            settings: (isLimited ? items.filter(canReadItem) : items).map((item) =>
               show(snapshot, item),
             ),
             revision: BigInt(snapshot.revision),
@@ -263,9 +263,9 @@ const MASKS: Readonly<Record<Mask, (item: SettingItem) => boolean>> = {
   secrets: ({ secret }) => secret,
 };
 
-function maskOf({ isMasked: masks }: Rights): Mask {
-  if (masks({ key: "", secret: true })) return "secrets";
-  return masks({ key: TOKEN_KEY, secret: true }) ? "token" : "nothing";
+function maskOf({ isMasked }: Rights): Mask {
+  if (isMasked({ key: "", secret: true })) return "secrets";
+  return isMasked({ key: TOKEN_KEY, secret: true }) ? "token" : "nothing";
 }
 
 /**

@@ -79,14 +79,8 @@ export function watchImpl(
       const { signal } = context;
       const snapshot = snapshotIn(languageOf(context, languageCode));
       checkKeys(keys);
-      const {
-        require: need,
-        isLimited,
-        kind,
-        canRead: sees,
-        canReadChange: seesChange,
-      } = rightsOf(context, now);
-      need(keys);
+      const { require, isLimited, kind, canRead, canReadChange } = rightsOf(context, now);
+      require(keys);
       const asked = new Set(keys);
       const isAsked = (key: string): boolean => asked.size === 0 || asked.has(key);
       const wanted: Wanted | undefined =
@@ -94,8 +88,8 @@ export function watchImpl(
           ? undefined
           : {
               view: viewOf(kind, asked),
-              setting: ({ key }) => isAsked(key) && sees(key),
-              change: (change) => isAsked(change.key) && seesChange(change),
+              setting: ({ key }) => isAsked(key) && canRead(key),
+              change: (change) => isAsked(change.key) && canReadChange(change),
             };
       const after = optionalNumber(afterRevision);
       const all = after === undefined ? snapshot(source.settings.snapshot()) : undefined;
