@@ -39,7 +39,7 @@ export function namesOf({ call, framed }: Form): { encoding: string; accept: str
     : { encoding: "content-encoding", accept: "accept-encoding" };
 }
 
-/** How a framed reply is written. */
+/** Framing of a reply. */
 interface Framing {
   /** Compression of messages; undefined: none. */
   readonly coding: Coding | undefined;
@@ -48,7 +48,7 @@ interface Framing {
   readonly errorOf: (thrown: unknown) => ConnectError;
 }
 
-/** Messages in envelopes; how the stream has ended stands in the last one. */
+/** Messages in envelopes, with the end of the stream in the last one. */
 export function framedReply(form: Form, { coding, encode, errorOf }: Framing): StreamReply {
   const { call } = form;
   const { http } = call;

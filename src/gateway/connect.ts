@@ -32,7 +32,7 @@ interface ConnectUrl {
   readonly method: Method | undefined;
 }
 
-/** Most methods whose paths are registered one by one; with more, those of a service are one path. */
+/** Maximum number of methods with a path each; with more, those of a service share one path. */
 const MAX_URLS = 512;
 
 /**

@@ -7,10 +7,11 @@ import type { Call } from "./call.ts";
 export const MAX_TIME = 24 * 60 * 60 * 1_000;
 
 /**
- * Gives a REST call the time that a header names: `grpc-timeout` (gRPC over HTTP/2), `connect-timeout-ms`
- * (Connect protocol) or `x-server-timeout` (seconds, with a fraction or not), the first that is there.
+ * Sets the deadline of a REST call from the first of these headers: `grpc-timeout` (gRPC over
+ * HTTP/2), `connect-timeout-ms` (Connect protocol) or `x-server-timeout` (seconds, also
+ * fractional).
  *
- * @throws INVALID_ARGUMENT for a header that is none of these.
+ * @throws INVALID_ARGUMENT for an invalid header.
  */
 export function limitRestTime(call: Call): void {
   const grpc = call.header("grpc-timeout");

@@ -20,7 +20,7 @@ export class Encoded {
     this.bytes = bytes;
   }
 
-  /** Whether compressing can pay at all. */
+  /** Whether compression can be worthwhile. */
   get compressible(): boolean {
     return this.bytes.length >= COMPRESSIBLE_SIZE;
   }
@@ -48,7 +48,7 @@ export class Encoded {
   }
 }
 
-/** How messages are written. */
+/** Encoding of messages. */
 export type Format = "json" | "proto";
 
 const jsonText = memoize((names: MemberNames) => createJsonText(JSON.stringify, names));
@@ -70,12 +70,12 @@ const inJson = memoize((names: MemberNames) =>
 );
 
 /**
- * A message in bytes, made once for all who get it: services give the same message while their state
- * stands, and a new state is a new message.
+ * Encodes a message once for all its receivers: services return the same message while their state
+ * is unchanged, and a new state is a new message.
  *
  * @param registry for google.protobuf.Any in JSON.
  * @param names of JSON members. Default: proto names.
- * @param isOnce whether the message's parts are in no other reply. Default: they may be.
+ * @param isOnce whether no other reply contains parts of the message. Default: false.
  * @throws UnencodableReply
  */
 export function encodeOnce(

@@ -1,4 +1,4 @@
-// What the package mooring-gateway exports.
+// Exports of the package mooring-gateway.
 export { type Call, type CallInfo, callKey, type Door } from "./call.ts";
 export { type RestGatewayOptions, restGateway } from "./gateway.ts";
 export { createMethods, type Method, type Routes } from "./method.ts";

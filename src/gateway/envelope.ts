@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** What every envelope of a success says. */
+/** Code of a successful envelope. */
 const SUCCESS_CODE = 200;
 
 /** Content-Type of every envelope and of bare JSON. */
@@ -17,15 +17,15 @@ export function successEnvelope(data: string): string {
   return `{"code":${SUCCESS_CODE},"message":"success","data":${data}}`;
 }
 
-/** A message in the language that the client asks for. */
+/** Message in the client's language. */
 export interface Localized {
   readonly locale: string;
   readonly message: string;
 }
 
 /**
- * The envelope of a failure: `data` is null, or lists what is wrong with which field. A message in
- * another language stands beside the English one.
+ * Envelope of a failure: `data` is null, or lists the violations. A localized message is added to
+ * the English one.
  */
 export function errorEnvelope(
   code: number,
@@ -44,8 +44,8 @@ export function errorEnvelope(
 }
 
 /**
- * JSON text that is safe inside HTML and inside a script: `<`, `>`, `&` and the line separators
- * U+2028 and U+2029 are written as escapes. They can only stand inside strings.
+ * JSON text that is safe in HTML and in scripts: `<`, `>`, `&` and the line separators U+2028 and
+ * U+2029 are escaped. They can occur in strings only.
  */
 export function jsonText(value: JsonValue): string {
   return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escapeUnit);

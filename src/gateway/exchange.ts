@@ -9,7 +9,7 @@ import type { Sink, StreamReply } from "./stream.ts";
 /** Headers of a reply by lower-case name. */
 export type ReplyHeaders = Readonly<Record<string, string | number | string[]>>;
 
-/** How a request body is read. */
+/** Reading of a request body. */
 export interface BodyReading {
   readonly bounds: BodyBounds;
   /** Longest body, or longest message of a stream, in bytes. */
@@ -21,8 +21,8 @@ export interface BodyReading {
 }
 
 /**
- * One HTTP request and its response, as a server has them: Node's behind Fastify, or those of the
- * fetch API. All that the protocols need of HTTP.
+ * One HTTP request and its response: Node's behind Fastify, or those of the fetch API. The
+ * protocols use nothing else of HTTP.
  */
 export interface Http {
   /** Id of the request, for logs and `x-request-id`. */
@@ -49,7 +49,7 @@ export interface Http {
   readBody<T>(reading: BodyReading, use: (body: Buffer) => T | Promise<T>): Promise<T>;
   /** Reads the request body piece by piece. @throws as readBody, the time is that of each piece. */
   readPieces(reading: BodyReading): BodyPieces;
-  /** Whether the client has gone away. */
+  /** Whether the client has disconnected. */
   readonly isGone: boolean;
   /** Calls back when the client goes away, or has gone already; also after the response has ended. */
   onGone(gone: () => void): void;
@@ -110,7 +110,7 @@ export class HttpCall extends Call {
     this.http.onGone(gone);
   }
 
-  /** How its request body is read. */
+  /** Returns the reader of the request body. */
   reading(bounds: BodyBounds, limit: number): BodyReading {
     return { bounds, limit, peer: this.peer, signal: this.limited ? this.signal : undefined };
   }
@@ -137,20 +137,19 @@ export class HttpCall extends Call {
   }
 }
 
-/** What a call needs of the gateway's options. */
+/** Gateway options that calls use. */
 type HeaderOptions = Pick<Gateway, "peerOf" | "requestHeader" | "responseHeader">;
 
 /**
- * One HTTP request for an rpc and its reply, in the form of one protocol. `serve` runs the steps in
- * this order: `read` or `messages`, the rpc, then `send` or `stream`; `fail` in place of what has not
- * run.
+ * One HTTP request for an rpc and its reply, in one protocol. `serve` runs the steps in this order:
+ * `read` or `messages`, the rpc, then `send` or `stream`; `fail` replaces the remaining steps.
  */
 export interface Exchange {
   readonly call: HttpCall;
   readonly method: Method;
   /** Reads the request message. @throws ConnectError for a request that can't be read. */
   read(): Message | Promise<Message>;
-  /** The request messages of a client stream. @throws likewise, at once or while it is read. */
+  /** Request messages of a client stream. @throws as read, at once or during reading. */
   messages(): AsyncIterable<Message>;
   /** Encodes a response message, once. @throws UnencodableReply */
   encode(message: Message): unknown;

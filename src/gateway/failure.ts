@@ -42,8 +42,8 @@ export function quote(text: string): string {
 }
 
 /**
- * The envelope's `code` for each canonical code. OUT_OF_RANGE is a client's mistake as well: it
- * asked for what is no longer, or not yet, there.
+ * The envelope's `code` for each canonical code. OUT_OF_RANGE is a client error as well: the
+ * requested position does not exist any more, or not yet.
  */
 export const ENVELOPE_CODE: Readonly<Record<Code, number>> = {
   [Code.Canceled]: 500,
@@ -73,9 +73,9 @@ export interface Failure {
   readonly message: string;
   readonly violations: readonly Violation[];
   readonly headers: Readonly<Record<string, string>>;
-  /** The error is none that a client may read: its words are masked. */
+  /** Whether the error is internal and its message is masked. */
   readonly unexpected: boolean;
-  /** The same as a ConnectError. */
+  /** The failure as a ConnectError. */
   readonly error: ConnectError;
   /** The HTTP status without an envelope: that of the code (google/rpc/code.proto). */
   readonly httpStatus: number;
@@ -87,8 +87,8 @@ const CLIENT_CLOSED = 499;
 const MASKED = "internal error";
 
 /**
- * What a client sees of an error: a ConnectError by the table of codes, an HttpFault with its own
- * status, an error of Fastify itself with its status, anything else masked as 500. Never throws.
+ * Converts an error to a failure for clients: a ConnectError by the table of codes, an HttpFault
+ * and Fastify's own errors with their status, anything else masked as 500. Never throws.
  */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof Fault && error.status !== undefined)
@@ -193,7 +193,7 @@ export function failureBody({ error }: Failure, registry?: Registry): string {
   return jsonText(failureStatus(error, registry));
 }
 
-/** The same as a value. */
+/** Like failureStatusText, as a value. */
 export function failureStatus(error: ConnectError, registry?: Registry): JsonValue {
   const types = registry ? createRegistry(knownDetails, registry) : knownDetails;
   const details = error.details.flatMap((detail) => {
@@ -211,8 +211,8 @@ export function failureStatus(error: ConnectError, registry?: Registry): JsonVal
 }
 
 /**
- * The same error with a message that has an encoding: one that was cut within a character has none in
- * trailers (RFC 3986, section 2.1).
+ * Returns the error with a well-formed message: one that was cut within a character cannot be
+ * encoded in trailers (RFC 3986, section 2.1).
  */
 export function wellFormed(error: ConnectError): ConnectError {
   const { rawMessage, code, metadata, details, cause } = error;

@@ -12,7 +12,7 @@ import { complete, type GatewayOptions, type Served, servedMethods } from "./opt
 import { RestDialect } from "./rest/rest.ts";
 import type { Sink } from "./stream.ts";
 
-/** What restHandler serves, and how. */
+/** Services and options of restHandler. */
 export interface RestHandlerOptions extends Omit<GatewayOptions, "methods">, Served {
   /** Path that the handler is mounted at, such as `/api`; the rules do not have it. Default: none. */
   readonly prefix?: string;
@@ -20,7 +20,7 @@ export interface RestHandlerOptions extends Omit<GatewayOptions, "methods">, Ser
   readonly requestId?: (request: Request) => string;
   /** IP address of a request's connection, where the runtime has it. Default: unknown. */
   readonly address?: (request: Request) => string | undefined;
-  /** How long a streamed response may wait for its reader, in milliseconds. Default 30,000. */
+  /** Time that a streamed response may wait for its reader, in milliseconds. Default: 30,000. */
   readonly patience?: number;
 }
 

@@ -112,8 +112,8 @@ function append(to: Headers, from: Headers): void {
 }
 
 /**
- * The error with its code, message, details and the metadata that may pass. A server whose deadline
- * has passed may reset the stream before the timer here runs, which is CANCELED by the reset alone.
+ * The error with its code, message, details and forwarded metadata. A server whose deadline has
+ * passed may reset the stream before the timer here runs; the reset alone would be CANCELED.
  */
 function passingError(thrown: unknown, context: HandlerContext): ConnectError {
   const error = ConnectError.from(thrown);

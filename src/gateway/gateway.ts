@@ -14,7 +14,7 @@ import {
 } from "./options.ts";
 import { RestDialect } from "./rest/rest.ts";
 
-/** What is served by the Fastify plugin, and how. */
+/** Services and options of the Fastify plugin. */
 export interface RestGatewayOptions extends Omit<GatewayOptions, "methods">, Served {
   /** Bounds of replies that wait for clients that read slowly. Default: 64 MiB together, 30 s. */
   readonly slowReaders?: SlowReaders | SlowReaderBounds;
@@ -85,9 +85,9 @@ type Open = (
 ) => Exchange | "answered";
 
 /**
- * Registers routes whose requests pass one handler, after all hooks of the application up to
- * `preHandler`. It writes the reply itself, with the headers that hooks have set; hooks `onSend` and
- * serializers do not see it, hooks `onResponse` and `onTimeout` do.
+ * Registers routes with one handler, which runs after all hooks of the application up to
+ * `preHandler`. It writes the reply itself, with the headers set by hooks; `onSend` hooks and
+ * serializers do not see it, `onResponse` and `onTimeout` hooks do.
  */
 function createMount(fastify: FastifyInstance, gateway: Gateway, slow: SlowReaders) {
   return (route: { readonly method: string[]; readonly url: string }, open: Open): void => {

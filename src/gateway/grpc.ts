@@ -32,11 +32,11 @@ export interface LaneOptions {
   readonly bodyLimit: (method: DescMethod) => number;
   readonly sendStream: SendStream;
   readonly slowReaders: Pick<SlowReaders, "hold" | "write">;
-  /** Lets a call in by its headers or throws, before a byte of its body is read. */
+  /** Admits a call by its headers, or throws, before a byte of its body is read. */
   readonly admit: (call: Call) => void | Promise<void>;
-  /** Told of calls that are refused before they reach their method. */
+  /** Called for calls that are refused before they reach their method. */
   readonly refused: (error: ConnectError, call: Call) => void;
-  /** Told of calls that never ended, and so were not carried out. */
+  /** Called for calls that never ended, and so were not executed. */
   readonly dropped: (error: ConnectError, call: Call) => void;
 }
 
@@ -47,9 +47,9 @@ export interface Lane {
 }
 
 /**
- * Serves the methods whose request is one message, on the streams of an HTTP/2 server (gRPC over
- * HTTP/2). grpc-js, which serves everything else, makes a dozen objects for each call and copies each
- * message of a stream for each of its readers; a reply that is encoded already needs none of them.
+ * Serves methods with one request message on the streams of an HTTP/2 server (gRPC over HTTP/2).
+ * grpc-js, which serves all other methods, creates a dozen objects for each call and copies each
+ * message of a stream for each of its readers; an encoded reply needs neither.
  */
 export function createLane(options: LaneOptions): Lane {
   const methods = new Map(
@@ -112,7 +112,7 @@ class GrpcCall extends Call {
 
   protected onGone(gone: () => void): void {
     const { stream } = this;
-    // Not by its writing side: Node ends that itself when the stream is reset.
+    // Not the writable side: Node ends it when the stream is reset.
     if (stream.closed) gone();
     else stream.once("close", gone);
   }
@@ -120,7 +120,7 @@ class GrpcCall extends Call {
 
 /** Codings of requests. */
 const CODINGS = ["gzip", "deflate"];
-/** Longest time limit, in milliseconds: a longer one is none. */
+/** Longest time limit, in milliseconds; a longer one means none. */
 const MAX_TIME = Number.MAX_SAFE_INTEGER;
 
 async function serve(
@@ -131,7 +131,7 @@ async function serve(
   const { admit, refused, dropped } = options;
   const fail = (error: unknown): void => sendFailure(call, toConnectError(error));
   let message: Message;
-  // A stream that fails before anybody reads it has forgotten its client.
+  // A stream that fails before it is read loses its peer address.
   void call.peer;
   try {
     // The time counts from the headers, also while the body does not come.
@@ -194,7 +194,7 @@ const HEAD: OutgoingHttpHeaders = Object.freeze({
   "grpc-accept-encoding": "identity,gzip,deflate",
 });
 
-/** Answered already, or nobody waits for an answer any more. */
+/** Reports whether the call was answered or its client has disconnected. */
 function isOver({ stream }: GrpcCall): boolean {
   return stream.headersSent || stream.closed || stream.destroyed;
 }
@@ -214,7 +214,7 @@ interface Status {
   error?: ConnectError;
 }
 
-/** Of a reply that can't fail any more. */
+/** Status of a reply that cannot fail any more. */
 const WELL: Status = Object.freeze({});
 
 /** @param status asked when the reply ends. */
@@ -252,7 +252,7 @@ function sendFailure(call: GrpcCall, error: ConnectError): void {
     begin(call, { error });
     stream.end();
   }
-  // Whoever goes on sending is told that nobody listens (RFC 9113, section 8.1).
+  // Sends RST_STREAM(NO_ERROR) after an early response (RFC 9113, section 8.1).
   if (!stream.readableEnded) discardRest(stream, () => stream.close(constants.NGHTTP2_NO_ERROR));
 }
 

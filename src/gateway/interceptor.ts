@@ -9,15 +9,15 @@ import type {
 } from "@connectrpc/connect";
 import type { Call } from "./call.ts";
 
-/** What comes next, as interceptors call it. */
+/** Next function of an interceptor. */
 export type AnyFn = ReturnType<Interceptor>;
 
 /** A request as interceptors see it. */
 export type Requested<R> = R & { readonly call: Call };
 
 /**
- * A unary request whose costly members are made when they are read. They stand on the prototype:
- * getters on each object would cost 2 µs a call.
+ * Unary request with lazy members, defined on the prototype: getters on each object would cost 2 µs
+ * a call.
  */
 export class LazyRequest implements UnaryRequest {
   readonly stream = false;
@@ -52,7 +52,7 @@ export class LazyRequest implements UnaryRequest {
   }
 }
 
-/** Likewise a response. */
+/** Unary response with lazy members. */
 export class LazyResponse implements UnaryResponse {
   readonly stream = false;
   readonly service: DescService;
@@ -93,7 +93,7 @@ export function fold(innermost: AnyFn, interceptors: readonly Interceptor[]): An
   }, innermost);
 }
 
-/** What an interceptor has made of a request: its own members go before those of the original. */
+/** Request changed by an interceptor: own members override those of the original. */
 class ChangedRequest extends LazyRequest {}
 
 function revived(request: UnaryRequest): UnaryRequest {
@@ -101,10 +101,10 @@ function revived(request: UnaryRequest): UnaryRequest {
   return Object.create(ChangedRequest.prototype, Object.getOwnPropertyDescriptors(request));
 }
 
-/** What a handler sees of a request that an interceptor may have changed. */
+/** Handler context of a request that an interceptor may have changed. */
 export function contextOf(request: UnaryRequest | StreamRequest, call: Call): HandlerContext {
   if (request instanceof LazyRequest && !(request instanceof ChangedRequest)) return call;
-  // Looked at only where an interceptor has replaced it: reading it makes it.
+  // Reads the header only if an interceptor has replaced it: reading creates it.
   const own = Object.getOwnPropertyDescriptor(request, "header")?.value as Headers | undefined;
   if (own === undefined || own === call.requestHeader) return call;
   return Object.create(call, {

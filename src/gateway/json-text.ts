@@ -9,7 +9,7 @@ import type {
 import { memoize } from "../memoize.ts";
 import { serializeJson } from "./serialize.ts";
 
-/** How JSON members are named: by their JSON names, or as the proto files have them. */
+/** Names of JSON members: JSON names, or the names in the proto files. */
 export type MemberNames = "json" | "proto";
 
 /** Messages with proto names, every member without presence there. @internal */
@@ -33,7 +33,7 @@ export type JsonText = (
   options?: {
     readonly registry?: Registry | undefined;
     readonly member?: DescField | undefined;
-    /** Whether the elements of its long lists are in no other reply: their text is not kept. */
+    /** Whether the elements of its long lists are in no other reply: their text is not cached. */
     readonly isOnce?: boolean | undefined;
   },
 ) => string;

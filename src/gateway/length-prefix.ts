@@ -10,7 +10,7 @@ export const PREFIX_LENGTH = 5;
 /** The message is compressed (gRPC, gRPC-Web and Connect alike). */
 export const COMPRESSED = 1;
 
-/** What undoes a compression of requests. */
+/** Decompressor of requests. */
 export type Decompress = (body: Uint8Array, limit: number) => Promise<Uint8Array>;
 
 const inflaters: ReadonlyMap<string, Decompress> = new Map(
@@ -34,10 +34,10 @@ function tooLarge(limit: number): ConnectError {
 }
 
 /**
- * What undoes the compression that a request names; undefined for none.
+ * Decompressor for the compression of a request; undefined for none.
  *
- * @param offered names that the protocol's servers here take.
- * @param accepts the header that tells a client which those are.
+ * @param offered names that the protocol accepts here.
+ * @param accepts header that lists them for the client.
  * @throws UNIMPLEMENTED for any other (gRPC, "Compression"; Connect, "Unary-Request").
  */
 export function decompressionFor(

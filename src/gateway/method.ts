@@ -36,8 +36,8 @@ export interface Answer {
 }
 
 /**
- * A unary method with all its interceptors around it, as every transport calls it. A read returns the
- * same message object while its state stands, so that its encoded bytes are kept by identity.
+ * Unary method inside all its interceptors, as called by every transport. A read returns the same
+ * message object while its state is unchanged, so that its encoded bytes are cached by identity.
  */
 export interface UnaryMethod {
   readonly kind: "unary";
@@ -65,7 +65,10 @@ export type Method = UnaryMethod | StreamMethod | ClientStreamMethod;
 /** Registers services (connectrpc.com/docs/node/implementing-services). */
 export type Routes = (router: ConnectRouter) => unknown;
 
-/** Whether a method changes nothing, by its idempotency_level: its encoded replies may be kept. @internal */
+/**
+ * Reports whether a method is a read, by its idempotency_level: its encoded replies may be cached.
+ * @internal
+ */
 export function isRead({ idempotency }: DescMethod): boolean {
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }

@@ -92,7 +92,7 @@ export class NodeHttp implements Http {
     return this.#reply.raw;
   }
 
-  /** The response of an HTTP/2 stream does not know by itself that its stream was destroyed. */
+  /** The response of an HTTP/2 stream does not report that its stream was destroyed. */
   get isGone(): boolean {
     const { stream } = this.#response as { stream?: { readonly destroyed: boolean } };
     return this.#response.destroyed || stream?.destroyed === true;
@@ -107,7 +107,7 @@ export class NodeHttp implements Http {
     return this.#response.headersSent;
   }
 
-  /** With the headers that hooks have set. */
+  /** Sends a reply with the headers set by hooks. */
   respond(status: number, headers: ReplyHeaders, body: Buffer | string): void {
     if (this.isBegun || this.isGone) return;
     if (typeof body !== "string") this.#slow.hold(this.#writable, body);

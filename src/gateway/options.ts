@@ -49,7 +49,7 @@ export function servedMethods(served: Served): readonly Method[] {
   ];
 }
 
-/** How a gateway serves its methods. Everything but `methods` has a default. */
+/** Options of a gateway. Everything but `methods` has a default. */
 export interface GatewayOptions extends ReadingOptions {
   /** Methods with their implementation: see createMethods. */
   readonly methods: readonly Method[];
@@ -58,9 +58,9 @@ export interface GatewayOptions extends ReadingOptions {
   /** Names of JSON members in replies: JSON names (the default), or those of the proto files. */
   readonly memberNames?: MemberNames;
   /**
-   * Errors of requests without a rule (405, and 404 below the path of a rule) and of rpcs whose rules
-   * name no envelope: google.rpc.Status (the default), or for the former the envelope, and 404 is left
-   * to the application.
+   * Errors of requests without a rule (405, and 404 below the path of a rule) and of rpcs whose
+   * rules name no envelope: google.rpc.Status (default), or for the former the envelope, with 404
+   * left to the application.
    */
   readonly errors?: "status" | "envelope";
   /**
@@ -68,9 +68,11 @@ export interface GatewayOptions extends ReadingOptions {
    * or `console.warn`. What it throws ends the start.
    */
   readonly warn?: (message: string) => void;
-  /** Which request headers rpcs see, by lower-case name; `admit` sees all. Default: all. */
+  /**
+   * Selects the request headers that rpcs see, by lower-case name; `admit` sees all. Default: all.
+   */
   readonly requestHeader?: (name: string) => boolean;
-  /** Which headers that rpcs set go out, by lower-case name. Default: all. */
+  /** Selects the headers of rpcs that are sent, by lower-case name. Default: all. */
   readonly responseHeader?: (name: string) => boolean;
   /**
    * HTTP status of replies that carry the envelope: always 200 (`envelope`, the default), or the
@@ -104,10 +106,11 @@ export interface GatewayOptions extends ReadingOptions {
    * interceptors.
    */
   readonly refused?: (error: ConnectError, call: Call) => void;
-  /** Called for requests whose body was cut off; they are not carried out. */
+  /** Called for requests whose body was incomplete; they are not executed. */
   readonly dropped?: (error: ConnectError, call: Call) => void;
   /**
-   * Whether a caller sees all of a state. Only then the tag of a whole reply gives 304. Default: true.
+   * Reports whether a caller sees the whole state. Only then the tag of a whole reply gives 304.
+   * Default: true.
    */
   readonly seesWhole?: (call: Call) => boolean;
   /** Finds a client's address. Default: that of the connection. */

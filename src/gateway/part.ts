@@ -3,9 +3,9 @@ import type { Message } from "@bufbuild/protobuf";
 const parts = new WeakMap<Message, string>();
 
 /**
- * Says that a reply shows a part of its state only, because its caller may not see all of it.
+ * Marks a reply that shows a part of its state, because of the caller's rights.
  *
- * @param part names what is shown: equal for equal parts. Empty: all of it.
+ * @param part key of the shown part. Empty: all of it.
  * @returns the reply.
  */
 export function asPart<M extends Message>(reply: M, part: string): M {

@@ -2,24 +2,24 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { type Call, type CallInfo, callKey } from "./call.ts";
 
-/** What is known of a call when it has ended. */
+/** Report of a finished call. */
 export interface CallReport {
   readonly desc: DescMethod;
   readonly call: CallInfo;
-  /** How long it took, in milliseconds. */
+  /** Duration, in milliseconds. */
   readonly duration: number;
   /** Why it failed; undefined when it succeeded. */
   readonly error: ConnectError | undefined;
 }
 
-/** Hears of calls. */
+/** Observer of calls. */
 export interface CallObserver {
   /** A call has begun; `ended` follows. */
   started(desc: DescMethod, call: CallInfo): void;
   ended(report: CallReport): void;
 }
 
-/** One observer that tells all of these. */
+/** Combines observers. */
 export function tellAll(observers: readonly CallObserver[]): CallObserver {
   return {
     started: (desc, call) => {
@@ -36,12 +36,13 @@ type Localize = (error: ConnectError, request: AnyRequest) => unknown;
 type AnyRequest = Parameters<ReturnType<Interceptor>>[0];
 
 /**
- * Reports every call once, outside of every interceptor that may fail, and makes sure that a door sees nothing but a
- * ConnectError. A call that was ended fails with the reason of that: CANCELED when its client went
- * away, DEADLINE_EXCEEDED when its time was over, UNAUTHENTICATED when the right to it ended. One
- * whose reply has no valid encoding fails with INTERNAL; the bytes are kept for the transport.
+ * Reports every call once, outside of all interceptors that may fail, and makes sure that
+ * transports see ConnectErrors only. An ended call fails with the reason: CANCELED when its client
+ * disconnected, DEADLINE_EXCEEDED when its deadline passed, UNAUTHENTICATED when the right to it
+ * ended. A reply without a valid encoding fails with INTERNAL; the bytes are kept for the
+ * transport.
  *
- * @param localize adds the error's message in the language of the call. Default: nothing is added.
+ * @param localize adds the error's message in the language of the call. Default: nothing.
  */
 export function reportInterceptor(
   { started: begin, ended }: CallObserver,
@@ -85,7 +86,7 @@ interface Begun {
   readonly started: number;
 }
 
-/** Who calls. A request that comes by no door of ours is nobody's. */
+/** Caller of a request. A request outside of the transports has none. */
 function callOf(request: AnyRequest): CallInfo {
   const { call } = request as { call?: CallInfo };
   return call ?? request.contextValues.get(callKey) ?? { door: "cli", requestId: "", peer: "" };
@@ -105,8 +106,8 @@ interface Observer {
 }
 
 /**
- * A stream that tells how it ends. One that was ended from here (its time or the right to it is over)
- * says so; a client that goes away ends it as it likes.
+ * Stream that reports its end. If it was ended here (by its deadline or the end of the right) it
+ * fails with that reason; a disconnected client ends it in any way.
  */
 function observed<T>(
   messages: AsyncIterable<T>,
@@ -129,7 +130,7 @@ function observed<T>(
     throw observer.failed(thrown);
   };
   const { received } = observer;
-  // Not async: another wait for every message of every stream.
+  // Not async: one more promise per message of every stream.
   const take = (result: IteratorResult<T>): IteratorResult<T> | Promise<never> => {
     if (result.done) return end();
     try {

@@ -57,7 +57,10 @@ function writeBinary(desc: DescMessage, message: Message): Buffer {
   return bytes;
 }
 
-/** Whether every string in a value is Unicode text: protobuf has no form for a lone surrogate. */
+/**
+ * Reports whether every string in a value is valid Unicode: protobuf cannot encode an unpaired
+ * surrogate.
+ */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return true;
@@ -80,7 +83,7 @@ function orUnencodable<T>(desc: DescMessage, message: Message, write: Write<T>):
 /** Deepest field that is named. */
 const MAX_LEVELS = 32;
 
-/** The path of the first field that cannot be written; empty where none fails by itself. */
+/** Path of the first field that cannot be encoded; empty if none fails by itself. */
 function pathOfFault(
   desc: DescMessage,
   message: Message,

@@ -7,8 +7,8 @@ export interface StreamTimes {
   /** Between two heartbeats of an idle stream, where its protocol has any. Default 15,000. */
   readonly heartbeat?: number;
   /**
-   * How long a stream waits for its first message, and so may still fail with an ordinary reply,
-   * before its head is sent. Default 1,000.
+   * Time that a stream waits for its first message before its head is sent; until then it can fail
+   * with an ordinary reply. In milliseconds. Default: 1,000.
    */
   readonly patience?: number;
 }
@@ -38,11 +38,11 @@ export function nodeSink(slow: Pick<SlowReaders, "write">, stream: Writable): Si
 /** A reply that is a stream, in the form of its protocol. @internal */
 export interface StreamReply {
   readonly sink: Sink;
-  /** Whether the head was sent, or the client has gone away. */
+  /** Whether the head was sent, or the client has disconnected. */
   isOpen(): boolean;
   /** Sends the headers, before the first message or without one. */
   open(first?: Message): void;
-  /** The same message gives the same bytes to all its readers. */
+  /** The same message has the same bytes for all its readers. */
   encode(message: Message): Buffer | Promise<Buffer>;
   /** Ends the stream; `error` is why, undefined: it is complete. */
   end(error: unknown): void;

@@ -6,18 +6,18 @@ import {
   BadRequestSchema,
 } from "../../gen/google/rpc/error_details_pb.js";
 
-/** UTF-8 bytes of an error's message in trailers, where it stands twice, and of its details. */
+/** UTF-8 bytes of an error's message in trailers, which contain it twice, and of its details. */
 const MAX_MESSAGE = 1_024;
 const MAX_DETAILS = 2_048;
-/** Bytes of a type URL and of lengths, which stand beside each value. */
+/** Bytes of a type URL and of lengths, for each value. */
 const BESIDE = 64;
 
 type Detail = ConnectError["details"][number];
 
 /**
- * The same error, small enough for HTTP/2 trailers: gRPC clients fail with INTERNAL where the trailers
- * of a reply are larger than they allow, which is 8 KiB in grpc-java and 16 KiB in Node. A longer message
- * is cut, the first violations of `google.rpc.BadRequest` stay, and of other details those that fit.
+ * Limits an error to the size of HTTP/2 trailers: gRPC clients fail with INTERNAL when the trailers
+ * of a reply exceed their limit, 8 KiB in grpc-java and 16 KiB in Node. A longer message is cut,
+ * and the first violations of `google.rpc.BadRequest` and the other details that fit are kept.
  */
 export function withinTrailers(error: ConnectError): ConnectError {
   const { rawMessage, code, metadata, cause } = error;
@@ -52,7 +52,7 @@ function sizeOf(detail: Detail): number {
   return value.length + BESIDE;
 }
 
-/** As many whole characters as fit. */
+/** Cuts a text at a character boundary. */
 function cut(text: string): string {
   if (Buffer.byteLength(text) <= MAX_MESSAGE) return text;
   const bytes = new Uint8Array(MAX_MESSAGE - 3);

@@ -15,13 +15,13 @@ interface Exchange {
   readonly stop: () => void;
 }
 
-/** Sends the reply of the server behind. @throws Error when its head is none that can be sent. */
+/** Sends the upstream's reply. @throws Error when its head cannot be sent. */
 export function answer(reply: IncomingMessage, exchange: Exchange): void {
   const { call, request, response, hasBody, taker, stop } = exchange;
   const isEarly = hasBody && !request.complete;
   if (isEarly) {
     closeAfter(reply, exchange);
-    // It will read no more: the rest would wait for ever.
+    // The upstream reads no more: the rest would wait without limit.
     if (/\bclose\b/i.test(reply.headers.connection ?? "")) {
       stop();
       request.resume();
@@ -44,8 +44,8 @@ export function answer(reply: IncomingMessage, exchange: Exchange): void {
 }
 
 /**
- * For a reply that comes before the request has ended: once it is sent, nobody waits for the rest. A
- * connection can't be used again, but over HTTP/2, where its stream ends alone.
+ * For a reply before the end of its request: afterwards the rest has no receiver. The connection
+ * cannot be reused, except over HTTP/2, where only its stream ends.
  */
 function closeAfter(reply: IncomingMessage, { request, response, stop }: Exchange): void {
   const leave = (): void => {
@@ -53,7 +53,7 @@ function closeAfter(reply: IncomingMessage, { request, response, stop }: Exchang
     stop();
     leaveRest(request);
   };
-  // Over HTTP/2 a response says that it is sent only when its stream is closed.
+  // Over HTTP/2 a response reports that it is sent only when its stream is closed.
   if (request.httpVersionMajor !== 1) return void reply.once("end", leave);
   response.shouldKeepAlive = false;
   // Before Node's own listener, which closes the connection.

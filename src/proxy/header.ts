@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { announcesBody } from "../transport/request.ts";
 
-/** For one connection only (RFC 9110, section 7.6.1). */
+/** Hop-by-hop headers (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "connection",
   "http2-settings",
@@ -16,12 +16,12 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What says where a message ends and whom it is for. Nobody may take it away by naming it in
- * `Connection`: the rest of a body would be the next request.
+ * Headers of framing and routing. `Connection` must not remove them: the rest of a body would
+ * become the next request.
  */
 const KEPT: ReadonlySet<string> = new Set(["content-length", "host"]);
 
-/** What says where a request came from: a server behind believes it, so nobody else may say it. */
+/** Headers of a request's origin: the upstream trusts them, so clients must not set them. */
 const ORIGIN: ReadonlySet<string> = new Set([
   "forwarded",
   "x-forwarded-for",
@@ -33,20 +33,20 @@ const ORIGIN: ReadonlySet<string> = new Set([
   "x-real-ip",
 ]);
 
-/** Where a request came from, as the server behind is told. */
+/** Origin of a request, as sent to the upstream. */
 export interface Origin {
   /** The client's address, without port. */
   readonly peer: string;
   readonly scheme: string;
-  /** The host that was asked for, where it is not the header Host. */
+  /** The requested host, if it differs from the header Host. */
   readonly host?: string;
 }
 
-/** What is said besides. */
+/** Additional headers. */
 export interface Forwarding extends Origin {
   /** Names this process (RFC 9110, section 7.6.3). */
   readonly via: string;
-  /** The one header `authorization` that goes on; undefined: none. */
+  /** The one header `authorization` to forward; undefined: none. */
   readonly authorization: string | undefined;
 }
 
@@ -66,13 +66,13 @@ export function requestHeaders(request: IncomingMessage, origin: Forwarding): st
   const asked = origin.host ?? host;
   if (asked !== "") headers.push("X-Forwarded-Host", asked);
   headers.push("Via", `${request.httpVersion} ${origin.via}`);
-  // The length is not known, and the method may have no body by itself.
+  // The length is unknown, and the method may not imply a body.
   if (announcesBody(request) && request.headers["content-length"] === undefined)
     headers.push("Transfer-Encoding", "chunked");
   return headers;
 }
 
-/** The headers of a reply, likewise. */
+/** Headers of a reply without hop-by-hop headers. */
 export function replyHeaders(reply: IncomingMessage): string[] {
   return passed(reply.rawHeaders, () => false);
 }

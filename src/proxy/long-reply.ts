@@ -6,12 +6,12 @@ import { type Done, takeReads } from "./reading.ts";
 const LONG = 4 * 1024 * 1024;
 
 /**
- * Sends a long body of a known length from the connection to the server behind, in pieces of up to two
- * megabytes: each is read while the one before it is written. The connection ends with it.
+ * Sends a long body of known length from the upstream's connection, in pieces of up to two
+ * megabytes: each is read while the previous one is written. The connection ends with it.
  *
- * Asked at the event `response`, when the reply's head is written.
+ * Called at the event `response`, when the reply's head is written.
  *
- * @returns false where the reply is none of these: nothing was done.
+ * @returns false if the reply does not qualify: nothing was done.
  */
 export function sendLong(
   call: ClientRequest,
@@ -22,7 +22,7 @@ export function sendLong(
   if (length < LONG) return false;
   let left = length;
   const send = (bytes: Buffer, done: Done): void => {
-    // What a server sends beyond the length that it has said is no part of the reply.
+    // Bytes beyond the announced length are not part of the reply.
     const part = bytes.length > left ? bytes.subarray(0, left) : bytes;
     left -= part.length;
     response.write(part, done);
@@ -36,7 +36,7 @@ export function sendLong(
     if (left > 0) cutOff(response);
   };
   reply.on("error", onEnd).once("close", onEnd);
-  // What came in one read with the head is with Node's parser, which has it whole at the end of its turn.
+  // Bytes read together with the head are in Node's parser until the end of its tick.
   process.nextTick(() => {
     const first = reply.read() as Buffer | null;
     if (first !== null) send(first, () => undefined);
@@ -45,7 +45,7 @@ export function sendLong(
   return true;
 }
 
-/** Bytes of a body whose length was said and which is not in pieces (RFC 9112, section 6.3). */
+/** Length of a body with a known length and without chunked coding (RFC 9112, section 6.3). */
 function lengthOf({ method }: ClientRequest, { statusCode, headers }: IncomingMessage): number {
   const hasBody = method === "GET" && (statusCode === 200 || statusCode === 206);
   if (!hasBody || headers["transfer-encoding"] !== undefined) return 0;

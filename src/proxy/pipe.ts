@@ -15,7 +15,7 @@ import { type Origin, requestHeaders } from "./header.ts";
 import { pump } from "./pump.ts";
 import { ReadingAgent } from "./reading.ts";
 
-/** How long nothing at all may move on a transfer, in milliseconds: storages may be loading. */
+/** Idle limit of a transfer, in milliseconds: storages may be loading. */
 const IDLE = 15 * 60_000;
 /** Idle connections that are kept. */
 const KEPT = 64;
@@ -26,11 +26,11 @@ export interface PipeOptions {
   /** Names this process to the server behind, and to itself. */
   readonly via: string;
   readonly originOf: (request: IncomingMessage) => Origin;
-  /** How many requests may be with the server behind at one time: each has a connection there. */
+  /** Concurrent requests to the upstream: each has a connection. */
   readonly bounds: ConnectionBounds;
   /** The header `authorization` for the server behind, made of the first one; undefined: none. */
   readonly authorizationOf: (request: IncomingMessage) => string | undefined;
-  /** Says in a few words why the server behind could not be asked, without its address. */
+  /** Short description of a failed connection, without its address. */
   readonly reasonOf: (error: Error) => string;
   /** Sends a whole reply in place of the upstream's; its status is 400, 502, 503 or 508. */
   readonly refuse: (
@@ -39,18 +39,18 @@ export interface PipeOptions {
     status: number,
     message: string,
   ) => void;
-  /** Told why a server behind could not be asked. */
+  /** Called with the reason of a failed connection. */
   readonly onFailure: (reason: string) => void;
 }
 
 /** Passes requests to the server behind. */
 export interface Pipe {
   /**
-   * Passes one, byte for byte and without a buffer.
+   * Passes one request unchanged and unbuffered.
    *
-   * @param onReply told of the reply's head; what it gives takes the body in the client's place, and
-   *   the reply is sent when that is done.
-   * @returns resolves when the exchange is over, however it ended.
+   * @param onReply called with the reply's head; its result takes the body instead of the client,
+   * and the reply is sent afterwards.
+   * @returns resolves when the exchange is over, in any way.
    */
   pass(
     request: IncomingMessage,
@@ -79,7 +79,7 @@ export function createPipe(options: PipeOptions): Pipe {
   const ofPeers = new PeerCounts();
 
   const pass: Pipe["pass"] = (request, response, onReply) => {
-    // While it waited for its turn. It would never say so again.
+    // The client disconnected while waiting; the event is not emitted again.
     if (isGone(request)) return Promise.resolve();
     if (isLoop(request, via)) {
       refuse(
@@ -108,7 +108,7 @@ export function createPipe(options: PipeOptions): Pipe {
     let hasLeft = false;
     let isAnswered = false;
     let stop = (): void => {};
-    /** The client has gone away: nobody waits for the answer. */
+    /** The client has disconnected. */
     const leave = (): void => {
       hasLeft = true;
       outgoing?.destroy();
@@ -134,7 +134,7 @@ export function createPipe(options: PipeOptions): Pipe {
         fail(options.reasonOf(error));
       });
       call.once("close", () => {
-        // Such as for a change of protocol that nobody asked for.
+        // For example for an unrequested protocol change.
         if (outgoing === call && !isAnswered && !hasLeft) fail("it has closed the connection");
       });
       if (hasBody) stop = pump(request, call);
@@ -161,7 +161,7 @@ export function createPipe(options: PipeOptions): Pipe {
         return undefined;
       }
     };
-    // Whoever waits for a word before it sends its body gets it here (RFC 9110, section 10.1.1).
+    // A client that expects 100 Continue gets it here (RFC 9110, section 10.1.1).
     if (/100-continue/i.test(request.headers.expect ?? "")) response.writeContinue();
     response.once("close", () => {
       // Half a transfer is of no use to either side, and neither is a request that ends nowhere.
@@ -184,7 +184,7 @@ export function createPipe(options: PipeOptions): Pipe {
   return { pass, close: () => agent.destroy() };
 }
 
-/** Gives what was read for a call back as soon as its parser has copied what it takes. */
+/** Releases the bytes read for a call as soon as the parser has copied its part. */
 function releaseReads(call: ClientRequest): void {
   call.once("socket", (socket) => {
     // The parser listens already, so it comes first: never what a call before has left here.

@@ -2,19 +2,17 @@ import type { Readable, Writable } from "node:stream";
 import { release } from "../transport/release.ts";
 
 /**
- * Writes all that one stream gives to another one, at the pace of that one's reader, and ends it
- * then.
+ * Writes one stream to another at the pace of its reader, then ends it.
  *
- * The memory of each piece is given back as soon as it was written. Left to the garbage collector,
- * which sees little of what stands outside of its own heap, a long transfer holds a hundred
- * megabytes of it.
+ * The memory of each piece is released as soon as it is written: the garbage collector accounts for
+ * little memory outside of its heap, and a long transfer would hold a hundred megabytes.
  *
- * @returns a function that ends this: what is still to come is left to whoever reads on.
+ * @returns a function that stops it; the rest is left to another reader.
  */
 export function pump(from: Readable, to: Writable): () => void {
   const onData = (piece: Buffer): void => {
     const goesOn = to.write(piece, (error) => {
-      // What was not written may still be held by somebody.
+      // An unwritten piece may still be referenced.
       if (!error) release(piece);
     });
     if (!goesOn) from.pause();

@@ -2,22 +2,22 @@ import { Agent, type ClientRequest } from "node:http";
 import { connect, type NetConnectOpts, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** Where connections are read into that Node's parser listens to: it copies what it takes at once. */
+/** Buffer of connections read by Node's parser, which copies its part at once. */
 const shared = Buffer.allocUnsafeSlow(64 * 1024);
-/** How much of a long reply is read at once, in bytes. */
+/** Size of a read of a long reply, in bytes. */
 const ROOM = 2 * 1024 * 1024;
 /** Pieces of a reply that are written at one time; one more is read meanwhile. */
 const WRITTEN = 2;
 /** Long replies that are read so at one time: each takes three rooms. */
 const LONG_READS = 4;
 
-/** Says that bytes are written, or why they never will be. */
+/** Callback when bytes are written, or with the error. */
 export type Done = (error?: Error | null) => void;
 
-/** How a connection is read. */
+/** Reading state of a connection. */
 interface Reading {
   readonly agent: ReadingAgent;
-  /** Where it is read into. */
+  /** Target buffer of reads. */
   room: Buffer<ArrayBuffer>;
   /** Takes what comes in the place of Node's parser. */
   taker: ((bytes: Buffer) => void) | undefined;
@@ -26,8 +26,8 @@ interface Reading {
 const readings = new WeakMap<Duplex, Reading>();
 
 /**
- * Keeps connections, whose bytes are read into memory that is used again: a new buffer for each read
- * costs as much as the read.
+ * Agent whose connections are read into reused memory: a new buffer for each read costs as much as
+ * the read.
  */
 export class ReadingAgent extends Agent {
   /** Long replies that may still be taken: see takeReads. */
@@ -44,7 +44,7 @@ export class ReadingAgent extends Agent {
       callback: (length: number, room: Uint8Array) => {
         const bytes = (room as Buffer).subarray(0, length);
         if (reading.taker !== undefined) reading.taker(bytes);
-        // What comes when nothing was asked for would be the next reply.
+        // Unrequested data would become the next reply.
         else if (!socket.emit("data", bytes)) socket.destroy();
         return true;
       },
@@ -56,12 +56,12 @@ export class ReadingAgent extends Agent {
 }
 
 /**
- * Takes a connection from Node's parser, which copies everything, at the event `response`: its bytes
- * after this turn go to a function, in memory that stays as it is until that says that it is done with
- * it. While nothing is free the connection is paused.
+ * Takes a connection from Node's parser at the event `response`: its bytes after this tick go to a
+ * function, in memory that stays unchanged until the function has finished with it. While no memory
+ * is free the connection is paused.
  *
- * @returns the connection; undefined where it is none of a ReadingAgent, or where as many as may be are
- *   read so: stalled clients hold no more than that.
+ * @returns the connection; undefined if it does not belong to a ReadingAgent, or at the maximum
+ * number of such connections, which bounds stalled clients.
  */
 export function takeReads(
   call: ClientRequest,
@@ -93,7 +93,7 @@ export function takeReads(
     written += 1;
     if (written >= WRITTEN) socket.pause();
     taker(bytes, (error) => {
-      // What was not written may still be held by the client's connection.
+      // An unwritten buffer may still be referenced by the client's connection.
       if (!error) free.push(room);
       written -= 1;
       if (written < WRITTEN && !socket.destroyed) socket.resume();

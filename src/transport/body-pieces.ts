@@ -9,7 +9,7 @@ import {
 
 /** The pieces of a body, in their order. Each counts in the byte budget until it is released. */
 export interface BodyPieces extends AsyncIterable<Buffer> {
-  /** Gives bytes back to the budget: those of pieces that are no longer in use. */
+  /** Releases bytes of pieces that are no longer in use to the budget. */
   release(bytes: number): void;
   /** Ends the reading and releases everything. The stream is left as it is. */
   stop(): void;
@@ -96,7 +96,7 @@ export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
   };
 }
 
-/** How the bytes of a stream are cut into messages. */
+/** Framing of messages in a stream. */
 export interface Framing {
   /**
    * The length of the first message with all that belongs to it, in bytes; undefined while its end has
@@ -110,8 +110,7 @@ export interface Framing {
 }
 
 /**
- * The messages of a body, and what stands after the last whole one, if anything. Each is a view of
- * memory that is used again.
+ * Messages of a body, and an incomplete rest if any. Each is a view of reused memory.
  *
  * @throws RESOURCE_EXHAUSTED for a message over the limit, and as readPieces does.
  */

@@ -4,8 +4,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { release } from "./release.ts";
 
 /**
- * Bytes of request bodies that are held in memory at one time, of all doors together. One peer may
- * hold half of them, so that it can never shut out the others.
+ * Byte budget shared by all request bodies of the process, on all transports. One peer may hold
+ * half of it, so that it cannot block the others.
  */
 export class Buffered {
   readonly #max: number;
@@ -20,7 +20,7 @@ export class Buffered {
     this.#collect = collect;
   }
 
-  /** All that is held now, in bytes. */
+  /** Bytes held now. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -57,7 +57,7 @@ export class Buffered {
 /** Bounds of request bodies. */
 export interface BodyBounds {
   readonly buffered: Buffered;
-  /** For a whole body to arrive, in milliseconds. */
+  /** Time limit for a whole body, in milliseconds. */
   readonly timeoutMs: number;
   /** Longest body, in bytes. */
   readonly maxBytes: number;
@@ -81,7 +81,7 @@ export class Fault extends ConnectError {
   }
 }
 
-/** A request whose client went away before its end: nobody waits for an answer. @internal */
+/** The client disconnected before the end of its request. @internal */
 export class RequestAborted extends Fault {
   constructor() {
     super("the client went away before the end of its request", Code.Canceled);
@@ -109,10 +109,10 @@ export interface Incoming {
   readonly stream: Readable;
   readonly peer: string;
   /**
-   * Whether the request has really ended, asked at the event `end`. Node emits that also when an
-   * HTTP/2 stream was reset or its connection is gone.
+   * Reports whether the request is complete, at the event `end`. Node also emits it when an HTTP/2
+   * stream was reset or its connection is lost.
    *
-   * @param bytes that have come.
+   * @param bytes received.
    */
   hasEnded(bytes: number): boolean;
   /** Ends the wait, with its reason. */
@@ -120,14 +120,13 @@ export interface Incoming {
 }
 
 /**
- * Reads a body to its end, and gives its memory back as soon as `use` is done with it: what `use`
- * returns must not be a view of it. Large bodies are used one at a time, each in a turn of the event
- * loop of its own.
+ * Reads a body to its end, and releases its memory as soon as `use` returns: its result must not be
+ * a view of it. Large bodies are used one at a time, each in its own tick of the event loop.
  *
  * @param limit longest body of this request, in bytes.
- * @throws RequestAborted when the client goes away before the end; RESOURCE_EXHAUSTED over the limit, or
- * when too much is held already; DEADLINE_EXCEEDED when it does not come in time. What the client
- * sends after that is left to the door.
+ * @throws RequestAborted when the client disconnects before the end; RESOURCE_EXHAUSTED over the
+ * limit, or when the budget is exhausted; DEADLINE_EXCEEDED when it does not arrive in time. The
+ * transport handles further data.
  *
  * @internal
  */
@@ -154,7 +153,7 @@ export async function readBody<T>(
   const onAbort = (): void => reject(signal?.reason);
   const timer = setTimeout(() => reject(bodyLate(timeoutMs)), timeoutMs);
   stream.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onGone);
-  // What has happened before is not told of again: a stream of HTTP/2 without a byte has ended already.
+  // Past events are not emitted again: an HTTP/2 stream without a body has ended already.
   if (stream.readableEnded) onEnd();
   else if (stream.destroyed) onGone();
   if (signal?.aborted) onAbort();
@@ -167,7 +166,7 @@ export async function readBody<T>(
   } finally {
     clearTimeout(timer);
     stream.off("data", onData).off("end", onEnd).off("close", onGone).off("error", onGone);
-    // What still goes wrong is nobody's concern, and the request may live on without its body.
+    // No-op: later errors do not matter, and the request may continue without its body.
     stream.on("error", ignore);
     signal?.removeEventListener("abort", onAbort);
     buffered.give(peer, body.size);
@@ -183,8 +182,8 @@ const NOTHING = Buffer.alloc(0);
 const BESIDE = 1_024;
 
 /**
- * What has come of a body. It takes no more than twice its size: a piece is a view of all that was
- * read at once, so that a byte among other frames would keep 64 kB.
+ * Received part of a body. It takes at most twice its size: a piece is a view of all bytes read at
+ * once, so that one byte among other frames would keep 64 kB.
  */
 class Gathered {
   #room: Buffer = NOTHING;
@@ -220,7 +219,9 @@ class Gathered {
     this.#size = size;
   }
 
-  /** Frees the memory at once: the garbage collector sees little of what stands outside of its heap. */
+  /**
+   * Frees the memory at once: the garbage collector accounts for little memory outside of its heap.
+   */
   clear(): void {
     this.#own?.transfer(0);
     this.#room = NOTHING;
@@ -238,13 +239,13 @@ class Gathered {
   }
 }
 
-/** How much of a refused request is thrown away, in bytes, and for how long, in milliseconds. */
+/** Limits of discarding a refused request, in bytes and in milliseconds. */
 const DISCARDED = 8 * 1024 * 1024;
 const LINGER = 10_000;
 
 /**
- * Throws away what still comes of a request that has its answer already, so that its client reads the
- * answer; one that goes on and on is cut off.
+ * Discards the rest of a request that was answered, so that its client reads the reply; beyond the
+ * limits the connection is cut.
  *
  * @internal
  */

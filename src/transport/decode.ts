@@ -29,14 +29,14 @@ export const PER_TURN = 2_000;
  */
 export function decodeBinary(desc: DescMessage, bytes: Uint8Array): Message | Promise<Message> {
   const values = refusing(() => countValues(bytes, shapeOf(desc)));
-  // The library makes such fields views of what it reads, whose memory is given back afterwards. Not
-  // `slice`: that of a Buffer is a view, too.
+  // The library makes such fields views of its input, whose memory is released afterwards. Not
+  // `slice`: on a Buffer it is a view too.
   const own = hasBytes(desc) ? new Uint8Array(bytes) : bytes;
   if (values > PER_TURN) return decodeInTurns(desc, own);
   return refusing(() => fromBinary(desc, own, OPTIONS));
 }
 
-/** Whether a message type has a field of type `bytes`, in itself or in what it holds. */
+/** Reports whether a message type has a field of type `bytes`, also in nested messages. */
 const hasBytes = memoize((desc: DescMessage): boolean => {
   const seen = new Set<DescMessage>();
   const look = (inner: DescMessage): boolean => {
@@ -80,7 +80,7 @@ function inner(field: DescField): [number, () => Shape][] {
   return own ? [[field.number, own]] : [];
 }
 
-/** How many values the bytes hold; elements of a packed list count by their bytes. */
+/** Number of values in the bytes; elements of a packed list count by their bytes. */
 function countValues(bytes: Uint8Array, shape: Shape): number {
   const reader = new BinaryReader(bytes);
   let values = 0;
@@ -106,8 +106,8 @@ function countValues(bytes: Uint8Array, shape: Shape): number {
 }
 
 /**
- * The same field by field, so many in a turn. What stands in a google.protobuf.Struct is read into
- * plain JSON, which is what such a field keeps, without a message for each value on the way.
+ * Decodes field by field, over several ticks. A google.protobuf.Struct is read into plain JSON, the
+ * form that such a field keeps, without a message per value.
  */
 async function decodeInTurns(desc: DescMessage, bytes: Uint8Array): Promise<Message> {
   const message = create(desc);
@@ -140,7 +140,7 @@ async function decodeInTurns(desc: DescMessage, bytes: Uint8Array): Promise<Mess
   return message;
 }
 
-/** Whether a field of a request keeps plain JSON: a singular google.protobuf.Struct. */
+/** Reports whether a field of a request keeps plain JSON: a singular google.protobuf.Struct. */
 export function isStruct(field: DescField): boolean {
   return field.fieldKind === "message" && field.message.typeName === "google.protobuf.Struct";
 }

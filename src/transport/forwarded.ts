@@ -6,21 +6,20 @@ const SPACE = "[ \\t]*";
 const ELEMENT = new RegExp(`^${SPACE}${PAIR}(?:${SPACE};${SPACE}${PAIR})*${SPACE}$`);
 const PAIRS = new RegExp(PAIR, "g");
 
-/** What one proxy says of whoever has asked it; undefined: nothing, or two things. */
+/** Statement of one proxy about its client; undefined: none, or contradictory. */
 export interface ForwardedElement {
   /** Such as `192.0.2.1:80`, `[2001:db8::1]`, `unknown` or `_hidden`. */
   readonly node: string | undefined;
-  /** The scheme and the host that it was asked for. */
+  /** Requested scheme and host. */
   readonly proto: string | undefined;
   readonly host: string | undefined;
 }
 
 /**
- * What each proxy says, the last one first, as in the header `Forwarded` (RFC 7239). Read from the
- * right: what the first ones have sent may be anything, quotes that never end among it, and hides
- * nothing of what stands behind it.
+ * Elements of the header `Forwarded` (RFC 7239), from the last one. Read from the right: the first
+ * ones may be anything, including unterminated quotes, and must not hide the elements after them.
  *
- * @returns elements; ends with one that says nothing of the client, or before what is no element.
+ * @returns elements; ends with one without a client, or before an invalid one.
  */
 export function* forwardedElements(header: string): Generator<ForwardedElement> {
   let end = header.length;
@@ -34,7 +33,7 @@ export function* forwardedElements(header: string): Generator<ForwardedElement> 
   }
 }
 
-/** Where the element begins that ends at a place: after a comma that no quotes are around. */
+/** Start of the element that ends at a position: after a comma outside of quotes. */
 function startOfElement(header: string, end: number): number | undefined {
   for (let comma = end; comma >= 0; ) {
     comma = comma === 0 ? -1 : header.lastIndexOf(",", comma - 1);
@@ -43,7 +42,7 @@ function startOfElement(header: string, end: number): number | undefined {
   return undefined;
 }
 
-/** Of each member exactly one: who says two things says nothing. */
+/** Each member exactly once: a duplicate makes the element invalid. */
 function readElement(text: string): ForwardedElement {
   const pairs = [...text.matchAll(PAIRS)];
   const member = (wanted: string): string | undefined => {

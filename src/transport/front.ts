@@ -7,34 +7,34 @@ import { type Credentials, createTlsServer } from "./tls.ts";
 
 /** The first bytes of the HTTP/2 connection preface (RFC 9113, section 3.4). No HTTP/1.1 method starts so. */
 const PREFACE = "PRI";
-/** How long a connection may say nothing at all, in milliseconds. */
+/** Time until the first byte of a connection, in milliseconds. */
 const FIRST_BYTE_TIMEOUT = 30_000;
 /** Time for a TLS handshake, in milliseconds: two or three round trips, and no reading of a body. */
 const HANDSHAKE_TIMEOUT = 10_000;
 /** Connections that may wait for the program to start. */
 const MAX_WAITING = 1_000;
-/** How long a connection waits for the program to start, in milliseconds. */
+/** Time that a connection waits for the program to start, in milliseconds. */
 const MAX_WAIT = 10_000;
 
-/** Takes over a connection whose first bytes already wait in its buffer. */
+/** Takes over a connection whose first bytes are already buffered. */
 export type TakeConnection = (socket: Socket) => void;
 
-/** Who takes connections, by their first bytes. */
+/** Connection handlers, by protocol. */
 export interface Takers {
   readonly http1: TakeConnection;
   readonly http2: TakeConnection;
 }
 
-/** A port. It may listen before anything stands behind it. */
+/** A port. It may listen before its handlers exist. */
 export interface Front {
   readonly server: Server;
   /** Hands over the connections that wait, and every later one. */
   open(takers: Takers): void;
-  /** Closes the connections that were not handed over: their clients have not asked for anything. */
+  /** Closes the connections that were not handed over, whose clients have not sent a request. */
   closeSilent(): void;
   /** Stops listening and closes the connections that were not handed over. */
   close(): void;
-  /** New connections get these credentials. Undefined: the port speaks no TLS. */
+  /** Sets the credentials of new connections. Undefined: the port does not use TLS. */
   readonly renew: ((credentials: Credentials) => void) | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface Front {
  */
 function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front {
   let takers: Takers | undefined;
-  /** What looks at a waiting connection again. */
+  /** Callbacks that inspect a waiting connection again. */
   const waiting = new Map<Socket, () => void>();
   const untaken = new Set<Socket>();
   const meet = (socket: Socket): void => {
@@ -59,8 +59,8 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
       socket.destroy();
     };
     /**
-     * What the client has sent so far. It is put back only when somebody takes the connection: the
-     * stream would announce it at once again, and nothing else would ever run.
+     * Bytes received so far. They are put back only when a handler takes the connection: the stream
+     * would emit them again at once, and starve everything else.
      */
     let seen: Buffer = Buffer.alloc(0);
     let timer: NodeJS.Timeout | undefined;
@@ -97,7 +97,7 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
       }
     };
     const onReadable = (): void => {
-      // Who has to wait or has been answered is read no further.
+      // A waiting or answered connection is not read.
       if (waiting.has(socket) || socket.writableEnded) return;
       const chunk: Buffer | null = socket.read();
       if (chunk === null) return;
@@ -106,7 +106,7 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
     };
     socket.setTimeout(FIRST_BYTE_TIMEOUT);
     socket.on("readable", onReadable);
-    // A client that resets the connection before it said anything is nobody's failure.
+    // A reset by the client before its first byte is not a failure.
     socket.on("error", onFailure);
     socket.on("timeout", onFailure);
     socket.on("close", onFailure);
@@ -172,16 +172,16 @@ export function limitConnections(server: Server, { all, eachPeer }: ConnectionBo
 }
 
 interface FrontOptions {
-  /** Undefined: the port speaks no TLS. */
+  /** Undefined: the port does not use TLS. */
   readonly credentials?: Credentials | undefined;
-  /** How long a connection is held before the port is open, in milliseconds. Default 10,000. */
+  /** Time that a connection is held before the port is open, in milliseconds. Default: 10,000. */
   readonly maxWaitMs?: number;
 }
 
 /** A front that listens. */
 export interface OpenFront {
   readonly front: Front;
-  /** With the real port where port 0 was asked for. */
+  /** With the real port instead of port 0. */
   readonly address: Address;
 }
 

@@ -3,9 +3,9 @@ import net from "node:net";
 import type { Address } from "./listen.ts";
 
 /**
- * Lets the system choose the port of an address with port 0, and keeps it as long as this process
- * lives: workers listen there, and those that take their place as well, also when all have ended in
- * between. Other addresses stay as they are, and so does one that can't be had: who listens says why.
+ * Lets the system choose the port of an address with port 0, and reserves it while this process
+ * lives: workers and their replacements listen there, also after all have ended. Other addresses
+ * are returned unchanged, as is one that is unavailable: listening reports the reason.
  */
 export async function holdPort(at: Address): Promise<Address> {
   // Elsewhere two sockets can't have one port, also while only one of them listens.

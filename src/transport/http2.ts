@@ -12,7 +12,7 @@ import type { TakeConnection } from "./front.ts";
 import { refuseWith } from "./request.ts";
 import { agreesOnHost } from "./target.ts";
 
-/** What serves gRPC. */
+/** Server of gRPC. */
 export interface GrpcDoor {
   /** Keeps the connections, and serves what the lane does not. */
   readonly server: GrpcServer;
@@ -37,13 +37,13 @@ type StreamListener = (
 /**
  * Serves HTTP/2 connections: gRPC by grpc-js, everything else by `handler`, as over HTTP/1.1.
  *
- * grpc-js claims every stream for itself and would answer them with 415. So its internal
- * HTTP/2 server gets a listener that sorts streams before its own. That reaches into a private
- * field of a pinned version; a test over every protocol holds it.
+ * grpc-js takes every stream and would answer the others with 415. So its internal HTTP/2 server
+ * gets a listener that sorts streams first. That uses a private field of a pinned version; a test
+ * over every protocol holds it.
  *
- * @param handler of HTTP requests; undefined: gRPC alone.
- * @param options.grpcHere false: gRPC is served elsewhere, and its calls are the handler's too.
- * @param options.maxHeaderBytes of one request; told to clients.
+ * @param handler of HTTP requests; undefined: gRPC only.
+ * @param options.grpcHere false: gRPC has another port, and its calls go to the handler.
+ * @param options.maxHeaderBytes of one request; announced to clients.
  */
 export function createHttp2Door(
   grpc: GrpcDoor,
@@ -94,8 +94,8 @@ function sortStreams(
 }
 
 /**
- * For those who listen to a stream as soon as they get it. One without a byte tells of its end at once,
- * and may have done so while it waited for its turn or for its token.
+ * Replays a missed end for listeners that expect to see it: a stream without a body emits its end
+ * at once, possibly while it waited for its tick or its admission.
  */
 function heardToTheEnd(listen: StreamListener): StreamListener {
   return (stream, headers, flags, rawHeaders) => {
@@ -108,8 +108,9 @@ function heardToTheEnd(listen: StreamListener): StreamListener {
 const PER_TURN = 8;
 
 /**
- * One read of a connection may bring hundreds of streams: those beyond the first few wait for turns of
- * their own, so that others are served in between. Streams that were reset meanwhile are left out.
+ * Stream admission: one read of a connection may bring hundreds of streams; those beyond the first
+ * few wait for later ticks, so that others are served in between. Streams that were reset in the
+ * meantime are dropped.
  */
 function aFewATurn(listen: StreamListener): StreamListener {
   const waiting: Parameters<StreamListener>[] = [];
@@ -125,7 +126,7 @@ function aFewATurn(listen: StreamListener): StreamListener {
     listen(...stream);
   };
   return (...stream) => {
-    // It may fail before anybody listens and after all have done: that ends the stream, not the process.
+    // It may fail before and after its listeners exist: that ends the stream, not the process.
     stream[0].on("error", ignore);
     if (begun < PER_TURN && waiting.length === 0) return begin(stream);
     waiting.push(stream);

@@ -3,15 +3,15 @@ import { chmod, lstat, unlink } from "node:fs/promises";
 import { connect, isIPv6, type Server } from "node:net";
 
 /**
- * Where to listen. Either form can be handed to `net.Server.listen` as it is. An empty host is all
- * interfaces, IPv6 and IPv4, as `listen` itself reads it; an IPv6 host has no brackets; port 0 lets
- * the system choose.
+ * Listening address. Either form can be passed to `net.Server.listen`. An empty host means all
+ * interfaces, IPv6 and IPv4, as in `listen`; an IPv6 host has no brackets; with port 0 the system
+ * chooses.
  */
 export type Address = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** Where the address was configured, and who may connect to a Unix socket. */
+/** Source of the address, and permissions of a Unix socket. */
 export interface ListenOptions {
-  /** For the message of a failure. */
+  /** For error messages. */
   readonly variable: string;
   /** Permission bits of a Unix socket. Default 0o600: this process's user alone. */
   readonly socketMode?: number;
@@ -67,7 +67,7 @@ export function umaskFor(mode: number): number {
   return 0o777 & ~mode;
 }
 
-/** Whether a path is a socket that a process has left behind when it was killed. */
+/** Reports whether a path is a socket left by a killed process. */
 async function isAbandoned(path: string): Promise<boolean> {
   const isSocket = await lstat(path).then(
     (found) => found.isSocket(),

@@ -5,11 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ConnectionBounds, type Front, limitConnections, toHttp1 } from "./front.ts";
 import { createHttp2Door, type GrpcDoor } from "./http2.ts";
 
-/** How often idle connections are looked for while the server drains, in milliseconds. */
+/** Interval of checks for idle connections during a drain, in milliseconds. */
 const DRAIN_CHECK = 20;
 /**
- * How long idle connections are kept when a drain begins, in milliseconds: a client that asks again
- * meanwhile hears that its connection ends, instead of losing a request on it.
+ * Time that idle connections are kept at the beginning of a drain, in milliseconds: a client that
+ * sends a request in the meantime receives `Connection: close` instead of losing it.
  */
 const ANNOUNCEMENT = 1_000;
 
@@ -19,7 +19,7 @@ export interface HttpParts {
   readonly server: HttpServer;
   /** Serves a request, for HTTP/2 streams as well. */
   readonly handler: RequestListener;
-  /** From now on every reply over HTTP/1.1 says that its connection ends. */
+  /** Adds `Connection: close` to all further replies over HTTP/1.1. */
   announceEnd(): void;
   /** The application on these servers. */
   readonly fastify: { ready(): PromiseLike<unknown>; close(): PromiseLike<unknown> };
@@ -30,7 +30,7 @@ export interface OpenDoorsOptions {
   readonly grpc: GrpcDoor;
   /** The shared port, which listens already. */
   readonly front: Front;
-  /** The port of gRPC alone, likewise; undefined: it shares the other. */
+  /** The gRPC port; undefined: it shares the other. */
   readonly grpcFront: Front | undefined;
   readonly connections: ConnectionBounds;
   /** Request line and all headers, in bytes. */
@@ -40,9 +40,9 @@ export interface OpenDoorsOptions {
 /** The servers behind the listening sockets. */
 export interface Doors {
   /**
-   * Accepts nothing new, says that connections end, and lets calls in flight finish.
+   * Stops accepting, announces the end of connections, and lets calls in flight finish.
    *
-   * @param grace after so many milliseconds what is left is cut off.
+   * @param grace time in milliseconds after which the rest is cut.
    */
   close(grace: number): Promise<void>;
 }
@@ -56,7 +56,7 @@ export async function openDoors(options: OpenDoorsOptions): Promise<Doors> {
     const alone = createHttp2Door(grpc, undefined, { maxHeaderBytes });
     grpcFront.open({ http1: alone, http2: alone });
   }
-  // With a port of its own, gRPC is not served here: its streams get 404 like any unknown path.
+  // If gRPC has its own port, its streams get 404 here like any unknown path.
   const grpcHere = grpcFront === undefined;
   const http2 = createHttp2Door(grpc, handler, { grpcHere, maxHeaderBytes });
   front.open({ http1: toHttp1(http), http2 });

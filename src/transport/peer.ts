@@ -3,10 +3,9 @@ import { connectedPeer, type ForwardingHeader, type PeerOf, plainAddress } from 
 import { type ForwardedElement, forwardedElements, xForwardedFor } from "./forwarded.ts";
 
 /**
- * Takes the word of proxies about who asks them, in `Forwarded` (RFC 7239) or `X-Forwarded-For`: the
- * last address that is no trusted proxy's itself. What stands before it anybody could have written.
- * Where both headers come and name two clients, a proxy has let one of them through as somebody sent
- * it: then nobody's word is taken.
+ * Reads the client address from trusted proxies, in `Forwarded` (RFC 7239) or `X-Forwarded-For`:
+ * the last address that is not a trusted proxy's. Anything before it could be forged. If both
+ * headers name different clients, a proxy has passed one of them through: then neither is used.
  *
  * @param trusted IP addresses, networks such as `10.0.0.0/8`, and `unix` for Unix sockets.
  */
@@ -16,19 +15,19 @@ export function createPeerOf(trusted: readonly string[]): PeerOf {
   return (address, header) => originOf(address, header).peer;
 }
 
-/** Where a call came from. */
+/** Origin of a call. */
 export interface Origin {
   /** An IP address without port; empty when unknown. */
   readonly peer: string;
-  /** What the client has asked for, as trusted proxies say it: `http` or `https`, and a host. */
+  /** Requested scheme and host according to trusted proxies: `http` or `https`, and a host. */
   readonly scheme?: string;
   readonly host?: string;
 }
 
 /**
- * The same with what was asked for: said by the proxy that the client has asked, the outermost one
- * that is trusted. In `X-Forwarded-Proto` and `-Host` that is the value as far from the right as the
- * client stands in `X-Forwarded-For`; a single one is everybody's.
+ * Like createPeerOf, with the requested scheme and host: from the outermost trusted proxy, which
+ * the client has contacted. In `X-Forwarded-Proto` and `-Host` that is the value as far from the
+ * right as the client in `X-Forwarded-For`; a single one applies to all.
  */
 export function createOriginOf(trusted: readonly string[]) {
   const isTrusted = trustIn(trusted);
@@ -65,7 +64,7 @@ export function createOriginOf(trusted: readonly string[]) {
   };
 }
 
-/** What one proxy says. */
+/** Statement of one proxy. */
 type Said = Partial<ForwardedElement>;
 
 interface Walk {
@@ -98,7 +97,7 @@ function* nodesOf(nodes: Iterable<string>): Generator<Said> {
   for (const node of nodes) yield { node };
 }
 
-/** What is said once, or twice alike: of two things that differ one is somebody's who asks. */
+/** A value given once, or twice alike: of two different ones, one may be forged. */
 function agreed(one: string | undefined, other: string | undefined): string | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return one.toLowerCase() === other.toLowerCase() ? one : undefined;

@@ -13,7 +13,7 @@ interface Line {
 
 const LINE = Symbol("line");
 
-/** What Node counts as data that waits to be sent: a private member, which a test holds. */
+/** Node's count of data waiting to be sent: a private member, which a test holds. */
 type Counted = ServerResponse & { _onPendingData(bytes: number): void };
 
 /**
@@ -37,7 +37,7 @@ export function fewAtATime(handler: RequestListener): RequestListener {
     response.once("close", () => {
       (response as Counted)._onPendingData(-weight);
       line.underWay -= 1;
-      // Nobody is left to read the replies of those that wait.
+      // Replies of waiting requests have no reader any more.
       if (!socket.destroyed) line.waiting.shift()?.();
     });
     if (line.underWay < UNDER_WAY) begin();

@@ -1,4 +1,4 @@
-/** Gives the memory of bytes back that nothing reads any more: they are empty afterwards. */
+/** Releases the memory of unused bytes: they are empty afterwards. */
 export function release(piece: Buffer): void {
   const { buffer } = piece;
   // Small pieces share their memory with others.

@@ -8,8 +8,8 @@ function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
 }
 
 /**
- * Whether a request announces a body: by its headers (RFC 9112, section 6.3), over HTTP/2 by not
- * ending with them.
+ * Reports whether a request announces a body: by its headers (RFC 9112, section 6.3), over HTTP/2
+ * by not ending with them.
  */
 export function announcesBody(request: IncomingMessage): boolean {
   const stream = streamOf(request);
@@ -20,8 +20,8 @@ export function announcesBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Whether a request has come to its end, asked at its event `end`: over HTTP/2 Node emits that, and
- * says `complete`, also when the stream was reset or its connection is gone.
+ * Reports whether a request is complete, at its event `end`: over HTTP/2 Node emits that, with
+ * `complete`, also when the stream was reset or its connection is lost.
  */
 export function hasEnded(request: IncomingMessage): boolean {
   const stream = streamOf(request);
@@ -30,14 +30,13 @@ export function hasEnded(request: IncomingMessage): boolean {
 }
 
 /**
- * For a reply that does not wait for its request's body, before it is sent: what still comes of the
- * body is thrown away, so that its client reads the reply; one that goes on and on, or says nothing
- * more, is cut off (discardRest has the bounds).
+ * Before a reply that does not wait for its request's body: discards the rest of the body, so that
+ * the client reads the reply; beyond the bounds of discardRest the connection is cut.
  */
 export function leaveRest(request: IncomingMessage): void {
   if (!announcesBody(request) || request.readableEnded) return;
   const stream = streamOf(request);
-  // Over HTTP/2 a client learns that nobody wants the rest (RFC 9113, section 8.1).
+  // Over HTTP/2 the client gets RST_STREAM(NO_ERROR) (RFC 9113, section 8.1).
   discardRest(request, () => {
     if (stream) stream.close(constants.NGHTTP2_NO_ERROR);
     else request.socket.destroy();
@@ -48,19 +47,19 @@ export function leaveRest(request: IncomingMessage): void {
 const LEAVES = Symbol("leaves the rest");
 
 /**
- * Leaves the rest of a request that is answered before its end: looked at when the reply's end is given,
- * since over HTTP/2 no event tells of it when there is no body to send.
+ * Drains the unread body of a request that is answered early: checked when the reply ends, because
+ * over HTTP/2 no event reports that without a body to send.
  */
 export function leaveOnceAnswered(
   request: IncomingMessage,
   response: ServerResponse & { [LEAVES]?: true },
 ): void {
-  // The gateway asks for it wherever it serves, and our own server for whatever it serves.
+  // The gateway calls it for its routes, and the HTTP server for all requests.
   if (response[LEAVES] || !announcesBody(request)) return;
   response[LEAVES] = true;
   const { end } = response;
   response.end = (...rest: unknown[]) => {
-    // Not taken away: an object that loses a member becomes slow.
+    // Not deleted: an object that loses a member becomes slow.
     response.end = end;
     leaveRest(request);
     return response.end(...(rest as []));
@@ -76,8 +75,9 @@ export function refuseWith(status: number) {
 }
 
 /**
- * Lets Node end a connection after this request by closing its own side first. Closed as a whole with
- * bytes unread, the system would reset it, and the client might lose the reply (RFC 9112, section 9.6).
+ * Makes Node close its side first when it ends a connection after this request. If it closed the
+ * connection with unread bytes, the system would reset it, and the client might lose the reply (RFC
+ * 9112, section 9.6).
  */
 function closeAfterRest(request: IncomingMessage): void {
   const { socket } = request;
@@ -88,7 +88,7 @@ function closeAfterRest(request: IncomingMessage): void {
   });
 }
 
-/** Whether nobody waits for the reply any more. */
+/** Reports whether the client has disconnected. */
 export function isGone(request: IncomingMessage): boolean {
   return (streamOf(request) ?? request.socket).destroyed;
 }

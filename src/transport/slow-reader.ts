@@ -5,11 +5,11 @@ import type { Writable } from "node:stream";
 export interface SlowReaderBounds {
   /** Bytes that may wait, of all streams together. */
   readonly together: number;
-  /** How long a stream may take nothing at all, in milliseconds. */
+  /** Time that a stream may take nothing, in milliseconds. */
   readonly patienceMs: number;
 }
 
-/** A stream whose client has not read yet what was written to it. */
+/** Stream with written bytes that its client has not read. */
 interface Blocked {
   drop(): void;
 }
@@ -17,13 +17,13 @@ interface Blocked {
 /** Replies up to this length, in bytes, are not counted: a connection holds few of them. */
 const SMALL = 16 * 1024;
 
-/** What was seen of a stream that waits for its reader. */
+/** Observation of a stream that waits for its reader. */
 interface Rest {
   /** Bytes that wait, with all of a piece that has left in part. */
   readonly bytes: number;
   /** When there were that many first. */
   readonly since: number;
-  /** All that was written to its connection. */
+  /** Bytes written to its connection. */
   readonly written: number | undefined;
   /** When that was more than before. */
   readonly moved: number;
@@ -36,12 +36,12 @@ interface Rest {
 const PACE = 4 * 1024;
 /** A transfer may be paused by its reader, such as a film: for so many times a client's patience. */
 const PAUSE = 30;
-/** A stream is looked at so often before its client's patience has an end. */
+/** Number of checks of a stream within the client's limit. */
 const LOOKS = 5;
 
 const made = new WeakSet<object>();
 
-/** Says that all of a stream's reply is made, though it may be written further piece by piece. @internal */
+/** Marks a stream whose reply is complete, though it may be written in pieces. @internal */
 export function replyIsMade(stream: Writable): void {
   made.add(stream);
 }
@@ -57,10 +57,10 @@ export class SlowReaders {
   readonly #blocked = new Set<Blocked>();
   /** The connections of HTTP/2. */
   readonly #sessions = new Set<ServerHttp2Session>();
-  /** What was seen of their streams that wait for their readers. */
+  /** Observations of waiting streams. */
   readonly #rests = new WeakMap<ServerHttp2Stream, Rest>();
   #looking: NodeJS.Timeout | undefined;
-  /** How many streams hold a reply: bytes that several of them share are in memory once. */
+  /** Number of streams that hold a reply: shared bytes are in memory once. */
   readonly #holders = new Map<Buffer, number>();
   #bytes = 0;
   #dropped = 0;
@@ -159,14 +159,14 @@ export class SlowReaders {
   }
 
   /**
-   * Resets a connection's streams of which its client takes nothing of the whole reply for too long, or
-   * for far longer of one that is still being written. The window of a stream is its client's, and may
-   * stay closed for ever.
+   * Resets a connection's streams whose client takes nothing of a complete reply for too long, or
+   * for far longer of one that is still being written. The client controls the window of a stream
+   * and may keep it closed.
    */
   watch(session: ServerHttp2Session): void {
     this.#sessions.add(session);
     session.once("close", () => this.#sessions.delete(session));
-    // One timer looks at all streams, so that a short call has no part in it.
+    // One timer for all streams keeps it out of short calls.
     this.#looking ??= setInterval(() => this.#look(), this.#bounds.patienceMs / LOOKS).unref();
   }
 
@@ -185,7 +185,7 @@ export class SlowReaders {
       if (this.#isLeft(rest, now, isWhole ? 1 : PAUSE)) {
         this.#dropped += 1;
         stream.close(constants.NGHTTP2_CANCEL);
-        // One that is closed already waits for its last bytes to leave.
+        // A closed stream still waits for its last bytes to be sent.
         stream.destroy();
       } else this.#rests.set(stream, rest);
     }

@@ -102,8 +102,8 @@ function authorityProblem(
 }
 
 /**
- * Whether the Host header of an HTTP/2 request names the authority of its `:authority`, or one of the
- * two is absent (RFC 9113, section 8.3.1).
+ * Reports whether the Host header of an HTTP/2 request equals its `:authority`, or one of them is
+ * absent (RFC 9113, section 8.3.1).
  *
  * @param rawHeaders names and values in turn.
  */

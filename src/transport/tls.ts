@@ -2,7 +2,7 @@ import { constants } from "node:crypto";
 import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls";
 
-/** What the port proves who it is with, and whose certificates it asks clients for. */
+/** Credentials of the port, and certificate authorities for clients. */
 export interface Credentials {
   /** The certificate and what leads to its authority, in PEM. */
   readonly cert: string;
@@ -41,15 +41,16 @@ export interface TlsServer {
   readonly server: Server;
   /** New connections get these credentials; those that are open keep theirs. */
   renew(credentials: Credentials): void;
-  /** Closes connections whose handshake is not over. */
+  /** Closes connections with an unfinished handshake. */
   closeSilent(): void;
 }
 
 /**
- * Makes a server that speaks TLS 1.2 and 1.3.
+ * Creates a server for TLS 1.2 and 1.3.
  *
- * @param options.handshakeMs time for a handshake, in milliseconds; then its connection is closed.
- * @param onConnection gets each connection whose handshake is over.
+ * @param options.handshakeMs time limit of a handshake, in milliseconds; then its connection is
+ * closed.
+ * @param onConnection called with each connection after its handshake.
  */
 export function createTlsServer(
   credentials: Credentials,
@@ -71,7 +72,8 @@ export function createTlsServer(
     handshakes.set(name, socket);
     socket.once("close", () => handshakes.delete(name));
   });
-  // Not an error of the server. Node closes the socket of a failed handshake, but not of a late one.
+  // Not an error of the server. Node closes the socket of a failed handshake, but not of a late
+  // one.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("secureConnection", (socket) => {
     handshakes.delete(nameOf(socket));
@@ -86,7 +88,7 @@ export function createTlsServer(
   };
 }
 
-/** The same for a connection and for the TLS on it. */
+/** The same key for a connection and its TLS socket. */
 function nameOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -4,12 +4,12 @@ import { announcesBody, leaveRest } from "./request.ts";
 
 /** A whole reply. */
 export interface WholeReply {
-  /** With `content-type`. */
+  /** Includes `content-type`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Sends a reply whose request may not have been read; to HEAD without the body. */
+/** Sends a reply whose request may be unread; to HEAD without the body. */
 export function sendWhole(
   request: IncomingMessage,
   response: ServerResponse,
@@ -20,7 +20,7 @@ export function sendWhole(
     if (request.httpVersionMajor === 1) response.shouldKeepAlive = false;
     leaveRest(request);
   }
-  // Of a reply that could not be sent something may stand there already.
+  // A reply that could not be sent may have left headers.
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   if (request.httpVersionMajor === 1) response.statusMessage = "";
   response

@@ -22,7 +22,7 @@ google.protobuf.FileDescriptorSet, with the comments of the proto files. Make it
   --out FILE           default: standard output
 `;
 
-/** Where the command writes. */
+/** Output of the command. */
 export interface CommandOutput {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;

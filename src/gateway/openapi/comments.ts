@@ -24,7 +24,7 @@ export function readComments(files: readonly FileDescriptorProto[]): Comments {
     };
     const noteEnum = ({ name, value }: EnumDescriptorProto, scope: string, path: string): void => {
       note(`${scope}.${name}`, path);
-      // Values stand beside their enum (proto3, "Enumerations").
+      // Enum values are in the scope of their enum's parent (proto3, "Enumerations").
       for (const [index, one] of value.entries())
         note(`${scope}.${one.name}`, `${path}.2.${index}`);
     };
@@ -53,7 +53,7 @@ export function readComments(files: readonly FileDescriptorProto[]): Comments {
   );
 }
 
-/** One line for each paragraph and each point of a list. */
+/** One line per paragraph and list item. */
 function unwrapped(text: string): string {
   return text.replace(/(?<!\n)\n(?!\n|- )/g, " ");
 }

@@ -8,7 +8,7 @@ import { createOperation, type OperationContext } from "./operation.ts";
 import { failureResponses } from "./response.ts";
 import { type Comments, Schemas } from "./schema.ts";
 
-/** What a document is made of besides the methods and their rules. */
+/** Options of a document in addition to the methods and their rules. */
 export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
   readonly methods: readonly Method[];
   readonly title: string;

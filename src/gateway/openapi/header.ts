@@ -12,15 +12,15 @@ export interface HeaderNote {
 /** Headers besides those of the gateway itself, which an application's own parts read and write. */
 export interface HeaderNotes {
   readonly request: readonly HeaderNote[];
-  /** Of every reply, also one that refuses. */
+  /** Headers of every reply, including refusals. */
   readonly reply: readonly HeaderNote[];
-  /** Of a reply of the rpc alone. */
+  /** Headers of replies of the rpc only. */
   readonly answer: readonly HeaderNote[];
 }
 
 const TEXT: JsonObject = { type: "string" };
 
-/** What the gateway writes. */
+/** Headers written by the gateway. */
 const OWN: readonly HeaderNote[] = [
   { name: "Cache-Control", description: "Who may keep the reply.", schema: TEXT },
   { name: "Vary", description: "Headers of the request that the reply depends on.", schema: TEXT },
@@ -85,7 +85,7 @@ export function parameterComponents({ request }: HeaderNotes): Record<string, Js
   return Object.fromEntries(request.map((note) => [note.name, { in: "header", ...note }]));
 }
 
-/** Those that every operation takes. */
+/** Parameters of every operation. */
 export function commonParameters({ request }: HeaderNotes): JsonObject[] {
   return request.map(({ name }) => ({ $ref: `#/components/parameters/${name}` }));
 }

@@ -17,13 +17,13 @@ export interface Example {
   readonly body?: JsonValue;
 }
 
-/** What operations are made with. */
+/** Context of operations. */
 export interface OperationContext extends ResponseContext {
   readonly comments: Comments;
   /** By the rpc's full name. */
   readonly examples: Readonly<Record<string, Example>>;
   readonly rules?: readonly BesideRule[] | undefined;
-  /** Whether an rpc may be called without the token. */
+  /** Reports whether an rpc may be called without a token. */
   readonly isPublic: (method: DescMethod) => boolean;
 }
 
@@ -91,7 +91,7 @@ function pathParameters(binding: Binding, context: OperationContext): JsonObject
   }));
 }
 
-/** What a field is as a text, and what is said of it. */
+/** Schema and description of a field in text form. */
 function textParameter(
   { method }: Binding,
   path: string,
@@ -135,7 +135,7 @@ function queryParameters(binding: Binding, context: OperationContext): JsonObjec
       commaSeparated: false,
     }));
   const example = exampleOf(binding, context).query ?? {};
-  // Where several rpcs share the path, each parameter alone may be left out.
+  // If several rpcs share the path, each parameter is optional.
   return [...rest.query, ...direct].map(({ name, field, commaSeparated }) => ({
     name,
     in: "query",

@@ -5,16 +5,16 @@ import type { Binding } from "../rest/binding.ts";
 import { answerHeaders, failureHeaders, type HeaderNotes } from "./header.ts";
 import type { Schemas } from "./schema.ts";
 
-/** What responses are made with. */
+/** Context of responses. */
 export interface ResponseContext {
   readonly schemas: Schemas;
-  /** What the HTTP status of a reply in the envelope is: see GatewayOptions. */
+  /** HTTP status of replies in the envelope; see GatewayOptions. */
   readonly httpStatus: "envelope" | "code";
   /** Headers that an application's own parts read and write. */
   readonly headers: HeaderNotes;
 }
 
-/** What never becomes a call, with its real status whatever the mode. */
+/** Statuses of requests that never become a call, in any mode. */
 const REFUSALS = [400, 408, 413, 414, 415, 429, 431];
 
 /** The responses of the bindings that share an operation. */

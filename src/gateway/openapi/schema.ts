@@ -13,8 +13,8 @@ import { integerRange } from "../rest/value.ts";
 export type Comments = Readonly<Record<string, string>>;
 
 /**
- * Which way JSON goes: replies have every member that has no presence of its own, 64-bit numbers as
- * text; requests may leave everything out and send such numbers either way (protobuf's JSON mapping).
+ * Direction of JSON: replies have every member without presence, 64-bit numbers as text; requests
+ * may omit members and send such numbers in either form (protobuf's JSON mapping).
  */
 export type Direction = "reply" | "request";
 
@@ -40,12 +40,12 @@ export class Schemas {
     return this.#names === "json" ? jsonName : name;
   }
 
-  /** All that were asked for, by name. */
+  /** All referenced schemas, by name. */
   get components(): Record<string, JsonObject> {
     return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** What a message is in JSON: a reference, or the form that a well-known type has. */
+  /** JSON schema of a message: a reference, or the form of a well-known type. */
   message(desc: DescMessage, direction: Direction): JsonObject {
     const known = WELL_KNOWN[desc.typeName];
     if (known !== undefined) return { ...known };
@@ -58,7 +58,7 @@ export class Schemas {
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  /** What a field is in JSON, without its comment. */
+  /** JSON schema of a field, without its comment. */
   field(field: DescField, direction: Direction): JsonObject {
     switch (field.fieldKind) {
       case "list":
@@ -70,7 +70,7 @@ export class Schemas {
     }
   }
 
-  /** What the contract says of a field. */
+  /** Comment of a field in the contract. */
   comment(field: DescField): string | undefined {
     return this.#comments[`${field.parent.typeName}.${field.name}`];
   }
@@ -127,7 +127,7 @@ function componentName({ typeName, file }: DescMessage, direction: Direction): s
   return direction === "reply" || /(?:Request|Input)$/.test(name) ? name : `${name}Input`;
 }
 
-/** A scalar as it stands in JSON; as text of a query or path where `direction` is `text`. */
+/** JSON schema of a scalar; text in a query or path if `direction` is `text`. */
 export function scalarSchema(
   scalar: ScalarType | undefined,
   direction: Direction | "text",

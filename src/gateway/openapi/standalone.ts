@@ -5,15 +5,15 @@ import type { BesideRule } from "../rest/rule.ts";
 import { createDocument } from "./document.ts";
 import type { Comments } from "./schema.ts";
 
-/** What a document is made of. */
+/** Options of a document. */
 export interface OpenApiOptions extends Served {
   readonly title: string;
   readonly version: string;
   /** Default: empty. */
   readonly description?: string;
-  /** As for the gateway. */
+  /** See GatewayOptions. */
   readonly rules?: readonly BesideRule[];
-  /** As for the gateway. */
+  /** See GatewayOptions. */
   readonly memberNames?: MemberNames;
   /** Default: none, because generated code has no comments. */
   readonly comments?: Comments;

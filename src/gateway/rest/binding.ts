@@ -5,7 +5,7 @@ import { createRequestRule, type RequestRule } from "./request.ts";
 import { type BesideRule, type Rule, readRules, refuseRule, rpcName } from "./rule.ts";
 import { completeReading, type Reading } from "./tolerance.ts";
 
-/** One REST route to one rpc, everything in it checked against the rpc's descriptor. */
+/** One REST route to one rpc, checked against the rpc's descriptor. */
 export interface Binding {
   /** The rpc's full name. */
   readonly rpc: string;

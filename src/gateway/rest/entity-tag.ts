@@ -6,7 +6,7 @@ import { badRequest, quote } from "../failure.ts";
 import type { StateField } from "./field.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 
-/** What goes before the state in a tag. Asked only when there is a tag to write or to read. */
+/** Prefix of the state in a tag. Read only when a tag is written or read. */
 export type TagPrefix = () => string;
 
 /**
@@ -51,8 +51,8 @@ export function entityTag(state: string, coding?: Coding): string {
 }
 
 /**
- * The member of an If-None-Match header that stands for a state, in whatever coding, as the tag to
- * send with 304; undefined when none does. Compared weakly (RFC 9110, section 13.1.2).
+ * Matches a state, in any coding, with an If-None-Match header, and returns the tag to send with
+ * 304; undefined: no match. The comparison is weak (RFC 9110, section 13.1.2).
  */
 export function matchNoneMatch(header: string, state: string): string | undefined {
   if (header.trim() === "*") return entityTag(state);
@@ -63,11 +63,10 @@ export function matchNoneMatch(header: string, state: string): string | undefine
 }
 
 /**
- * The state in an If-Match header, for the request field that it fills; undefined for `*`, which
- * asks for no special state. A weak tag is taken as well: proxies that compress a reply weaken its
- * tag, and the state is the same.
+ * State in an If-Match header, for the request field that it fills; undefined for `*`. A weak tag
+ * is accepted: proxies that compress a reply weaken its tag, and the state is the same.
  *
- * @throws ABORTED when the tag is none of this service, INVALID_ARGUMENT for several tags.
+ * @throws ABORTED for a tag of another service, INVALID_ARGUMENT for several tags.
  */
 export function readIfMatch(field: StateField, header: string, prefix: TagPrefix): unknown {
   if (header.trim() === "*") return undefined;
@@ -83,9 +82,9 @@ export function readIfMatch(field: StateField, header: string, prefix: TagPrefix
 }
 
 /**
- * The state in a Last-Event-ID header, for the request field that it fills.
+ * State in a Last-Event-ID header, for the request field that it fills.
  *
- * @throws OUT_OF_RANGE when the id is none of this service.
+ * @throws OUT_OF_RANGE for an id of another service.
  */
 export function readLastEventId(field: StateField, header: string, prefix: TagPrefix): unknown {
   const value = readStateText(field, header, prefix());

@@ -50,7 +50,7 @@ export function findFieldPath(desc: DescMessage, path: string): FieldPath | unde
   return first && [first, ...others];
 }
 
-/** The path as it stands in the proto files, such as `item.id`. */
+/** The path as in the proto files, such as `item.id`. */
 export function fieldPathText(path: FieldPath): string {
   return path.map((field) => field.name).join(".");
 }
@@ -89,7 +89,7 @@ function createLeafSetter(field: DescField): FieldSetter {
     };
   }
   if (field.fieldKind === "message") {
-    // A wrapper such as StringValue is kept unwrapped: reflection knows where.
+    // A wrapper such as StringValue is stored unwrapped: reflection handles it.
     return (message, value) => {
       reflect(field.parent, message).set(field, reflect(field.message, value as Message));
     };

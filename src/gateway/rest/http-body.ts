@@ -5,7 +5,7 @@ import type { BodyRule } from "./rule.ts";
 /** A google.api.HttpBody: bytes of any type, in the place of JSON (google/api/httpbody.proto). */
 export type HttpBody = Message & { readonly contentType: string; readonly data: Uint8Array };
 
-/** Whether a message is google.api.HttpBody. */
+/** Reports whether a message is google.api.HttpBody. */
 export function isHttpBody(desc: DescMessage | undefined): boolean {
   return desc?.typeName === "google.api.HttpBody";
 }
@@ -15,7 +15,7 @@ interface Taken {
   readonly body: BodyRule;
 }
 
-/** Whether a request's body is taken as it is. */
+/** Reports whether a request's body is taken unparsed. */
 export function takesAnyBody({ desc, body }: Taken): boolean {
   if (body.kind === "message") return isHttpBody(desc);
   return (

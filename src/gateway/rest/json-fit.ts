@@ -33,15 +33,16 @@ export interface JsonRules {
 export type Holder = Record<string | number, unknown>;
 
 /**
- * Looks for the first value that a message can't hold, and says where it is and what was expected, for
- * instance `[0].value: expected a string, got a number`. The words name no value: it may be a secret.
+ * Finds the first value that a message cannot hold, and describes its position and type, for
+ * instance `[0].value: expected a string, got a number`. The text quotes no value, which may be a
+ * secret.
  *
- * The rules are those of protobuf's JSON mapping. What the library reads in fewer forms than the
- * mapping has (null members of a oneof, exponents in integers, numbers beyond 2^53) is replaced by a
- * form that it reads: the JSON is changed.
+ * The rules are those of protobuf's JSON mapping. Forms that the mapping allows but the library
+ * does not read (null members of a oneof, exponents in integers, numbers beyond 2^53) are replaced:
+ * the JSON is changed.
  *
- * @param json an object, array or value as readJson gives it; large integers in it are bigints.
- * @param path where the message stands; empty for the whole.
+ * @param json an object, array or value from readJson; large integers in it are bigints.
+ * @param path of the message; empty for the whole.
  * @returns undefined when everything fits.
  */
 export function fitMembers(
@@ -71,7 +72,7 @@ export function fitMembers(
   return undefined;
 }
 
-/** The same for a message in any JSON form, which `holder` has under `key`. */
+/** Like fitMembers, for a message in any JSON form, which `holder` has under `key`. */
 export function fitMessage(
   desc: DescMessage,
   holder: Holder,
@@ -85,8 +86,8 @@ export function fitMessage(
 }
 
 /**
- * Looks at a message that has a JSON form of its own ("JSON mapping", the table of well-known types):
- * see fitMembers.
+ * Like fitMembers, for a message with a JSON form of its own ("JSON mapping", the table of
+ * well-known types).
  */
 function fitWellKnown(
   desc: DescMessage,
@@ -152,7 +153,9 @@ function reads(desc: DescMessage, value: unknown): boolean {
   }
 }
 
-/** The same for the value of one field: an array for a repeated field, an object for a map. */
+/**
+ * Like fitMembers, for the value of one field: an array for a repeated field, an object for a map.
+ */
 export function fitField(
   field: DescField,
   holder: Holder,
@@ -166,7 +169,7 @@ export function fitField(
 }
 
 /**
- * The same for the values of a list.
+ * Like fitMembers, for the values of a list.
  *
  * @param first the index of the first element in the whole list.
  */
@@ -216,7 +219,7 @@ function fitOne(
   return type && fitScalar(type, holder, key, path, rules);
 }
 
-/** The same for a scalar or enum value. */
+/** Like fitMembers, for a scalar or enum value. */
 function fitScalar(
   type: ValueType,
   holder: Holder,
@@ -236,7 +239,7 @@ function fittingValue(type: ValueType, value: unknown, { reading }: JsonRules): 
   if (type.enum) {
     if (value === null)
       return type.enum.typeName === "google.protobuf.NullValue" ? null : undefined;
-    // The library passes over a name that it does not know.
+    // The library ignores an unknown name.
     const ignored = typeof value === "string" && reading.unknownEnums === "ignore";
     return ignored || fitsEnum(type.enum, value) ? value : undefined;
   }
@@ -268,7 +271,7 @@ function fittingFloat(type: ValueType, value: unknown): unknown {
   return largeFloat(type, number);
 }
 
-/** Whether some value of this JSON kind fits the type, so that only this one doesn't. */
+/** Reports whether some value of this JSON kind fits the type. */
 function hasKind(type: ValueType, value: unknown): boolean {
   if (type.scalar === ScalarType.BOOL) return false;
   if (typeof value === "string") return true;
@@ -282,7 +285,7 @@ function fitsEnum(desc: NonNullable<ValueType["enum"]>, value: unknown): boolean
   return typeof value === "number" && enumNumber(desc, value) !== undefined;
 }
 
-/** Whether null is a value of the field, and not its absence. */
+/** Reports whether null is a value of the field, not its absence. */
 export function holdsNull(field: DescField): boolean {
   if (field.fieldKind === "message") return field.message.typeName === "google.protobuf.Value";
   return field.fieldKind === "enum" && field.enum.typeName === "google.protobuf.NullValue";

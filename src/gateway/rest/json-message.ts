@@ -26,11 +26,10 @@ import {
 import type { Tolerance } from "./tolerance.ts";
 
 /**
- * A message from JSON, as readJson gives it; the JSON is changed. A long list or map in it takes
- * several turns of the event loop. What stands in a google.protobuf.Struct is taken as it is: such a
- * field keeps plain JSON.
+ * Converts JSON from readJson to a message; the JSON is changed. A long list or map takes several
+ * ticks of the event loop. A google.protobuf.Struct keeps plain JSON.
  *
- * @throws INVALID_ARGUMENT that says which value does not fit and what was expected.
+ * @throws INVALID_ARGUMENT that names the value that does not fit and the expected type.
  */
 export function messageFromJson(
   desc: DescMessage,
@@ -48,7 +47,7 @@ export function messageFromJson(
     return field && isStruct(field) && isObject(value) ? [{ name, value, field }] : [];
   });
   const parts = longParts(desc, json);
-  // A field given twice is seen only while both are there; what is taken apart is looked at below.
+  // Duplicates of a field are visible only while both are present; parts are checked below.
   const fitted = { ...json };
   check(fitMembers(desc, fitted, "", rules));
   for (const { name } of structs) delete fitted[name];
@@ -58,9 +57,9 @@ export function messageFromJson(
 }
 
 /**
- * The same where the JSON is the value of one field, such as a bare array.
+ * Like messageFromJson for the value of one field, such as a bare array.
  *
- * @throws INVALID_ARGUMENT likewise.
+ * @throws INVALID_ARGUMENT as messageFromJson.
  */
 export function fieldFromJson(
   desc: DescMessage,
@@ -90,7 +89,7 @@ const optionsOf = ({ registry }: JsonRules) => ({ ignoreUnknownFields: true, reg
 interface LongPart {
   /** The fields that lead from the whole message to the one that has it. */
   readonly owner: readonly DescField[];
-  /** For the words of an error; empty where the list is all of the body. */
+  /** Path for error messages; empty if the list is the whole body. */
   readonly at: string;
   readonly value: JsonValue[] | JsonObject;
   readonly field: DescField;
@@ -111,7 +110,7 @@ function longParts(
     }
     if (!isObject(value)) return [];
     const entries = field.fieldKind === "map" ? Object.keys(value).length : 0;
-    // As the binary form counts them: an entry, its key and its value.
+    // Counted as in the binary form: an entry, its key and its value.
     if (3 * entries > MAX_VALUES) throw badRequest(`the body holds more than ${MAX_VALUES} values`);
     if (entries > LONG) {
       json[name] = {};
@@ -170,9 +169,8 @@ function check(problem: string | undefined): void {
 }
 
 /**
- * Gives members the name of a field that is written the same but for upper and lower case, where none
- * has the exact one, and takes empty text away from numbers that may be absent: both as far as they are
- * tolerated.
+ * Renames members that match a field except for case, if none matches exactly, and removes empty
+ * text from optional numbers: both as far as tolerated.
  */
 function nameMembers(desc: DescMessage, json: JsonObject, tolerance: Tolerance): void {
   const { memberCase = false, emptyNumbers = false } = tolerance;

@@ -15,14 +15,17 @@ export function readJson(bytes: Uint8Array, digits = true): JsonValue {
   checkShape(text);
   try {
     if (!digits || !LARGE.test(text)) return JSON.parse(text) as JsonValue;
-    // TypeScript's types do not know the third argument of a reviver yet.
+    // TypeScript's types lack the third argument of a reviver.
     return JSON.parse(text, keepDigits as Parameters<typeof JSON.parse>[1]) as JsonValue;
   } catch {
     throw badRequest(`the body is not JSON: ${findJsonError(text)}`);
   }
 }
 
-/** Where a number may be beyond 2^53: a reviver takes several times as long as the parser alone. */
+/**
+ * Matches numbers that may be beyond 2^53: a reviver takes several times as long as the parser
+ * alone.
+ */
 const LARGE = /\d{16}|\d[eE]/;
 const LARGEST = 2n ** 64n;
 
@@ -50,7 +53,7 @@ const COMMA = 0x2c;
 /** Counts levels and values before anything is made of the text. */
 function checkShape(text: string): void {
   let depth = 0;
-  // One value more than commas, but for what arrays and objects begin with.
+  // One value more than commas, except at the beginning of arrays and objects.
   let values = 1;
   for (let index = 0; index < text.length; index++) {
     const char = text.charCodeAt(index);
@@ -66,7 +69,7 @@ function checkShape(text: string): void {
   }
 }
 
-/** Where the string that begins at a quote ends; the text's end where it has no other quote. */
+/** End of the string that begins at a quote; the text's end if it has no other quote. */
 function endOfString(text: string, start: number): number {
   for (let end = start; ; ) {
     end = text.indexOf('"', end + 1);
@@ -89,11 +92,11 @@ function nesting(char: number): number {
 }
 
 /**
- * Says where a text stops being JSON (RFC 8259) and what stands there, for instance
- * `line 2, column 7: unexpected "}"`. JSON.parse says so only for some mistakes, and in words that
- * change with the engine.
+ * Finds the first syntax error of a JSON text (RFC 8259), for instance `line 2, column 7:
+ * unexpected "}"`. JSON.parse gives positions for some errors only, in words that change with the
+ * engine.
  *
- * The text has to be wrong; it is read again from its beginning, without recursion.
+ * The text must be invalid; it is read again from its beginning, without recursion.
  */
 export function findJsonError(text: string): string {
   const offset = findErrorOffset(text);
@@ -108,7 +111,7 @@ export function findJsonError(text: string): string {
   return `line ${line}, column ${column}: ${what}`;
 }
 
-/** What may come next in a document. */
+/** Expected next token of a document. */
 type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end";
 
 function findErrorOffset(text: string): number {
@@ -126,7 +129,7 @@ function findErrorOffset(text: string): number {
   }
 }
 
-/** One token: where it ends, whether it is whole, and what may follow. */
+/** One token: its end, whether it is complete, and the tokens that may follow. */
 interface Step {
   readonly end: number;
   readonly complete: boolean;

@@ -1,6 +1,6 @@
 import { badRequest } from "../failure.ts";
 
-/** One segment of a path template: a text, `*` (any one segment) or `**` (any number of them). */
+/** Segment of a path template: a text, `*` (any one segment) or `**` (any number of segments). */
 export type Segment =
   | { readonly kind: "literal"; readonly text: string }
   | { readonly kind: "one" }
@@ -23,7 +23,7 @@ export interface PathTemplate {
   readonly source: string;
   readonly segments: readonly Segment[];
   readonly variables: readonly PathVariable[];
-  /** Text after the last colon; empty when there is none. */
+  /** Text after the last colon; empty without one. */
   readonly verb: string;
 }
 
@@ -157,9 +157,9 @@ export function splitPath(path: string): PathParts {
 }
 
 /**
- * Cuts the verb, the text after the last colon, off a path's last segment: `["a", "b:cancel"]` gives
- * `["a", "b"]` and `cancel`. Undefined for a path whose last segment has no colon or whose verb has a
- * broken escape.
+ * Separates the verb, the text after the last colon, from a path's last segment: `["a",
+ * "b:cancel"]` gives `["a", "b"]` and `cancel`. Undefined for a last segment without a colon, or a
+ * verb with an invalid escape.
  */
 export function cutVerb(parts: PathParts): { parts: PathParts; verb: string } | undefined {
   const last = parts.raw.at(-1);
@@ -177,7 +177,7 @@ export function cutVerb(parts: PathParts): { parts: PathParts; verb: string } | 
   };
 }
 
-/** Whether a path without its verb fits the segments of a template. */
+/** Reports whether a path without its verb matches the segments of a template. */
 export function matchesPath(segments: readonly Segment[], parts: PathParts): boolean {
   const rest = restOf(segments);
   const more = parts.raw.length - segments.length;
@@ -202,7 +202,7 @@ function restOf(segments: readonly Segment[]): number {
 export function captureVariables(template: PathTemplate, parts: PathParts): string[] {
   const rest = restOf(template.segments);
   const more = parts.raw.length - template.segments.length;
-  // Where an index of the template stands in the path: ** takes as many segments as are left.
+  // Position in the path of an index of the template: ** takes all remaining segments.
   const placeOf = (index: number): number => (rest >= 0 && index > rest ? index + more : index);
   return template.variables.map((variable) =>
     capture(variable, parts.raw.slice(placeOf(variable.start), placeOf(variable.end))),

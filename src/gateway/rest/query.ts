@@ -11,7 +11,7 @@ import {
 import type { Reading } from "./tolerance.ts";
 import { createTextReader, readValue, type TextReader } from "./value.ts";
 
-/** One parameter of a query: its name unescaped, its value as it came. */
+/** Parameter of a query: its unescaped name, and its raw value. */
 export interface QueryPair {
   readonly name: string;
   readonly raw: string;
@@ -39,7 +39,7 @@ export function parseQuery(text: string): Query {
   return parts.filter((part) => part !== "").map(parsePair);
 }
 
-/** Whether a parameter is there with a value that is not empty. */
+/** Reports whether a parameter has a non-empty value. */
 export function hasParameter(query: Query, name: string): boolean {
   return query.some((pair) => pair.name === name && pair.raw !== "");
 }
@@ -73,7 +73,7 @@ function parsePair(part: string): QueryPair {
 function unescapeQuery(text: string): string | undefined {
   const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
   try {
-    // HTTP/2 lets bytes beyond ASCII through, a character each.
+    // HTTP/2 allows bytes beyond ASCII, one character each.
     const read = BEYOND_ASCII.test(spaced) ? UTF_8.decode(Buffer.from(spaced, "latin1")) : spaced;
     return read.includes("%") ? decodeURIComponent(read) : read;
   } catch {
@@ -93,7 +93,7 @@ export interface Target {
   readonly set: FieldSetter;
 }
 
-/** One query parameter of a field that doesn't go by the field's own name. */
+/** Query parameter of a field with a name of its own. */
 export interface NamedParameter {
   readonly name: string;
   readonly commaSeparated: boolean;
@@ -111,7 +111,7 @@ export function findTarget(desc: DescMessage, path: string): Target | undefined 
   return fields && createTarget(fields);
 }
 
-/** Which fields of a request come from the query. */
+/** Fields of a request that come from the query. */
 export interface ParameterRules {
   readonly desc: DescMessage;
   readonly named: readonly NamedTarget[];
@@ -122,7 +122,7 @@ export interface ParameterRules {
 
 /** Fills a request from a query. */
 export interface ParameterReader {
-  /** Whether a parameter of this name fills any field. */
+  /** Reports whether a parameter of this name fills a field. */
   knows(name: string): boolean;
   /** @throws INVALID_ARGUMENT that names the parameter and its value. */
   fill(message: Message, query: Query): void;
@@ -147,13 +147,15 @@ export function createParameterReader(rules: ParameterRules): ParameterReader {
   };
 }
 
-/** Where a text stands, for messages. */
+/** Source of a text, for messages. */
 export interface Place {
   readonly place: string;
   readonly name: string;
 }
 
-/** The value of a text for a target. @throws INVALID_ARGUMENT that says where the text stands. */
+/**
+ * Converts a text to the value of a target. @throws INVALID_ARGUMENT that names the text's source.
+ */
 export function readText(target: Target, text: string, { place, name }: Place): unknown {
   const value = target.reader.read(text);
   if (value !== undefined) return value;

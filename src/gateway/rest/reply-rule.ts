@@ -9,13 +9,13 @@ import { integerRange } from "./value.ts";
 /** The shape of a successful reply's body. */
 export type ReplyShape = "bare" | "envelope" | "envelope-null" | "text" | "events";
 
-/** How a binding makes its reply. */
+/** Reply rule of a binding. */
 export interface ReplyRule {
   readonly method: DescMethod;
   readonly shape: ReplyShape;
   /** The response field that is the reply; undefined: the whole response. */
   readonly field: DescField | undefined;
-  /** The reply is a google.api.HttpBody, whose bytes are sent as they are. */
+  /** The reply is a google.api.HttpBody, whose bytes are sent unchanged. */
   readonly raw: boolean;
   /** The response field that names the state the reply shows. */
   readonly state: DescField | undefined;

@@ -44,13 +44,13 @@ export interface Variant {
 export interface RestReply {
   /** The opaque text of the entity tag without a coding; undefined: the reply has none. */
   readonly state: string | undefined;
-  /** Whether the tag names what the caller may see of the state. */
+  /** Whether the tag identifies the caller's part of the state. */
   readonly isPart: boolean;
   /** The tag as a client sends it back: compared before anything is parsed. */
   readonly tag: string | undefined;
   /**
-   * The reply for a client that accepts these codings, the preferred one first. A compressed variant
-   * is made when it is first asked for; until it is ready, the reply goes out as it is.
+   * The reply for a client that accepts these codings, the preferred one first. A compressed
+   * variant is created on first use; until it is ready, the reply is sent uncompressed.
    */
   variant(accepted: readonly Coding[]): Variant;
   /** The headers of 304 for a client that has the reply with this tag. */
@@ -106,7 +106,7 @@ export function createReply(binding: Binding, message: Message, gateway: Gateway
   };
 }
 
-/** What the reply depends on, and its language. */
+/** Headers of a reply's variants, and its language. */
 function languageHeaders(rule: ReplyRule, message: Message, compressible: boolean): Headers {
   const language = readLanguage(rule, message);
   const vary = [

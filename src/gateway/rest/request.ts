@@ -36,10 +36,10 @@ import { type BodyRule, type Rule, refuseRule } from "./rule.ts";
 import type { Reading } from "./tolerance.ts";
 import { findMask, maskPaths } from "./update-mask.ts";
 
-/** How a binding makes the request message; everything is resolved to fields of it. */
+/** Request rule of a binding, resolved to the fields of its message. */
 export interface RequestRule {
   readonly desc: DescMessage;
-  /** One target for each variable of the path template. */
+  /** One target per variable of the path template. */
   readonly path: readonly Target[];
   /** Undefined when nothing can come from the query. */
   readonly query: ParameterReader | undefined;
@@ -150,7 +150,7 @@ function checkRequired(
   body: BodyRule,
 ): void {
   for (const name of rest.requireQuery) {
-    // Where the body is all of the request a parameter can still choose between rpcs.
+    // With a whole body a parameter can still choose between rpcs.
     if (name !== "" && (body.kind === "message" || query?.knows(name))) continue;
     refuseRule(method, `require_query "${name}" is no query parameter that fills a field`);
   }
@@ -168,11 +168,11 @@ export interface RequestParts {
   /** Texts of the path's variables, in the template's order. */
   readonly path: readonly string[];
   readonly query: Query;
-  /** For the conditional headers. */
+  /** For conditional headers. */
   readonly call: Pick<Call, "header">;
 }
 
-/** What a body's bytes say. */
+/** Parses the bytes of a body. */
 export type ReadBody = (bytes: Buffer) => JsonValue;
 
 /**
@@ -240,7 +240,9 @@ export function fillMessage(
   return message;
 }
 
-/** Whether a request may come as a form: the body is the message, and that has nothing but scalars. */
+/**
+ * Reports whether a request may be a form: the body is the message, which has scalar fields only.
+ */
 export function takesForm({ body, desc }: RequestRule): boolean {
   return body.kind === "message" && desc.fields.every(({ fieldKind }) => fieldKind === "scalar");
 }

@@ -28,7 +28,7 @@ export function listRoutes({
     .map(({ httpMethod, template, rpc }) => ({ httpMethod, path: template.source, rpc }));
 }
 
-/** What a server knows of a request besides its HTTP parts. */
+/** Properties of a request from the server, besides its HTTP parts. */
 interface Known {
   /** The bindings of the path, where the server has found it itself. */
   readonly exact?: Url["exact"];

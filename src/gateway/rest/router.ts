@@ -19,7 +19,7 @@ interface Route {
   readonly methods: ReadonlyMap<string, readonly Binding[]>;
 }
 
-/** What a path leads to. */
+/** Match of a path. */
 export interface Match {
   /** Undefined when the path is known, but not with this HTTP method. */
   readonly bindings: readonly Binding[] | undefined;
@@ -32,7 +32,7 @@ export interface Match {
 /** A path in Fastify's own words, which leads to the gateway. */
 export interface Url {
   readonly url: string;
-  /** What a path without variables leads to, by HTTP method; for any other path see `search`. */
+  /** Bindings of a path without variables, by HTTP method; for any other path see `search`. */
   readonly exact: ReadonlyMap<string, readonly Binding[]> | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface Router {
   search(path: string, httpMethod: string): Match | undefined;
 }
 
-/** How a router is made. */
+/** Options of a router. */
 export interface RouterOptions {
   /**
    * Takes the sentence about a binding that can never be reached, which is then left out. Undefined:
@@ -145,9 +145,9 @@ function alwaysBefore(earlier: Binding, later: Binding): boolean {
 }
 
 /**
- * The paths that a template covers, as Fastify's router (find-my-way) writes them: `*` for all that
- * follows, `::` for a colon. A template with variables goes by the text before its first one: `:name`
- * of that router takes no more than maxParamLength characters. `**` may also stand for nothing at all.
+ * Paths that a template covers, in the notation of Fastify's router (find-my-way): `*` for the
+ * rest, `::` for a colon. A template with variables is registered by the text before its first one:
+ * `:name` of that router takes at most maxParamLength characters. `**` may also be empty.
  */
 function urlsOf({ segments, verb }: PathTemplate): string[] {
   const open = segments.findIndex((segment) => segment.kind !== "literal");
@@ -184,12 +184,14 @@ function bySpecificity(one: Route, other: Route): number {
   return Number(a.verb === "") - Number(b.verb === "");
 }
 
-/** The end of a template goes before `**`, which may stand for nothing, and after what follows a `**`. */
+/**
+ * The end of a template precedes `**`, which may be empty, and follows the segments after a `**`.
+ */
 function rank(segment: Segment | undefined): number {
   return segment === undefined ? 1.5 : RANK[segment.kind];
 }
 
-/** A place in the tree of all templates: the segments from the root lead to it. */
+/** Node in the tree of all templates. */
 interface Node {
   readonly literals: Map<string, Node>;
   one: Node | undefined;

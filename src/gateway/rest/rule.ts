@@ -32,7 +32,7 @@ export type BodyRule =
   | { readonly kind: "message" }
   | { readonly kind: "field"; readonly field: DescField };
 
-/** An rpc whose REST options can't be served: names the rpc and the reason. */
+/** The REST options of an rpc are invalid: names the rpc and the reason. */
 export class RuleError extends Error {
   override readonly name = "RuleError";
 }
@@ -47,7 +47,7 @@ export function rpcName(desc: DescMethod): string {
   return `${desc.parent.typeName}.${desc.name}`;
 }
 
-/** A rule beside the contract, for an rpc whose file cannot be changed. */
+/** Rule outside of the contract, for an rpc whose file cannot be changed. */
 export interface BesideRule {
   /** The rpc's full name, such as `acme.v1.BookService.GetBook`. */
   readonly selector: string;
@@ -66,7 +66,7 @@ export function serviceConfigRules(config: JsonValue): BesideRule[] {
   return rules.map((rule) => ({ selector: rule.selector, http: rule }));
 }
 
-/** How an rpc is served over REST. @internal */
+/** REST rules of an rpc. @internal */
 export interface RestRules {
   /** The rpc's own first, then its additional bindings in their order. Empty: no REST. */
   readonly rules: readonly Rule[];

@@ -10,7 +10,7 @@ import { httpBodyOf, typeOf } from "./http-body.ts";
 import { replyText } from "./reply.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 
-/** How a server stream is written: a line or an array element of JSON, or an event for each message. */
+/** Form of a server stream: a line or an array element of JSON, or an event, for each message. */
 export type StreamFormat = "lines" | "array" | "events";
 
 /** The format that an Accept header names first; lines where it names none of them. */

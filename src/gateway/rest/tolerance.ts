@@ -1,6 +1,6 @@
 /**
- * What requests may do beyond google.api.http and protobuf's JSON mapping, for contracts that have
- * always taken it. Every member defaults to false.
+ * Forms of requests beyond google.api.http and protobuf's JSON mapping, for older contracts. Every
+ * member defaults to false.
  */
 export interface Tolerance {
   /** A query parameter with an empty value (`?size=`) counts as absent; otherwise it is empty text. */
@@ -19,7 +19,7 @@ export interface Tolerance {
   readonly trailingSlash?: boolean;
 }
 
-/** How requests are read. */
+/** Options for reading requests. */
 export interface ReadingOptions {
   readonly tolerance?: Tolerance;
   /** Query parameters that name no field. Default `ignore`. */
@@ -36,8 +36,8 @@ export interface ReadingOptions {
   /** Query parameters fill maps, such as `labels[size]=large`. Default false: they are refused. */
   readonly mapParameters?: boolean;
   /**
-   * A PATCH whose body is a field fills an absent `update_mask` of the request with the members of the
-   * body. Default false: the rpc decides what an absent mask means (AIP-134).
+   * A PATCH whose body is a field fills an absent `update_mask` of the request with the members of
+   * the body. Default: false; the rpc decides what an absent mask means (AIP-134).
    */
   readonly fillUpdateMask?: boolean;
 }

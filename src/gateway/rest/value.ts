@@ -40,7 +40,7 @@ export interface IntegerRange {
   readonly wide: boolean;
 }
 
-/** What a value of the type looks like, in words for people: "a string", "true or false". */
+/** Description of a value of the type, for messages: "a string", "true or false". */
 export function describeType(type: ValueType): string {
   if (type.enum) return describeEnum(type.enum);
   const range = integerRange(type.scalar);
@@ -87,7 +87,7 @@ const INTEGER_RANGES: Partial<Record<ScalarType, IntegerRange>> = {
 
 /** Reads one value from the text of a query parameter or of a path variable. */
 export interface TextReader {
-  /** What a good value looks like, for messages. */
+  /** Description of a valid value, for messages. */
   readonly expected: string;
   /** The value as protobuf-es keeps it; undefined when the text is no such value. */
   read(text: string): unknown;
@@ -134,8 +134,8 @@ function readInteger(
 }
 
 /**
- * The integer that a JSON number's text stands for, with an exponent or a fraction of zero as well
- * ("JSON mapping", int32 and int64). Undefined for any other text and beyond 10^40.
+ * Integer value of a JSON number's text, also with an exponent or a zero fraction ("JSON mapping",
+ * int32 and int64). Undefined for any other text and beyond 10^40.
  */
 export function readJsonInteger(text: string): bigint | undefined {
   if (/^-?(?:0|[1-9]\d{0,19})$/.test(text)) return BigInt(text);
@@ -143,7 +143,7 @@ export function readJsonInteger(text: string): bigint | undefined {
     /^(-?)(0|[1-9]\d{0,39})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text) ?? [];
   if (sign === undefined) return undefined;
   const digits = (whole + fraction).replace(/0+$/, "");
-  // How many zeros follow the digits; negative: some of them stand behind the point.
+  // Number of zeros after the digits; negative: digits after the point.
   const zeros = whole.length + Number(exponent) - digits.length;
   if (/^0*$/.test(digits)) return 0n;
   if (zeros < 0 || zeros > 40) return undefined;
@@ -161,7 +161,7 @@ export function largeFloat({ scalar }: ValueType, value: number | string): numbe
 
 const TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:Z|[+-](\d\d):(\d\d))$/;
 
-/** Whether a text is a time of RFC 3339, section 5.6, on a day that there is. */
+/** Reports whether a text is a valid time of RFC 3339, section 5.6. */
 export function isTime(text: string): boolean {
   const [, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, zoneHour, zoneMinute] =
     TIME.exec(text)?.map(Number) ?? [];
@@ -188,7 +188,7 @@ function readBase64(text: string): Uint8Array | undefined {
   }
 }
 
-/** Well-known messages whose JSON is a string, as google/api/http.proto allows them in a query. */
+/** Well-known messages whose JSON is a string, which google/api/http.proto allows in a query. */
 const TEXT_MESSAGES: ReadonlyMap<string, string> = new Map([
   ["google.protobuf.Timestamp", "a time such as 2026-01-31T08:00:00Z"],
   ["google.protobuf.Duration", "a duration in seconds such as 1.5s"],
