@@ -175,3 +175,22 @@ function isRow(value: unknown): value is SiteRow {
     ["group", "flag"].every((name) => Number.isInteger(row[name]))
   );
 }
+
+/**
+ * Reads the permanent token of a server as one of its admins, who can read it on its pages as well.
+ *
+ * @param authorization the admin's login.
+ * @param clientId the admin's `client-id`, which AList binds a login to; undefined: none.
+ * @returns empty: the server has no permanent token.
+ */
+export async function readPermanentToken(
+  client: Pick<SiteClient, "list">,
+  authorization: string,
+  clientId: string | undefined,
+): Promise<string> {
+  const rows = await client.list({
+    headers: { authorization, ...(clientId === undefined ? {} : { "client-id": clientId }) },
+    secrets: [authorization],
+  });
+  return rows.find(({ key }) => key === "token")?.value ?? "";
+}

@@ -4,7 +4,7 @@ import { message } from "../messages/message.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { changedMembers } from "./audit.ts";
 import { addressOf } from "./book.ts";
-import { createSiteClient, type SiteRow } from "./client.ts";
+import { createSiteClient, readPermanentToken } from "./client.ts";
 import { SiteFailure } from "./failure.ts";
 import { createKnownKeys, createOwnRows, type OwnRows } from "./own-rows.ts";
 import { answers } from "./probe.ts";
@@ -271,7 +271,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       meeting = (async () => {
         const visitor = await sessions.who(authorization, clientId);
         if (visitor.kind !== "admin") return;
-        const token = await permanentToken(asking, authorization, clientId);
+        const token = await readPermanentToken(asking, authorization, clientId);
         if (token !== "") await settle(token);
       })()
         .catch((error: unknown) => {
@@ -394,17 +394,4 @@ async function changed(book: Sites["book"], ms: number): Promise<void> {
   });
   await Promise.race([change, sleep(Math.max(0, ms), undefined, { ref: false })]);
   end();
-}
-
-/** Token that an admin can read there anyway. */
-async function permanentToken(
-  client: ReturnType<typeof createSiteClient>,
-  authorization: string,
-  clientId: string | undefined,
-): Promise<string> {
-  const rows: readonly SiteRow[] = await client.list({
-    headers: { authorization, ...(clientId === undefined ? {} : { "client-id": clientId }) },
-    secrets: [authorization],
-  });
-  return rows.find(({ key }) => key === "token")?.value ?? "";
 }
