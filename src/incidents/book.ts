@@ -36,7 +36,7 @@ export interface IncidentBook {
   open(): readonly Incident[];
 }
 
-/** What is known of one mount. */
+/** State of one mount. */
 interface Known {
   readonly signals: Signals;
   readonly incident: StoredIncident | undefined;

@@ -25,7 +25,7 @@ export const SOURCES = ["status", "probe", "expiry"] as const;
 
 export type IncidentSource = (typeof SOURCES)[number];
 
-/** What one source reports of a mount. */
+/** Report of one source about a mount. */
 export interface Signal {
   readonly class: IncidentClass;
   /** First line of the server's message without secrets. */
@@ -49,14 +49,14 @@ export interface Incident {
   readonly source: IncidentSource;
   readonly message: string;
   readonly openedAt: number;
-  /** Of the last change of class, source or message. */
+  /** Time of the last change of class, source or message. */
   readonly changedAt: number;
   /** 0: it is open. */
   readonly closedAt: number;
   /** 0: not acknowledged. */
   readonly acknowledgedAt: number;
   readonly acknowledgedBy: string;
-  /** What the user who acknowledged it wrote. */
+  /** Note of the user who acknowledged it. */
   readonly note: string;
 }
 

@@ -7,7 +7,7 @@ import { SiteFailure } from "../sites/failure.ts";
 import type { Site } from "../sites/site.ts";
 import { classify } from "./classify.ts";
 
-/** How long a listing may take, in milliseconds: servers try a hanging provider four times, 30 s each. */
+/** Time limit of a listing, in milliseconds: servers try a hanging provider four times, 30 s each. */
 const LIMIT = 130_000;
 /** The longest pause after failures. */
 const LONGEST = 6 * 3_600_000;

@@ -28,7 +28,7 @@ import type { Incident, IncidentClass, IncidentSource } from "./incident.ts";
 import { placeOf, tokenOf } from "./page.ts";
 import type { IncidentService } from "./service.ts";
 
-/** What the messages need besides incidents. */
+/** Data of the messages besides incidents. */
 export interface IncidentSite {
   readonly incidents: IncidentService;
   siteName(siteId: string): string;

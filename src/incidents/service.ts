@@ -7,7 +7,7 @@ import type { IncidentFilter, IncidentStore, StoredDelivery } from "./store.ts";
 
 /** Open incidents that a stream sends at most. */
 const MAX_WATCHED = 1_000;
-/** How often streams look for what other processes have written, in milliseconds. */
+/** Interval at which streams read the writes of other processes, in milliseconds. */
 const LOOK = 1_000;
 const MAX_NOTE = 500;
 

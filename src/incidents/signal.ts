@@ -8,7 +8,7 @@ const APART = 30_000;
 /** Which source an incident shows when several report: what was seen last at the provider comes first. */
 const ORDER: readonly IncidentSource[] = ["probe", "status", "expiry"];
 
-/** What was observed of a mount. */
+/** Observation of a mount. */
 export type Observation =
   /** The mount's status in the server's list. `remade`: the row was changed since the last look. */
   | { readonly kind: "status"; readonly status: string; readonly remade: boolean }

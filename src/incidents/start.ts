@@ -18,11 +18,11 @@ import { createDeliverer } from "./webhook/deliver.ts";
 import { type Attempt, sendOnce } from "./webhook/send.ts";
 import { createWebhookService, type WebhookService } from "./webhook/service.ts";
 
-/** How often deliveries and listings are looked for that are due, in milliseconds. */
+/** Interval of checking for due deliveries and listings, in milliseconds. */
 const BEAT = 1_000;
-/** How often what is old is removed. */
+/** Interval of removing old rows. */
 const FORGET = 3_600_000;
-/** How long closed incidents and deliveries are kept. */
+/** Retention of closed incidents and deliveries. */
 const KEPT = 90 * 86_400_000;
 
 export interface IncidentsDeps {
@@ -36,7 +36,7 @@ export interface IncidentsDeps {
   readonly clientOf: ProbeDeps["clientOf"];
   /** Milliseconds between two listings of a mount; 0: none. */
   readonly probeInterval: number;
-  /** Whether messages may go to addresses that are not public. */
+  /** True: messages may go to addresses that are not public. */
   readonly allowPrivate: boolean;
   readonly now: () => number;
   readonly random: () => number;

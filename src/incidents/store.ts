@@ -53,7 +53,7 @@ export interface StoredDelivery {
   readonly nextTry: number;
   /** HTTP status of the last attempt; 0: no reply. */
   readonly status: number;
-  /** What went wrong in the last attempt; empty: nothing. */
+  /** Error of the last attempt; empty: none. */
   readonly error: Text;
 }
 

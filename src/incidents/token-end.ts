@@ -1,7 +1,7 @@
 import { itemKind } from "../mounts/site/item-kind.ts";
 import type { Addition } from "../mounts/site/row.ts";
 
-/** How long before a token's end an incident begins, in milliseconds. */
+/** Time before a token's end at which an incident opens, in milliseconds. */
 const NOTICE = 3 * 86_400_000;
 /** Three parts in base64url (RFC 7519). */
 const TOKEN = /^(?:Bearer )?([\w-]+)\.([\w-]+)\.[\w-]*$/;

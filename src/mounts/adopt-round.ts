@@ -30,7 +30,7 @@ export interface AdoptRoundOptions {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly isSecret: IsSecret;
   readonly wantedOf: (site: Site) => readonly WantedMount[];
-  /** What declares a mount, by its name. */
+  /** Declaration of a mount, by the mount's name. */
   readonly declared: ReadonlyMap<string, string>;
 }
 

@@ -16,7 +16,7 @@ import { type MountState, NEW_MOUNT } from "./site/state.ts";
 import type { FoundMount } from "./site/take.ts";
 import type { WantedMount } from "./site/wanted.ts";
 
-/** Whether an item of a driver is secret. */
+/** Reports whether an item of a driver is secret. */
 export type IsSecret = (driver: string, item: string) => boolean;
 
 /**
@@ -60,7 +60,7 @@ export function foundInput(
   };
 }
 
-/** What a deletion on a site does to a draft: the mount goes, or leaves this site alone. */
+/** Draft after a deletion on a site: without the mount, or with the mount off this site alone. */
 export function leaveSite(
   draft: Draft,
   name: string,
@@ -117,7 +117,7 @@ export function takeContent(
   );
 }
 
-/** What a sync would do, and what it would leave alone. */
+/** Plan of a sync: steps to take, and mounts to leave unchanged. */
 export function compareResults(
   round: MountRound,
   wanted: readonly WantedMount[],

@@ -46,7 +46,7 @@ export function nameProblem(name: string): Message | undefined {
   return NAME.test(name) ? undefined : message("WEBHOOK_NAME_INVALID");
 }
 
-/** Whether an item is never shown, and stored in a row of its own. */
+/** Reports whether an item is a secret: never shown, and stored in a row of its own. */
 export function isSecretItem(driver: DriverInfo | undefined, name: string): boolean {
   if (driver === undefined) return true;
   const item = driver.additional.find((each) => each.name === name);
@@ -170,7 +170,7 @@ function membersOn(mount: Mount | undefined, site: string): Values {
   return { ...mount?.members, ...mount?.overrides[site]?.members };
 }
 
-/** Whether an input makes up for a lost value: with another one, or by saying that there is none. */
+/** Reports whether an input replaces a lost value: by another one, or by null. */
 function isGiven({ site, item }: MissingItem, { config, overrides }: MountInput): boolean {
   const override = overrides?.[site];
   const values = site === "" ? config : override?.config;

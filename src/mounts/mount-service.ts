@@ -9,7 +9,7 @@ import type { MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/wanted.ts";
 import type { Status } from "./status.ts";
 
-/** What a change came to. */
+/** Result of a change. */
 export interface Saved {
   /** The revision afterwards. */
   readonly revision: number;
@@ -46,7 +46,7 @@ export interface MountService extends DeclaredMounts {
   list(grant: Grant): readonly Mount[];
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
   get(name: string, grant: Grant): Mount;
-  /** How a mount is on each of its sites. */
+  /** Status of a mount on each of its sites. */
   statuses(mount: Mount): readonly Status[];
   save(inputs: readonly MountInput[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
   /**
@@ -69,7 +69,7 @@ export interface MountService extends DeclaredMounts {
   ): Promise<Mount>;
   rename(name: string, newName: string, caller: Caller): Promise<Mount>;
   delete(names: readonly string[], caller: Caller): Promise<number>;
-  /** What a sync of a site would do. */
+  /** Plan of a sync of a site. */
   compare(site: string): Promise<readonly Result[]>;
   sync(site: string, names: readonly string[]): Promise<readonly Status[]>;
   adopt(

@@ -9,7 +9,7 @@ import type { WantedMount } from "./site/wanted.ts";
 
 export type Values = Readonly<Record<string, Scalar>>;
 
-/** What a site has in the place of a mount's values. */
+/** Values of a mount that replace its own on one site. */
 export interface Override {
   /** Empty: the mount's. */
   readonly path: string;
@@ -51,7 +51,7 @@ export interface Mount {
   readonly revision: number;
 }
 
-/** What the row of a mount holds: everything but its name, its secrets and its revision. */
+/** Content of a mount's row: everything but its name, its secrets and its revision. */
 type Stored = Omit<Mount, "name" | "revision" | "missing"> & {
   /** Absent: none. */
   readonly missing?: Mount["missing"];
@@ -216,7 +216,7 @@ export function deleteMount(draft: Draft, name: string): void {
   draft.deleteMount(mountKey(name));
 }
 
-/** Whether a site is to have a mount. */
+/** Reports whether a site is to have a mount. */
 export function isOnSite(mount: Pick<Mount, "sites">, site: string): boolean {
   return mount.sites.length === 0 || mount.sites.includes(site);
 }

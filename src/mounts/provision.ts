@@ -16,7 +16,7 @@ const MAX_DEPTH = 8;
 /** Problems that are reported at once. */
 const MAX_PROBLEMS = 100;
 
-/** What the history says of a change that the file made. */
+/** Origin of changes by the file, in the history. */
 const FILE: RevisionOrigin = {
   ...{ actor: "mounts-file", door: "file", method: "", requestId: "", peer: "" },
   reason: "declared in the file of mounts",
@@ -165,7 +165,7 @@ export function parseMounts(text: string, interpolation: Interpolation): MountsF
   };
   const [slip] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
   if (slip !== undefined) report(slip.pos[0], `this is no YAML (${slip.code})`);
-  /** Where the key of a path stands. */
+  /** Offset of the key of a path. */
   const offsets = new Map<string, number>();
   const plain = (node: unknown, path: readonly string[]): unknown => {
     if (path.length > MAX_DEPTH) {

@@ -42,7 +42,7 @@ import type { Caller, MountService } from "./mount-service.ts";
 import type { Result } from "./save.ts";
 import type { Status } from "./status.ts";
 
-/** What the messages need besides mounts. */
+/** Data of the messages besides mounts. */
 export interface MountSource {
   readonly mounts: MountService;
   driverOf(name: string): DriverInfo | undefined;

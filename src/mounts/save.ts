@@ -25,7 +25,7 @@ const MAX_MOUNTS = 10_000;
 /** Violations of one reply at most. */
 const MAX_VIOLATIONS = 100;
 
-/** What became of a mount. */
+/** Result of a change for one mount. */
 export interface Result {
   readonly name: string;
   readonly outcome: "created" | "changed" | "deleted" | "unchanged" | "skipped";
@@ -43,13 +43,13 @@ export interface SaveRules {
   readonly driverNames: () => Iterable<string>;
   /** Names of the sites that there are. */
   readonly siteNames: readonly string[];
-  /** Whether the caller may know and change a mount at a path. */
+  /** Reports whether the caller may see and change a mount at a path. */
   readonly allows: (path: string) => boolean;
   /** Throws PERMISSION_DENIED. */
   readonly refuse: () => never;
-  /** Whether the caller may learn secrets. */
+  /** Reports whether the caller may read secrets. */
   readonly reveals: boolean;
-  /** What manages a mount, such as a file; undefined: clients do. */
+  /** Manager of a mount, such as a file; undefined: clients. */
   readonly managedBy: (name: string) => string | undefined;
   readonly allowShared: boolean;
   /** The values are those of a site: it has its credentials, and others get none for it. */
@@ -293,7 +293,7 @@ function itemOn(mount: Mount | undefined, item: string, site: string | undefined
 }
 
 /**
- * Names of what differs between two states of a mount. Values are not told.
+ * Names of the members that differ between two states of a mount, without values.
  *
  * @param given names that count as different whatever their values are.
  */

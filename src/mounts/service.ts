@@ -68,7 +68,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
   );
   const wantedOf = ({ name }: Pick<Site, "name">): readonly WantedMount[] =>
     wantedOfAll(all())(name);
-  /** What declares a mount, by its name. */
+  /** Declaration of a mount, by the mount's name. */
   let declared: ReadonlyMap<string, string> = new Map();
   const guard = (name: string): void => checkManaged(name, (each) => declared.get(each));
   const waiter = createWaiter();

@@ -3,7 +3,7 @@ import type { Site } from "../sites/site.ts";
 import { type Mount, missingOn } from "./mount.ts";
 import type { MountBook } from "./site/book.ts";
 
-/** How a mount is on a site. */
+/** Status of a mount on a site. */
 export interface Status {
   readonly site: string;
   readonly state: "ok" | "waiting" | "differs" | "failing" | "stuck";
@@ -13,7 +13,7 @@ export interface Status {
   readonly error: Text;
 }
 
-/** How a mount is on a site, by what the process that follows mounts has stored. */
+/** Status of a mount on a site, from the records of the process that follows mounts. */
 export function statusOf(
   mount: Mount,
   site: Site,

@@ -5,7 +5,7 @@ import type { MountFollow } from "./site/follow.ts";
 
 /** Rounds of one sync at most. */
 const ROUNDS = 3;
-/** How often it is looked what another process has done, in milliseconds. */
+/** Interval of reading the results of another process, in milliseconds. */
 const LOOK = 200;
 
 /**

@@ -82,7 +82,7 @@ export function createWebhookBook({
   return book;
 }
 
-/** What a secret is sealed for: it opens nowhere else. */
+/** Context that a secret is sealed for; it can be opened for no other. */
 function keyOf(id: string, member: "url" | "secret"): string {
   return `webhook/${id}/${member}`;
 }

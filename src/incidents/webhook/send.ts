@@ -5,10 +5,10 @@ import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { type Message, message, type Text } from "../../messages/message.ts";
 
-/** How long one attempt may take, from the look-up of the name to the head of the reply, in milliseconds. */
+/** Time limit of one attempt, from the DNS look-up to the head of the reply, in milliseconds. */
 const LIMIT = 15_000;
 
-/** What came of an attempt. */
+/** Result of an attempt. */
 export interface Attempt {
   /** HTTP status; 0: no reply. */
   readonly status: number;
@@ -70,7 +70,7 @@ export async function sendOnce(
   });
 }
 
-/** Whether an address is one of the public internet. */
+/** Reports whether an address is one of the public internet. */
 export function isPublic(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === "unicast";
 }

@@ -27,7 +27,7 @@ export interface ApplyDeps {
   readonly persist: (state: MountState) => Promise<void>;
 }
 
-/** What a run with one mount came to. */
+/** Result of a run for one mount. */
 export interface Applied {
   readonly state: MountState;
   /** Calls that changed something, in order. */
@@ -276,7 +276,7 @@ export async function applyMount(
     const at = seen?.row ?? row;
     if (at === undefined) {
       const failed = error === "" ? 0 : state.failures + 1;
-      // Its id tells a row that comes back from one that somebody has made anew.
+      // The id distinguishes a row that comes back from one that a user has created.
       const id = state.phase === "gone" ? state.id : 0;
       return { ...state, ...{ id, status: "", error, failures: failed }, ...retryOf(failed, time) };
     }
@@ -329,7 +329,7 @@ function retryOf(failures: number, time: number): Pick<MountState, "nextTry"> {
   return { nextTry: time + Math.min(FIRST_PAUSE * 2 ** Math.min(failures - 1, 20), LONGEST_PAUSE) };
 }
 
-/** Whether a mount without an end may still come: a hanging provider takes about two minutes. */
+/** Reports whether an unfinished mount may still complete: a hanging provider takes two minutes. */
 export function isMounting({ since }: Pick<MountState, "since">, time: number): boolean {
   return since === 0 || time - since < MOUNT_LIMIT;
 }

@@ -35,7 +35,7 @@ export interface MountRequest {
   readonly forget?: readonly string[];
 }
 
-/** What is known of the mounts of all sites, in memory. The process that holds the lease writes it. */
+/** States of the mounts of all sites, in memory. The process that holds the lease writes them. */
 export interface MountBook {
   /** Reads everything again: another process has written until now. */
   load(): Promise<void>;

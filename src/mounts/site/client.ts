@@ -3,12 +3,12 @@ import type { SiteClient } from "../../sites/client.ts";
 import { SiteFailure } from "../../sites/failure.ts";
 import { isStorageRow, type StorageRow } from "./row.ts";
 
-/** How long a call may take that mounts: a provider that hangs takes 121 s. In milliseconds. */
+/** Time limit of a call that mounts, in milliseconds: a hanging provider takes 121 s. */
 export const MOUNT_LIMIT = 130_000;
 /** The same of a list, which a server with details of its mounts takes up to 3 s for. */
 const LIST_LIMIT = 20_000;
 
-/** What a server says when it refuses a call about a mount. */
+/** Kind of a server's refusal of a call about a mount. */
 export type Refusal = "absent" | "already" | "unmounted" | "stored" | "other";
 
 /** The calls of one server below `/api/admin/storage/`. Every method throws SiteFailure. */
@@ -77,7 +77,7 @@ function known(id: number): number {
   return id;
 }
 
-/** What a refused call was about; undefined: the call was not refused, or the error is another one. */
+/** Kind of the refusal; undefined: the error is not a refusal. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof SiteFailure) || error.kind !== "refused") return undefined;
   const { words } = error;

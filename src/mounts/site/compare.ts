@@ -5,7 +5,7 @@ import { type Addition, plainValue, type StorageRow } from "./row.ts";
 import type { MountState, Rewritten } from "./state.ts";
 import type { WantedMount } from "./wanted.ts";
 
-/** How the row of a site differs from the mount that Mooring has. `disabled` is not compared here. */
+/** Differences between the row of a site and Mooring's mount, without `disabled`. */
 export interface Difference {
   /** Items and members that are to be pushed, in the order of the mount. */
   readonly push: readonly string[];

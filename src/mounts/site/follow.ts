@@ -16,18 +16,18 @@ import { LeaseLost, type MountRound, runMountRound } from "./round.ts";
 import type { SiteMounts } from "./state.ts";
 import type { WantedMount } from "./wanted.ts";
 
-/** How often a site's mounts are looked at while nothing is to be done, in milliseconds. */
+/** Interval of reading a site's mounts while no work is pending, in milliseconds. */
 const LOOK = 60_000;
-/** How soon after something was done, or is under way. */
+/** Interval after a change, or while one is in progress. */
 const LOOK_AGAIN = 10_000;
 /** First and longest pause after a site could not be reached. */
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
 /** Between two mounts that are begun with, on any sites: each costs the event loop about two milliseconds. */
 const GAP = 4;
-/** How long a user's change waits for its turn. */
+/** Time that a user's change waits for its turn. */
 const TURN = 5_000;
-/** How often it is looked whether something is due. */
+/** Interval of checking for due work. */
 const BEAT = 1_000;
 
 export interface MountFollowDeps {
@@ -53,7 +53,7 @@ export interface MountFollowDeps {
     readonly look?: number;
     readonly lookAgain?: number;
     readonly beat?: number;
-    /** Of a call that mounts. */
+    /** Time limit of a call that mounts. */
     readonly call?: number;
   };
 }

@@ -37,7 +37,7 @@ export function learnedItems(driver: string): string[] {
   return Object.keys(drivers[driver] ?? {}).filter((item) => itemKind(driver, item) === "learned");
 }
 
-/** Whether a driver spends the item when it refreshes it: on several sites only the first refresh works. */
+/** Reports whether a refresh invalidates the item: on several sites only the first refresh works. */
 export function isCredential(driver: string, item: string): boolean {
   const kind = kindOf(driver, item);
   return kind === "token" || kind === "once";

@@ -15,7 +15,7 @@ import type { WantedMount } from "./wanted.ts";
 /** A mount that was put right so often within this time, in milliseconds, is left alone. */
 const FIGHT_WINDOW = 600_000;
 const MAX_CORRECTIONS = 3;
-/** How long a deleted mount is looked for: its row may come back when a hanging mount ends. */
+/** Time that a deleted mount is watched: its row may come back when a hanging mount ends. */
 const GONE = MOUNT_LIMIT + 20_000;
 
 export interface MountRoundDeps {
@@ -28,7 +28,7 @@ export interface MountRoundDeps {
   readonly wanted: () => readonly WantedMount[];
   /** Resolves when the next mount may be begun with: others use the process meanwhile. */
   readonly pace: () => Promise<void>;
-  /** Whether this process may still write to the site. */
+  /** Reports whether this process may still write to the site. */
   readonly mayWrite: () => boolean;
 }
 
@@ -40,7 +40,7 @@ export interface MountRoundOptions {
   readonly insist: readonly string[];
 }
 
-/** What was done with one mount. */
+/** Result of a round for one mount. */
 export interface MountDone {
   readonly name: string;
   readonly path: string;
@@ -51,12 +51,12 @@ export interface MountDone {
   readonly error: Text;
 }
 
-/** What a round came to. */
+/** Result of a round. */
 export interface MountRound {
   readonly rows: readonly StorageRow[];
   readonly extra: readonly ExtraMount[];
   readonly done: readonly MountDone[];
-  /** What is known now of the mounts that were looked at only, by name. */
+  /** New states of the mounts that were only read, by name. */
   readonly states: Readonly<Record<string, MountState | undefined>>;
   /** Content that users have edited on the site, by mount. */
   readonly take: Readonly<Record<string, Readonly<Record<string, Scalar>>>>;
@@ -210,12 +210,12 @@ function stateOf({ name, wanted, row }: Job, book: MountBook, siteId: string): M
   return isFirstSight ? { ...known, credential: wanted?.credentialRevision ?? 0 } : known;
 }
 
-/** Whether a row may still appear: a deleted one of a hanging mount, or one of an unanswered create. */
+/** Reports whether a row may still appear: its deletion met a hanging mount, or its create got no reply. */
 function mayReturn({ phase, since }: MountState, time: number): boolean {
   return (phase === "gone" || phase === "create") && time - since <= GONE;
 }
 
-/** What a look alone says of a mount. */
+/** State of a mount after a read without changes. */
 interface Looked {
   readonly state: MountState;
   /** Something is to be done, if only to note that all is well. */

@@ -15,7 +15,7 @@ export interface StorageRow {
   readonly [member: string]: unknown;
 }
 
-/** A number that JavaScript would round, as it stands in the text (`JSON.rawJSON`). */
+/** Number that JavaScript would round, in its original text (`JSON.rawJSON`). */
 interface RawNumber {
   readonly rawJSON: string;
 }
@@ -62,7 +62,7 @@ export function cleanPath(path: string): string {
   return clean === "/" ? clean : clean.replace(/\/+$/, "");
 }
 
-/** Whether a value is a row of a list of mounts. */
+/** Reports whether a value is a row of a list of mounts. */
 export function isStorageRow(value: unknown): value is StorageRow {
   if (value === null || typeof value !== "object") return false;
   const row = value as Record<string, unknown>;

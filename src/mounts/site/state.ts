@@ -12,7 +12,7 @@ export interface Rewritten {
   readonly got: string;
 }
 
-/** What is known of one mount on one site. Values stand in it as keyed hashes only. */
+/** State of one mount on one site. Values are kept as keyed hashes only. */
 export interface MountState {
   /** Id, path and driver of the row, as the site had it last; id 0: it was not seen yet. */
   readonly id: number;
@@ -43,7 +43,7 @@ export interface MountState {
   readonly differs: readonly string[];
   /** The row's status without secrets, first line. */
   readonly status: string;
-  /** What went wrong, or a stuck state with its cure; empty: nothing. */
+  /** Error, or a stuck state with its remedy; empty: none. */
   readonly error: Text;
   readonly failures: number;
   readonly nextTry: number;
@@ -81,9 +81,9 @@ export interface ExtraMount {
   readonly driver: string;
 }
 
-/** What is known of the mounts of one site as a whole. */
+/** State of the mounts of one site as a whole. */
 export interface SiteMounts {
-  /** Whether the mounts were adopted or pushed by choice; until then nothing is written there. */
+  /** True once the mounts were adopted or pushed on request; until then nothing is written there. */
   readonly met: boolean;
   /** When the list was last read, in milliseconds since 1970 UTC; 0: never. */
   readonly readAt: number;

@@ -12,19 +12,19 @@ export type Step =
   | "conflict"
   | "done";
 
-/** What is known of a mount when the next step is chosen. Nothing of it is remembered from a step before. */
+/** Input of the choice of the next step for a mount. Nothing is kept from earlier steps. */
 export interface Situation {
   /** The row as it was read just before; undefined: the site has none. */
   readonly row: StorageRow | undefined;
-  /** What Mooring wants; undefined: no mount there. */
+  /** Desired mount; undefined: none. */
   readonly wanted: { readonly driver: string; readonly disabled: boolean } | undefined;
-  /** Whether items or members are to be sent. */
+  /** True when items or members are to be sent. */
   readonly differs: boolean;
   /** The site has refused to disable it because the mount is not in its memory. */
   readonly unmounted: boolean;
   /** The site has refused to disable it because its driver can't be stopped. */
   readonly undroppable: boolean;
-  /** Whether a mount without an end may still be under way. */
+  /** True when an unfinished mount may still complete. */
   readonly mounting: boolean;
 }
 

@@ -24,7 +24,7 @@ export interface FoundMount {
   readonly row: StorageRow;
 }
 
-/** What a site has that Mooring has not, or has otherwise. */
+/** Content of a site that Mooring lacks or has with other values. */
 export interface Found {
   readonly mounts: readonly FoundMount[];
   /** Names of mounts that were there and are gone. */

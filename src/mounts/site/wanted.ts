@@ -15,7 +15,7 @@ export interface WantedMount {
   /** Members of the row, such as `order` and `remark`, without path, driver and `disabled`. */
   readonly members: Readonly<Record<string, Scalar>>;
   readonly disabled: boolean;
-  /** What happens when users have edited content on the site. */
+  /** Policy for content that users have edited on the site. */
   readonly content: "adopt" | "overwrite";
   /** The revision that changed the mount last. */
   readonly revision: number;
