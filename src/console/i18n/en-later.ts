@@ -367,6 +367,18 @@ export const enLater = {
   "settings.searchIn": "Search keys, names, help, values",
   "settings.showAll": "Show by group",
 
+  "shares.line": "Line {line}: {problem}",
+  "shares.links": "Share links",
+  "shares.linksHint":
+    "One link per line, with its extraction code after a space or as ?pwd= in the link.",
+  "shares.noAddress": "there is no link",
+  "shares.noCode": "the driver requires an extraction code",
+  "shares.noShare": "the link has no share ID that the driver knows",
+  "shares.path": "Paths",
+  "shares.pathHint": "{name} is replaced by the name of the mount, which is the ID of the share.",
+  "shares.repeated": "another line has the same share",
+  "shares.title": "Mount share links",
+
   "site.adopt": { one: "Take its value here", other: "Take its {count} values here" },
   "site.applied": "Has",
   "site.behind": "behind",

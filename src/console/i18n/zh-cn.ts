@@ -431,6 +431,17 @@ export const zhCn: Messages = {
   "signIn.token": "令牌",
   "signIn.tokenEnded": "您的令牌已失效，因此已退出登录。",
 
+  "shares.line": "第 {line} 行：{problem}",
+  "shares.links": "分享链接",
+  "shares.linksHint": "每行一个链接，提取码写在空格之后，或在链接中以 ?pwd= 给出。",
+  "shares.noAddress": "没有链接",
+  "shares.noCode": "此驱动需要提取码",
+  "shares.noShare": "链接中没有此驱动可识别的分享 ID",
+  "shares.path": "路径",
+  "shares.pathHint": "{name} 代表存储的名称，即分享 ID。",
+  "shares.repeated": "另一行是同一个分享",
+  "shares.title": "挂载分享链接",
+
   "site.adopt": "将站点的 {count} 个值取到这里",
   "site.applied": "已应用",
   "site.behind": "落后",

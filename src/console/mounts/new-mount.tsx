@@ -12,9 +12,14 @@ export function NewMount({ driver }: { readonly driver: string }) {
   return (
     <>
       <PageHead title={t("mounts.new")}>
-        <a class="button" href={href("mounts")}>
-          {t("page.mounts")}
-        </a>
+        <div class="ways">
+          <a class="button" href={href("mounts")}>
+            {t("page.mounts")}
+          </a>
+          <a class="button" href={href("mount", { links: "paste" })}>
+            {t("shares.title")}
+          </a>
+        </div>
       </PageHead>
       <div class="sheet block block-form">
         <label class="label" for="mount-driver">

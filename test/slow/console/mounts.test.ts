@@ -108,6 +108,29 @@ describe("mounts", () => {
     await mounts.deleteMounts({ names: ["d1", "d2", "d3"] });
   });
 
+  test("are created from pasted share links; lines without a share are listed", async () => {
+    const page = await console.enter("mount?new=choose");
+    await page.getByRole("link", { name: "Mount share links" }).click();
+    await page.getByLabel("Driver").selectOption("PikPakShare");
+    await page
+      .getByLabel("Share links")
+      .fill("https://mypikpak.com/s/VNone 1234\nnot a link\nhttps://mypikpak.com/s/VNtwo?pwd=5678");
+    await page.getByText("Line 2: there is no link").waitFor();
+    expect(await page.getByRole("button", { name: "Save" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.locator(".mount-results", { hasText: "VNtwo created" }).waitFor();
+    const mounts = console.client(MountService);
+    expect((await mounts.listMounts({})).mounts).toEqual([]);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("[data-mount=VNone]", { hasText: "/shares/VNone" }).waitFor();
+    const { mount } = await mounts.getMount({ name: "VNtwo", reveal: true });
+    expect(mount).toMatchObject({
+      ...{ mountPath: "/shares/VNtwo", driver: "PikPakShare" },
+      config: { share_id: "VNtwo", share_pwd: "5678" },
+    });
+    await mounts.deleteMounts({ names: ["VNone", "VNtwo"] });
+  });
+
   test("are shown as far as the token goes", async () => {
     const token = await console.token(["incidents:read"], "watcher");
     const page = await console.enter("mounts", { token });

@@ -1,0 +1,164 @@
+import { useSignal } from "@preact/signals";
+import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import { catalogue } from "../api/drivers.ts";
+import { type Failure, failureOf } from "../api/failure.ts";
+import { mountService } from "../api/mounts.ts";
+import { Button } from "../components/button.tsx";
+import { Field } from "../components/field.tsx";
+import { Notice } from "../components/state.tsx";
+import { ItemField } from "../drivers/item-field.tsx";
+import type { Values } from "../drivers/shown.ts";
+import { t } from "../i18n/language.ts";
+import type { MessageKey } from "../i18n/messages.ts";
+import { go, href } from "../shell/location.ts";
+import { PageHead } from "../shell/page-head.tsx";
+import { Results } from "./results.tsx";
+import { type LineProblem, mountsOf, otherItems, shareItem } from "./share-links.ts";
+
+const PROBLEMS: Readonly<Record<LineProblem, MessageKey>> = {
+  noAddress: "shares.noAddress",
+  noShare: "shares.noShare",
+  noCode: "shares.noCode",
+  repeated: "shares.repeated",
+};
+
+/** New mounts of one driver, one for each pasted share link, saved in one revision after a preview. */
+export function ShareLinks() {
+  const driver = useSignal("");
+  const links = useSignal("");
+  const path = useSignal("/shares/{name}");
+  const values = useSignal<Values>({});
+  const allowShared = useSignal(false);
+  const preview = useSignal<readonly MountResult[] | undefined>(undefined);
+  const failure = useSignal<Failure | undefined>(undefined);
+  const busy = useSignal(false);
+  const drivers = [...(catalogue.value?.drivers ?? [])].filter(([, info]) => shareItem(info));
+  const info = catalogue.value?.drivers.get(driver.value);
+  const read = info && mountsOf(links.value, { info, path: path.value, values: values.value });
+  const mounts = read?.mounts ?? [];
+  const edit = (change: () => void): void => {
+    change();
+    preview.value = undefined;
+    failure.value = undefined;
+  };
+  const save = async (dryRun: boolean): Promise<void> => {
+    busy.value = true;
+    const options = { dryRun, allowSharedCredential: allowShared.value };
+    try {
+      const { results } = await mountService.saveMounts({ mounts: [...mounts], ...options });
+      failure.value = undefined;
+      if (dryRun) preview.value = results;
+      else go(href("mounts"));
+    } catch (thrown) {
+      failure.value = failureOf(thrown);
+      preview.value = undefined;
+    } finally {
+      busy.value = false;
+    }
+  };
+  const isShared =
+    allowShared.value || failure.value?.message.includes("allow_shared_credential") === true;
+  return (
+    <>
+      <PageHead title={t("shares.title")}>
+        <a class="button" href={href("mounts")}>
+          {t("page.mounts")}
+        </a>
+      </PageHead>
+      <div class="sheet block block-form">
+        <label class="label" for="share-driver">
+          {t("mount.driver")}
+        </label>
+        <select
+          id="share-driver"
+          class="input"
+          value={driver.value}
+          onChange={({ currentTarget }) =>
+            edit(() => {
+              driver.value = currentTarget.value;
+              values.value = {};
+            })
+          }
+        >
+          <option value="">{t("drivers.choose")}</option>
+          {drivers.map(([name, { label }]) => (
+            <option key={name} value={name}>
+              {label || name}
+            </option>
+          ))}
+        </select>
+        <Field
+          label={t("shares.links")}
+          hint={t("shares.linksHint")}
+          wrong={undefined}
+          value={links.value}
+          lines
+          onChange={(text) =>
+            edit(() => {
+              links.value = text;
+            })
+          }
+        />
+        <Field
+          label={t("shares.path")}
+          hint={t("shares.pathHint")}
+          wrong={undefined}
+          value={path.value}
+          onChange={(text) =>
+            edit(() => {
+              path.value = text;
+            })
+          }
+        />
+        {info &&
+          otherItems(info, values.value).map((item) => (
+            <ItemField
+              key={item.name}
+              item={item}
+              value={values.value[item.name]}
+              wrong={undefined}
+              missing={!values.value[item.name]}
+              onChange={(text) =>
+                edit(() => {
+                  values.value = { ...values.peek(), [item.name]: text };
+                })
+              }
+            />
+          ))}
+      </div>
+      {read !== undefined && read.refused.length > 0 && (
+        <Notice kind="wrong">
+          <ul class="share-lines">
+            {read.refused.map(({ line, problem }) => (
+              <li key={line}>{t("shares.line", { line, problem: t(PROBLEMS[problem]) })}</li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      {failure.value && <Notice kind="wrong">{failure.value.message || t("state.offline")}</Notice>}
+      {isShared && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={allowShared.value}
+            onChange={(event) => {
+              allowShared.value = event.currentTarget.checked;
+            }}
+          />
+          <span>{t("mount.allowShared")}</span>
+        </label>
+      )}
+      {preview.value && <Results results={preview.value} />}
+      <div class="ways">
+        <Button disabled={busy.value || mounts.length === 0} onClick={() => void save(true)}>
+          {t("mount.preview")}
+        </Button>
+        {preview.value && (
+          <Button kind="main" disabled={busy.value} onClick={() => void save(false)}>
+            {t("mount.save")}
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}
