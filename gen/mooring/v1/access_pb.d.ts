@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_mooring_v1_access: GenFile;
 
 /**
- * Somebody, or some program, that has tokens.
+ * Person or program that holds tokens.
  *
  * @generated from message mooring.v1.Principal
  */
@@ -25,28 +25,29 @@ export declare type Principal = Message<"mooring.v1.Principal"> & {
   name: string;
 
   /**
-   * What it is.
+   * Kind of the principal.
    *
    * @generated from field: mooring.v1.PrincipalKind kind = 2;
    */
   kind: PrincipalKind;
 
   /**
-   * When it was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * Who made it.
+   * Actor that created it.
    *
    * @generated from field: string created_by = 4;
    */
   createdBy: string;
 
   /**
-   * When it was disabled; absent: it is not. Tokens of a disabled one are refused.
+   * Time of disabling. Absent: enabled. Tokens of a disabled principal are
+   * refused.
    *
    * @generated from field: google.protobuf.Timestamp disable_time = 5;
    */
@@ -60,113 +61,114 @@ export declare type Principal = Message<"mooring.v1.Principal"> & {
 export declare const PrincipalSchema: GenMessage<Principal>;
 
 /**
- * What is known of a token. Its text is shown when it is made and never again.
+ * Token without its text. The text is in the reply of CreateToken or
+ * RotateToken only.
  *
  * @generated from message mooring.v1.Token
  */
 export declare type Token = Message<"mooring.v1.Token"> & {
   /**
-   * Names it, in history and log as well: 12 letters and digits. No secret.
+   * Identifier, also in history and log: 12 letters and digits. Not a secret.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Whose it is.
+   * Name of its principal.
    *
    * @generated from field: string principal = 2;
    */
   principal: string;
 
   /**
-   * What it may do, such as `settings:read`.
+   * Scopes, such as `settings:read`.
    *
    * @generated from field: repeated string scopes = 3;
    */
   scopes: string[];
 
   /**
-   * The settings that it may do it with: `key:s3_*` and `group:9`, of which one
-   * has to fit. Empty: all.
+   * Limits: the scopes apply to settings that match one of these, such as
+   * `key:s3_*` or `group:9`. Empty: all settings.
    *
    * @generated from field: repeated string limits = 4;
    */
   limits: string[];
 
   /**
-   * What it is for.
+   * Purpose, as given at creation.
    *
    * @generated from field: string comment = 5;
    */
   comment: string;
 
   /**
-   * When it was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * Who made it.
+   * Actor that created it.
    *
    * @generated from field: string created_by = 7;
    */
   createdBy: string;
 
   /**
-   * When it ends; absent: never.
+   * Time of expiry. Absent: it does not expire.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 8;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * The token that takes its place; empty: none.
+   * Identifier of the token that replaces it. Empty: none.
    *
    * @generated from field: string replaced_by = 9;
    */
   replacedBy: string;
 
   /**
-   * When it was revoked; absent: it was not.
+   * Time of revocation. Absent: not revoked.
    *
    * @generated from field: google.protobuf.Timestamp revoke_time = 10;
    */
   revokeTime?: Timestamp | undefined;
 
   /**
-   * Who revoked it.
+   * Actor that revoked it.
    *
    * @generated from field: string revoked_by = 11;
    */
   revokedBy: string;
 
   /**
-   * When it was used last, to the minute; absent: never.
+   * Time of its last use, to the minute. Absent: never used.
    *
    * @generated from field: google.protobuf.Timestamp last_use_time = 12;
    */
   lastUseTime?: Timestamp | undefined;
 
   /**
-   * The address that it was used from last.
+   * Client address of its last use.
    *
    * @generated from field: string last_use_peer = 13;
    */
   lastUsePeer: string;
 
   /**
-   * Whether it opens anything now.
+   * The token is valid now.
    *
    * @generated from field: bool active = 14;
    */
   active: boolean;
 
   /**
-   * Whether it holds and ends before long, with no token to take its place: in the
-   * last fifth of its time, two weeks at most.
+   * The token is valid, expires soon and has no successor. Soon is the last
+   * fifth of its lifetime, at most two weeks.
    *
    * @generated from field: bool ends_soon = 15;
    */
@@ -180,7 +182,7 @@ export declare type Token = Message<"mooring.v1.Token"> & {
 export declare const TokenSchema: GenMessage<Token>;
 
 /**
- * What a principal is.
+ * Kind of a principal.
  *
  * @generated from enum mooring.v1.PrincipalKind
  */

@@ -32,7 +32,7 @@ export const PrincipalKindSchema = /*@__PURE__*/
   enumDesc(file_mooring_v1_access, 0);
 
 /**
- * What a principal is.
+ * Kind of a principal.
  *
  * @generated from enum mooring.v1.PrincipalKind
  */

@@ -19,14 +19,14 @@ export declare const file_mooring_v1_access_service: GenFile;
  */
 export declare type ListPrincipalsRequest = Message<"mooring.v1.ListPrincipalsRequest"> & {
   /**
-   * Principals of one page. 0, and more than 10,000, are 10,000.
+   * Principals per page, at most 10,000. 0: 10,000. Larger values are reduced.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * From the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 2;
    */
@@ -46,14 +46,14 @@ export declare const ListPrincipalsRequestSchema: GenMessage<ListPrincipalsReque
  */
 export declare type ListPrincipalsResponse = Message<"mooring.v1.ListPrincipalsResponse"> & {
   /**
-   * All but `root`.
+   * Principals, without `root`.
    *
    * @generated from field: repeated mooring.v1.Principal principals = 1;
    */
   principals: Principal[];
 
   /**
-   * For the next page. Empty: this was the last one.
+   * Token of the next page. Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -80,7 +80,7 @@ export declare type CreatePrincipalRequest = Message<"mooring.v1.CreatePrincipal
   name: string;
 
   /**
-   * What it is.
+   * Kind of the principal.
    *
    * @generated from field: mooring.v1.PrincipalKind kind = 2;
    */
@@ -160,28 +160,28 @@ export declare const DisablePrincipalResponseSchema: GenMessage<DisablePrincipal
  */
 export declare type ListTokensRequest = Message<"mooring.v1.ListTokensRequest"> & {
   /**
-   * Only this principal's. Empty: all.
+   * Only tokens of this principal. Empty: all.
    *
    * @generated from field: string principal = 1;
    */
   principal: string;
 
   /**
-   * Only those that open something now.
+   * Only tokens that are valid now.
    *
    * @generated from field: bool active = 2;
    */
   active: boolean;
 
   /**
-   * Tokens of one page. 0, and more than 10,000, are 10,000.
+   * Tokens per page, at most 10,000. 0: 10,000. Larger values are reduced.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * From the page before. Empty: the newest tokens.
+   * `next_page_token` of the previous page. Empty: the newest tokens.
    *
    * @generated from field: string page_token = 4;
    */
@@ -201,14 +201,14 @@ export declare const ListTokensRequestSchema: GenMessage<ListTokensRequest>;
  */
 export declare type ListTokensResponse = Message<"mooring.v1.ListTokensResponse"> & {
   /**
-   * Those that the filters leave, the newest first.
+   * Tokens that match the filters, newest first.
    *
    * @generated from field: repeated mooring.v1.Token tokens = 1;
    */
   tokens: Token[];
 
   /**
-   * For the next page. Empty: this was the last one.
+   * Token of the next page. Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -228,42 +228,42 @@ export declare const ListTokensResponseSchema: GenMessage<ListTokensResponse>;
  */
 export declare type CreateTokenRequest = Message<"mooring.v1.CreateTokenRequest"> & {
   /**
-   * Whose it is to be. A name that nobody has makes a program of that name.
+   * Name of the principal. An unknown name creates a program of that name.
    *
    * @generated from field: string principal = 1;
    */
   principal: string;
 
   /**
-   * What it may do, such as `settings:read`; at least one.
+   * Scopes, such as `settings:read`; at least one.
    *
    * @generated from field: repeated string scopes = 2;
    */
   scopes: string[];
 
   /**
-   * The settings that it may do it with: `key:s3_*` and `group:9`. Empty: all.
+   * Limits, such as `key:s3_*` or `group:9`. Empty: all settings.
    *
    * @generated from field: repeated string limits = 3;
    */
   limits: string[];
 
   /**
-   * What it is for, at most 200 characters.
+   * Purpose, at most 200 characters.
    *
    * @generated from field: string comment = 4;
    */
   comment: string;
 
   /**
-   * When it ends. Absent: in 90 days.
+   * Time of expiry. Absent: in 90 days.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 5;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * It never ends.
+   * The token does not expire.
    *
    * @generated from field: bool never_expires = 6;
    */
@@ -283,14 +283,14 @@ export declare const CreateTokenRequestSchema: GenMessage<CreateTokenRequest>;
  */
 export declare type CreateTokenResponse = Message<"mooring.v1.CreateTokenResponse"> & {
   /**
-   * What is known of it from now on.
+   * The token without its text.
    *
    * @generated from field: mooring.v1.Token token = 1;
    */
   token?: Token | undefined;
 
   /**
-   * Its text: nobody can read it again.
+   * Text of the token. No other call returns it.
    *
    * @generated from field: string secret = 2;
    */
@@ -310,22 +310,22 @@ export declare const CreateTokenResponseSchema: GenMessage<CreateTokenResponse>;
  */
 export declare type RotateTokenRequest = Message<"mooring.v1.RotateTokenRequest"> & {
   /**
-   * The token's id.
+   * Identifier of the token.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * How long the old token goes on. Absent: 24 hours. Zero: it ends now.
+   * Time until the old token ends. Absent: 24 hours. Zero: it ends now.
    *
    * @generated from field: google.protobuf.Duration overlap = 2;
    */
   overlap?: Duration | undefined;
 
   /**
-   * When the successor ends. Absent: as long after now as the old one was made
-   * for.
+   * Time of the successor's expiry. Absent: the lifetime of the old token, from
+   * now.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -352,7 +352,7 @@ export declare type RotateTokenResponse = Message<"mooring.v1.RotateTokenRespons
   token?: Token | undefined;
 
   /**
-   * Its text: nobody can read it again.
+   * Text of the token. No other call returns it.
    *
    * @generated from field: string secret = 2;
    */
@@ -372,7 +372,7 @@ export declare const RotateTokenResponseSchema: GenMessage<RotateTokenResponse>;
  */
 export declare type RevokeTokenRequest = Message<"mooring.v1.RevokeTokenRequest"> & {
   /**
-   * The token's id.
+   * Identifier of the token.
    *
    * @generated from field: string id = 1;
    */
@@ -426,42 +426,42 @@ export declare const WhoAmIRequestSchema: GenMessage<WhoAmIRequest>;
  */
 export declare type WhoAmIResponse = Message<"mooring.v1.WhoAmIResponse"> & {
   /**
-   * Whose the token is; `root` for the permanent admin token.
+   * Principal of the token; `root` for the permanent admin token.
    *
    * @generated from field: string principal = 1;
    */
   principal: string;
 
   /**
-   * The token's id; empty where it has none.
+   * Identifier of the token. Empty: it has none.
    *
    * @generated from field: string token_id = 2;
    */
   tokenId: string;
 
   /**
-   * All scopes that it has, those that others include as well.
+   * All its scopes, including those that are implied by others.
    *
    * @generated from field: repeated string scopes = 3;
    */
   scopes: string[];
 
   /**
-   * The settings that it is limited to. Empty: all.
+   * Limits of the token. Empty: none.
    *
    * @generated from field: repeated string limits = 4;
    */
   limits: string[];
 
   /**
-   * When it ends; absent: never.
+   * Time of expiry. Absent: it does not expire.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 5;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * The address that this call comes from, as the service sees it.
+   * Client address of this call, as the service determines it.
    *
    * @generated from field: string peer = 6;
    */
@@ -475,17 +475,18 @@ export declare type WhoAmIResponse = Message<"mooring.v1.WhoAmIResponse"> & {
 export declare const WhoAmIResponseSchema: GenMessage<WhoAmIResponse>;
 
 /**
- * Who may call, and what. The permanent admin token is the principal `root`'s,
- * which is not among these and can do everything. Whoever makes a token gives no
- * scope that their own has not: PERMISSION_DENIED.
+ * Principals and tokens. The permanent admin token belongs to the principal
+ * `root`, which is not listed and has every right. A caller cannot grant a
+ * scope that its own token lacks: PERMISSION_DENIED.
  *
  * @generated from service mooring.v1.AccessService
  */
 export declare const AccessService: GenService<{
   /**
-   * ListPrincipals reads principals by name, in pages. INVALID_ARGUMENT: a page token
-   * that is none, or a page size below 0. Over REST the shorter path answers the bare
-   * list of a page, the one with `/list` also what the next page needs.
+   * ListPrincipals reads principals in pages, sorted by name. INVALID_ARGUMENT:
+   * an invalid page token, or a page size below 0. Over REST the shorter path
+   * returns the list of a page alone; the path with `/list` also returns
+   * `next_page_token`.
    *
    * @generated from rpc mooring.v1.AccessService.ListPrincipals
    */
@@ -495,7 +496,7 @@ export declare const AccessService: GenService<{
     output: typeof ListPrincipalsResponseSchema;
   },
   /**
-   * CreatePrincipal makes a principal. ALREADY_EXISTS: the name is taken.
+   * CreatePrincipal creates a principal. ALREADY_EXISTS: the name is taken.
    *
    * @generated from rpc mooring.v1.AccessService.CreatePrincipal
    */
@@ -505,8 +506,9 @@ export declare const AccessService: GenService<{
     output: typeof CreatePrincipalResponseSchema;
   },
   /**
-   * DisablePrincipal ends all rights of a principal: its tokens are refused by
-   * every process before this is answered. NOT_FOUND: there is none of this name.
+   * DisablePrincipal ends all rights of a principal. Every process refuses its
+   * tokens before the reply is sent. NOT_FOUND: there is no principal of this
+   * name.
    *
    * @generated from rpc mooring.v1.AccessService.DisablePrincipal
    */
@@ -516,10 +518,10 @@ export declare const AccessService: GenService<{
     output: typeof DisablePrincipalResponseSchema;
   },
   /**
-   * ListTokens reads tokens, the newest first and in pages: never their texts.
-   * INVALID_ARGUMENT: a page token that is none, or a page size below 0. Over REST the
-   * shorter path answers the bare list of a page, the one with `/list` also what the
-   * next page needs.
+   * ListTokens reads tokens in pages, newest first, without their texts.
+   * INVALID_ARGUMENT: an invalid page token, or a page size below 0. Over REST
+   * the shorter path returns the list of a page alone; the path with `/list`
+   * also returns `next_page_token`.
    *
    * @generated from rpc mooring.v1.AccessService.ListTokens
    */
@@ -529,10 +531,10 @@ export declare const AccessService: GenService<{
     output: typeof ListTokensResponseSchema;
   },
   /**
-   * CreateToken makes a token, and its principal where there is none of that name.
-   * INVALID_ARGUMENT: a scope or limit that is none, or an end in the past.
-   * FAILED_PRECONDITION: the principal is disabled. PERMISSION_DENIED: the caller
-   * does not hold what it would give.
+   * CreateToken creates a token, and its principal if it does not exist.
+   * INVALID_ARGUMENT: an unknown scope, an invalid limit, or an expiry in the
+   * past. FAILED_PRECONDITION: the principal is disabled. PERMISSION_DENIED:
+   * the caller lacks a right that the token would have.
    *
    * @generated from rpc mooring.v1.AccessService.CreateToken
    */
@@ -542,9 +544,9 @@ export declare const AccessService: GenService<{
     output: typeof CreateTokenResponseSchema;
   },
   /**
-   * RotateToken makes a successor with the same rights; the old token ends after
-   * an overlap. FAILED_PRECONDITION: it has ended, or has a successor already.
-   * PERMISSION_DENIED as for CreateToken.
+   * RotateToken creates a successor with the same rights. The old token ends
+   * after an overlap. FAILED_PRECONDITION: it has ended, or it already has a
+   * successor. PERMISSION_DENIED as for CreateToken.
    *
    * @generated from rpc mooring.v1.AccessService.RotateToken
    */
@@ -554,8 +556,8 @@ export declare const AccessService: GenService<{
     output: typeof RotateTokenResponseSchema;
   },
   /**
-   * RevokeToken ends a token: every process refuses it before this is answered,
-   * and its streams end. Revoking it again changes nothing.
+   * RevokeToken ends a token. Every process refuses it before the reply is
+   * sent, and its streams end. Revoking it again changes nothing.
    *
    * @generated from rpc mooring.v1.AccessService.RevokeToken
    */
@@ -565,7 +567,7 @@ export declare const AccessService: GenService<{
     output: typeof RevokeTokenResponseSchema;
   },
   /**
-   * WhoAmI reads what the caller's own token may do.
+   * WhoAmI reads the rights of the caller's own token.
    *
    * @generated from rpc mooring.v1.AccessService.WhoAmI
    */

@@ -128,9 +128,9 @@ export const WhoAmIResponseSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_access_service, 15);
 
 /**
- * Who may call, and what. The permanent admin token is the principal `root`'s,
- * which is not among these and can do everything. Whoever makes a token gives no
- * scope that their own has not: PERMISSION_DENIED.
+ * Principals and tokens. The permanent admin token belongs to the principal
+ * `root`, which is not listed and has every right. A caller cannot grant a
+ * scope that its own token lacks: PERMISSION_DENIED.
  *
  * @generated from service mooring.v1.AccessService
  */

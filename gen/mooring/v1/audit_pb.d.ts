@@ -12,74 +12,75 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_mooring_v1_audit: GenFile;
 
 /**
- * One row of the audit: what somebody did, or was refused. Rows are numbered
- * without gaps, and each one's hash covers the one before. Secret values are in
- * none of them.
+ * Row of the audit: an action or a refused call. Rows are numbered without
+ * gaps, and the hash of a row covers the previous row. Rows contain no secret
+ * values.
  *
  * @generated from message mooring.v1.AuditEvent
  */
 export declare type AuditEvent = Message<"mooring.v1.AuditEvent"> & {
   /**
-   * Its number, from 1 on.
+   * Number of the row, from 1.
    *
    * @generated from field: int64 sequence = 1;
    */
   sequence: bigint;
 
   /**
-   * When it was written, to the millisecond.
+   * Time of writing, to the millisecond.
    *
    * @generated from field: google.protobuf.Timestamp time = 2;
    */
   time?: Timestamp | undefined;
 
   /**
-   * Who: `PRINCIPAL/TOKEN-ID`, `admin` for the permanent token, the name of a
-   * part of the program, or empty where nobody was let in.
+   * Actor: `PRINCIPAL/TOKEN-ID`, `admin` for the permanent admin token, or the
+   * name of a component of the service. Empty: an unauthenticated client.
    *
    * @generated from field: string actor = 3;
    */
   actor: string;
 
   /**
-   * The id of the token; empty where it has none.
+   * Identifier of the actor's token. Empty: none.
    *
    * @generated from field: string token_id = 4;
    */
   tokenId: string;
 
   /**
-   * The protocol of the call: `rest`, `connect`, `grpc-web`, `grpc`; `cli` for a
-   * command on the database itself. Empty: several, or the program by itself.
+   * Transport of the call: `rest`, `connect`, `grpc-web`, `grpc`; `cli` for a
+   * command that opens the database directly. Empty: several, or an action of
+   * the service itself.
    *
    * @generated from field: string door = 5;
    */
   door: string;
 
   /**
-   * The rpc, such as `SaveSettings`. What the program does by itself has a name
-   * of its own in small letters, such as `push`. Empty: several.
+   * The rpc, such as `SaveSettings`. An action of the service itself has a name
+   * in lower case, such as `push`. Empty: several.
    *
    * @generated from field: string method = 6;
    */
   method: string;
 
   /**
-   * The client's address; empty: several, or none.
+   * Client address. Empty: several, or none.
    *
    * @generated from field: string peer = 7;
    */
   peer: string;
 
   /**
-   * Identifies the call in the log and in the history; empty: several, or none.
+   * Request id of the call, as in log and history. Empty: several, or none.
    *
    * @generated from field: string request_id = 8;
    */
   requestId: string;
 
   /**
-   * How it ended: `OK`, or the canonical code of the refusal, such as
+   * Outcome: `OK`, or the canonical code of the refusal, such as
    * `PERMISSION_DENIED`.
    *
    * @generated from field: string outcome = 9;
@@ -87,23 +88,23 @@ export declare type AuditEvent = Message<"mooring.v1.AuditEvent"> & {
   outcome: string;
 
   /**
-   * What it was about: keys of settings, a principal, a token
-   * (`PRINCIPAL/TOKEN-ID`), a site. Of very many the first ones.
+   * Objects of the action: keys of settings, a principal, a token
+   * (`PRINCIPAL/TOKEN-ID`), a site. A long list is cut at 4,096 characters.
    *
    * @generated from field: repeated string subjects = 10;
    */
   subjects: string[];
 
   /**
-   * The rest as a JSON object, such as `{"revision":12,"keys":2}`; calls that are
-   * counted together have their number in `count`.
+   * Details as a JSON object, such as `{"revision":12,"keys":2}`. `count` is
+   * the number of calls of a row that summarizes several.
    *
    * @generated from field: string detail = 11;
    */
   detail: string;
 
   /**
-   * SHA-256 of the row before, in hexadecimal; 64 zeros for the first.
+   * SHA-256 of the previous row, in hexadecimal; 64 zeros for the first row.
    *
    * @generated from field: string previous_hash = 12;
    */
@@ -124,16 +125,16 @@ export declare type AuditEvent = Message<"mooring.v1.AuditEvent"> & {
 export declare const AuditEventSchema: GenMessage<AuditEvent>;
 
 /**
- * Where the audit stands: whoever keeps it elsewhere can tell later that no row up
- * to it was changed or removed.
+ * State of the audit at one moment. A copy that is kept elsewhere proves later
+ * that no row up to it was changed or removed.
  *
  * @generated from message mooring.v1.AuditCheckpoint
  */
 export declare type AuditCheckpoint = Message<"mooring.v1.AuditCheckpoint"> & {
   /**
-   * In the form of a C2SP tlog-checkpoint without signatures: the id of the
-   * database, the number of the newest row, its hash in base64, and the time as
-   * RFC 3339, a line each.
+   * The checkpoint in the format of a C2SP tlog-checkpoint without signatures,
+   * one line each: id of the database, number of the newest row, its hash in
+   * base64, time in RFC 3339.
    *
    * @generated from field: string text = 1;
    */
@@ -147,21 +148,21 @@ export declare type AuditCheckpoint = Message<"mooring.v1.AuditCheckpoint"> & {
   origin: string;
 
   /**
-   * The number of the newest row; 0: there is none.
+   * Number of the newest row. 0: none.
    *
    * @generated from field: int64 sequence = 3;
    */
   sequence: bigint;
 
   /**
-   * Its hash in hexadecimal; 64 zeros where there is none.
+   * Hash of the newest row, in hexadecimal; 64 zeros if there is none.
    *
    * @generated from field: string hash = 4;
    */
   hash: string;
 
   /**
-   * When the checkpoint was made.
+   * Time of the checkpoint.
    *
    * @generated from field: google.protobuf.Timestamp time = 5;
    */

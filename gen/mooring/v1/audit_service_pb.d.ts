@@ -19,72 +19,74 @@ export declare const file_mooring_v1_audit_service: GenFile;
  */
 export declare type ListAuditEventsRequest = Message<"mooring.v1.ListAuditEventsRequest"> & {
   /**
-   * Rows of one page. 0: 50; more than 1,000 are 1,000. A page may have fewer,
-   * even none, though there are more pages.
+   * Rows per page, at most 1,000. 0: 50. Larger values are reduced. A page may
+   * have fewer rows, or none, although more pages follow.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * From the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * Only by this actor; a principal's name stands for all its tokens.
+   * Only rows of this actor. The name of a principal matches all its tokens.
    *
    * @generated from field: string actor = 3;
    */
   actor: string;
 
   /**
-   * Only with the token of this id.
+   * Only rows of the token with this identifier.
    *
    * @generated from field: string token_id = 4;
    */
   tokenId: string;
 
   /**
-   * Only of these rpcs, such as `SaveSettings`. Empty: all.
+   * Only rows of these rpcs, such as `SaveSettings`. Empty: all.
    *
    * @generated from field: repeated string methods = 5;
    */
   methods: string[];
 
   /**
-   * Only with these outcomes, such as `OK` and `PERMISSION_DENIED`. Empty: all.
+   * Only rows with these outcomes, such as `OK` and `PERMISSION_DENIED`. Empty:
+   * all.
    *
    * @generated from field: repeated string outcomes = 6;
    */
   outcomes: string[];
 
   /**
-   * Only about what this fits, where `*` is any text, such as `s3_*`. Empty: all.
+   * Only rows with a subject that matches this pattern, such as `s3_*`; `*`
+   * matches any text. Empty: all.
    *
    * @generated from field: string subject = 7;
    */
   subject: string;
 
   /**
-   * Only at or after this time.
+   * Only rows at or after this time.
    *
    * @generated from field: google.protobuf.Timestamp since = 8;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Only before this time.
+   * Only rows before this time.
    *
    * @generated from field: google.protobuf.Timestamp until = 9;
    */
   until?: Timestamp | undefined;
 
   /**
-   * Only rows after this one, the oldest first. 0: from the oldest that is kept,
-   * whichever that is. Absent: all, the newest first.
+   * Only rows after this one, oldest first. 0: from the oldest row that is
+   * kept. Absent: all rows, newest first.
    *
    * @generated from field: optional int64 after_sequence = 10;
    */
@@ -104,14 +106,14 @@ export declare const ListAuditEventsRequestSchema: GenMessage<ListAuditEventsReq
  */
 export declare type ListAuditEventsResponse = Message<"mooring.v1.ListAuditEventsResponse"> & {
   /**
-   * Rows in the asked order.
+   * Rows in the requested order.
    *
    * @generated from field: repeated mooring.v1.AuditEvent events = 1;
    */
   events: AuditEvent[];
 
   /**
-   * For the next page. Empty: this was the last one.
+   * Token of the next page. Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -125,7 +127,7 @@ export declare type ListAuditEventsResponse = Message<"mooring.v1.ListAuditEvent
   oldestSequence: bigint;
 
   /**
-   * The hash of the row before it, in hexadecimal.
+   * Hash of the row before the oldest one, in hexadecimal.
    *
    * @generated from field: string floor_hash = 4;
    */
@@ -145,42 +147,44 @@ export declare const ListAuditEventsResponseSchema: GenMessage<ListAuditEventsRe
  */
 export declare type WatchAuditRequest = Message<"mooring.v1.WatchAuditRequest"> & {
   /**
-   * Send what came after this row. Absent: what comes from now on.
+   * Send rows after this one. Absent: rows that are written from now on.
    *
    * @generated from field: optional int64 after_sequence = 1;
    */
   afterSequence?: bigint | undefined;
 
   /**
-   * Only by this actor; a principal's name stands for all its tokens.
+   * Only rows of this actor. The name of a principal matches all its tokens.
    *
    * @generated from field: string actor = 2;
    */
   actor: string;
 
   /**
-   * Only with the token of this id.
+   * Only rows of the token with this identifier.
    *
    * @generated from field: string token_id = 3;
    */
   tokenId: string;
 
   /**
-   * Only of these rpcs, such as `SaveSettings`. Empty: all.
+   * Only rows of these rpcs, such as `SaveSettings`. Empty: all.
    *
    * @generated from field: repeated string methods = 4;
    */
   methods: string[];
 
   /**
-   * Only with these outcomes, such as `OK` and `PERMISSION_DENIED`. Empty: all.
+   * Only rows with these outcomes, such as `OK` and `PERMISSION_DENIED`. Empty:
+   * all.
    *
    * @generated from field: repeated string outcomes = 5;
    */
   outcomes: string[];
 
   /**
-   * Only about what this fits, where `*` is any text, such as `s3_*`. Empty: all.
+   * Only rows with a subject that matches this pattern, such as `s3_*`; `*`
+   * matches any text. Empty: all.
    *
    * @generated from field: string subject = 6;
    */
@@ -200,15 +204,15 @@ export declare const WatchAuditRequestSchema: GenMessage<WatchAuditRequest>;
  */
 export declare type WatchAuditResponse = Message<"mooring.v1.WatchAuditResponse"> & {
   /**
-   * The row that this brings the reader to: resume after it.
+   * Row up to which this message is complete. Resume after it.
    *
    * @generated from field: int64 sequence = 1;
    */
   sequence: bigint;
 
   /**
-   * Rows up to it that fit. None: progress, which says that nothing was left out;
-   * it is sent now and then, and first of all.
+   * Rows up to it that match the filters. Empty: a bookmark, sent first and
+   * then from time to time, which confirms that no row was left out.
    *
    * @generated from field: repeated mooring.v1.AuditEvent events = 2;
    */
@@ -242,7 +246,7 @@ export declare const GetCheckpointRequestSchema: GenMessage<GetCheckpointRequest
  */
 export declare type GetCheckpointResponse = Message<"mooring.v1.GetCheckpointResponse"> & {
   /**
-   * Where the audit stands.
+   * The current state of the audit.
    *
    * @generated from field: mooring.v1.AuditCheckpoint checkpoint = 1;
    */
@@ -263,19 +267,19 @@ export declare type GetCheckpointResponse = Message<"mooring.v1.GetCheckpointRes
 export declare const GetCheckpointResponseSchema: GenMessage<GetCheckpointResponse>;
 
 /**
- * Who did what: changes of settings, principals, tokens and sites, pushes to
- * sites, exports, reads of secrets in the clear, and refused calls. A change and
- * its row are written together or not at all. Reads of secrets and refused calls
- * are counted, and written each minute.
+ * Audit of changes of settings, principals, tokens and sites, pushes to sites,
+ * exports, reads of secrets in the clear, and refused calls. A change and its
+ * row are one transaction. Reads of secrets and refused calls are counted, and
+ * written once a minute.
  *
  * @generated from service mooring.v1.AuditService
  */
 export declare const AuditService: GenService<{
   /**
-   * ListAuditEvents reads rows, newest first, or from a row on. All given filters
-   * must fit. INVALID_ARGUMENT: a page token that is none, or a page size below 0.
-   * OUT_OF_RANGE: what came after the asked row is not kept any more; the message
-   * says which row is the oldest.
+   * ListAuditEvents reads rows, newest first, or oldest first after a given
+   * row. A row has to match all given filters. INVALID_ARGUMENT: an invalid
+   * page token, or a page size below 0. OUT_OF_RANGE: rows after the given one
+   * are no longer kept; the message names the oldest row.
    *
    * @generated from rpc mooring.v1.AuditService.ListAuditEvents
    */
@@ -286,8 +290,8 @@ export declare const AuditService: GenService<{
   },
   /**
    * WatchAudit sends rows as they are written, until the client ends the call:
-   * in their order, each once, none left out that fits the filters. OUT_OF_RANGE:
-   * what came after the asked row is not kept any more, or the row is yet to come.
+   * in order, each row once, every row that matches the filters. OUT_OF_RANGE:
+   * rows after the given one are no longer kept, or the row does not exist yet.
    * RESOURCE_EXHAUSTED: the client reads too slowly. UNAVAILABLE: the service
    * stops; resume elsewhere.
    *
@@ -299,7 +303,7 @@ export declare const AuditService: GenService<{
     output: typeof WatchAuditResponseSchema;
   },
   /**
-   * GetCheckpoint reads where the audit stands now.
+   * GetCheckpoint reads the current state of the audit.
    *
    * @generated from rpc mooring.v1.AuditService.GetCheckpoint
    */

@@ -58,10 +58,10 @@ export const GetCheckpointResponseSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_audit_service, 5);
 
 /**
- * Who did what: changes of settings, principals, tokens and sites, pushes to
- * sites, exports, reads of secrets in the clear, and refused calls. A change and
- * its row are written together or not at all. Reads of secrets and refused calls
- * are counted, and written each minute.
+ * Audit of changes of settings, principals, tokens and sites, pushes to sites,
+ * exports, reads of secrets in the clear, and refused calls. A change and its
+ * row are one transaction. Reads of secrets and refused calls are counted, and
+ * written once a minute.
  *
  * @generated from service mooring.v1.AuditService
  */

@@ -11,8 +11,8 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_mooring_v1_driver: GenFile;
 
 /**
- * A driver's template: what a form must ask for to mount a storage of this
- * kind, and how the driver behaves.
+ * Template of a driver: the inputs of a form that mounts a storage of this
+ * kind, and the driver's behaviour.
  *
  * @generated from message mooring.v1.DriverInfo
  */
@@ -39,7 +39,7 @@ export declare type DriverInfo = Message<"mooring.v1.DriverInfo"> & {
   config?: DriverConfig | undefined;
 
   /**
-   * The name that users of the service know, such as `Alibaba Cloud Drive`.
+   * Name of the service that its users know, such as `Alibaba Cloud Drive`.
    * Empty in the basic view.
    *
    * @generated from field: string label = 4;
@@ -47,16 +47,16 @@ export declare type DriverInfo = Message<"mooring.v1.DriverInfo"> & {
   label: string;
 
   /**
-   * Address of a page that says where the values come from: the provider's own
-   * or the driver's public documentation. Empty: none, or the basic view.
+   * Address of a page that explains where the values come from: the provider's
+   * page or the driver's public documentation. Empty: none, or the basic view.
    *
    * @generated from field: string guide = 5;
    */
   guide: string;
 
   /**
-   * The families of sites that have this driver: openlist, alist. Empty: it is
-   * a deployment's own.
+   * Families of sites that have this driver: openlist, alist. Empty: a driver
+   * of this deployment.
    *
    * @generated from field: repeated string families = 6;
    */
@@ -104,30 +104,31 @@ export declare type ConfigItem = Message<"mooring.v1.ConfigItem"> & {
   options: string;
 
   /**
-   * Whether the item must be supplied.
+   * The item has to be supplied.
    *
    * @generated from field: bool required = 5;
    */
   required: boolean;
 
   /**
-   * The description, where the pages of legacy sites have a hint of their own to
-   * show; empty elsewhere, since they take any text for a promise of one.
+   * The description, if the web pages of legacy sites have a hint for this
+   * item. Empty otherwise, because those pages take any text as a sign that
+   * they have a hint.
    *
    * @generated from field: string help = 6;
    */
   help: string;
 
   /**
-   * The value is a password, token or cookie: an interface masks it.
+   * The value is a password, token or cookie; a user interface masks it.
    *
    * @generated from field: bool secret = 7;
    */
   secret: boolean;
 
   /**
-   * When this item matters, as `item=value|value`: another item of the same
-   * driver and the values of it. Empty: always.
+   * Condition under which this item is used, as `item=value|value`: another
+   * item of the same driver, and values of it. Empty: always used.
    *
    * @generated from field: string show_when = 8;
    */
@@ -148,44 +149,45 @@ export declare type ConfigItem = Message<"mooring.v1.ConfigItem"> & {
   max?: number | undefined;
 
   /**
-   * What to put there, where it comes from, its form, and what empty means.
-   * Empty in the basic view.
+   * Description: what to enter, where the value comes from, its format, and the
+   * meaning of empty. Empty in the basic view.
    *
    * @generated from field: string description = 11;
    */
   description: string;
 
   /**
-   * The name for people. Empty in the basic view.
+   * Display name. Empty in the basic view.
    *
    * @generated from field: string label = 12;
    */
   label: string;
 
   /**
-   * The options for people, in the order of `options`. Empty in the basic view.
+   * Display names of the options, in the order of `options`. Empty in the basic
+   * view.
    *
    * @generated from field: repeated string option_labels = 13;
    */
   optionLabels: string[];
 
   /**
-   * What a number counts, such as `seconds` or `MiB`. Empty: nothing special.
+   * Unit of a number, such as `seconds` or `MiB`. Empty: no unit.
    *
    * @generated from field: string unit = 14;
    */
   unit: string;
 
   /**
-   * Whether a number may have a fraction.
+   * The number may have a fraction.
    *
    * @generated from field: bool fraction = 15;
    */
   fraction: boolean;
 
   /**
-   * The families of sites that have this item: openlist, alist. Empty: it is a
-   * deployment's own.
+   * Families of sites that have this item: openlist, alist. Empty: an item of
+   * this deployment.
    *
    * @generated from field: repeated string families = 16;
    */
@@ -199,7 +201,7 @@ export declare type ConfigItem = Message<"mooring.v1.ConfigItem"> & {
 export declare const ConfigItemSchema: GenMessage<ConfigItem>;
 
 /**
- * How a driver behaves.
+ * Behaviour of a driver.
  *
  * @generated from message mooring.v1.DriverConfig
  */
@@ -212,14 +214,14 @@ export declare type DriverConfig = Message<"mooring.v1.DriverConfig"> & {
   name: string;
 
   /**
-   * Listings are sorted by the site, not by the storage.
+   * The site sorts listings, not the storage.
    *
    * @generated from field: bool local_sort = 2;
    */
   localSort: boolean;
 
   /**
-   * Files are served by the site's own machine only.
+   * Only the site's own machine serves files.
    *
    * @generated from field: bool only_local = 3;
    */
@@ -247,7 +249,7 @@ export declare type DriverConfig = Message<"mooring.v1.DriverConfig"> & {
   noUpload: boolean;
 
   /**
-   * A flag without stated meaning, carried for legacy clients.
+   * Flag without a defined meaning, kept for legacy clients.
    *
    * @generated from field: bool need_ms = 7;
    */

@@ -18,8 +18,8 @@ export declare const file_mooring_v1_driver_service: GenFile;
  */
 export declare type ListDriversRequest = Message<"mooring.v1.ListDriversRequest"> & {
   /**
-   * How much of each driver: `basic` leaves out what is for people to read
-   * (help, description, labels, guide). Empty or `full`: everything.
+   * View of each driver: `basic` leaves out the texts for people (help,
+   * description, labels, guide). Empty or `full`: everything.
    *
    * @generated from field: string view = 1;
    */
@@ -27,7 +27,8 @@ export declare type ListDriversRequest = Message<"mooring.v1.ListDriversRequest"
 
   /**
    * The language of texts for people, as a BCP 47 tag. Empty: the call's
-   * `accept-language` decides. What is not spoken here comes in English.
+   * `accept-language` decides. A language without translations is answered in
+   * English.
    *
    * @generated from field: string language_code = 2;
    */
@@ -54,16 +55,16 @@ export declare type ListDriversResponse = Message<"mooring.v1.ListDriversRespons
   drivers: { [key: string]: DriverInfo };
 
   /**
-   * The catalogue's revision: 16 hexadecimal digits that change when, and only
-   * when, something in the catalogue does.
+   * The catalogue's revision: 16 hexadecimal digits that change if and only if
+   * the catalogue changes.
    *
    * @generated from field: string revision = 2;
    */
   revision: string;
 
   /**
-   * The language of the texts, as a BCP 47 tag. Single texts that have no
-   * translation are English.
+   * The language of the texts, as a BCP 47 tag. Texts without a translation are
+   * in English.
    *
    * @generated from field: string language_code = 3;
    */
@@ -104,8 +105,8 @@ export declare type ListDriverNamesResponse = Message<"mooring.v1.ListDriverName
   names: string[];
 
   /**
-   * The catalogue's revision: 16 hexadecimal digits that change when, and only
-   * when, something in the catalogue does.
+   * The catalogue's revision: 16 hexadecimal digits that change if and only if
+   * the catalogue changes.
    *
    * @generated from field: string revision = 2;
    */
@@ -133,7 +134,8 @@ export declare type GetDriverRequest = Message<"mooring.v1.GetDriverRequest"> & 
 
   /**
    * The language of texts for people, as a BCP 47 tag. Empty: the call's
-   * `accept-language` decides. What is not spoken here comes in English.
+   * `accept-language` decides. A language without translations is answered in
+   * English.
    *
    * @generated from field: string language_code = 2;
    */
@@ -160,16 +162,16 @@ export declare type GetDriverResponse = Message<"mooring.v1.GetDriverResponse"> 
   info?: DriverInfo | undefined;
 
   /**
-   * The catalogue's revision: 16 hexadecimal digits that change when, and only
-   * when, something in the catalogue does.
+   * The catalogue's revision: 16 hexadecimal digits that change if and only if
+   * the catalogue changes.
    *
    * @generated from field: string revision = 2;
    */
   revision: string;
 
   /**
-   * The language of the texts, as a BCP 47 tag. Single texts that have no
-   * translation are English.
+   * The language of the texts, as a BCP 47 tag. Texts without a translation are
+   * in English.
    *
    * @generated from field: string language_code = 3;
    */
@@ -204,8 +206,8 @@ export declare type ValidateDriverConfigRequest = Message<"mooring.v1.ValidateDr
   values?: JsonObject | undefined;
 
   /**
-   * The same with all values as text, for clients that have nothing else.
-   * Empty text for a number or a bool counts as not given.
+   * The same with all values as text, for clients without typed values. Empty
+   * text for a number or a bool counts as absent.
    *
    * @generated from field: map<string, string> text_values = 3;
    */
@@ -225,23 +227,23 @@ export declare const ValidateDriverConfigRequestSchema: GenMessage<ValidateDrive
  */
 export declare type ValidateDriverConfigResponse = Message<"mooring.v1.ValidateDriverConfigResponse"> & {
   /**
-   * What is wrong, in the order of unknown items first, then the form's order.
-   * Empty: the configuration is right. At most 100.
+   * Violations, at most 100: unknown items first, then in the order of the
+   * form. Empty: the configuration is valid.
    *
    * @generated from field: repeated mooring.v1.ConfigViolation violations = 1;
    */
   violations: ConfigViolation[];
 
   /**
-   * The right values, and the defaults of items that were not given. An item
-   * with neither is absent, and so is one with a violation.
+   * Valid values, and the defaults of items that were not given. Items without
+   * either, and items with a violation, are absent.
    *
    * @generated from field: google.protobuf.Struct values = 2;
    */
   values?: JsonObject | undefined;
 
   /**
-   * The same as text.
+   * The same values as text.
    *
    * @generated from field: map<string, string> text_values = 3;
    */
@@ -255,21 +257,21 @@ export declare type ValidateDriverConfigResponse = Message<"mooring.v1.ValidateD
 export declare const ValidateDriverConfigResponseSchema: GenMessage<ValidateDriverConfigResponse>;
 
 /**
- * One wrong value of a configuration.
+ * One invalid value of a configuration.
  *
  * @generated from message mooring.v1.ConfigViolation
  */
 export declare type ConfigViolation = Message<"mooring.v1.ConfigViolation"> & {
   /**
-   * The item's name; "values" when there is no object of values at all.
+   * Name of the item; "values" if the object of values is missing.
    *
    * @generated from field: string field = 1;
    */
   field: string;
 
   /**
-   * What is wrong and what would be right, for a person, in the language of the
-   * call (`accept-language`). Never quotes a value.
+   * Message for people that says what is wrong and what is valid, in the
+   * language of the call (`accept-language`). It never quotes a value.
    *
    * @generated from field: string description = 2;
    */
@@ -297,7 +299,8 @@ export declare type GetDriverSchemaRequest = Message<"mooring.v1.GetDriverSchema
 
   /**
    * The language of texts for people, as a BCP 47 tag. Empty: the call's
-   * `accept-language` decides. What is not spoken here comes in English.
+   * `accept-language` decides. A language without translations is answered in
+   * English.
    *
    * @generated from field: string language_code = 2;
    */
@@ -317,8 +320,8 @@ export declare const GetDriverSchemaRequestSchema: GenMessage<GetDriverSchemaReq
  */
 export declare type GetDriverSchemaResponse = Message<"mooring.v1.GetDriverSchemaResponse"> & {
   /**
-   * The schema. Clients whose Struct is an unordered map find the order of the
-   * items in the driver's template.
+   * The schema. The driver's template has the order of the items, for clients
+   * whose Struct is an unordered map.
    *
    * @generated from field: google.protobuf.Struct schema = 1;
    */
@@ -332,8 +335,8 @@ export declare type GetDriverSchemaResponse = Message<"mooring.v1.GetDriverSchem
   revision: string;
 
   /**
-   * The language of the texts, as a BCP 47 tag. Single texts that have no
-   * translation are English.
+   * The language of the texts, as a BCP 47 tag. Texts without a translation are
+   * in English.
    *
    * @generated from field: string language_code = 3;
    */
@@ -353,9 +356,9 @@ export declare const GetDriverSchemaResponseSchema: GenMessage<GetDriverSchemaRe
  */
 export declare type WatchDriversRequest = Message<"mooring.v1.WatchDriversRequest"> & {
   /**
-   * The catalogue revision that the client knows. When it is the current one,
-   * the first message names no changes; otherwise the first message is a reset.
-   * Empty: reset.
+   * The catalogue revision that the client knows. If it is the current one, the
+   * first message names no changes. Otherwise, or if empty, the first message
+   * is a reset.
    *
    * @generated from field: string revision = 1;
    */
@@ -375,22 +378,22 @@ export declare const WatchDriversRequestSchema: GenMessage<WatchDriversRequest>;
  */
 export declare type WatchDriversResponse = Message<"mooring.v1.WatchDriversResponse"> & {
   /**
-   * The catalogue's revision from now on.
+   * The catalogue's new revision.
    *
    * @generated from field: string revision = 1;
    */
   revision: string;
 
   /**
-   * What the client knows is of no use any more: read the list anew. The three
-   * lists are empty then.
+   * The client has to read the whole catalogue again. The three lists are
+   * empty.
    *
    * @generated from field: bool reset = 2;
    */
   reset: boolean;
 
   /**
-   * Names of drivers that are new, each list in code point order.
+   * Names of new drivers, in code point order like the other lists.
    *
    * @generated from field: repeated string added = 3;
    */
@@ -404,7 +407,7 @@ export declare type WatchDriversResponse = Message<"mooring.v1.WatchDriversRespo
   changed: string[];
 
   /**
-   * Names of drivers that are not offered any more.
+   * Names of drivers that are no longer offered.
    *
    * @generated from field: repeated string removed = 5;
    */
@@ -418,15 +421,15 @@ export declare type WatchDriversResponse = Message<"mooring.v1.WatchDriversRespo
 export declare const WatchDriversResponseSchema: GenMessage<WatchDriversResponse>;
 
 /**
- * The catalogue of drivers. Every method needs the admin token; for that, and for
- * the codes that any method may end with, see SettingService.
+ * Catalogue of drivers. SettingService describes the token and the codes that
+ * every method may return.
  *
  * @generated from service mooring.v1.DriverService
  */
 export declare const DriverService: GenService<{
   /**
-   * ListDrivers reads the templates of all drivers. INVALID_ARGUMENT for a view
-   * that is neither basic nor full.
+   * ListDrivers reads the templates of all drivers. INVALID_ARGUMENT: the view
+   * is neither basic nor full.
    *
    * @generated from rpc mooring.v1.DriverService.ListDrivers
    */
@@ -456,11 +459,10 @@ export declare const DriverService: GenService<{
     output: typeof GetDriverResponseSchema;
   },
   /**
-   * ValidateDriverConfig checks a configuration against a driver's template:
-   * what a service that mounts storages asks before it mounts one. Nothing is
-   * stored. A wrong configuration is an ordinary reply with violations.
-   * NOT_FOUND names an unknown driver; INVALID_ARGUMENT when both values and
-   * text_values are set.
+   * ValidateDriverConfig checks a configuration against a driver's template
+   * before a storage is mounted. Nothing is stored. An invalid configuration is
+   * a successful reply with violations. NOT_FOUND names an unknown driver;
+   * INVALID_ARGUMENT: both values and text_values are set.
    *
    * @generated from rpc mooring.v1.DriverService.ValidateDriverConfig
    */
@@ -471,10 +473,10 @@ export declare const DriverService: GenService<{
   },
   /**
    * GetDriverSchema reads the JSON Schema (draft 2020-12) of a driver's
-   * configuration. It accepts exactly what ValidateDriverConfig finds no
-   * violation in. What JSON Schema has no word for stands in x-unit (what a
-   * number counts), x-families and x-option-labels. NOT_FOUND names an unknown
-   * driver.
+   * configuration. The schema accepts exactly the configurations in which
+   * ValidateDriverConfig finds no violation. The keywords x-unit, x-families
+   * and x-option-labels carry what JSON Schema cannot express. NOT_FOUND names
+   * an unknown driver.
    *
    * @generated from rpc mooring.v1.DriverService.GetDriverSchema
    */
@@ -485,9 +487,8 @@ export declare const DriverService: GenService<{
   },
   /**
    * WatchDrivers sends the catalogue's revision at once and again whenever a
-   * deployment's driver files change it. Each message tells the whole way from
-   * the one before, so that a slow reader may miss none: changes that pile up
-   * are merged.
+   * deployment's driver files change it. Each message has all changes since the
+   * previous one. Changes that wait for a slow reader are merged.
    *
    * @generated from rpc mooring.v1.DriverService.WatchDrivers
    */

@@ -107,8 +107,8 @@ export const WatchDriversResponseSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_driver_service, 12);
 
 /**
- * The catalogue of drivers. Every method needs the admin token; for that, and for
- * the codes that any method may end with, see SettingService.
+ * Catalogue of drivers. SettingService describes the token and the codes that
+ * every method may return.
  *
  * @generated from service mooring.v1.DriverService
  */

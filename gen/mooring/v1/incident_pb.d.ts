@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_mooring_v1_incident: GenFile;
 
 /**
- * A mount of a site that does not work, or did not.
+ * Failure of a mount on a site, open or closed.
  *
  * @generated from message mooring.v1.Incident
  */
@@ -53,7 +53,7 @@ export declare type Incident = Message<"mooring.v1.Incident"> & {
   class: IncidentClass;
 
   /**
-   * Where it was noticed.
+   * Source that detected it.
    *
    * @generated from field: mooring.v1.IncidentSource source = 6;
    */
@@ -67,7 +67,7 @@ export declare type Incident = Message<"mooring.v1.Incident"> & {
   message: string;
 
   /**
-   * What to do, in the language of the call.
+   * Instruction for the user, in the language of the call.
    *
    * @generated from field: string action = 8;
    */
@@ -81,42 +81,42 @@ export declare type Incident = Message<"mooring.v1.Incident"> & {
   items: IncidentItem[];
 
   /**
-   * Address of a page that says where these items come from. Empty: none.
+   * Address of a page that explains where these items come from. Empty: none.
    *
    * @generated from field: string guide = 10;
    */
   guide: string;
 
   /**
-   * When it was opened.
+   * Time of opening.
    *
    * @generated from field: google.protobuf.Timestamp open_time = 11;
    */
   openTime?: Timestamp | undefined;
 
   /**
-   * When its class, source or message last changed.
+   * Time of the last change of class, source or message.
    *
    * @generated from field: google.protobuf.Timestamp change_time = 12;
    */
   changeTime?: Timestamp | undefined;
 
   /**
-   * When it was closed. Absent: it is open.
+   * Time of closing. Absent: it is open.
    *
    * @generated from field: google.protobuf.Timestamp close_time = 13;
    */
   closeTime?: Timestamp | undefined;
 
   /**
-   * When it was acknowledged. Absent: it was not.
+   * Time of the acknowledgement. Absent: not acknowledged.
    *
    * @generated from field: google.protobuf.Timestamp acknowledge_time = 14;
    */
   acknowledgeTime?: Timestamp | undefined;
 
   /**
-   * Who acknowledged it.
+   * Actor that acknowledged it.
    *
    * @generated from field: string acknowledged_by = 15;
    */
@@ -150,7 +150,7 @@ export declare type IncidentItem = Message<"mooring.v1.IncidentItem"> & {
   name: string;
 
   /**
-   * Name for people, in the language of the call.
+   * Display name, in the language of the call.
    *
    * @generated from field: string label = 2;
    */
@@ -172,8 +172,8 @@ export declare type IncidentItem = Message<"mooring.v1.IncidentItem"> & {
 export declare const IncidentItemSchema: GenMessage<IncidentItem>;
 
 /**
- * A target of notifications: HTTP POST with a body in JSON, signed as Standard
- * Webhooks 1.0 defines.
+ * Target of notifications. It receives HTTP POST requests with a JSON body,
+ * signed as Standard Webhooks 1.0 defines.
  *
  * @generated from message mooring.v1.Webhook
  */
@@ -186,15 +186,15 @@ export declare type Webhook = Message<"mooring.v1.Webhook"> & {
   name: string;
 
   /**
-   * Scheme and host of the address. The rest is a secret, as chat services have
-   * their key in it.
+   * Scheme and host of the address. The rest is secret, because addresses of
+   * chat services contain a key.
    *
    * @generated from field: string target = 2;
    */
   target: string;
 
   /**
-   * Classes of incidents that are sent. Empty: all.
+   * Classes of incidents to send. Empty: all.
    *
    * @generated from field: repeated mooring.v1.IncidentClass classes = 3;
    */
@@ -215,21 +215,21 @@ export declare type Webhook = Message<"mooring.v1.Webhook"> & {
   language: string;
 
   /**
-   * Nothing is sent.
+   * The webhook is disabled: nothing is sent.
    *
    * @generated from field: bool disabled = 6;
    */
   disabled: boolean;
 
   /**
-   * When it was created.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * Who created it.
+   * Actor that created it.
    *
    * @generated from field: string created_by = 8;
    */
@@ -243,7 +243,7 @@ export declare type Webhook = Message<"mooring.v1.Webhook"> & {
 export declare const WebhookSchema: GenMessage<Webhook>;
 
 /**
- * What a webhook is to be. Absent members stay as they are.
+ * Webhook to create, or changes of one. Absent fields stay unchanged.
  *
  * @generated from message mooring.v1.WebhookInput
  */
@@ -263,15 +263,15 @@ export declare type WebhookInput = Message<"mooring.v1.WebhookInput"> & {
   url?: string | undefined;
 
   /**
-   * Key of the signatures: `whsec_` and 24 to 64 bytes in base64. Empty or absent
-   * at creation: one is made.
+   * Key of the signatures: `whsec_` and 24 to 64 bytes in base64. Empty or
+   * absent at creation: a random key.
    *
    * @generated from field: optional string secret = 3;
    */
   secret?: string | undefined;
 
   /**
-   * Classes of incidents that are sent.
+   * Classes of incidents to send.
    *
    * @generated from field: mooring.v1.WebhookClasses classes = 4;
    */
@@ -292,7 +292,7 @@ export declare type WebhookInput = Message<"mooring.v1.WebhookInput"> & {
   language?: string | undefined;
 
   /**
-   * Nothing is sent.
+   * The webhook is disabled: nothing is sent.
    *
    * @generated from field: optional bool disabled = 7;
    */
@@ -352,7 +352,7 @@ export declare const WebhookSitesSchema: GenMessage<WebhookSites>;
  */
 export declare type WebhookDelivery = Message<"mooring.v1.WebhookDelivery"> & {
   /**
-   * Identifier, which the target gets as `webhook-id`.
+   * Identifier, sent to the target as `webhook-id`.
    *
    * @generated from field: string id = 1;
    */
@@ -381,21 +381,21 @@ export declare type WebhookDelivery = Message<"mooring.v1.WebhookDelivery"> & {
   type: string;
 
   /**
-   * The body, as it is signed and sent.
+   * Body, as signed and sent.
    *
    * @generated from field: string body = 5;
    */
   body: string;
 
   /**
-   * When it was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * How far it is.
+   * State of the delivery.
    *
    * @generated from field: mooring.v1.WebhookDeliveryState state = 7;
    */
@@ -409,7 +409,7 @@ export declare type WebhookDelivery = Message<"mooring.v1.WebhookDelivery"> & {
   attempts: number;
 
   /**
-   * When it is tried again. Absent: it is not.
+   * Time of the next attempt. Absent: no further attempt.
    *
    * @generated from field: google.protobuf.Timestamp retry_time = 9;
    */
@@ -423,7 +423,7 @@ export declare type WebhookDelivery = Message<"mooring.v1.WebhookDelivery"> & {
   status: number;
 
   /**
-   * What went wrong in the last attempt. Empty: nothing.
+   * Error of the last attempt. Empty: none.
    *
    * @generated from field: string error = 11;
    */
@@ -443,21 +443,21 @@ export declare const WebhookDeliverySchema: GenMessage<WebhookDelivery>;
  */
 export enum IncidentClass {
   /**
-   * Not given.
+   * Unspecified.
    *
    * @generated from enum value: INCIDENT_CLASS_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * A token, cookie or password is not accepted any more, or ends soon.
+   * A token, cookie or password is no longer accepted, or expires soon.
    *
    * @generated from enum value: INCIDENT_CLASS_CREDENTIAL = 1;
    */
   CREDENTIAL = 1,
 
   /**
-   * The provider wants a code, a captcha or a scan.
+   * The provider requires a code, a captcha or a scan.
    *
    * @generated from enum value: INCIDENT_CLASS_PERSON = 2;
    */
@@ -485,7 +485,7 @@ export enum IncidentClass {
   CONFIGURATION = 5,
 
   /**
-   * None of these.
+   * Any other cause.
    *
    * @generated from enum value: INCIDENT_CLASS_UNKNOWN = 6;
    */
@@ -498,13 +498,13 @@ export enum IncidentClass {
 export declare const IncidentClassSchema: GenEnum<IncidentClass>;
 
 /**
- * Where an incident was noticed.
+ * Source that detected an incident.
  *
  * @generated from enum mooring.v1.IncidentSource
  */
 export enum IncidentSource {
   /**
-   * Not given.
+   * Unspecified.
    *
    * @generated from enum value: INCIDENT_SOURCE_UNSPECIFIED = 0;
    */
@@ -525,7 +525,7 @@ export enum IncidentSource {
   PROBE = 2,
 
   /**
-   * The end of a token's life, as it stands in the token (JWT).
+   * Expiry of a token, read from the token (JWT).
    *
    * @generated from enum value: INCIDENT_SOURCE_EXPIRY = 3;
    */
@@ -538,13 +538,13 @@ export enum IncidentSource {
 export declare const IncidentSourceSchema: GenEnum<IncidentSource>;
 
 /**
- * How far a delivery is.
+ * State of a delivery.
  *
  * @generated from enum mooring.v1.WebhookDeliveryState
  */
 export enum WebhookDeliveryState {
   /**
-   * Not given.
+   * Unspecified.
    *
    * @generated from enum value: WEBHOOK_DELIVERY_STATE_UNSPECIFIED = 0;
    */
@@ -558,14 +558,14 @@ export enum WebhookDeliveryState {
   WAITING = 1,
 
   /**
-   * The target has taken it (HTTP 2xx).
+   * The target accepted it (HTTP 2xx).
    *
    * @generated from enum value: WEBHOOK_DELIVERY_STATE_DELIVERED = 2;
    */
   DELIVERED = 2,
 
   /**
-   * It was given up.
+   * No further attempt is made.
    *
    * @generated from enum value: WEBHOOK_DELIVERY_STATE_FAILED = 3;
    */

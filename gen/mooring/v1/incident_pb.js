@@ -81,7 +81,7 @@ export const IncidentSourceSchema = /*@__PURE__*/
   enumDesc(file_mooring_v1_incident, 1);
 
 /**
- * Where an incident was noticed.
+ * Source that detected an incident.
  *
  * @generated from enum mooring.v1.IncidentSource
  */
@@ -95,7 +95,7 @@ export const WebhookDeliveryStateSchema = /*@__PURE__*/
   enumDesc(file_mooring_v1_incident, 2);
 
 /**
- * How far a delivery is.
+ * State of a delivery.
  *
  * @generated from enum mooring.v1.WebhookDeliveryState
  */

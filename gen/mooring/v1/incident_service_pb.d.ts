@@ -39,14 +39,14 @@ export declare type ListIncidentsRequest = Message<"mooring.v1.ListIncidentsRequ
   closed: boolean;
 
   /**
-   * Incidents of one page, 1 to 1,000. 0: 50.
+   * Incidents per page, 1 to 1,000. 0: 50.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * `next_page_token` of the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 5;
    */
@@ -73,7 +73,7 @@ export declare type ListIncidentsResponse = Message<"mooring.v1.ListIncidentsRes
   incidents: Incident[];
 
   /**
-   * Token of the next page. Empty: there is none.
+   * Token of the next page. Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -208,8 +208,8 @@ export declare type WatchIncidentsResponse = Message<"mooring.v1.WatchIncidentsR
 export declare const WatchIncidentsResponseSchema: GenMessage<WatchIncidentsResponse>;
 
 /**
- * Mounts of sites that do not work: what is wrong, since when, and what to do.
- * Incidents open and close by themselves.
+ * Incidents: failing mounts of sites, with cause, start and instruction. The
+ * service opens and closes incidents by itself.
  *
  * @generated from service mooring.v1.IncidentService
  */
@@ -226,7 +226,8 @@ export declare const IncidentService: GenService<{
     output: typeof ListIncidentsResponseSchema;
   },
   /**
-   * GetIncident reads one incident. NOT_FOUND: there is none of this identifier.
+   * GetIncident reads one incident. NOT_FOUND: there is no incident with this
+   * identifier.
    *
    * @generated from rpc mooring.v1.IncidentService.GetIncident
    */
@@ -236,7 +237,7 @@ export declare const IncidentService: GenService<{
     output: typeof GetIncidentResponseSchema;
   },
   /**
-   * AcknowledgeIncident notes that a user deals with an open incident.
+   * AcknowledgeIncident records that a user handles an open incident.
    * FAILED_PRECONDITION: it is closed.
    *
    * @generated from rpc mooring.v1.IncidentService.AcknowledgeIncident
@@ -247,8 +248,8 @@ export declare const IncidentService: GenService<{
     output: typeof AcknowledgeIncidentResponseSchema;
   },
   /**
-   * WatchIncidents sends all open incidents, and then each one that is opened, is
-   * changed or is closed. A slow reader gets the newest state of each.
+   * WatchIncidents sends all open incidents, then each incident that is opened,
+   * changed or closed. A slow reader gets the newest state of each.
    *
    * @generated from rpc mooring.v1.IncidentService.WatchIncidents
    */

@@ -71,8 +71,8 @@ export const WatchIncidentsResponseSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_incident_service, 7);
 
 /**
- * Mounts of sites that do not work: what is wrong, since when, and what to do.
- * Incidents open and close by themselves.
+ * Incidents: failing mounts of sites, with cause, start and instruction. The
+ * service opens and closes incidents by itself.
  *
  * @generated from service mooring.v1.IncidentService
  */

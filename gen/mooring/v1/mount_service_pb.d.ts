@@ -32,7 +32,7 @@ export declare type ListMountsRequest = Message<"mooring.v1.ListMountsRequest"> 
   pageSize: number;
 
   /**
-   * `next_page_token` of the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -66,7 +66,7 @@ export declare type ListMountsResponse = Message<"mooring.v1.ListMountsResponse"
   mounts: Mount[];
 
   /**
-   * Token of the next page. Empty: there is none.
+   * Token of the next page. Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */

@@ -158,14 +158,14 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
   groupLabel: string;
 
   /**
-   * What a number counts, such as `minutes` or `KiB/s`. Empty: nothing special.
+   * Unit of a number, such as `minutes` or `KiB/s`. Empty: no unit.
    *
    * @generated from field: string unit = 20;
    */
   unit: string;
 
   /**
-   * Whether a number may have a fraction.
+   * The number may have a fraction.
    *
    * @generated from field: bool fraction = 21;
    */

@@ -34,7 +34,8 @@ export declare type ListSettingsRequest = Message<"mooring.v1.ListSettingsReques
 
   /**
    * The language of texts for people, as a BCP 47 tag. Empty: the call's
-   * `accept-language` decides. What is not spoken here comes in English.
+   * `accept-language` decides. A language without translations is answered in
+   * English.
    *
    * @generated from field: string language_code = 3;
    */
@@ -68,8 +69,8 @@ export declare type ListSettingsResponse = Message<"mooring.v1.ListSettingsRespo
   revision: bigint;
 
   /**
-   * The language of the texts, as a BCP 47 tag. Single texts that have no
-   * translation are English.
+   * The language of the texts, as a BCP 47 tag. Texts without a translation are
+   * in English.
    *
    * @generated from field: string language_code = 3;
    */
@@ -97,7 +98,8 @@ export declare type ListDefaultSettingsRequest = Message<"mooring.v1.ListDefault
 
   /**
    * The language of texts for people, as a BCP 47 tag. Empty: the call's
-   * `accept-language` decides. What is not spoken here comes in English.
+   * `accept-language` decides. A language without translations is answered in
+   * English.
    *
    * @generated from field: string language_code = 2;
    */
@@ -124,8 +126,8 @@ export declare type ListDefaultSettingsResponse = Message<"mooring.v1.ListDefaul
   settings: Setting[];
 
   /**
-   * The language of the texts, as a BCP 47 tag. Single texts that have no
-   * translation are English.
+   * The language of the texts, as a BCP 47 tag. Texts without a translation are
+   * in English.
    *
    * @generated from field: string language_code = 2;
    */
@@ -160,7 +162,8 @@ export declare type GetSettingRequest = Message<"mooring.v1.GetSettingRequest"> 
 
   /**
    * The language of texts for people, as a BCP 47 tag. Empty: the call's
-   * `accept-language` decides. What is not spoken here comes in English.
+   * `accept-language` decides. A language without translations is answered in
+   * English.
    *
    * @generated from field: string language_code = 3;
    */
@@ -194,8 +197,8 @@ export declare type GetSettingResponse = Message<"mooring.v1.GetSettingResponse"
   revision: bigint;
 
   /**
-   * The language of the texts, as a BCP 47 tag. Single texts that have no
-   * translation are English.
+   * The language of the texts, as a BCP 47 tag. Texts without a translation are
+   * in English.
    *
    * @generated from field: string language_code = 3;
    */
@@ -230,7 +233,8 @@ export declare type BatchGetSettingsRequest = Message<"mooring.v1.BatchGetSettin
 
   /**
    * The language of texts for people, as a BCP 47 tag. Empty: the call's
-   * `accept-language` decides. What is not spoken here comes in English.
+   * `accept-language` decides. A language without translations is answered in
+   * English.
    *
    * @generated from field: string language_code = 3;
    */
@@ -264,8 +268,8 @@ export declare type BatchGetSettingsResponse = Message<"mooring.v1.BatchGetSetti
   revision: bigint;
 
   /**
-   * The language of the texts, as a BCP 47 tag. Single texts that have no
-   * translation are English.
+   * The language of the texts, as a BCP 47 tag. Texts without a translation are
+   * in English.
    *
    * @generated from field: string language_code = 3;
    */
@@ -589,7 +593,8 @@ export declare type WatchSettingsRequest = Message<"mooring.v1.WatchSettingsRequ
 
   /**
    * The language of texts for people, as a BCP 47 tag. Empty: the call's
-   * `accept-language` decides. What is not spoken here comes in English.
+   * `accept-language` decides. A language without translations is answered in
+   * English.
    *
    * @generated from field: string language_code = 3;
    */
@@ -721,7 +726,7 @@ export declare type ListRevisionsRequest = Message<"mooring.v1.ListRevisionsRequ
   pageSize: number;
 
   /**
-   * From the page before. Empty: the newest revisions.
+   * `next_page_token` of the previous page. Empty: the newest revisions.
    *
    * @generated from field: string page_token = 2;
    */
@@ -776,7 +781,7 @@ export declare type ListRevisionsResponse = Message<"mooring.v1.ListRevisionsRes
   revisions: Revision[];
 
   /**
-   * For the next page. Empty: this was the last one.
+   * Token of the next page. Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */

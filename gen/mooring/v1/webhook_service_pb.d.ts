@@ -234,7 +234,7 @@ export declare type ListWebhookDeliveriesRequest = Message<"mooring.v1.ListWebho
   pageSize: number;
 
   /**
-   * `next_page_token` of the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -261,7 +261,7 @@ export declare type ListWebhookDeliveriesResponse = Message<"mooring.v1.ListWebh
   deliveries: WebhookDelivery[];
 
   /**
-   * Token of the next page. Empty: there is none.
+   * Token of the next page. Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */

@@ -12,36 +12,37 @@ import type { MethodOptions } from "@bufbuild/protobuf/wkt";
 export declare const file_mooring_access_v1_access: GenFile;
 
 /**
- * Who may call a method. Exactly one of the first three is set.
+ * Requirement that a caller of a method has to meet. Exactly one of the first
+ * three fields is set.
  *
  * @generated from message mooring.access.v1.Access
  */
 export declare type Access = Message<"mooring.access.v1.Access"> & {
   /**
-   * Everybody, without a token.
+   * The method needs no token.
    *
    * @generated from field: bool public = 1;
    */
   public: boolean;
 
   /**
-   * Whoever has any valid token.
+   * The method needs any valid token.
    *
    * @generated from field: bool any_token = 2;
    */
   anyToken: boolean;
 
   /**
-   * Whose token has all of these scopes. `root` stands for the permanent admin
-   * token alone.
+   * The method needs a token with all of these scopes. `root` is the permanent
+   * admin token alone.
    *
    * @generated from field: repeated string scopes = 3;
    */
   scopes: string[];
 
   /**
-   * The method itself keeps to the settings that a token is limited to. Without
-   * it, tokens that are limited are refused.
+   * The method applies the limits of the token by itself. If false, tokens with
+   * limits are refused.
    *
    * @generated from field: bool limited = 4;
    */
@@ -55,7 +56,7 @@ export declare type Access = Message<"mooring.access.v1.Access"> & {
 export declare const AccessSchema: GenMessage<Access>;
 
 /**
- * What a caller has to hold. A method without it is not served.
+ * Requirement of a method. Methods without it are rejected at start.
  *
  * @generated from extension: mooring.access.v1.Access access = 51245;
  */

@@ -19,7 +19,7 @@ export const AccessSchema = /*@__PURE__*/
   messageDesc(file_mooring_access_v1_access, 0);
 
 /**
- * What a caller has to hold. A method without it is not served.
+ * Requirement of a method. Methods without it are rejected at start.
  *
  * @generated from extension: mooring.access.v1.Access access = 51245;
  */

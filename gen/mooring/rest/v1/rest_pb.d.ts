@@ -18,7 +18,8 @@ export declare const file_mooring_rest_v1_rest: GenFile;
  */
 export declare type Rest = Message<"mooring.rest.v1.Rest"> & {
   /**
-   * The body of a successful reply. Unspecified: bare, as google.api.http says.
+   * The body of a successful reply. Unspecified: bare JSON, as google.api.http
+   * defines.
    *
    * @generated from field: mooring.rest.v1.Rest.Reply reply = 1;
    */
@@ -26,23 +27,25 @@ export declare type Rest = Message<"mooring.rest.v1.Rest"> & {
 
   /**
    * The bindings match only when at least one of these query parameters is
-   * present with a non-empty value. Several methods can so share one path.
+   * present with a non-empty value. Several methods can share one path this
+   * way.
    *
    * @generated from field: repeated string require_query = 2;
    */
   requireQuery: string[];
 
   /**
-   * Query parameters that differ from the field they fill. For one field the
-   * first parameter in this list that is present and not empty wins.
+   * Query parameters whose name differs from the field that they fill. If
+   * several fill one field, the first in this list that is present and not
+   * empty wins.
    *
    * @generated from field: repeated mooring.rest.v1.QueryParameter query = 3;
    */
   query: QueryParameter[];
 
   /**
-   * The response field that names the state a read shows (an int64 revision or
-   * a string). Sent as a strong ETag; If-None-Match answers 304 (RFC 9110,
+   * The response field that identifies the state of a read (an int64 revision
+   * or a string). Sent as a strong ETag; If-None-Match answers 304 (RFC 9110,
    * sections 8.8.3 and 13.1.2).
    *
    * @generated from field: string etag = 4;
@@ -66,9 +69,9 @@ export declare type Rest = Message<"mooring.rest.v1.Rest"> & {
   lastEventId: string;
 
   /**
-   * The response field that names the language of the reply's texts, as a BCP 47
-   * tag. Sent as Content-Language, with Vary: Accept-Language; the entity tags of
-   * all languages but English name it.
+   * The response field that names the language of the reply's texts, as a BCP
+   * 47 tag. Sent as Content-Language, with Vary: Accept-Language; the entity
+   * tag of every language except English contains it.
    *
    * @generated from field: string language = 7;
    */
@@ -82,7 +85,7 @@ export declare type Rest = Message<"mooring.rest.v1.Rest"> & {
 export declare const RestSchema: GenMessage<Rest>;
 
 /**
- * The shape of a reply's body.
+ * Format of a reply's body.
  *
  * @generated from enum mooring.rest.v1.Rest.Reply
  */
@@ -95,14 +98,14 @@ export enum Rest_Reply {
   UNSPECIFIED = 0,
 
   /**
-   * `{"code", "message", "data"}` with the same value as data.
+   * `{"code", "message", "data"}` with the same value as `data`.
    *
    * @generated from enum value: REPLY_ENVELOPE = 1;
    */
   ENVELOPE = 1,
 
   /**
-   * The envelope with `data` null, whatever the response message holds.
+   * The envelope with `data` null; the response message is not sent.
    *
    * @generated from enum value: REPLY_ENVELOPE_NULL = 2;
    */
@@ -163,7 +166,7 @@ export declare type QueryParameter = Message<"mooring.rest.v1.QueryParameter"> &
 export declare const QueryParameterSchema: GenMessage<QueryParameter>;
 
 /**
- * How this method's REST bindings take their parameters and shape their reply.
+ * Parameters and reply format of this method's REST bindings.
  *
  * @generated from extension: mooring.rest.v1.Rest rest = 51244;
  */

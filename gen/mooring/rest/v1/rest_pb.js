@@ -25,7 +25,7 @@ export const Rest_ReplySchema = /*@__PURE__*/
   enumDesc(file_mooring_rest_v1_rest, 0, 0);
 
 /**
- * The shape of a reply's body.
+ * Format of a reply's body.
  *
  * @generated from enum mooring.rest.v1.Rest.Reply
  */
@@ -40,7 +40,7 @@ export const QueryParameterSchema = /*@__PURE__*/
   messageDesc(file_mooring_rest_v1_rest, 1);
 
 /**
- * How this method's REST bindings take their parameters and shape their reply.
+ * Parameters and reply format of this method's REST bindings.
  *
  * @generated from extension: mooring.rest.v1.Rest rest = 51244;
  */
