@@ -22,5 +22,7 @@ try:
     settings.SaveSettings(save(settings=[{"key": "default_page_size", "value": "many"}]), metadata=token)
 except grpc.RpcError as error:
     status = status_pb2.Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"])
-    refused = error_details_pb2.BadRequest.FromString(status.details[0].value)
-    print("refused:", refused.field_violations[0].field)
+    refused = error_details_pb2.BadRequest()
+    for detail in status.details:
+        if detail.Unpack(refused):
+            print("refused:", refused.field_violations[0].field)

@@ -63,8 +63,9 @@ export class LocalizableError extends ConnectError {
 /** Details of an error: `google.rpc.ErrorInfo`, and `google.rpc.BadRequest` for violations. */
 export function errorDetails(text: Text, violations: readonly Violation[] = []): OutgoingDetail[] {
   return [
-    ...(text instanceof Message ? [{ desc: ErrorInfoSchema, value: errorInfo(text) }] : []),
+    // First, as before there was an ErrorInfo: clients that read the first detail continue to work.
     ...(violations.length > 0 ? [{ desc: BadRequestSchema, value: badRequestOf(violations) }] : []),
+    ...(text instanceof Message ? [{ desc: ErrorInfoSchema, value: errorInfo(text) }] : []),
   ];
 }
 

@@ -39,8 +39,8 @@ describe.each(["HTTP/1.1", "HTTP/2"])("Connect on the wire over %s", (version) =
       code: "invalid_argument",
       message: expect.stringMatching(/^default_page_size: /),
       details: [
-        { type: "google.rpc.ErrorInfo", value: expect.any(String) },
         { type: "google.rpc.BadRequest", value: expect.any(String) },
+        { type: "google.rpc.ErrorInfo", value: expect.any(String) },
       ],
     });
     checkReply(reply);

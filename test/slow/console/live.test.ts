@@ -137,7 +137,7 @@ describe("a service", () => {
     await forget();
     expect(await page.getByText("Soon forgotten").count()).toBe(1);
     await page.getByRole("link", { name: `Go back to ${revision - 1n}` }).click();
-    await page.getByText("is not kept any more").waitFor();
+    await page.getByText("has been deleted").waitFor();
     await page.getByRole("link", { name: "History" }).last().click();
     await page.getByText(/^Revisions before \d+ are not kept any more/).waitFor();
   });

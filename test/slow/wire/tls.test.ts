@@ -92,7 +92,7 @@ describe("the port over TLS", () => {
       readFileSync(authority.certificate),
     );
     const settings = createClient(SettingService, transport);
-    await expect(settings.getSetting({ key: "site_title" })).rejects.toThrow("token is missing");
+    await expect(settings.getSetting({ key: "site_title" })).rejects.toThrow("missing token");
     const { setting } = await settings.getSetting(
       { key: "site_title" },
       { headers: { authorization: TOKEN } },

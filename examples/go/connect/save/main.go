@@ -36,8 +36,11 @@ func main() {
 	wrong := &mooring.SettingInput{Key: "default_page_size", Value: proto.String("many")}
 	_, err := save(&mooring.SaveSettingsRequest{Settings: []*mooring.SettingInput{wrong}})
 	if refused := new(connect.Error); errors.As(err, &refused) {
-		detail := must(refused.Details()[0].Value())
-		fmt.Println("refused:", detail.(*errdetails.BadRequest).FieldViolations[0].Field)
+		for _, detail := range refused.Details() {
+			if request, ok := must(detail.Value()).(*errdetails.BadRequest); ok {
+				fmt.Println("refused:", request.FieldViolations[0].Field)
+			}
+		}
 	}
 }
 

@@ -33,7 +33,9 @@ func main() {
 	wrong := &mooring.SettingInput{Key: "default_page_size", Value: proto.String("many")}
 	_, err := settings.SaveSettings(ctx, &mooring.SaveSettingsRequest{Settings: []*mooring.SettingInput{wrong}})
 	for _, detail := range status.Convert(err).Details() {
-		fmt.Println("refused:", detail.(*errdetails.BadRequest).FieldViolations[0].Field)
+		if request, ok := detail.(*errdetails.BadRequest); ok {
+			fmt.Println("refused:", request.FieldViolations[0].Field)
+		}
 	}
 }
 
