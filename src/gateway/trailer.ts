@@ -38,7 +38,7 @@ export function withinTrailers(error: ConnectError): ConnectError {
   });
   const first = beyond < 0 ? fieldViolations : fieldViolations.slice(0, beyond);
   const value = { fieldViolations: first };
-  small.details = first.length === 0 ? others : [...others, { desc: BadRequestSchema, value }];
+  small.details = first.length === 0 ? others : [{ desc: BadRequestSchema, value }, ...others];
   return small;
 }
 
