@@ -25,7 +25,7 @@ describe("a token", () => {
     // Sites know no limit: that is said before the service has to.
     expect(await page.getByLabel(/^sites:read/).isDisabled()).toBe(true);
     await page.getByRole("button", { name: "Make the token" }).click();
-    await page.locator(".wrong", { hasText: '"no limit" is no limit' }).waitFor();
+    await page.locator(".wrong", { hasText: 'invalid limit "no limit"' }).waitFor();
     await page.getByLabel("Only for these settings").fill("key:s3_*");
     await page.getByLabel("It ends").selectOption("30");
     await page.getByRole("button", { name: "Make the token" }).click();
