@@ -146,7 +146,7 @@ describe.each([
     const came = await create({});
     site.mode = undefined;
     expect(came.code).toBe(REFUSED[transport]);
-    expect(came.text).toContain("sends more than 8 MiB");
+    expect(came.text).toContain("sent more than 8 MiB");
   });
 
   test("an override for a key that nobody knows, and one address twice", async () => {
