@@ -153,7 +153,7 @@ export interface PathParts {
 /** Cuts a path that begins with a slash. */
 export function splitPath(path: string): PathParts {
   const raw = path === "/" ? [] : path.slice(1).split("/");
-  return { raw, text: raw.map(unescapeText) };
+  return { raw, text: path.includes("%") ? raw.map(unescapeText) : raw };
 }
 
 /**
@@ -215,6 +215,8 @@ function matchesSegment(segment: Segment, index: number, parts: PathParts): bool
 }
 
 function capture(variable: PathVariable, raw: readonly string[]): string {
+  const text = raw.join("/");
+  if (!text.includes("%")) return text;
   const texts = raw.map((part) =>
     variable.multiple ? unescapeAllButSlash(part) : unescapeText(part),
   );

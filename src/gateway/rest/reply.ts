@@ -57,37 +57,38 @@ export interface RestReply {
   unchanged(tag: string): Variant;
 }
 
-/** Longest body that is sent as text, in bytes. */
+/** Longest body that is sent as text, in UTF-16 units. */
 const SHORT = 2_048;
 
 /** Encodes a response message as its binding says. */
 export function createReply(binding: Binding, message: Message, gateway: Gateway): RestReply {
   const rule = binding.reply;
   const shown = readState(rule, message, gateway.prefix);
-  const encoded = new Encoded(encodeBody(rule, message, gateway));
+  const text = encodeBody(rule, message, gateway);
+  const encoded = rule.kept ? new Encoded(Buffer.from(text)) : undefined;
   const part = partOf(message);
   const state = shown && part ? withPart(shown, part) : shown;
-  const compressible = rule.kept && encoded.compressible;
+  const compressible = encoded?.compressible === true;
   const common: Headers = {
     "cache-control": cacheControl(rule, gateway),
     ...languageHeaders(rule, message, compressible),
   };
   const type = rule.raw ? typeOf(httpBodyOf(message, rule.field)) : TYPES[rule.shape];
-  const variantOf = (body: Buffer, coding?: Coding): Variant => ({
-    body: coding === undefined && body.length <= SHORT && !rule.raw ? body.toString() : body,
-    headers: {
+  const variantOf = (body: Buffer | string, coding?: Coding): Variant => {
+    const headers: Record<string, string> = {
       "content-type": type,
-      "content-length": String(body.length),
-      ...(coding === undefined ? {} : { "content-encoding": coding }),
-      ...(state === undefined ? {} : { etag: entityTag(state, coding) }),
-      ...common,
-    },
-  });
-  const identity = variantOf(encoded.bytes);
+      "content-length": String(Buffer.byteLength(body)),
+    };
+    if (coding !== undefined) headers["content-encoding"] = coding;
+    if (state !== undefined) headers["etag"] = entityTag(state, coding);
+    return { body, headers: Object.assign(headers, common) };
+  };
+  const isShort = typeof text === "string" && text.length <= SHORT;
+  const identity = variantOf(isShort ? text : (encoded?.bytes ?? Buffer.from(text)));
   const coded = new Map<Coding, Variant>();
   const ready = (coding: Coding): Variant | undefined => {
-    const body = encoded.offer(coding);
-    if (body === undefined || body === encoded.bytes) return undefined;
+    const body = encoded?.offer(coding);
+    if (body === undefined || body === encoded?.bytes) return undefined;
     const variant = coded.get(coding) ?? variantOf(body, coding);
     coded.set(coding, variant);
     return variant;
@@ -102,19 +103,17 @@ export function createReply(binding: Binding, message: Message, gateway: Gateway
       const other = others.find((coding) => coded.has(coding));
       return made ?? (other && coded.get(other)) ?? identity;
     },
-    unchanged: (tag) => ({ headers: { etag: tag, ...common }, body: encoded.bytes }),
+    unchanged: (tag) => ({ headers: { etag: tag, ...common }, body: "" }),
   };
 }
 
 /** Headers of a reply's variants, and its language. */
 function languageHeaders(rule: ReplyRule, message: Message, compressible: boolean): Headers {
+  const vary = compressible ? { vary: "Accept-Encoding" } : {};
+  if (rule.language === undefined) return vary;
   const language = readLanguage(rule, message);
-  const vary = [
-    ...(compressible ? ["Accept-Encoding"] : []),
-    ...(rule.language === undefined ? [] : ["Accept-Language"]),
-  ];
   return {
-    ...(vary.length === 0 ? {} : { vary: vary.join(", ") }),
+    vary: compressible ? "Accept-Encoding, Accept-Language" : "Accept-Language",
     ...(language === "" ? {} : { "content-language": language }),
   };
 }
@@ -127,12 +126,12 @@ const TYPES: Readonly<Record<ReplyRule["shape"], string>> = {
   text: "text/plain; charset=utf-8",
 };
 
-function encodeBody(rule: ReplyRule, message: Message, gateway: Gateway): Buffer {
+function encodeBody(rule: ReplyRule, message: Message, gateway: Gateway): Buffer | string {
   if (rule.raw) return Buffer.from(httpBodyOf(message, rule.field)?.data ?? []);
-  if (rule.shape === "envelope-null") return Buffer.from(successEnvelope("null"));
-  if (rule.shape === "text") return Buffer.from(plainText(rule, message));
+  if (rule.shape === "envelope-null") return successEnvelope("null");
+  if (rule.shape === "text") return plainText(rule, message);
   const text = replyText(rule, message, gateway);
-  return Buffer.from(rule.shape === "envelope" ? successEnvelope(text) : text);
+  return rule.shape === "envelope" ? successEnvelope(text) : text;
 }
 
 /** createReplyRule has seen to it that the field is a text. */

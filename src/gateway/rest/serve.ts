@@ -52,8 +52,9 @@ export class RestReplies {
     this.gateway = gateway;
   }
 
-  /** The encoded reply; the same as long as its message is the same. */
+  /** The encoded reply; that of a read is the same as long as its message is the same. */
   encode(binding: Binding, message: Message): RestReply {
+    if (!binding.reply.kept) return createReply(binding, message, this.gateway);
     return this.#replies(binding)(message);
   }
 
@@ -87,6 +88,8 @@ export class RestExchange implements Exchange {
   readonly call: HttpCall;
   readonly #replies: RestReplies;
   readonly #choice: Choice;
+  /** The encoded reply and its message: an interceptor may encode it before it is sent. */
+  #encoded: readonly [Message, RestReply] | undefined;
 
   constructor(replies: RestReplies, choice: Choice, http: Http) {
     this.#replies = replies;
@@ -160,14 +163,22 @@ export class RestExchange implements Exchange {
   encode(message: Message): unknown {
     const { binding } = this.#choice;
     return binding.method.kind === "unary"
-      ? this.#replies.encode(binding, message)
+      ? this.#encodeReply(message)
       : this.#replies.eventEncoder(binding)(message);
+  }
+
+  #encodeReply(message: Message): RestReply {
+    const [known, reply] = this.#encoded ?? [];
+    if (reply !== undefined && known === message) return reply;
+    const made = this.#replies.encode(this.#choice.binding, message);
+    this.#encoded = [message, made];
+    return made;
   }
 
   /** Sends 304 when the client has the reply already. */
   send(message: Message): void {
     const { call } = this;
-    const encoded = this.#replies.encode(this.#choice.binding, message);
+    const encoded = this.#encodeReply(message);
     const seen = seenTag(call, encoded, this.#replies.gateway.seesWhole);
     const codings = this.#replies.accepted(call.header("accept-encoding"));
     const { headers, body } =
