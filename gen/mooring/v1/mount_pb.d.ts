@@ -11,7 +11,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
 export declare const file_mooring_v1_mount: GenFile;
 
 /**
- * A mount ("storage") that sites are to have.
+ * Mount ("storage") that the service keeps for sites.
  *
  * @generated from message mooring.v1.Mount
  */
@@ -39,8 +39,8 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
 
   /**
    * Items of the driver in the JSON types of the catalogue. Secrets are
-   * `********` unless they were asked for. Items that are absent have the form's
-   * default on a new mount, and stay the site's on another.
+   * `********` unless the request reveals them. Absent items have the form's
+   * default on a new mount; on an existing mount the site's value stays.
    *
    * @generated from field: google.protobuf.Struct config = 4;
    */
@@ -48,14 +48,14 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
 
   /**
    * Members that every mount has, such as `order`, `remark` and
-   * `cache_expiration`, likewise.
+   * `cache_expiration`. Absent members as for `config`.
    *
    * @generated from field: google.protobuf.Struct members = 5;
    */
   members?: JsonObject | undefined;
 
   /**
-   * Whether it is out of use on the sites.
+   * The mount is disabled on the sites.
    *
    * @generated from field: bool disabled = 6;
    */
@@ -69,7 +69,7 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
   sites: string[];
 
   /**
-   * Values that a site has in the place of these, by the site's name.
+   * Values that replace these on one site, by the site's name.
    *
    * @generated from field: map<string, mooring.v1.MountOverride> overrides = 8;
    */
@@ -83,14 +83,14 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
   content: MountContent;
 
   /**
-   * The revision that changed it last.
+   * Revision of the last change.
    *
    * @generated from field: int64 revision = 10;
    */
   revision: bigint;
 
   /**
-   * How it is on each of its sites.
+   * State on each of its sites.
    *
    * @generated from field: repeated mooring.v1.MountStatus status = 11;
    */
@@ -98,9 +98,9 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
 
   /**
    * Secret items whose values are lost, such as `config.password` or
-   * `overrides.harbour.config.password`: a rollback brought the mount back, and
-   * the history keeps no secrets. Nothing is sent to a site that needs one of
-   * them until SaveMounts gives it, or removes it by null. Empty: none.
+   * `overrides.harbour.config.password`: a rollback restored the mount, and the
+   * history keeps no secrets. The mount is not sent to a site that needs one of
+   * them until SaveMounts sets it, or removes it with null. Empty: none.
    *
    * @generated from field: repeated string missing = 12;
    */
@@ -114,7 +114,7 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
 export declare const MountSchema: GenMessage<Mount>;
 
 /**
- * What a site has in the place of a mount's values.
+ * Values that replace a mount's values on one site.
  *
  * @generated from message mooring.v1.MountOverride
  */
@@ -127,14 +127,14 @@ export declare type MountOverride = Message<"mooring.v1.MountOverride"> & {
   mountPath: string;
 
   /**
-   * Items of the driver. Others are the mount's.
+   * Items of the driver. Absent items: the mount's.
    *
    * @generated from field: google.protobuf.Struct config = 2;
    */
   config?: JsonObject | undefined;
 
   /**
-   * Members. Others are the mount's.
+   * Members. Absent members: the mount's.
    *
    * @generated from field: google.protobuf.Struct members = 3;
    */
@@ -148,7 +148,7 @@ export declare type MountOverride = Message<"mooring.v1.MountOverride"> & {
 export declare const MountOverrideSchema: GenMessage<MountOverride>;
 
 /**
- * How a mount is on a site.
+ * State of a mount on a site.
  *
  * @generated from message mooring.v1.MountStatus
  */
@@ -161,9 +161,8 @@ export declare type MountStatus = Message<"mooring.v1.MountStatus"> & {
   site: string;
 
   /**
-   * One word: ok, waiting (the site does not have it as it is here yet),
-   * differs (and nothing is sent), failing (it is tried again) or stuck (a user
-   * has to do something).
+   * One word: ok, waiting (the newest revision is not on the site yet), differs
+   * (nothing is sent), failing (it is retried) or stuck (a user has to act).
    *
    * @generated from field: string state = 2;
    */
@@ -191,7 +190,7 @@ export declare type MountStatus = Message<"mooring.v1.MountStatus"> & {
   status: string;
 
   /**
-   * What went wrong, and what to do. Empty: nothing.
+   * Error, and what to do. Empty: none.
    *
    * @generated from field: string error = 6;
    */
@@ -205,7 +204,8 @@ export declare type MountStatus = Message<"mooring.v1.MountStatus"> & {
 export declare const MountStatusSchema: GenMessage<MountStatus>;
 
 /**
- * What a mount is to be. Absent members stay as they are, or are as in a new one.
+ * Mount to create, or changes of one. Absent fields stay unchanged; a new mount
+ * has their defaults.
  *
  * @generated from message mooring.v1.MountInput
  */
@@ -239,14 +239,14 @@ export declare type MountInput = Message<"mooring.v1.MountInput"> & {
   config?: JsonObject | undefined;
 
   /**
-   * Members to set, likewise.
+   * Members to set. Null removes one.
    *
    * @generated from field: google.protobuf.Struct members = 5;
    */
   members?: JsonObject | undefined;
 
   /**
-   * Whether it is out of use.
+   * Disable or enable the mount.
    *
    * @generated from field: optional bool disabled = 6;
    */
@@ -275,7 +275,7 @@ export declare type MountInput = Message<"mooring.v1.MountInput"> & {
   content: MountContent;
 
   /**
-   * The revision that it has for the client. 0: it is to be new. Absent: any.
+   * Expected revision of the mount. 0: it must not exist. Absent: any.
    *
    * @generated from field: optional int64 expected_revision = 10;
    */
@@ -309,13 +309,13 @@ export declare type MountSites = Message<"mooring.v1.MountSites"> & {
 export declare const MountSitesSchema: GenMessage<MountSites>;
 
 /**
- * What became of a mount, or would.
+ * Result for one mount, or with dry_run the expected result.
  *
  * @generated from message mooring.v1.MountResult
  */
 export declare type MountResult = Message<"mooring.v1.MountResult"> & {
   /**
-   * Name of the mount, or path of a row that no mount belongs to.
+   * Name of the mount, or path of a row without a mount.
    *
    * @generated from field: string name = 1;
    */
@@ -329,7 +329,7 @@ export declare type MountResult = Message<"mooring.v1.MountResult"> & {
   outcome: string;
 
   /**
-   * Why, or what to know of it. Empty: nothing.
+   * Reason or remark. Empty: none.
    *
    * @generated from field: string note = 3;
    */
@@ -370,7 +370,7 @@ export enum MountContent {
   ADOPT = 1,
 
   /**
-   * The mount's content is put back.
+   * The mount's content is restored on the site.
    *
    * @generated from enum value: MOUNT_CONTENT_OVERWRITE = 2;
    */

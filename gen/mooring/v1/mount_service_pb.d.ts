@@ -25,7 +25,7 @@ export declare type ListMountsRequest = Message<"mooring.v1.ListMountsRequest"> 
   site: string;
 
   /**
-   * Mounts of one page, 1 to 1,000. 0: 1,000.
+   * Mounts per page, 1 to 1,000. 0: 1,000.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -39,7 +39,7 @@ export declare type ListMountsRequest = Message<"mooring.v1.ListMountsRequest"> 
   pageToken: string;
 
   /**
-   * Show secrets in the clear. It takes `mounts:reveal`.
+   * Return secrets in the clear. Requires `mounts:reveal`.
    *
    * @generated from field: bool reveal = 4;
    */
@@ -100,7 +100,7 @@ export declare type GetMountRequest = Message<"mooring.v1.GetMountRequest"> & {
   name: string;
 
   /**
-   * Show secrets in the clear. It takes `mounts:reveal`.
+   * Return secrets in the clear. Requires `mounts:reveal`.
    *
    * @generated from field: bool reveal = 2;
    */
@@ -147,14 +147,14 @@ export declare type SaveMountsRequest = Message<"mooring.v1.SaveMountsRequest"> 
   mounts: MountInput[];
 
   /**
-   * Change nothing, say what would be changed.
+   * Change nothing; return what would change.
    *
    * @generated from field: bool dry_run = 2;
    */
   dryRun: boolean;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Reason for the history, at most 500 characters.
    *
    * @generated from field: string reason = 3;
    */
@@ -188,7 +188,7 @@ export declare type SaveMountsResponse = Message<"mooring.v1.SaveMountsResponse"
   revision: bigint;
 
   /**
-   * What became of each mount, in the order of the request.
+   * Result for each mount, in the order of the request.
    *
    * @generated from field: repeated mooring.v1.MountResult results = 2;
    */
@@ -229,21 +229,21 @@ export declare type ReplaceCredentialRequest = Message<"mooring.v1.ReplaceCreden
   site: string;
 
   /**
-   * The value from now on.
+   * The new value.
    *
    * @generated from field: string value = 4;
    */
   value: string;
 
   /**
-   * Change nothing, say what would be changed.
+   * Change nothing; return what would change.
    *
    * @generated from field: bool dry_run = 5;
    */
   dryRun: boolean;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Reason for the history, at most 500 characters.
    *
    * @generated from field: string reason = 6;
    */
@@ -270,7 +270,7 @@ export declare type ReplaceCredentialResponse = Message<"mooring.v1.ReplaceCrede
   revision: bigint;
 
   /**
-   * What became of each mount that had the value.
+   * Result for each mount that had the value.
    *
    * @generated from field: repeated mooring.v1.MountResult results = 2;
    */
@@ -311,7 +311,7 @@ export declare type CopyMountRequest = Message<"mooring.v1.CopyMountRequest"> & 
   mountPath: string;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Reason for the history, at most 500 characters.
    *
    * @generated from field: string reason = 4;
    */
@@ -365,14 +365,14 @@ export declare type RenameMountRequest = Message<"mooring.v1.RenameMountRequest"
   name: string;
 
   /**
-   * Its name from now on.
+   * New name.
    *
    * @generated from field: string new_name = 2;
    */
   newName: string;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Reason for the history, at most 500 characters.
    *
    * @generated from field: string reason = 3;
    */
@@ -419,7 +419,7 @@ export declare type DeleteMountsRequest = Message<"mooring.v1.DeleteMountsReques
   names: string[];
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Reason for the history, at most 500 characters.
    *
    * @generated from field: string reason = 2;
    */
@@ -479,7 +479,7 @@ export declare const CompareMountsRequestSchema: GenMessage<CompareMountsRequest
  */
 export declare type CompareMountsResponse = Message<"mooring.v1.CompareMountsResponse"> & {
   /**
-   * What a sync would do, by mount. Rows that no mount belongs to are skipped.
+   * Expected result of a sync, by mount. Rows without a mount are skipped.
    *
    * @generated from field: repeated mooring.v1.MountResult results = 1;
    */
@@ -526,7 +526,7 @@ export declare const SyncMountsRequestSchema: GenMessage<SyncMountsRequest>;
  */
 export declare type SyncMountsResponse = Message<"mooring.v1.SyncMountsResponse"> & {
   /**
-   * How the mounts are on the site afterwards.
+   * State of the mounts on the site afterwards.
    *
    * @generated from field: repeated mooring.v1.MountStatus status = 1;
    */
@@ -560,14 +560,14 @@ export declare type AdoptMountsRequest = Message<"mooring.v1.AdoptMountsRequest"
   names: string[];
 
   /**
-   * Change nothing, say what would be changed.
+   * Change nothing; return what would change.
    *
    * @generated from field: bool dry_run = 3;
    */
   dryRun: boolean;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Reason for the history, at most 500 characters.
    *
    * @generated from field: string reason = 4;
    */
@@ -594,7 +594,7 @@ export declare type AdoptMountsResponse = Message<"mooring.v1.AdoptMountsRespons
   revision: bigint;
 
   /**
-   * What became of each mount that differed.
+   * Result for each mount that differed.
    *
    * @generated from field: repeated mooring.v1.MountResult results = 2;
    */
@@ -614,7 +614,7 @@ export declare const AdoptMountsResponseSchema: GenMessage<AdoptMountsResponse>;
  */
 export declare type RollbackMountsRequest = Message<"mooring.v1.RollbackMountsRequest"> & {
   /**
-   * The revision whose mounts come back.
+   * The revision to restore.
    *
    * @generated from field: int64 revision = 1;
    */
@@ -628,14 +628,14 @@ export declare type RollbackMountsRequest = Message<"mooring.v1.RollbackMountsRe
   names: string[];
 
   /**
-   * Change nothing, say what would be changed.
+   * Change nothing; return what would change.
    *
    * @generated from field: bool dry_run = 3;
    */
   dryRun: boolean;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Reason for the history, at most 500 characters.
    *
    * @generated from field: string reason = 4;
    */
@@ -662,7 +662,7 @@ export declare type RollbackMountsResponse = Message<"mooring.v1.RollbackMountsR
   revision: bigint;
 
   /**
-   * What became of each mount.
+   * Result for each mount.
    *
    * @generated from field: repeated mooring.v1.MountResult results = 2;
    */
@@ -696,14 +696,14 @@ export declare type ImportMountsRequest = Message<"mooring.v1.ImportMountsReques
   sites: string[];
 
   /**
-   * Change nothing, say what would be changed.
+   * Change nothing; return what would change.
    *
    * @generated from field: bool dry_run = 3;
    */
   dryRun: boolean;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Reason for the history, at most 500 characters.
    *
    * @generated from field: string reason = 4;
    */
@@ -737,7 +737,7 @@ export declare type ImportMountsResponse = Message<"mooring.v1.ImportMountsRespo
   revision: bigint;
 
   /**
-   * What became of each row.
+   * Result for each row.
    *
    * @generated from field: repeated mooring.v1.MountResult results = 2;
    */
@@ -771,7 +771,7 @@ export declare type ExportMountsRequest = Message<"mooring.v1.ExportMountsReques
   site: string;
 
   /**
-   * With secrets in the clear. It takes `mounts:reveal`.
+   * Include secrets in the clear. Requires `mounts:reveal`.
    *
    * @generated from field: bool reveal = 3;
    */
@@ -825,14 +825,14 @@ export declare const WatchMountsRequestSchema: GenMessage<WatchMountsRequest>;
  */
 export declare type WatchMountsResponse = Message<"mooring.v1.WatchMountsResponse"> & {
   /**
-   * Mounts that are new or have changed; the first event has all.
+   * New and changed mounts; the first event has all.
    *
    * @generated from field: repeated mooring.v1.Mount mounts = 1;
    */
   mounts: Mount[];
 
   /**
-   * Names of mounts that are gone.
+   * Names of deleted mounts.
    *
    * @generated from field: repeated string removed = 2;
    */
@@ -853,14 +853,15 @@ export declare type WatchMountsResponse = Message<"mooring.v1.WatchMountsRespons
 export declare const WatchMountsResponseSchema: GenMessage<WatchMountsResponse>;
 
 /**
- * Mounts ("storages") of sites as data: kept here with history and sealed secrets,
- * and brought to the sites that follow. Revisions are those of the settings.
+ * Mounts ("storages") of sites as data: stored with history and sealed secrets,
+ * and sent to the sites that follow. Settings and mounts share one sequence of
+ * revisions.
  *
  * @generated from service mooring.v1.MountService
  */
 export declare const MountService: GenService<{
   /**
-   * ListMounts reads mounts, by name, with how they are on their sites.
+   * ListMounts reads mounts, sorted by name, with their state on each site.
    *
    * @generated from rpc mooring.v1.MountService.ListMounts
    */
@@ -870,7 +871,7 @@ export declare const MountService: GenService<{
     output: typeof ListMountsResponseSchema;
   },
   /**
-   * GetMount reads one mount. NOT_FOUND names the nearest one.
+   * GetMount reads one mount. NOT_FOUND names the mount with the nearest name.
    *
    * @generated from rpc mooring.v1.MountService.GetMount
    */
@@ -881,9 +882,9 @@ export declare const MountService: GenService<{
   },
   /**
    * SaveMounts creates and changes mounts in one revision: all or nothing.
-   * INVALID_ARGUMENT lists every value that is refused, at its item. ABORTED: a
-   * mount has changed since its expected revision. FAILED_PRECONDITION: several
-   * sites would share a credential that can be used once.
+   * INVALID_ARGUMENT lists every invalid value with its item. ABORTED: a mount
+   * has changed since its expected revision. FAILED_PRECONDITION: several sites
+   * would share a credential that can be used once.
    *
    * @generated from rpc mooring.v1.MountService.SaveMounts
    */
@@ -894,9 +895,9 @@ export declare const MountService: GenService<{
   },
   /**
    * ReplaceCredential gives an item another value in a mount and in every other
-   * mount of the same driver that has the same value now, in one revision. Mounts
-   * that the token is not limited to are left alone. An item that is secret takes
-   * `mounts:reveal`: the reply names the mounts that have the same one.
+   * mount of the same driver that has the same value now, in one revision.
+   * Mounts outside the token's limits stay unchanged. A secret item requires
+   * `mounts:reveal`, because the reply names the mounts with the same secret.
    *
    * @generated from rpc mooring.v1.MountService.ReplaceCredential
    */
@@ -907,7 +908,7 @@ export declare const MountService: GenService<{
   },
   /**
    * CopyMount creates a mount with the values of another one, secrets included.
-   * ALREADY_EXISTS: there is a mount of the new name.
+   * ALREADY_EXISTS: a mount has the new name.
    *
    * @generated from rpc mooring.v1.MountService.CopyMount
    */
@@ -918,7 +919,7 @@ export declare const MountService: GenService<{
   },
   /**
    * RenameMount gives a mount another name. Nothing changes on the sites.
-   * ALREADY_EXISTS: there is a mount of the new name.
+   * ALREADY_EXISTS: a mount has the new name.
    *
    * @generated from rpc mooring.v1.MountService.RenameMount
    */
@@ -928,8 +929,8 @@ export declare const MountService: GenService<{
     output: typeof RenameMountResponseSchema;
   },
   /**
-   * DeleteMounts removes mounts, here and on the sites that follow, in one
-   * revision.
+   * DeleteMounts removes mounts from the service and from the sites that
+   * follow, in one revision.
    *
    * @generated from rpc mooring.v1.MountService.DeleteMounts
    */
@@ -939,8 +940,8 @@ export declare const MountService: GenService<{
     output: typeof DeleteMountsResponseSchema;
   },
   /**
-   * CompareMounts reads the mounts of a site and says how they differ. Nothing is
-   * written.
+   * CompareMounts reads the mounts of a site and returns how they differ.
+   * Nothing is written.
    *
    * @generated from rpc mooring.v1.MountService.CompareMounts
    */
@@ -950,8 +951,8 @@ export declare const MountService: GenService<{
     output: typeof CompareMountsResponseSchema;
   },
   /**
-   * SyncMounts brings mounts to a site now, whatever its mode. What has failed is
-   * tried again.
+   * SyncMounts writes mounts to a site now, in every mode of the site. Failed
+   * mounts are retried.
    *
    * @generated from rpc mooring.v1.MountService.SyncMounts
    */
@@ -961,8 +962,8 @@ export declare const MountService: GenService<{
     output: typeof SyncMountsResponseSchema;
   },
   /**
-   * AdoptMounts takes the mounts of a site as the service's own, in one revision:
-   * those that only the site has, those that differ, and deletions.
+   * AdoptMounts stores the mounts of a site in the service, in one revision:
+   * mounts that only the site has, differences and deletions.
    *
    * @generated from rpc mooring.v1.MountService.AdoptMounts
    */
@@ -972,10 +973,10 @@ export declare const MountService: GenService<{
     output: typeof AdoptMountsResponseSchema;
   },
   /**
-   * RollbackMounts brings mounts back to an earlier revision, in a new one. Secrets
-   * that were changed since stay as they are: the history does not keep them. A
-   * mount that comes back without its secrets is incomplete: `missing` names them,
-   * and no site gets it until they are given.
+   * RollbackMounts restores mounts of an earlier revision, in a new revision.
+   * Secrets stay unchanged, because the history does not keep them. A mount
+   * that is restored without its secrets is incomplete: `missing` names them,
+   * and the mount is not sent to sites that need them.
    *
    * @generated from rpc mooring.v1.MountService.RollbackMounts
    */
@@ -996,8 +997,9 @@ export declare const MountService: GenService<{
     output: typeof ImportMountsResponseSchema;
   },
   /**
-   * ExportMounts writes mounts as a document that ImportMounts and the servers read.
-   * Secrets are left out unless they are asked for, which takes `mounts:reveal`.
+   * ExportMounts writes mounts as a document that ImportMounts and the servers
+   * read. Secrets are left out unless `reveal` is set, which requires
+   * `mounts:reveal`.
    *
    * @generated from rpc mooring.v1.MountService.ExportMounts
    */
@@ -1007,7 +1009,7 @@ export declare const MountService: GenService<{
     output: typeof ExportMountsResponseSchema;
   },
   /**
-   * WatchMounts sends all mounts, and then each one whenever it or its state on a
+   * WatchMounts sends all mounts, then each mount when it or its state on a
    * site changes. A slow reader gets the newest state of each.
    *
    * @generated from rpc mooring.v1.MountService.WatchMounts

@@ -212,8 +212,9 @@ export const WatchMountsResponseSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_mount_service, 27);
 
 /**
- * Mounts ("storages") of sites as data: kept here with history and sealed secrets,
- * and brought to the sites that follow. Revisions are those of the settings.
+ * Mounts ("storages") of sites as data: stored with history and sealed secrets,
+ * and sent to the sites that follow. Settings and mounts share one sequence of
+ * revisions.
  *
  * @generated from service mooring.v1.MountService
  */

@@ -72,7 +72,7 @@ export declare type GetPublicSettingsResponse = Message<"mooring.v1.GetPublicSet
   settings: { [key: string]: string };
 
   /**
-   * The revision that these values show.
+   * Revision of these values.
    *
    * @generated from field: int64 revision = 2;
    */
@@ -92,7 +92,7 @@ export declare const GetPublicSettingsResponseSchema: GenMessage<GetPublicSettin
  */
 export declare type WatchPublicSettingsRequest = Message<"mooring.v1.WatchPublicSettingsRequest"> & {
   /**
-   * Send what has changed after this revision. Absent: begin with a snapshot.
+   * Send changes after this revision. Absent: begin with a snapshot.
    *
    * @generated from field: optional int64 after_revision = 1;
    */
@@ -106,21 +106,21 @@ export declare type WatchPublicSettingsRequest = Message<"mooring.v1.WatchPublic
 export declare const WatchPublicSettingsRequestSchema: GenMessage<WatchPublicSettingsRequest>;
 
 /**
- * One event of WatchPublicSettings. No `event`: a bookmark, which says that
- * nothing up to `revision` was left out.
+ * One event of WatchPublicSettings. Without `event`: a bookmark, which confirms
+ * that no change up to `revision` was left out.
  *
  * @generated from message mooring.v1.WatchPublicSettingsResponse
  */
 export declare type WatchPublicSettingsResponse = Message<"mooring.v1.WatchPublicSettingsResponse"> & {
   /**
-   * The revision that this event brings the reader to.
+   * Revision up to which the stream is complete.
    *
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
 
   /**
-   * What there is to tell.
+   * Content of the event.
    *
    * @generated from oneof mooring.v1.WatchPublicSettingsResponse.event
    */
@@ -134,7 +134,7 @@ export declare type WatchPublicSettingsResponse = Message<"mooring.v1.WatchPubli
     case: "snapshot";
   } | {
     /**
-     * What this revision changed.
+     * Changes of this revision.
      *
      * @generated from field: mooring.v1.PublicSettingsChange change = 3;
      */
@@ -170,20 +170,20 @@ export declare type PublicSettingsSnapshot = Message<"mooring.v1.PublicSettingsS
 export declare const PublicSettingsSnapshotSchema: GenMessage<PublicSettingsSnapshot>;
 
 /**
- * What one revision changed of the public settings.
+ * Changes of public settings by one revision.
  *
  * @generated from message mooring.v1.PublicSettingsChange
  */
 export declare type PublicSettingsChange = Message<"mooring.v1.PublicSettingsChange"> & {
   /**
-   * Settings with a new value, or that have become public.
+   * Settings with a new value, and settings that became public.
    *
    * @generated from field: map<string, string> set = 1;
    */
   set: { [key: string]: string };
 
   /**
-   * Keys that are gone, or public no more.
+   * Keys of deleted settings, and of settings that are no longer public.
    *
    * @generated from field: repeated string removed = 2;
    */
@@ -197,7 +197,7 @@ export declare type PublicSettingsChange = Message<"mooring.v1.PublicSettingsCha
 export declare const PublicSettingsChangeSchema: GenMessage<PublicSettingsChange>;
 
 /**
- * What anybody may read without a token. A request has at most 4 KiB.
+ * Reads without a token. A request has at most 4 KiB.
  *
  * @generated from service mooring.v1.PublicService
  */
@@ -225,8 +225,8 @@ export declare const PublicService: GenService<{
     output: typeof GetPublicSettingsResponseSchema;
   },
   /**
-   * WatchPublicSettings sends the public settings and then every change of
-   * them, until the client ends the call. The guarantees are those of
+   * WatchPublicSettings sends the public settings, then every change of them,
+   * until the client ends the call. The guarantees are those of
    * SettingService.WatchSettings. Over REST it is a text/event-stream that
    * resumes by Last-Event-ID.
    *

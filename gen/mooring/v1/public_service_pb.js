@@ -70,7 +70,7 @@ export const PublicSettingsChangeSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_public_service, 7);
 
 /**
- * What anybody may read without a token. A request has at most 4 KiB.
+ * Reads without a token. A request has at most 4 KiB.
  *
  * @generated from service mooring.v1.PublicService
  */

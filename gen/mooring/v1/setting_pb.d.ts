@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_mooring_v1_setting: GenFile;
 
 /**
- * A setting of the site.
+ * Setting of the site.
  *
  * @generated from message mooring.v1.Setting
  */
@@ -32,9 +32,9 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
   value: string;
 
   /**
-   * The description of a custom setting, and of those that the pages of legacy
-   * sites have a hint of their own for; empty elsewhere, since they take any
-   * text for a promise of one.
+   * The description, for custom settings and for settings with a hint in the
+   * web pages of legacy sites. Empty otherwise, because those pages take any
+   * text as a sign that they have a hint.
    *
    * @generated from field: string help = 3;
    */
@@ -78,7 +78,7 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
   index: number;
 
   /**
-   * The value is a password, token or key: an interface masks it, and the
+   * The value is a password, token or key. A user interface masks it, and the
    * history does not keep it.
    *
    * @generated from field: bool secret = 9;
@@ -86,7 +86,7 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
   secret: boolean;
 
   /**
-   * A file of the deployment declares the value; saves that would change it are
+   * A file of the deployment declares the value. Saves that would change it are
    * refused.
    *
    * @generated from field: bool managed = 10;
@@ -94,7 +94,7 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
   managed: boolean;
 
   /**
-   * What the value is when nobody has set it.
+   * Default value.
    *
    * @generated from field: string default = 11;
    */
@@ -122,36 +122,36 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
   max?: number | undefined;
 
   /**
-   * The revision that wrote the value last. 0: it is the default.
+   * Revision of the last change of the value. 0: it is the default.
    *
    * @generated from field: int64 revision = 15;
    */
   revision: bigint;
 
   /**
-   * What to put there, its form, and what empty means. May be empty for a custom
-   * setting.
+   * Description: what to enter, its format, and the meaning of empty. May be
+   * empty for a custom setting.
    *
    * @generated from field: string description = 16;
    */
   description: string;
 
   /**
-   * The name for people.
+   * Display name.
    *
    * @generated from field: string label = 17;
    */
   label: string;
 
   /**
-   * The options for people, in the order of `options`.
+   * Display names of the options, in the order of `options`.
    *
    * @generated from field: repeated string option_labels = 18;
    */
   optionLabels: string[];
 
   /**
-   * The group's name for people. Empty: a group of custom settings.
+   * Display name of the group. Empty: a group of custom settings.
    *
    * @generated from field: string group_label = 19;
    */
@@ -172,8 +172,8 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
   fraction: boolean;
 
   /**
-   * The families of sites that have this setting: openlist, alist. Empty: it is
-   * a custom one.
+   * Families of sites that have this setting: openlist, alist. Empty: a custom
+   * setting.
    *
    * @generated from field: repeated string families = 22;
    */
@@ -187,8 +187,8 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
 export declare const SettingSchema: GenMessage<Setting>;
 
 /**
- * A setting as a client sends it. For a key that the program knows only
- * `value` counts; for any other key the members describe a custom setting.
+ * Setting as a client sends it. For a known key only `value` is used; for any
+ * other key the fields define a custom setting.
  *
  * @generated from message mooring.v1.SettingInput
  */
@@ -208,35 +208,36 @@ export declare type SettingInput = Message<"mooring.v1.SettingInput"> & {
   value?: string | undefined;
 
   /**
-   * Help text of a custom setting. Absent: as it is, empty for a new one.
+   * Help text of a custom setting. Absent: unchanged, or empty for a new one.
    *
    * @generated from field: optional string help = 3;
    */
   help?: string | undefined;
 
   /**
-   * Type of a custom setting. Absent or empty: as it is, string for a new one.
+   * Type of a custom setting. Absent or empty: unchanged, or string for a new
+   * one.
    *
    * @generated from field: optional string type = 4;
    */
   type?: string | undefined;
 
   /**
-   * Options of a custom select, separated by commas. Absent: as they are.
+   * Options of a custom select, separated by commas. Absent: unchanged.
    *
    * @generated from field: optional string options = 5;
    */
   options?: string | undefined;
 
   /**
-   * Group of a custom setting. Absent: as it is, 0 for a new one.
+   * Group of a custom setting. Absent: unchanged, or 0 for a new one.
    *
    * @generated from field: optional int32 group = 6;
    */
   group?: number | undefined;
 
   /**
-   * Flag of a custom setting. Absent: as it is, 1 (private) for a new one.
+   * Flag of a custom setting. Absent: unchanged, or 1 (private) for a new one.
    *
    * @generated from field: optional int32 flag = 7;
    */
@@ -251,10 +252,10 @@ export declare type SettingInput = Message<"mooring.v1.SettingInput"> & {
   expectedRevision?: bigint | undefined;
 
   /**
-   * The revision that the setting had when it was read, as it was sent then. In
-   * a save of settings of one group, one whose value is still what it was at
-   * that revision is no change: a page that sends its whole group back reverts
-   * nothing that somebody else has saved since.
+   * Revision of the setting when the client read it. In a save of settings of
+   * one group, a value that equals the value at that revision is not a change.
+   * A page that sends its whole group back therefore reverts no later save of
+   * another user.
    *
    * @generated from field: optional int64 revision = 9;
    */
@@ -268,7 +269,7 @@ export declare type SettingInput = Message<"mooring.v1.SettingInput"> & {
 export declare const SettingInputSchema: GenMessage<SettingInput>;
 
 /**
- * What a revision did to one setting.
+ * Change of one setting by a revision.
  *
  * @generated from message mooring.v1.SettingChange
  */
@@ -281,7 +282,7 @@ export declare type SettingChange = Message<"mooring.v1.SettingChange"> & {
   key: string;
 
   /**
-   * What happened to it.
+   * Kind of the change.
    *
    * @generated from field: mooring.v1.ChangeKind kind = 2;
    */
@@ -295,7 +296,7 @@ export declare type SettingChange = Message<"mooring.v1.SettingChange"> & {
   oldValue?: string | undefined;
 
   /**
-   * Value after. Absent: the setting is gone. Secret: `********`.
+   * Value after. Absent: the setting was deleted. Secret: `********`.
    *
    * @generated from field: optional string new_value = 4;
    */
@@ -342,22 +343,22 @@ export declare const SettingChangesSchema: GenMessage<SettingChanges>;
  */
 export declare type Revision = Message<"mooring.v1.Revision"> & {
   /**
-   * The revision's number. Each is one more than the one before.
+   * Number of the revision, one more than the previous one.
    *
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
 
   /**
-   * When it was committed.
+   * Time of the commit.
    *
    * @generated from field: google.protobuf.Timestamp time = 2;
    */
   time?: Timestamp | undefined;
 
   /**
-   * Who made it: `PRINCIPAL/TOKEN-ID`, `admin` for the permanent admin token, or
-   * the part of the program that did.
+   * Actor: `PRINCIPAL/TOKEN-ID`, `admin` for the permanent admin token, or a
+   * component of the service.
    *
    * @generated from field: string actor = 3;
    */
@@ -392,22 +393,22 @@ export declare type Revision = Message<"mooring.v1.Revision"> & {
   peer: string;
 
   /**
-   * Why, where the client said so.
+   * Reason, if the client gave one.
    *
    * @generated from field: string reason = 8;
    */
   reason: string;
 
   /**
-   * Keys that it changed.
+   * Keys of changed settings.
    *
    * @generated from field: repeated string keys = 9;
    */
   keys: string[];
 
   /**
-   * Id of the token that made it, which `actor` ends with; empty: the permanent
-   * admin token, or a part of the program.
+   * Identifier of the actor's token, as at the end of `actor`. Empty: the
+   * permanent admin token, or a component of the service.
    *
    * @generated from field: string token_id = 10;
    */
@@ -421,7 +422,7 @@ export declare type Revision = Message<"mooring.v1.Revision"> & {
 export declare const RevisionSchema: GenMessage<Revision>;
 
 /**
- * What happened to a setting.
+ * Kind of a change.
  *
  * @generated from enum mooring.v1.ChangeKind
  */
@@ -441,14 +442,14 @@ export enum ChangeKind {
   ADDED = 1,
 
   /**
-   * Its value, or the definition of a custom setting, is another.
+   * Its value, or the definition of a custom setting, changed.
    *
    * @generated from enum value: CHANGE_KIND_CHANGED = 2;
    */
   CHANGED = 2,
 
   /**
-   * It is gone.
+   * It was deleted.
    *
    * @generated from enum value: CHANGE_KIND_DELETED = 3;
    */

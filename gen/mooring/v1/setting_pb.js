@@ -53,7 +53,7 @@ export const ChangeKindSchema = /*@__PURE__*/
   enumDesc(file_mooring_v1_setting, 0);
 
 /**
- * What happened to a setting.
+ * Kind of a change.
  *
  * @generated from enum mooring.v1.ChangeKind
  */

@@ -62,7 +62,7 @@ export declare type ListSettingsResponse = Message<"mooring.v1.ListSettingsRespo
   settings: Setting[];
 
   /**
-   * The revision that these values show.
+   * Revision of these values.
    *
    * @generated from field: int64 revision = 2;
    */
@@ -190,7 +190,7 @@ export declare type GetSettingResponse = Message<"mooring.v1.GetSettingResponse"
   setting?: Setting | undefined;
 
   /**
-   * The revision that this value shows.
+   * Revision of this value.
    *
    * @generated from field: int64 revision = 2;
    */
@@ -254,14 +254,14 @@ export declare const BatchGetSettingsRequestSchema: GenMessage<BatchGetSettingsR
  */
 export declare type BatchGetSettingsResponse = Message<"mooring.v1.BatchGetSettingsResponse"> & {
   /**
-   * One setting for each asked key, in the order in which they are named first.
+   * One setting for each requested key, in the order of first mention.
    *
    * @generated from field: repeated mooring.v1.Setting settings = 1;
    */
   settings: Setting[];
 
   /**
-   * The revision that these values show.
+   * Revision of these values.
    *
    * @generated from field: int64 revision = 2;
    */
@@ -296,22 +296,21 @@ export declare type SaveSettingsRequest = Message<"mooring.v1.SaveSettingsReques
   settings: SettingInput[];
 
   /**
-   * Save only if nothing at all has changed since this revision. ABORTED
-   * otherwise.
+   * Save only if no setting has changed since this revision. ABORTED otherwise.
    *
    * @generated from field: optional int64 expected_revision = 2;
    */
   expectedRevision?: bigint | undefined;
 
   /**
-   * Do everything but commit, and send what would change.
+   * Validate without a commit, and return what would change.
    *
    * @generated from field: bool dry_run = 3;
    */
   dryRun: boolean;
 
   /**
-   * Why, for the history; INVALID_ARGUMENT when it has more than 500 characters.
+   * Reason for the history. INVALID_ARGUMENT: more than 500 characters.
    *
    * @generated from field: string reason = 4;
    */
@@ -331,7 +330,8 @@ export declare const SaveSettingsRequestSchema: GenMessage<SaveSettingsRequest>;
  */
 export declare type SaveSettingsResponse = Message<"mooring.v1.SaveSettingsResponse"> & {
   /**
-   * The revision after the save. A save that changes nothing makes none.
+   * The revision after the save. A save that changes nothing creates no
+   * revision.
    *
    * @generated from field: int64 revision = 1;
    */
@@ -345,7 +345,7 @@ export declare type SaveSettingsResponse = Message<"mooring.v1.SaveSettingsRespo
   preview?: SettingChanges | undefined;
 
   /**
-   * Readonly settings that were sent with another value, and left as they are.
+   * Readonly settings that were sent with a different value and stay unchanged.
    *
    * @generated from field: repeated mooring.v1.SkippedSetting skipped = 3;
    */
@@ -380,7 +380,7 @@ export declare type DeleteSettingRequest = Message<"mooring.v1.DeleteSettingRequ
   expectedRevision?: bigint | undefined;
 
   /**
-   * Why, for the history; INVALID_ARGUMENT when it has more than 500 characters.
+   * Reason for the history. INVALID_ARGUMENT: more than 500 characters.
    *
    * @generated from field: string reason = 3;
    */
@@ -515,15 +515,16 @@ export declare const SetAria2ResponseSchema: GenMessage<SetAria2Response>;
  */
 export declare type SetQbittorrentRequest = Message<"mooring.v1.SetQbittorrentRequest"> & {
   /**
-   * Address of the web interface, http or https; user name and password may
-   * stand in it. Required.
+   * Address of the web interface, http or https; it may contain user name and
+   * password. Required.
    *
    * @generated from field: optional string url = 1;
    */
   url?: string | undefined;
 
   /**
-   * Seeding time of finished downloads, in minutes. Absent: as it is stored.
+   * Seeding time of finished downloads, in minutes. Absent: the stored value
+   * stays.
    *
    * @generated from field: optional uint32 seedtime = 2;
    */
@@ -577,7 +578,7 @@ export declare const SetQbittorrentResponseSchema: GenMessage<SetQbittorrentResp
  */
 export declare type WatchSettingsRequest = Message<"mooring.v1.WatchSettingsRequest"> & {
   /**
-   * Send what has changed after this revision. Absent: begin with a snapshot.
+   * Send changes after this revision. Absent: begin with a snapshot.
    *
    * @generated from field: optional int64 after_revision = 1;
    */
@@ -608,21 +609,21 @@ export declare type WatchSettingsRequest = Message<"mooring.v1.WatchSettingsRequ
 export declare const WatchSettingsRequestSchema: GenMessage<WatchSettingsRequest>;
 
 /**
- * One event of WatchSettings. No `event`: a bookmark, which says that nothing up
- * to `revision` was left out.
+ * One event of WatchSettings. Without `event`: a bookmark, which confirms that
+ * no change up to `revision` was left out.
  *
  * @generated from message mooring.v1.WatchSettingsResponse
  */
 export declare type WatchSettingsResponse = Message<"mooring.v1.WatchSettingsResponse"> & {
   /**
-   * The revision that this event brings the reader to.
+   * Revision up to which the stream is complete.
    *
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
 
   /**
-   * What there is to tell.
+   * Content of the event.
    *
    * @generated from oneof mooring.v1.WatchSettingsResponse.event
    */
@@ -636,7 +637,7 @@ export declare type WatchSettingsResponse = Message<"mooring.v1.WatchSettingsRes
     case: "snapshot";
   } | {
     /**
-     * What this revision changed.
+     * Changes of this revision.
      *
      * @generated from field: mooring.v1.SettingsChange change = 3;
      */
@@ -672,20 +673,20 @@ export declare type SettingsSnapshot = Message<"mooring.v1.SettingsSnapshot"> & 
 export declare const SettingsSnapshotSchema: GenMessage<SettingsSnapshot>;
 
 /**
- * What one revision changed.
+ * Changes of one revision.
  *
  * @generated from message mooring.v1.SettingsChange
  */
 export declare type SettingsChange = Message<"mooring.v1.SettingsChange"> & {
   /**
-   * When it was committed.
+   * Time of the commit.
    *
    * @generated from field: google.protobuf.Timestamp time = 1;
    */
   time?: Timestamp | undefined;
 
   /**
-   * Who made it, as in `Revision`.
+   * Actor, as in `Revision`.
    *
    * @generated from field: string actor = 2;
    */
@@ -699,7 +700,7 @@ export declare type SettingsChange = Message<"mooring.v1.SettingsChange"> & {
   changes: SettingChange[];
 
   /**
-   * Id of the token that made it, as in `Revision`.
+   * Identifier of the actor's token, as in `Revision`.
    *
    * @generated from field: string token_id = 4;
    */
@@ -719,7 +720,7 @@ export declare const SettingsChangeSchema: GenMessage<SettingsChange>;
  */
 export declare type ListRevisionsRequest = Message<"mooring.v1.ListRevisionsRequest"> & {
   /**
-   * Revisions of one page. 0: 50; more than 1,000 are 1,000.
+   * Revisions per page, at most 1,000. 0: 50. Larger values are reduced.
    *
    * @generated from field: int32 page_size = 1;
    */
@@ -828,14 +829,14 @@ export declare const GetRevisionRequestSchema: GenMessage<GetRevisionRequest>;
  */
 export declare type GetRevisionResponse = Message<"mooring.v1.GetRevisionResponse"> & {
   /**
-   * When, by whom and how.
+   * Time, actor and origin.
    *
    * @generated from field: mooring.v1.Revision revision = 1;
    */
   revision?: Revision | undefined;
 
   /**
-   * What it changed.
+   * Its changes.
    *
    * @generated from field: repeated mooring.v1.SettingChange changes = 2;
    */
@@ -882,7 +883,7 @@ export declare const DiffRevisionsRequestSchema: GenMessage<DiffRevisionsRequest
  */
 export declare type DiffRevisionsResponse = Message<"mooring.v1.DiffRevisionsResponse"> & {
   /**
-   * What differs, each key once.
+   * Differences, each key once.
    *
    * @generated from field: repeated mooring.v1.SettingChange changes = 1;
    */
@@ -916,7 +917,7 @@ export declare type RollbackRequest = Message<"mooring.v1.RollbackRequest"> & {
   keys: string[];
 
   /**
-   * Roll back only if nothing at all has changed since this revision. ABORTED
+   * Roll back only if no setting has changed since this revision. ABORTED
    * otherwise.
    *
    * @generated from field: optional int64 expected_revision = 3;
@@ -924,14 +925,14 @@ export declare type RollbackRequest = Message<"mooring.v1.RollbackRequest"> & {
   expectedRevision?: bigint | undefined;
 
   /**
-   * Do everything but commit.
+   * Validate without a commit.
    *
    * @generated from field: bool dry_run = 4;
    */
   dryRun: boolean;
 
   /**
-   * Why, for the history; INVALID_ARGUMENT when it has more than 500 characters.
+   * Reason for the history. INVALID_ARGUMENT: more than 500 characters.
    *
    * @generated from field: string reason = 5;
    */
@@ -958,14 +959,14 @@ export declare type RollbackResponse = Message<"mooring.v1.RollbackResponse"> & 
   revision: bigint;
 
   /**
-   * What was changed, or with dry_run would be.
+   * Changes, or with dry_run the expected changes.
    *
    * @generated from field: repeated mooring.v1.SettingChange changes = 2;
    */
   changes: SettingChange[];
 
   /**
-   * What can't be brought back, and why.
+   * Settings that cannot be restored, with the reason.
    *
    * @generated from field: repeated mooring.v1.SkippedSetting skipped = 3;
    */
@@ -979,7 +980,7 @@ export declare type RollbackResponse = Message<"mooring.v1.RollbackResponse"> & 
 export declare const RollbackResponseSchema: GenMessage<RollbackResponse>;
 
 /**
- * A setting that was left as it is.
+ * Setting that stays unchanged.
  *
  * @generated from message mooring.v1.SkippedSetting
  */
@@ -992,7 +993,7 @@ export declare type SkippedSetting = Message<"mooring.v1.SkippedSetting"> & {
   key: string;
 
   /**
-   * Why, for a person, in the language of the call (`accept-language`).
+   * Reason, in the language of the call (`accept-language`).
    *
    * @generated from field: string reason = 2;
    */
@@ -1012,7 +1013,7 @@ export declare const SkippedSettingSchema: GenMessage<SkippedSetting>;
  */
 export declare type ExportSettingsRequest = Message<"mooring.v1.ExportSettingsRequest"> & {
   /**
-   * What happens to secret values.
+   * Treatment of secret values.
    *
    * @generated from field: mooring.v1.SecretsMode secrets = 1;
    */
@@ -1073,21 +1074,21 @@ export declare type ImportSettingsRequest = Message<"mooring.v1.ImportSettingsRe
   passphrase: string;
 
   /**
-   * Do everything but commit.
+   * Validate without a commit.
    *
    * @generated from field: bool dry_run = 3;
    */
   dryRun: boolean;
 
   /**
-   * Leave out settings with values that are refused, instead of refusing all.
+   * Leave out settings with invalid values, instead of refusing the backup.
    *
    * @generated from field: bool skip_invalid = 4;
    */
   skipInvalid: boolean;
 
   /**
-   * Why, for the history; INVALID_ARGUMENT when it has more than 500 characters.
+   * Reason for the history. INVALID_ARGUMENT: more than 500 characters.
    *
    * @generated from field: string reason = 5;
    */
@@ -1114,7 +1115,7 @@ export declare type ImportSettingsResponse = Message<"mooring.v1.ImportSettingsR
   revision: bigint;
 
   /**
-   * What became, or with dry_run would become, of each setting.
+   * Result for each setting, or with dry_run the expected result.
    *
    * @generated from field: repeated mooring.v1.ImportedSetting settings = 2;
    */
@@ -1128,7 +1129,7 @@ export declare type ImportSettingsResponse = Message<"mooring.v1.ImportSettingsR
 export declare const ImportSettingsResponseSchema: GenMessage<ImportSettingsResponse>;
 
 /**
- * What became of one setting of a backup.
+ * Result for one setting of a backup.
  *
  * @generated from message mooring.v1.ImportedSetting
  */
@@ -1141,14 +1142,14 @@ export declare type ImportedSetting = Message<"mooring.v1.ImportedSetting"> & {
   key: string;
 
   /**
-   * What became of it.
+   * Result.
    *
    * @generated from field: mooring.v1.ImportOutcome outcome = 2;
    */
   outcome: ImportOutcome;
 
   /**
-   * Why it was skipped, in the language of the call. Empty otherwise.
+   * Reason for skipping, in the language of the call. Empty otherwise.
    *
    * @generated from field: string reason = 3;
    */
@@ -1162,7 +1163,7 @@ export declare type ImportedSetting = Message<"mooring.v1.ImportedSetting"> & {
 export declare const ImportedSettingSchema: GenMessage<ImportedSetting>;
 
 /**
- * What an export does with secret values.
+ * Treatment of secret values in an export.
  *
  * @generated from enum mooring.v1.SecretsMode
  */
@@ -1189,7 +1190,7 @@ export enum SecretsMode {
   SEAL = 2,
 
   /**
-   * Secret settings stand in the clear.
+   * Secret settings are in the clear.
    *
    * @generated from enum value: SECRETS_MODE_CLEAR = 3;
    */
@@ -1202,7 +1203,7 @@ export enum SecretsMode {
 export declare const SecretsModeSchema: GenEnum<SecretsMode>;
 
 /**
- * What became of a setting of a backup.
+ * Result for a setting of a backup.
  *
  * @generated from enum mooring.v1.ImportOutcome
  */
@@ -1236,7 +1237,7 @@ export enum ImportOutcome {
   UNCHANGED = 3,
 
   /**
-   * It was left out.
+   * It was skipped.
    *
    * @generated from enum value: IMPORT_OUTCOME_SKIPPED = 4;
    */
@@ -1249,15 +1250,16 @@ export enum ImportOutcome {
 export declare const ImportOutcomeSchema: GenEnum<ImportOutcome>;
 
 /**
- * The site's settings. Every method needs the admin token, in the header (or
- * metadata) `authorization`, as it is or after `Bearer `: without it, or with a
- * wrong one, UNAUTHENTICATED, before the request's body is read.
+ * Settings of the site. Every method needs a token in the header (or metadata)
+ * `authorization`, raw or after `Bearer `. A missing or invalid token is
+ * UNAUTHENTICATED before the request body is read.
  *
- * Besides the codes at each method, any may end with INVALID_ARGUMENT (the
- * request is no such message, or too deep or long), RESOURCE_EXHAUSTED (it is
- * too large, or too much is under way), DEADLINE_EXCEEDED (the client's time
- * limit, or the time for the body, is over) and UNAVAILABLE (the service starts
- * or stops, or the database can't be reached).
+ * Besides the codes of each method, every method may return PERMISSION_DENIED
+ * (the token lacks a right), INVALID_ARGUMENT (the request cannot be decoded,
+ * or is too deep or has too many values), RESOURCE_EXHAUSTED (the request is
+ * too large, or a limit of the service is reached), DEADLINE_EXCEEDED (the
+ * client's deadline, or the time for the body, has expired) and UNAVAILABLE
+ * (the service starts or stops, or the database is unreachable).
  *
  * @generated from service mooring.v1.SettingService
  */
@@ -1274,9 +1276,9 @@ export declare const SettingService: GenService<{
     output: typeof ListSettingsResponseSchema;
   },
   /**
-   * ListDefaultSettings reads settings with the values that they have when nobody
-   * has set them: what a page offers to load. The token is not among them, because
-   * its first value is made at random; readonly settings have their value of now.
+   * ListDefaultSettings reads settings with their default values, for "load
+   * defaults" of a page. The token is left out, because its first value is
+   * random; readonly settings have their current value.
    *
    * @generated from rpc mooring.v1.SettingService.ListDefaultSettings
    */
@@ -1296,9 +1298,9 @@ export declare const SettingService: GenService<{
     output: typeof GetSettingResponseSchema;
   },
   /**
-   * BatchGetSettings reads several settings in the asked order. A key that is
-   * named several times is answered once, at its first place.
-   * NOT_FOUND names the first unknown key. INVALID_ARGUMENT: no key, or too many.
+   * BatchGetSettings reads several settings in the requested order. A repeated
+   * key is returned once, at its first position. NOT_FOUND names the first
+   * unknown key. INVALID_ARGUMENT: no key, or too many.
    *
    * @generated from rpc mooring.v1.SettingService.BatchGetSettings
    */
@@ -1309,11 +1311,11 @@ export declare const SettingService: GenService<{
   },
   /**
    * SaveSettings writes settings in one transaction: all or nothing.
-   * INVALID_ARGUMENT lists every value that is refused. ABORTED: something has
-   * changed since an expected revision; the message says what, when and by whom.
-   * FAILED_PRECONDITION: a file of the deployment manages the setting. A readonly
-   * setting with another value is left out and named in `skipped`, so that a
-   * whole list of another server can be saved.
+   * INVALID_ARGUMENT lists every invalid value. ABORTED: a setting has changed
+   * since an expected revision; the message names the setting, the time and the
+   * actor. FAILED_PRECONDITION: a file of the deployment manages the setting. A
+   * readonly setting with a different value is not saved and is listed in
+   * `skipped`, so that the whole list of another server can be saved.
    *
    * @generated from rpc mooring.v1.SettingService.SaveSettings
    */
@@ -1323,9 +1325,9 @@ export declare const SettingService: GenService<{
     output: typeof SaveSettingsResponseSchema;
   },
   /**
-   * DeleteSetting deletes a deprecated setting (flag 3). FAILED_PRECONDITION
-   * for any other, NOT_FOUND for an unknown key, ABORTED when it has changed since
-   * the expected revision.
+   * DeleteSetting deletes a deprecated setting (flag 3). FAILED_PRECONDITION:
+   * the setting is not deprecated. NOT_FOUND: the key is unknown. ABORTED: the
+   * setting has changed since the expected revision.
    *
    * @generated from rpc mooring.v1.SettingService.DeleteSetting
    */
@@ -1336,8 +1338,8 @@ export declare const SettingService: GenService<{
   },
   /**
    * ResetToken replaces the permanent admin token by a random one of 256 bits.
-   * The old one is refused from the moment of the commit, and streams that were
-   * opened with it end. FAILED_PRECONDITION: a file of the deployment manages it.
+   * The old token is refused from the commit on, and streams that were opened
+   * with it end. FAILED_PRECONDITION: a file of the deployment manages it.
    *
    * @generated from rpc mooring.v1.SettingService.ResetToken
    */
@@ -1347,11 +1349,11 @@ export declare const SettingService: GenService<{
     output: typeof ResetTokenResponseSchema;
   },
   /**
-   * SetAria2 asks an aria2 for its version and stores its address and secret
-   * only when it answers. INVALID_ARGUMENT: a member is missing, or the address is
-   * none. UNAVAILABLE: it does not answer, or is no aria2. FAILED_PRECONDITION: it
-   * refuses the secret, or a file of the deployment manages the settings. The
-   * message says which step failed.
+   * SetAria2 requests the version of an aria2 server, and stores address and
+   * secret if it replies. INVALID_ARGUMENT: a field is missing, or the address
+   * is invalid. UNAVAILABLE: no reply, or the reply is not from aria2.
+   * FAILED_PRECONDITION: aria2 refuses the secret, or a file of the deployment
+   * manages the settings. The message names the failed step.
    *
    * @generated from rpc mooring.v1.SettingService.SetAria2
    */
@@ -1361,8 +1363,8 @@ export declare const SettingService: GenService<{
     output: typeof SetAria2ResponseSchema;
   },
   /**
-   * SetQbittorrent logs in to a qBittorrent, reads its version and stores its
-   * address and seeding time only then. Codes as for SetAria2.
+   * SetQbittorrent logs in to a qBittorrent server and reads its version; if
+   * both succeed, it stores address and seeding time. Codes as for SetAria2.
    *
    * @generated from rpc mooring.v1.SettingService.SetQbittorrent
    */
@@ -1372,18 +1374,18 @@ export declare const SettingService: GenService<{
     output: typeof SetQbittorrentResponseSchema;
   },
   /**
-   * WatchSettings sends all settings and then every change, until the client
-   * ends the call. It guarantees, of the events of one stream, that they are
+   * WatchSettings sends all settings, then every change, until the client ends
+   * the call. The events of one stream are
    * - ordered: revisions only grow;
    * - unique: no revision comes twice;
-   * - reliable: no revision of the asked range is missing;
+   * - reliable: no revision of the requested range is missing;
    * - atomic: all changes of a revision are in one event;
    * - resumable: after any revision that is kept, at any instance;
-   * - bookmarked: progress is sent while nothing changes.
-   * OUT_OF_RANGE: the asked revision is older than what is kept; the message
-   * says which is the oldest. RESOURCE_EXHAUSTED: the client reads too slowly.
-   * UNAVAILABLE: the service stops; resume elsewhere. UNAUTHENTICATED: the token
-   * is valid no more. Values of secret settings are never sent.
+   * - bookmarked: progress is sent while nothing changes. OUT_OF_RANGE: the
+   * requested revision is no longer kept; the message names the oldest one.
+   * RESOURCE_EXHAUSTED: the client reads too slowly. UNAVAILABLE: the service
+   * stops; resume elsewhere. UNAUTHENTICATED: the token is no longer valid.
+   * Values of secret settings are never sent.
    *
    * @generated from rpc mooring.v1.SettingService.WatchSettings
    */
@@ -1393,8 +1395,8 @@ export declare const SettingService: GenService<{
     output: typeof WatchSettingsResponseSchema;
   },
   /**
-   * ListRevisions reads the history, newest first. INVALID_ARGUMENT: a page token
-   * that is none, or a negative page size.
+   * ListRevisions reads the history, newest first. INVALID_ARGUMENT: an invalid
+   * page token, or a negative page size.
    *
    * @generated from rpc mooring.v1.SettingService.ListRevisions
    */
@@ -1404,8 +1406,8 @@ export declare const SettingService: GenService<{
     output: typeof ListRevisionsResponseSchema;
   },
   /**
-   * GetRevision reads one revision with old and new values. NOT_FOUND for one
-   * that was never made; OUT_OF_RANGE for one that is not kept any more.
+   * GetRevision reads one revision with old and new values. NOT_FOUND: the
+   * revision never existed. OUT_OF_RANGE: it is no longer kept.
    *
    * @generated from rpc mooring.v1.SettingService.GetRevision
    */
@@ -1415,9 +1417,9 @@ export declare const SettingService: GenService<{
     output: typeof GetRevisionResponseSchema;
   },
   /**
-   * DiffRevisions reads what changed between two revisions, as if it had been
-   * one change. `from` may be the later one. NOT_FOUND for a revision that was
-   * never made; OUT_OF_RANGE for one that is not kept any more.
+   * DiffRevisions reads the difference between two revisions as one change.
+   * `from` may be the later one. NOT_FOUND: a revision never existed.
+   * OUT_OF_RANGE: it is no longer kept.
    *
    * @generated from rpc mooring.v1.SettingService.DiffRevisions
    */
@@ -1427,11 +1429,11 @@ export declare const SettingService: GenService<{
     output: typeof DiffRevisionsResponseSchema;
   },
   /**
-   * Rollback brings settings back to what they were at a revision, as a new
-   * revision. Secret settings that have changed since can't be brought back,
-   * because the history does not keep them; they are listed as skipped. NOT_FOUND
-   * for an unknown revision or key; OUT_OF_RANGE for a revision that is not kept
-   * any more; ABORTED when something has changed since the expected revision.
+   * Rollback restores settings to their values at a revision, in a new
+   * revision. Secret settings that have changed since cannot be restored,
+   * because the history does not keep their values; they are listed as skipped.
+   * NOT_FOUND: the revision or a key is unknown. OUT_OF_RANGE: the revision is
+   * no longer kept. ABORTED: a setting has changed since the expected revision.
    *
    * @generated from rpc mooring.v1.SettingService.Rollback
    */
@@ -1452,9 +1454,9 @@ export declare const SettingService: GenService<{
     output: typeof ExportSettingsResponseSchema;
   },
   /**
-   * ImportSettings reads a backup, Mooring's own or one that the AList or
-   * OpenList web page wrote, in one transaction. INVALID_ARGUMENT: it is no
-   * backup, the passphrase does not fit, or values are refused.
+   * ImportSettings stores a backup of Mooring or of the AList or OpenList web
+   * page, in one transaction. INVALID_ARGUMENT: the document is not a backup,
+   * the passphrase is wrong, or values are invalid.
    *
    * @generated from rpc mooring.v1.SettingService.ImportSettings
    */

@@ -274,7 +274,7 @@ export const SecretsModeSchema = /*@__PURE__*/
   enumDesc(file_mooring_v1_setting_service, 0);
 
 /**
- * What an export does with secret values.
+ * Treatment of secret values in an export.
  *
  * @generated from enum mooring.v1.SecretsMode
  */
@@ -288,7 +288,7 @@ export const ImportOutcomeSchema = /*@__PURE__*/
   enumDesc(file_mooring_v1_setting_service, 1);
 
 /**
- * What became of a setting of a backup.
+ * Result for a setting of a backup.
  *
  * @generated from enum mooring.v1.ImportOutcome
  */
@@ -296,15 +296,16 @@ export const ImportOutcome = /*@__PURE__*/
   tsEnum(ImportOutcomeSchema);
 
 /**
- * The site's settings. Every method needs the admin token, in the header (or
- * metadata) `authorization`, as it is or after `Bearer `: without it, or with a
- * wrong one, UNAUTHENTICATED, before the request's body is read.
+ * Settings of the site. Every method needs a token in the header (or metadata)
+ * `authorization`, raw or after `Bearer `. A missing or invalid token is
+ * UNAUTHENTICATED before the request body is read.
  *
- * Besides the codes at each method, any may end with INVALID_ARGUMENT (the
- * request is no such message, or too deep or long), RESOURCE_EXHAUSTED (it is
- * too large, or too much is under way), DEADLINE_EXCEEDED (the client's time
- * limit, or the time for the body, is over) and UNAVAILABLE (the service starts
- * or stops, or the database can't be reached).
+ * Besides the codes of each method, every method may return PERMISSION_DENIED
+ * (the token lacks a right), INVALID_ARGUMENT (the request cannot be decoded,
+ * or is too deep or has too many values), RESOURCE_EXHAUSTED (the request is
+ * too large, or a limit of the service is reached), DEADLINE_EXCEEDED (the
+ * client's deadline, or the time for the body, has expired) and UNAVAILABLE
+ * (the service starts or stops, or the database is unreachable).
  *
  * @generated from service mooring.v1.SettingService
  */

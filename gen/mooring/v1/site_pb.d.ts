@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_mooring_v1_site: GenFile;
 
 /**
- * A running OpenList or AList server whose settings are this service's.
+ * Running OpenList or AList server that gets its settings from this service.
  *
  * @generated from message mooring.v1.Site
  */
@@ -25,81 +25,81 @@ export declare type Site = Message<"mooring.v1.Site"> & {
   name: string;
 
   /**
-   * Address, with the path that the site is served below.
+   * Address, including a path prefix of the site.
    *
    * @generated from field: string url = 2;
    */
   url: string;
 
   /**
-   * PEM text of the authority that its certificate is from. Empty: those that
-   * the service trusts anyway.
+   * PEM text of the authority that issued its certificate. Empty: the
+   * authorities that the service trusts by default.
    *
    * @generated from field: string ca = 3;
    */
   ca: string;
 
   /**
-   * SHA-256 fingerprint of its certificate, in hexadecimal. Empty: the
-   * authority decides.
+   * SHA-256 fingerprint of its certificate, in hexadecimal. Empty: verification
+   * by authority alone.
    *
    * @generated from field: string certificate_sha256 = 4;
    */
   certificateSha256: string;
 
   /**
-   * Whether it is written to.
+   * Whether the service writes to it.
    *
    * @generated from field: mooring.v1.SiteMode mode = 5;
    */
   mode: SiteMode;
 
   /**
-   * Settings that take part: keys, patterns with `*`, and groups such as
-   * `group:9`. Empty: all.
+   * Included settings: keys, patterns with `*`, and groups such as `group:9`.
+   * Empty: all.
    *
    * @generated from field: repeated string include = 6;
    */
   include: string[];
 
   /**
-   * Settings that do not, likewise. Goes before `include`.
+   * Excluded settings, in the same form. Takes precedence over `include`.
    *
    * @generated from field: repeated string exclude = 7;
    */
   exclude: string[];
 
   /**
-   * Values that this site has in the place of the service's, by key. Values of
-   * secret settings are `********`.
+   * Values that replace the service's on this site, by key. Values of secret
+   * settings are `********`.
    *
    * @generated from field: map<string, string> overrides = 8;
    */
   overrides: { [key: string]: string };
 
   /**
-   * Nothing is done with it for the time being.
+   * The site is paused: neither read nor written.
    *
    * @generated from field: bool paused = 9;
    */
   paused: boolean;
 
   /**
-   * The service stands in front of it.
+   * The service is its reverse proxy (`MOORING_UPSTREAM`).
    *
    * @generated from field: bool upstream = 10;
    */
   upstream: boolean;
 
   /**
-   * When it was added.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 11;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * What is known of it.
+   * Sync status.
    *
    * @generated from field: mooring.v1.SiteStatus status = 12;
    */
@@ -113,107 +113,109 @@ export declare type Site = Message<"mooring.v1.Site"> & {
 export declare const SiteSchema: GenMessage<Site>;
 
 /**
- * What is known of a site.
+ * Sync status of a site.
  *
  * @generated from message mooring.v1.SiteStatus
  */
 export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   /**
-   * One word: new, ok, behind, differs, paused, failing (it is tried again) or
-   * stopped (somebody has to do something).
+   * One word: new, ok, behind, differs, paused, failing (it is retried) or
+   * stopped (a user has to act).
    *
    * @generated from field: string health = 1;
    */
   health: string;
 
   /**
-   * When it last answered.
+   * Time of its last reply.
    *
    * @generated from field: google.protobuf.Timestamp reach_time = 2;
    */
   reachTime?: Timestamp | undefined;
 
   /**
-   * openlist, alist or unknown: a hint.
+   * Detected family: openlist, alist or unknown. A hint.
    *
    * @generated from field: string kind = 3;
    */
   kind: string;
 
   /**
-   * What it calls its version: a hint, too.
+   * Version that the site reports. A hint.
    *
    * @generated from field: string version = 4;
    */
   version: string;
 
   /**
-   * How many settings it knows.
+   * Number of settings that the site knows.
    *
    * @generated from field: int32 known_settings = 5;
    */
   knownSettings: number;
 
   /**
-   * Every change up to this revision is there, but for what is named below. 0:
-   * nothing was adopted or pushed yet.
+   * Revision up to which every change is on the site, except for the keys
+   * below. 0: nothing was adopted or pushed yet.
    *
    * @generated from field: int64 applied_revision = 6;
    */
   appliedRevision: bigint;
 
   /**
-   * Keys whose value is another there.
+   * Keys whose value differs on the site.
    *
    * @generated from field: repeated string drift = 7;
    */
   drift: string[];
 
   /**
-   * Keys whose value it refused, and why.
+   * Keys whose value the site refused, with the reason.
    *
    * @generated from field: repeated mooring.v1.SiteNote refused = 8;
    */
   refused: SiteNote[];
 
   /**
-   * Keys whose value there breaks the service's rules: it stays there until the
-   * setting is changed here.
+   * Keys whose value on the site is invalid for the service. The value stays
+   * until the setting is changed in the service.
    *
    * @generated from field: repeated mooring.v1.SiteNote held = 9;
    */
   held: SiteNote[];
 
   /**
-   * Keys that it does not know.
+   * Keys that the site does not know.
    *
    * @generated from field: repeated string missing = 10;
    */
   missing: string[];
 
   /**
-   * Keys that were put right again and again, and are left alone now.
+   * Keys that changed on the site after repeated corrections, and are no longer
+   * corrected.
    *
    * @generated from field: repeated string fought = 11;
    */
   fought: string[];
 
   /**
-   * Why it can't be reached. Empty: it can.
+   * Error of the last contact. Empty: the site is reachable.
    *
    * @generated from field: string error = 12;
    */
   error: string;
 
   /**
-   * Since when.
+   * Time since which the error lasts.
    *
    * @generated from field: google.protobuf.Timestamp error_time = 13;
    */
   errorTime?: Timestamp | undefined;
 
   /**
-   * When it is tried again, at the latest: a site that answers before is tried at once.
+   * Latest time of the next attempt. A site that replies earlier is tried at
+   * once.
    *
    * @generated from field: google.protobuf.Timestamp retry_time = 14;
    */
@@ -227,7 +229,7 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
 export declare const SiteStatusSchema: GenMessage<SiteStatus>;
 
 /**
- * A key and what there is to say of it.
+ * Key with a remark.
  *
  * @generated from message mooring.v1.SiteNote
  */
@@ -240,7 +242,7 @@ export declare type SiteNote = Message<"mooring.v1.SiteNote"> & {
   key: string;
 
   /**
-   * For a person, in the language of the call (`accept-language`).
+   * Remark for people, in the language of the call (`accept-language`).
    *
    * @generated from field: string reason = 2;
    */
@@ -254,7 +256,7 @@ export declare type SiteNote = Message<"mooring.v1.SiteNote"> & {
 export declare const SiteNoteSchema: GenMessage<SiteNote>;
 
 /**
- * A site as a client describes it. What is absent stays as it is.
+ * Site to create, or changes of one. Absent fields stay unchanged.
  *
  * @generated from message mooring.v1.SiteInput
  */
@@ -274,8 +276,8 @@ export declare type SiteInput = Message<"mooring.v1.SiteInput"> & {
   url?: string | undefined;
 
   /**
-   * The site's own permanent admin token. Required for a new site. It is never
-   * sent back.
+   * The site's own permanent admin token. Required for a new site. No reply
+   * contains it.
    *
    * @generated from field: optional string token = 3;
    */
@@ -296,36 +298,36 @@ export declare type SiteInput = Message<"mooring.v1.SiteInput"> & {
   certificateSha256?: string | undefined;
 
   /**
-   * Whether it is written to. FAILED_PRECONDITION to follow before something
-   * was adopted or synced.
+   * Whether it is written to. FAILED_PRECONDITION: SITE_MODE_FOLLOW before the
+   * first adoption or sync.
    *
    * @generated from field: optional mooring.v1.SiteMode mode = 6;
    */
   mode?: SiteMode | undefined;
 
   /**
-   * All patterns of what takes part.
+   * All patterns of included settings.
    *
    * @generated from field: mooring.v1.SitePatterns include = 7;
    */
   include?: SitePatterns | undefined;
 
   /**
-   * All patterns of what does not.
+   * All patterns of excluded settings.
    *
    * @generated from field: mooring.v1.SitePatterns exclude = 8;
    */
   exclude?: SitePatterns | undefined;
 
   /**
-   * All values of its own.
+   * All values that replace the service's on this site.
    *
    * @generated from field: mooring.v1.SiteOverrides overrides = 9;
    */
   overrides?: SiteOverrides | undefined;
 
   /**
-   * Nothing is to be done with it for the time being.
+   * Pause or resume the site.
    *
    * @generated from field: optional bool paused = 10;
    */
@@ -365,7 +367,7 @@ export declare const SitePatternsSchema: GenMessage<SitePatterns>;
  */
 export declare type SiteOverrides = Message<"mooring.v1.SiteOverrides"> & {
   /**
-   * Key to value. `********` for a secret one: as it is.
+   * Key to value. `********` for a secret: unchanged.
    *
    * @generated from field: map<string, string> values = 1;
    */
@@ -379,7 +381,7 @@ export declare type SiteOverrides = Message<"mooring.v1.SiteOverrides"> & {
 export declare const SiteOverridesSchema: GenMessage<SiteOverrides>;
 
 /**
- * How one setting stands at a site.
+ * State of one setting on a site.
  *
  * @generated from message mooring.v1.SiteDifference
  */
@@ -392,14 +394,14 @@ export declare type SiteDifference = Message<"mooring.v1.SiteDifference"> & {
   key: string;
 
   /**
-   * How it stands.
+   * State.
    *
    * @generated from field: mooring.v1.SiteStanding standing = 2;
    */
   standing: SiteStanding;
 
   /**
-   * What the site is to have. Absent: the service does not know the key.
+   * Value that the site should have. Absent: the service does not know the key.
    * Secret: `********`.
    *
    * @generated from field: optional string wanted = 3;
@@ -407,7 +409,8 @@ export declare type SiteDifference = Message<"mooring.v1.SiteDifference"> & {
   wanted?: string | undefined;
 
   /**
-   * What it has. Absent: it does not know the key. Secret: `********`.
+   * Value that the site has. Absent: the site does not know the key. Secret:
+   * `********`.
    *
    * @generated from field: optional string found = 4;
    */
@@ -421,15 +424,14 @@ export declare type SiteDifference = Message<"mooring.v1.SiteDifference"> & {
   secret: boolean;
 
   /**
-   * What is wanted is the site's own value.
+   * The value that the site should have is an override of this site.
    *
    * @generated from field: bool overridden = 6;
    */
   overridden: boolean;
 
   /**
-   * What somebody should know of the setting, in the language of the call. Often
-   * empty.
+   * Remark on the setting, in the language of the call. May be empty.
    *
    * @generated from field: string note = 7;
    */
@@ -443,7 +445,7 @@ export declare type SiteDifference = Message<"mooring.v1.SiteDifference"> & {
 export declare const SiteDifferenceSchema: GenMessage<SiteDifference>;
 
 /**
- * What became of one setting of a site.
+ * Result for one setting of a site.
  *
  * @generated from message mooring.v1.SiteResult
  */
@@ -456,15 +458,15 @@ export declare type SiteResult = Message<"mooring.v1.SiteResult"> & {
   key: string;
 
   /**
-   * What became of it: applied, rewritten, refused, overtaken or unknown of one
-   * that was sent; changed, added, refused or skipped of one that was adopted.
+   * Result. Of a sync: applied, rewritten, refused, overtaken or unknown. Of an
+   * adoption: changed, added, refused or skipped.
    *
    * @generated from field: string outcome = 2;
    */
   outcome: string;
 
   /**
-   * Why, where there is something to say, in the language of the call.
+   * Reason, in the language of the call. May be empty.
    *
    * @generated from field: string reason = 3;
    */
@@ -478,7 +480,7 @@ export declare type SiteResult = Message<"mooring.v1.SiteResult"> & {
 export declare const SiteResultSchema: GenMessage<SiteResult>;
 
 /**
- * Something that was done at a site.
+ * Log entry of an action on a site.
  *
  * @generated from message mooring.v1.SiteLogEntry
  */
@@ -491,14 +493,14 @@ export declare type SiteLogEntry = Message<"mooring.v1.SiteLogEntry"> & {
   sequence: bigint;
 
   /**
-   * When.
+   * Time.
    *
    * @generated from field: google.protobuf.Timestamp time = 2;
    */
   time?: Timestamp | undefined;
 
   /**
-   * Who asked for it; `sites` is the service itself.
+   * Actor; `sites` is the service itself.
    *
    * @generated from field: string actor = 3;
    */
@@ -512,21 +514,21 @@ export declare type SiteLogEntry = Message<"mooring.v1.SiteLogEntry"> & {
   action: string;
 
   /**
-   * The revision of the settings then.
+   * Revision of the settings at that time.
    *
    * @generated from field: int64 revision = 5;
    */
   revision: bigint;
 
   /**
-   * Keys that it was about.
+   * Keys of the settings concerned.
    *
    * @generated from field: repeated string keys = 6;
    */
   keys: string[];
 
   /**
-   * What came of it, for a person, in the language of the call.
+   * Outcome for people, in the language of the call.
    *
    * @generated from field: string result = 7;
    */
@@ -540,7 +542,7 @@ export declare type SiteLogEntry = Message<"mooring.v1.SiteLogEntry"> & {
 export declare const SiteLogEntrySchema: GenMessage<SiteLogEntry>;
 
 /**
- * Whether a site is written to.
+ * Whether the service writes to a site.
  *
  * @generated from enum mooring.v1.SiteMode
  */
@@ -553,14 +555,14 @@ export enum SiteMode {
   UNSPECIFIED = 0,
 
   /**
-   * It is compared, and nothing is written.
+   * The site is compared; nothing is written.
    *
    * @generated from enum value: SITE_MODE_OBSERVE = 1;
    */
   OBSERVE = 1,
 
   /**
-   * It gets every change, and what is changed there is put right.
+   * The site gets every change, and changes made on the site are reverted.
    *
    * @generated from enum value: SITE_MODE_FOLLOW = 2;
    */
@@ -573,7 +575,7 @@ export enum SiteMode {
 export declare const SiteModeSchema: GenEnum<SiteMode>;
 
 /**
- * How a setting stands at a site.
+ * State of a setting on a site.
  *
  * @generated from enum mooring.v1.SiteStanding
  */
@@ -614,14 +616,14 @@ export enum SiteStanding {
   EXTRA = 4,
 
   /**
-   * It does not take part, and differs.
+   * The setting is excluded, and differs.
    *
    * @generated from enum value: SITE_STANDING_EXCLUDED = 5;
    */
   EXCLUDED = 5,
 
   /**
-   * The site's value breaks the service's rules, and stays there.
+   * The site's value is invalid for the service, and stays on the site.
    *
    * @generated from enum value: SITE_STANDING_HELD = 6;
    */
@@ -635,7 +637,7 @@ export enum SiteStanding {
   REFUSED = 7,
 
   /**
-   * Somebody keeps changing it there.
+   * It changes on the site after each correction.
    *
    * @generated from enum value: SITE_STANDING_FOUGHT = 8;
    */

@@ -81,7 +81,7 @@ export const SiteModeSchema = /*@__PURE__*/
   enumDesc(file_mooring_v1_site, 0);
 
 /**
- * Whether a site is written to.
+ * Whether the service writes to a site.
  *
  * @generated from enum mooring.v1.SiteMode
  */
@@ -95,7 +95,7 @@ export const SiteStandingSchema = /*@__PURE__*/
   enumDesc(file_mooring_v1_site, 1);
 
 /**
- * How a setting stands at a site.
+ * State of a setting on a site.
  *
  * @generated from enum mooring.v1.SiteStanding
  */

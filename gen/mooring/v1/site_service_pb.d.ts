@@ -59,7 +59,7 @@ export declare const ListSitesResponseSchema: GenMessage<ListSitesResponse>;
  */
 export declare type GetSiteRequest = Message<"mooring.v1.GetSiteRequest"> & {
   /**
-   * Its name.
+   * Name of the site.
    *
    * @generated from field: string name = 1;
    */
@@ -119,7 +119,7 @@ export declare const CreateSiteRequestSchema: GenMessage<CreateSiteRequest>;
  */
 export declare type CreateSiteResponse = Message<"mooring.v1.CreateSiteResponse"> & {
   /**
-   * The site, as it answered.
+   * The site with its status.
    *
    * @generated from field: mooring.v1.Site site = 1;
    */
@@ -139,14 +139,14 @@ export declare const CreateSiteResponseSchema: GenMessage<CreateSiteResponse>;
  */
 export declare type UpdateSiteRequest = Message<"mooring.v1.UpdateSiteRequest"> & {
   /**
-   * Its name now.
+   * Current name of the site.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What is to be another.
+   * Changes of the site.
    *
    * @generated from field: mooring.v1.SiteInput site = 2;
    */
@@ -186,7 +186,7 @@ export declare const UpdateSiteResponseSchema: GenMessage<UpdateSiteResponse>;
  */
 export declare type DeleteSiteRequest = Message<"mooring.v1.DeleteSiteRequest"> & {
   /**
-   * Its name.
+   * Name of the site.
    *
    * @generated from field: string name = 1;
    */
@@ -220,7 +220,7 @@ export declare const DeleteSiteResponseSchema: GenMessage<DeleteSiteResponse>;
  */
 export declare type CheckSiteRequest = Message<"mooring.v1.CheckSiteRequest"> & {
   /**
-   * Its name.
+   * Name of the site.
    *
    * @generated from field: string name = 1;
    */
@@ -240,7 +240,7 @@ export declare const CheckSiteRequestSchema: GenMessage<CheckSiteRequest>;
  */
 export declare type CheckSiteResponse = Message<"mooring.v1.CheckSiteResponse"> & {
   /**
-   * The site, as it answered.
+   * The site with its status.
    *
    * @generated from field: mooring.v1.Site site = 1;
    */
@@ -260,14 +260,14 @@ export declare const CheckSiteResponseSchema: GenMessage<CheckSiteResponse>;
  */
 export declare type CompareSiteRequest = Message<"mooring.v1.CompareSiteRequest"> & {
   /**
-   * Its name.
+   * Name of the site.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Also settings that are the same.
+   * Include settings that are equal.
    *
    * @generated from field: bool all = 2;
    */
@@ -287,7 +287,7 @@ export declare const CompareSiteRequestSchema: GenMessage<CompareSiteRequest>;
  */
 export declare type CompareSiteResponse = Message<"mooring.v1.CompareSiteResponse"> & {
   /**
-   * How settings stand, in list order.
+   * State of settings, in list order.
    *
    * @generated from field: repeated mooring.v1.SiteDifference differences = 1;
    */
@@ -307,7 +307,7 @@ export declare const CompareSiteResponseSchema: GenMessage<CompareSiteResponse>;
  */
 export declare type AdoptSiteRequest = Message<"mooring.v1.AdoptSiteRequest"> & {
   /**
-   * Its name.
+   * Name of the site.
    *
    * @generated from field: string name = 1;
    */
@@ -321,14 +321,14 @@ export declare type AdoptSiteRequest = Message<"mooring.v1.AdoptSiteRequest"> & 
   keys: string[];
 
   /**
-   * Change nothing, say what would be changed.
+   * Change nothing; return what would change.
    *
    * @generated from field: bool dry_run = 3;
    */
   dryRun: boolean;
 
   /**
-   * Why, for the history; at most 500 characters.
+   * Reason for the history, at most 500 characters.
    *
    * @generated from field: string reason = 4;
    */
@@ -355,7 +355,7 @@ export declare type AdoptSiteResponse = Message<"mooring.v1.AdoptSiteResponse"> 
   revision: bigint;
 
   /**
-   * What became of each setting that differed.
+   * Result for each setting that differed.
    *
    * @generated from field: repeated mooring.v1.SiteResult results = 2;
    */
@@ -375,7 +375,7 @@ export declare const AdoptSiteResponseSchema: GenMessage<AdoptSiteResponse>;
  */
 export declare type SyncSiteRequest = Message<"mooring.v1.SyncSiteRequest"> & {
   /**
-   * Its name.
+   * Name of the site.
    *
    * @generated from field: string name = 1;
    */
@@ -389,15 +389,15 @@ export declare type SyncSiteRequest = Message<"mooring.v1.SyncSiteRequest"> & {
   keys: string[];
 
   /**
-   * Write nothing, say what would be written.
+   * Write nothing; return what would be written.
    *
    * @generated from field: bool dry_run = 3;
    */
   dryRun: boolean;
 
   /**
-   * Also have the site connect its download managers by the settings that it has
-   * then: saving alone does not.
+   * Make the site connect its download managers with its new settings. Saving
+   * them alone does not.
    *
    * @generated from field: bool connect_downloaders = 4;
    */
@@ -417,21 +417,21 @@ export declare const SyncSiteRequestSchema: GenMessage<SyncSiteRequest>;
  */
 export declare type SyncSiteResponse = Message<"mooring.v1.SyncSiteResponse"> & {
   /**
-   * The revision that was brought there.
+   * The revision that was written.
    *
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
 
   /**
-   * What became of each setting that was sent. With dry_run: empty.
+   * Result for each setting that was sent. Empty with dry_run.
    *
    * @generated from field: repeated mooring.v1.SiteResult results = 2;
    */
   results: SiteResult[];
 
   /**
-   * What still differs afterwards; with dry_run, what would be sent.
+   * Remaining differences; with dry_run, the settings that would be sent.
    *
    * @generated from field: repeated mooring.v1.SiteDifference differences = 3;
    */
@@ -465,7 +465,7 @@ export declare type ListSiteLogRequest = Message<"mooring.v1.ListSiteLogRequest"
   name: string;
 
   /**
-   * Entries of one page, 1 to 1,000. 0: 50.
+   * Entries per page, 1 to 1,000. 0: 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -526,14 +526,14 @@ export declare const WatchSitesRequestSchema: GenMessage<WatchSitesRequest>;
  */
 export declare type WatchSitesResponse = Message<"mooring.v1.WatchSitesResponse"> & {
   /**
-   * Sites that are new or have changed; the first event has all.
+   * New and changed sites; the first event has all.
    *
    * @generated from field: repeated mooring.v1.Site sites = 1;
    */
   sites: Site[];
 
   /**
-   * Names of sites that are gone.
+   * Names of deleted sites.
    *
    * @generated from field: repeated string removed = 2;
    */
@@ -554,15 +554,15 @@ export declare type WatchSitesResponse = Message<"mooring.v1.WatchSitesResponse"
 export declare const WatchSitesResponseSchema: GenMessage<WatchSitesResponse>;
 
 /**
- * Running servers that get their settings from this service. Every method needs
- * the admin token. UNAVAILABLE: the site does not answer; FAILED_PRECONDITION:
- * it answers and refuses, or what answers is no such site.
+ * Running servers that get their settings from this service. UNAVAILABLE: the
+ * site does not reply. FAILED_PRECONDITION: the site refuses the call, or the
+ * server at its address is not OpenList or AList.
  *
  * @generated from service mooring.v1.SiteService
  */
 export declare const SiteService: GenService<{
   /**
-   * ListSites reads all sites with what is known of them.
+   * ListSites reads all sites with their sync status.
    *
    * @generated from rpc mooring.v1.SiteService.ListSites
    */
@@ -572,7 +572,7 @@ export declare const SiteService: GenService<{
     output: typeof ListSitesResponseSchema;
   },
   /**
-   * GetSite reads one site. NOT_FOUND names the nearest one.
+   * GetSite reads one site. NOT_FOUND names the site with the nearest name.
    *
    * @generated from rpc mooring.v1.SiteService.GetSite
    */
@@ -582,9 +582,9 @@ export declare const SiteService: GenService<{
     output: typeof GetSiteResponseSchema;
   },
   /**
-   * CreateSite asks a site for its settings, and keeps it only when it answers.
-   * A new site observes: nothing is written there. ALREADY_EXISTS: another site
-   * has this name or address.
+   * CreateSite reads the settings of a site, and stores the site if that
+   * succeeds. A new site has SITE_MODE_OBSERVE: nothing is written.
+   * ALREADY_EXISTS: another site has this name or address.
    *
    * @generated from rpc mooring.v1.SiteService.CreateSite
    */
@@ -604,7 +604,7 @@ export declare const SiteService: GenService<{
     output: typeof UpdateSiteResponseSchema;
   },
   /**
-   * DeleteSite forgets a site. Nothing changes there.
+   * DeleteSite removes a site from the service. Nothing changes on the site.
    *
    * @generated from rpc mooring.v1.SiteService.DeleteSite
    */
@@ -614,7 +614,7 @@ export declare const SiteService: GenService<{
     output: typeof DeleteSiteResponseSchema;
   },
   /**
-   * CheckSite asks a site now, and sends what is known then.
+   * CheckSite reads a site now, and returns its sync status.
    *
    * @generated from rpc mooring.v1.SiteService.CheckSite
    */
@@ -624,8 +624,9 @@ export declare const SiteService: GenService<{
     output: typeof CheckSiteResponseSchema;
   },
   /**
-   * CompareSite reads a site's settings and says how each stands. Keys that are
-   * the site's own (`token`, `version`, `index_progress`) are left out.
+   * CompareSite reads a site's settings and returns the state of each. Keys
+   * that are the site's own (`token`, `version`, `index_progress`) are left
+   * out.
    *
    * @generated from rpc mooring.v1.SiteService.CompareSite
    */
@@ -635,8 +636,8 @@ export declare const SiteService: GenService<{
     output: typeof CompareSiteResponseSchema;
   },
   /**
-   * AdoptSite takes a site's values as the service's own, in one revision. What
-   * the service's rules refuse is listed and stays as it is on both sides.
+   * AdoptSite stores a site's values in the service, in one revision. Invalid
+   * values are listed, and stay unchanged on both sides.
    *
    * @generated from rpc mooring.v1.SiteService.AdoptSite
    */
@@ -646,8 +647,8 @@ export declare const SiteService: GenService<{
     output: typeof AdoptSiteResponseSchema;
   },
   /**
-   * SyncSite brings the service's values to a site, whatever its mode: only
-   * values that differ, read back afterwards. What was refused is tried again.
+   * SyncSite writes the service's values to a site, in every mode: only values
+   * that differ, which are read back afterwards. Refused values are retried.
    *
    * @generated from rpc mooring.v1.SiteService.SyncSite
    */
@@ -657,8 +658,8 @@ export declare const SiteService: GenService<{
     output: typeof SyncSiteResponseSchema;
   },
   /**
-   * ListSiteLog reads what was done at a site, newest first. The last thousand
-   * entries are kept.
+   * ListSiteLog reads the log of actions on a site, newest first. The last
+   * thousand entries are kept.
    *
    * @generated from rpc mooring.v1.SiteService.ListSiteLog
    */
@@ -668,8 +669,8 @@ export declare const SiteService: GenService<{
     output: typeof ListSiteLogResponseSchema;
   },
   /**
-   * WatchSites sends all sites, and then each one whenever something about it
-   * changes. A slow reader gets the newest state of each.
+   * WatchSites sends all sites, then each site when it or its status changes. A
+   * slow reader gets the newest state of each.
    *
    * @generated from rpc mooring.v1.SiteService.WatchSites
    */

@@ -169,9 +169,9 @@ export const WatchSitesResponseSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_site_service, 21);
 
 /**
- * Running servers that get their settings from this service. Every method needs
- * the admin token. UNAVAILABLE: the site does not answer; FAILED_PRECONDITION:
- * it answers and refuses, or what answers is no such site.
+ * Running servers that get their settings from this service. UNAVAILABLE: the
+ * site does not reply. FAILED_PRECONDITION: the site refuses the call, or the
+ * server at its address is not OpenList or AList.
  *
  * @generated from service mooring.v1.SiteService
  */

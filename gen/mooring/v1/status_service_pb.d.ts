@@ -32,21 +32,21 @@ export declare const GetStatusRequestSchema: GenMessage<GetStatusRequest>;
  */
 export declare type GetStatusResponse = Message<"mooring.v1.GetStatusResponse"> & {
   /**
-   * Version of the program, such as `v0.1.0`.
+   * Version of the service, such as `v0.1.0`.
    *
    * @generated from field: string version = 1;
    */
   version: string;
 
   /**
-   * When the process started.
+   * Start time of the process.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 2;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * The process that answers; one of several where there are workers.
+   * Process id of the process that replies; with workers, one of several.
    *
    * @generated from field: uint32 process_id = 3;
    */
@@ -60,14 +60,14 @@ export declare type GetStatusResponse = Message<"mooring.v1.GetStatusResponse"> 
   revision: bigint;
 
   /**
-   * How many settings there are; of those that the caller's token is limited to.
+   * Number of settings within the limits of the caller's token.
    *
    * @generated from field: uint32 settings = 5;
    */
   settings: number;
 
   /**
-   * How many drivers are offered.
+   * Number of drivers offered.
    *
    * @generated from field: uint32 drivers = 6;
    */
@@ -81,7 +81,7 @@ export declare type GetStatusResponse = Message<"mooring.v1.GetStatusResponse"> 
   database: string;
 
   /**
-   * Names the database; entity tags begin with it.
+   * Identifier of the database. Entity tags begin with it.
    *
    * @generated from field: string database_id = 8;
    */
@@ -95,21 +95,22 @@ export declare type GetStatusResponse = Message<"mooring.v1.GetStatusResponse"> 
   watchers: number;
 
   /**
-   * What the service needs to be ready, as `/readyz?verbose` lists it.
+   * Readiness checks, as in `/readyz?verbose`.
    *
    * @generated from field: repeated mooring.v1.ReadinessCheck checks = 10;
    */
   checks: ReadinessCheck[];
 
   /**
-   * Tokens that hold, end before long, and have no successor.
+   * Number of valid tokens that expire soon and have no successor.
    *
    * @generated from field: uint32 ending_token_count = 11;
    */
   endingTokenCount: number;
 
   /**
-   * The first of them, at most 20; empty for callers without `tokens:manage`.
+   * The first of these tokens, at most 20. Empty for callers without
+   * `tokens:manage`.
    *
    * @generated from field: repeated mooring.v1.EndingToken ending_tokens = 12;
    */
@@ -131,27 +132,27 @@ export declare type GetStatusResponse = Message<"mooring.v1.GetStatusResponse"> 
 export declare const GetStatusResponseSchema: GenMessage<GetStatusResponse>;
 
 /**
- * A token that ends before long.
+ * Token that expires soon.
  *
  * @generated from message mooring.v1.EndingToken
  */
 export declare type EndingToken = Message<"mooring.v1.EndingToken"> & {
   /**
-   * Whose it is.
+   * Name of its principal.
    *
    * @generated from field: string principal = 1;
    */
   principal: string;
 
   /**
-   * Its id.
+   * Identifier of the token.
    *
    * @generated from field: string token_id = 2;
    */
   tokenId: string;
 
   /**
-   * When it ends.
+   * Time of expiry.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -165,27 +166,27 @@ export declare type EndingToken = Message<"mooring.v1.EndingToken"> & {
 export declare const EndingTokenSchema: GenMessage<EndingToken>;
 
 /**
- * One thing that the service needs.
+ * One readiness check.
  *
  * @generated from message mooring.v1.ReadinessCheck
  */
 export declare type ReadinessCheck = Message<"mooring.v1.ReadinessCheck"> & {
   /**
-   * What is looked at: `store`, `catalogue` or `draining`.
+   * Name of the check: `store`, `catalogue` or `draining`.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What is wrong, for a person; empty: nothing.
+   * Message about the failure. Empty: the check passes.
    *
    * @generated from field: string problem = 2;
    */
   problem: string;
 
   /**
-   * What is to be said of it though it is all right, such as how sites are.
+   * Remark on a check that passes, such as the state of sites.
    *
    * @generated from field: string note = 3;
    */
@@ -199,13 +200,13 @@ export declare type ReadinessCheck = Message<"mooring.v1.ReadinessCheck"> & {
 export declare const ReadinessCheckSchema: GenMessage<ReadinessCheck>;
 
 /**
- * How the service itself is.
+ * Status of the service.
  *
  * @generated from service mooring.v1.StatusService
  */
 export declare const StatusService: GenService<{
   /**
-   * GetStatus reads how the process that answers is.
+   * GetStatus reads the status of the process that replies.
    *
    * @generated from rpc mooring.v1.StatusService.GetStatus
    */

@@ -43,7 +43,7 @@ export const ReadinessCheckSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_status_service, 3);
 
 /**
- * How the service itself is.
+ * Status of the service.
  *
  * @generated from service mooring.v1.StatusService
  */

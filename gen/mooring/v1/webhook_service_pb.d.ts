@@ -99,14 +99,14 @@ export declare const CreateWebhookResponseSchema: GenMessage<CreateWebhookRespon
  */
 export declare type UpdateWebhookRequest = Message<"mooring.v1.UpdateWebhookRequest"> & {
   /**
-   * Its name now.
+   * Current name of the webhook.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What is to be different.
+   * Changes of the webhook.
    *
    * @generated from field: mooring.v1.WebhookInput webhook = 2;
    */
@@ -146,7 +146,7 @@ export declare const UpdateWebhookResponseSchema: GenMessage<UpdateWebhookRespon
  */
 export declare type DeleteWebhookRequest = Message<"mooring.v1.DeleteWebhookRequest"> & {
   /**
-   * Its name.
+   * Name of the webhook.
    *
    * @generated from field: string name = 1;
    */
@@ -200,7 +200,7 @@ export declare const TestWebhookRequestSchema: GenMessage<TestWebhookRequest>;
  */
 export declare type TestWebhookResponse = Message<"mooring.v1.TestWebhookResponse"> & {
   /**
-   * The message and what came of it.
+   * The delivery and its result.
    *
    * @generated from field: mooring.v1.WebhookDelivery delivery = 1;
    */
@@ -227,7 +227,7 @@ export declare type ListWebhookDeliveriesRequest = Message<"mooring.v1.ListWebho
   name: string;
 
   /**
-   * Deliveries of one page, 1 to 1,000. 0: 50.
+   * Deliveries per page, 1 to 1,000. 0: 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -301,7 +301,7 @@ export declare const ResendWebhookDeliveryRequestSchema: GenMessage<ResendWebhoo
  */
 export declare type ResendWebhookDeliveryResponse = Message<"mooring.v1.ResendWebhookDeliveryResponse"> & {
   /**
-   * The delivery and what came of it.
+   * The delivery and its result.
    *
    * @generated from field: mooring.v1.WebhookDelivery delivery = 1;
    */
@@ -315,13 +315,13 @@ export declare type ResendWebhookDeliveryResponse = Message<"mooring.v1.ResendWe
 export declare const ResendWebhookDeliveryResponseSchema: GenMessage<ResendWebhookDeliveryResponse>;
 
 /**
- * Notifications of incidents: targets, what was sent to them, and tests.
+ * Notifications of incidents: webhooks, their deliveries, and tests.
  *
  * @generated from service mooring.v1.WebhookService
  */
 export declare const WebhookService: GenService<{
   /**
-   * ListWebhooks reads all webhooks, by name.
+   * ListWebhooks reads all webhooks, sorted by name.
    *
    * @generated from rpc mooring.v1.WebhookService.ListWebhooks
    */
@@ -331,8 +331,8 @@ export declare const WebhookService: GenService<{
     output: typeof ListWebhooksResponseSchema;
   },
   /**
-   * CreateWebhook adds a target, at most 20. Its key is in this reply only.
-   * ALREADY_EXISTS: another webhook has this name.
+   * CreateWebhook creates a webhook, of which there are at most 20. Only this
+   * reply contains its key. ALREADY_EXISTS: another webhook has this name.
    *
    * @generated from rpc mooring.v1.WebhookService.CreateWebhook
    */
@@ -342,7 +342,8 @@ export declare const WebhookService: GenService<{
     output: typeof CreateWebhookResponseSchema;
   },
   /**
-   * UpdateWebhook changes a webhook. NOT_FOUND: there is none of this name.
+   * UpdateWebhook changes a webhook. NOT_FOUND: there is no webhook of this
+   * name.
    *
    * @generated from rpc mooring.v1.WebhookService.UpdateWebhook
    */
@@ -362,7 +363,7 @@ export declare const WebhookService: GenService<{
     output: typeof DeleteWebhookResponseSchema;
   },
   /**
-   * TestWebhook sends a message of type `test` now, once.
+   * TestWebhook sends one message of type `test`, without retries.
    * FAILED_PRECONDITION: the webhook is disabled.
    *
    * @generated from rpc mooring.v1.WebhookService.TestWebhook
@@ -373,8 +374,8 @@ export declare const WebhookService: GenService<{
     output: typeof TestWebhookResponseSchema;
   },
   /**
-   * ListWebhookDeliveries reads what was sent, newest first. The last 1,000 of each
-   * webhook are kept for 90 days.
+   * ListWebhookDeliveries reads deliveries, newest first. The last 1,000 of
+   * each webhook are kept for 90 days.
    *
    * @generated from rpc mooring.v1.WebhookService.ListWebhookDeliveries
    */
@@ -384,9 +385,9 @@ export declare const WebhookService: GenService<{
     output: typeof ListWebhookDeliveriesResponseSchema;
   },
   /**
-   * ResendWebhookDelivery sends a message once more, with the same identifier:
-   * targets that have it already can tell.
-   * FAILED_PRECONDITION: the webhook is disabled.
+   * ResendWebhookDelivery sends a message again with the same identifier, so
+   * that a target can detect a duplicate. FAILED_PRECONDITION: the webhook is
+   * disabled.
    *
    * @generated from rpc mooring.v1.WebhookService.ResendWebhookDelivery
    */

@@ -113,7 +113,7 @@ export const ResendWebhookDeliveryResponseSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_webhook_service, 13);
 
 /**
- * Notifications of incidents: targets, what was sent to them, and tests.
+ * Notifications of incidents: webhooks, their deliveries, and tests.
  *
  * @generated from service mooring.v1.WebhookService
  */
