@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -28,22 +28,22 @@ beforeAll(async () => {
 });
 afterAll(() => service.remove());
 
-/** Runs a command of the page in bash. */
+/** Runs a command of the page in bash, beside the service in this process. */
 function bash(command: string, token = TOKEN, env: Record<string, string> = {}) {
-  const { status, stdout, stderr } = spawnSync(
-    "bash",
-    ["-c", `mooring() { "${process.execPath}" "${PROGRAM}" "$@"; }; ${command}`],
-    {
-      cwd: service.folder,
-      encoding: "utf8",
-      env: {
-        ...{ PATH: process.env["PATH"] ?? "", MOORING_ADDRESS: service.address },
-        ...(token === "" ? {} : { MOORING_TOKEN: token }),
-        ...env,
-      },
+  const options = {
+    cwd: service.folder,
+    env: {
+      ...{ PATH: process.env["PATH"] ?? "", MOORING_ADDRESS: service.address },
+      ...(token === "" ? {} : { MOORING_TOKEN: token }),
+      ...env,
     },
-  );
-  return { code: status, out: stdout.trim(), err: stderr };
+  };
+  const script = `mooring() { "${process.execPath}" "${PROGRAM}" "$@"; }; ${command}`;
+  return new Promise<{ code: number; out: string; err: string }>((resolve) => {
+    const child = execFile("bash", ["-c", script], options, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, out: stdout.trim(), err: stderr }),
+    );
+  });
 }
 
 /** Runs one that needs no shell. */
@@ -59,7 +59,7 @@ describe("docs/access.md", () => {
   const idOf = (name: string): string => tokens[name]?.slice(4, 16) ?? "";
 
   test.each(blockOf(forOthers))("%s", async (command) => {
-    const made = bash(command);
+    const made = await bash(command);
     expect(made).toMatchObject(DONE);
     const [, name = ""] = /token create (\w+)/.exec(command) ?? [];
     const [, file] = /--output (\S+)/.exec(command) ?? [];
@@ -103,20 +103,20 @@ describe("docs/access.md", () => {
     const [rotate = "", now = "", revoke = "", reset = "", ...rest] = blockOf(atTheEnd);
     expect(rest).toEqual([]);
     const works = async (name: string) => (await cli("mooring whoami", tokens[name])).code;
-    expect(bash(rotate.replace("TOKEN-ID", idOf("nightly")))).toMatchObject(DONE);
+    expect(await bash(rotate.replace("TOKEN-ID", idOf("nightly")))).toMatchObject(DONE);
     expect(await works("nightly")).toBe(0);
     tokens["next"] = readFileSync(join(service.folder, "next.token"), "utf8").trim();
     expect(await works("next")).toBe(0);
-    const rotated = bash(now.replace("TOKEN-ID", idOf("dashboard")));
+    const rotated = await bash(now.replace("TOKEN-ID", idOf("dashboard")));
     expect(rotated).toMatchObject(DONE);
     tokens["after"] = rotated.out;
     expect([await works("dashboard"), await works("after")]).toEqual([5, 0]);
-    expect(bash(revoke.replace("TOKEN-ID", idOf("files")))).toMatchObject(DONE);
+    expect(await bash(revoke.replace("TOKEN-ID", idOf("files")))).toMatchObject(DONE);
     expect(await works("files")).toBe(5);
     const disable = inlineOf(atTheEnd).find((command) => command.includes("disable")) ?? "";
-    expect(bash(disable)).toMatchObject(DONE);
+    expect(await bash(disable)).toMatchObject(DONE);
     expect(await works("anna")).toBe(5);
-    const again = bash(reset);
+    const again = await bash(reset);
     expect(again).toMatchObject(DONE);
     expect((await cli("mooring list")).code).toBe(5);
     expect((await cli("mooring list", again.out)).code).toBe(0);
@@ -134,7 +134,7 @@ describe("docs/access.md", () => {
     const own = await startService(env);
     onTestFinished(() => own.remove());
     const address = own.address.replace("127.0.0.1", "localhost");
-    const told = bash("mooring get site_title", TOKEN, {
+    const told = await bash("mooring get site_title", TOKEN, {
       MOORING_ADDRESS: `https://${address}`,
       NODE_EXTRA_CA_CERTS: authority.certificate,
     });
