@@ -59,9 +59,9 @@ describe("the audit", () => {
     }
   });
 
-  test("is read with audit:read alone, which cannot be limiteds", async () => {
+  test("is read with audit:read alone, which takes no limits", async () => {
     const root = as(service.port);
-    await expect(give(root, ["audit:read"], ["key:site_*"])).rejects.toThrow(/knows no limit/);
+    await expect(give(root, ["audit:read"], ["key:site_*"])).rejects.toThrow(/cannot be limited/);
     const { text } = await give(root, ["audit:read"]);
     expect((await as(service.port, text).audit.listAuditEvents({})).events).not.toEqual([]);
     const scopes = ["settings:read", "history:read", "tokens:manage"];
