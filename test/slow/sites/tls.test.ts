@@ -87,6 +87,8 @@ test.each([
 
 test("https for http is named, too", async () => {
   const plain = await startStandIn();
-  await expect(count({ url: plain.url.replace("http", "https") })).rejects.toThrow("does not use TLS");
+  await expect(count({ url: plain.url.replace("http", "https") })).rejects.toThrow(
+    "does not use TLS",
+  );
   await plain.stop();
 });
