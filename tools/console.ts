@@ -9,11 +9,11 @@ const root = join(import.meta.dirname, "..");
 
 /** What goes into the first script: what stands around the pages, what the first one needs, and the styles, of which no script is left. */
 const SHARED =
-  /node_modules\/(?!diff\/)|src\/client\/|src\/console\/(?:api\/(?!audit|drivers|incidents|mounts|sites|status|token)|i18n\/(?!en-later|later|zh-cn)|part\/(?:around|button|icon|state|use-call|when)\.|shell\/(?!palette\.tsx)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
+  /node_modules\/(?!diff\/)|src\/client\/|src\/console\/(?:api\/(?!audit|drivers|incidents|mounts|sites|status|token|webhooks)|i18n\/(?!en-later|later|zh-cn)|components\/(?:around|button|icon|state|use-call|when)\.|shell\/(?!palette\.tsx)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
 
 /** What goes into the script that the other pages share: their words, their parts, differences. */
 const LATER =
-  /node_modules\/diff\/|src\/console\/(?:i18n\/(?:en-)?later|part\/.*\.tsx?$|settings\/conflict\.tsx)/;
+  /node_modules\/diff\/|src\/console\/(?:i18n\/(?:en-)?later|components\/.*\.tsx?$|settings\/conflict\.tsx)/;
 
 /** What runs before everything else is here: a script of its own. */
 const EARLY = /src\/console\/(?:api\/early|i18n\/preferred)\.ts$/;

@@ -16,7 +16,7 @@ export function NewMount({ driver }: { readonly driver: string }) {
           <a class="button" href={href("mounts")}>
             {t("page.mounts")}
           </a>
-          <a class="button" href={href("mount", { links: "paste" })}>
+          <a class="button" href={href("share-links")}>
             {t("shares.title")}
           </a>
         </div>

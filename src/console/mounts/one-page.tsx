@@ -10,7 +10,6 @@ import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { MountForm } from "./mount-form.tsx";
 import { NewMount } from "./new-mount.tsx";
-import { ShareLinks } from "./share-links-form.tsx";
 import "./mounts.css";
 
 /** A mount, or a new one: its status on its sites, and the form of its driver. */
@@ -30,7 +29,6 @@ export default function MountPage() {
         {failure ? <Failed failure={failure} /> : <Skeleton rows={3} />}
       </>
     );
-  if (query.has("links") && may("mounts:write", "drivers:read")) return <ShareLinks />;
   if (query.has("new") && may("mounts:write", "drivers:read"))
     return <NewMount driver={query.get("new") ?? ""} />;
   const mount = known.get(name);

@@ -79,6 +79,13 @@ export const pages: readonly Page[] = [
     load: () => import("../mounts/one-page.tsx"),
   },
   {
+    name: "share-links",
+    title: "page.mount",
+    below: "mounts",
+    needs: ["mounts:write"],
+    load: () => import("../mounts/share-links-page.tsx"),
+  },
+  {
     name: "webhooks",
     title: "page.webhooks",
     icon: "webhooks",

@@ -1,19 +1,22 @@
+import "../i18n/later.ts";
 import { useSignal } from "@preact/signals";
 import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
-import { catalogue } from "../api/drivers.ts";
+import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { Button } from "../components/button.tsx";
 import { Field } from "../components/field.tsx";
-import { Notice } from "../components/state.tsx";
+import { Failed, Notice, Skeleton } from "../components/state.tsx";
+import { useFollow } from "../components/use-follow.ts";
 import { ItemField } from "../drivers/item-field.tsx";
 import type { Values } from "../drivers/shown.ts";
-import { t } from "../i18n/language.ts";
+import { language, t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Results } from "./results.tsx";
 import { type LineProblem, mountsOf, otherItems, shareItem } from "./share-links.ts";
+import "./mounts.css";
 
 const PROBLEMS: Readonly<Record<LineProblem, MessageKey>> = {
   noAddress: "shares.noAddress",
@@ -23,7 +26,19 @@ const PROBLEMS: Readonly<Record<LineProblem, MessageKey>> = {
 };
 
 /** New mounts of one driver, one for each pasted share link, saved in one revision after a preview. */
-export function ShareLinks() {
+export default function ShareLinksPage() {
+  useFollow((signal) => followCatalogue(signal), [language.value]);
+  if (catalogue.value !== undefined) return <ShareLinks />;
+  const failure = catalogueFailure.value;
+  return (
+    <>
+      <PageHead title={t("shares.title")} />
+      {failure ? <Failed failure={failure} /> : <Skeleton rows={3} />}
+    </>
+  );
+}
+
+function ShareLinks() {
   const driver = useSignal("");
   const links = useSignal("");
   const path = useSignal("/shares/{name}");
