@@ -66,7 +66,8 @@ export interface Incidents {
 export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   const { store, sites, lease, now, onError } = deps;
   const ending = new AbortController();
-  const newId = (): string => randomBytes(9).toString("base64url");
+  // Hexadecimal: an argument of a command must not begin with a hyphen.
+  const newId = (): string => randomBytes(9).toString("hex");
   const siteName = (siteId: string): string => sites.byId(siteId)?.name ?? siteId;
   const targets = createWebhookBook({
     store,

@@ -50,6 +50,8 @@ test("incidents are listed, shown and acknowledged", async () => {
   expect(list.out).toMatch(/^ID +SITE +MOUNT +CLASS +SINCE +STATE +MESSAGE$/m);
   expect(list.out).toMatch(/one +\/films +credential .* open +invalid_grant/);
   const [{ id }] = JSON.parse((await incident("list", "--json")).out).incidents;
+  // As an argument it must not look like a flag.
+  expect(id).toMatch(/^[0-9a-f]{18}$/);
   const shown = await incident("show", id);
   expect(shown.out).toMatch(/^to do +Get a new credential/m);
   expect(shown.out).toMatch(/^ {2}password +/m);
