@@ -1,6 +1,6 @@
 import { actorOf, doneEntry } from "../audit/entry.ts";
 import type { JobSlots } from "../database/job.ts";
-import { pauseFor, startPeriodic } from "../periodic.ts";
+import { type Periodic, pauseFor, startPeriodic } from "../periodic.ts";
 import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore, AccessTransaction, StoredToken } from "./store.ts";
 
@@ -30,10 +30,8 @@ export interface ForgettingDeps {
  * Forgets tokens that ended long ago, in the background, one process at a time. How long ago is counted
  * in turns of this: while the service does not run nothing is counted, and a clock that jumps makes no
  * token older. So none goes before its time, though it may go later.
- *
- * @returns a function that ends it.
  */
-export function startForgetting(deps: ForgettingDeps): () => Promise<void> {
+export function startForgetting(deps: ForgettingDeps): Periodic {
   const { store, book, claimTurn, age, interval, now, onError } = deps;
   const forget = async (signal: AbortSignal): Promise<void> => {
     const counted = await store.countEnded(now(), interval);
@@ -47,7 +45,7 @@ export function startForgetting(deps: ForgettingDeps): () => Promise<void> {
     } while (forgotten === STEP && !signal.aborted);
   };
   const claim = () => claimTurn(TURN, interval, now());
-  return startPeriodic(forget, { interval, claim, onError }).stop;
+  return startPeriodic(forget, { interval, claim, onError });
 }
 
 /** @returns how many. */

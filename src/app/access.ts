@@ -120,7 +120,7 @@ export async function openAccess({
       ),
     onError: (error) => log.warn({ err: error }, "tokens that end soon are not named"),
   });
-  const stopForgetting = startForgetting({
+  const forgetting = startForgetting({
     ...{ store: store.access, book, claimTurn: store.claimTurn },
     ...{ age: endedTokenAge, interval: FORGET_INTERVAL, now: Date.now },
     onError: (error) => log.warn({ err: error }, "tokens that ended long ago can't be forgotten"),
@@ -130,7 +130,7 @@ export async function openAccess({
     manager: { ...manager, endOf: book.endOf },
     close: async () => {
       // A read in progress must end before the database is closed.
-      await Promise.all([...jobs.map((job) => job.stop()), endNotice(), stopForgetting()]);
+      await Promise.all([...jobs.map((job) => job.stop()), endNotice(), forgetting.stop()]);
       await lastUse.close();
     },
   };

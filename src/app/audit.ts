@@ -51,7 +51,7 @@ export function keepAudit(
     onPublished: (checkpoint) => log.info({ checkpoint }, "audit checkpoint"),
     onError: (error) => log.warn({ err: error }, "no checkpoint of the audit can be made"),
   });
-  const stopCompaction = startCompaction({
+  const compaction = startCompaction({
     ...{ task: "audit", claimTurn },
     forget: (retention, step) => audit.forget(retention, step, Date.now()),
     ...{ maxCount: auditRows, maxAge: auditAgeMs, interval: COMPACTION_INTERVAL, now: Date.now },
@@ -61,7 +61,7 @@ export function keepAudit(
     ...checkpoints,
     stop: async () => {
       await checkpoints.stop();
-      await stopCompaction();
+      await compaction.stop();
     },
   };
 }

@@ -120,7 +120,7 @@ export async function startSettingServices(
     onGone: () => log.info("the clear text of sealed secrets is in no file any more"),
     onError: (error) => log.warn({ err: error }, "the clear text of secrets could not be erased"),
   });
-  const stopCompaction = startCompaction({
+  const compaction = startCompaction({
     task: "compaction",
     ...{ claimTurn: store.claimTurn, forget: store.compact },
     maxCount: config.historyRevisions,
@@ -163,7 +163,7 @@ export async function startSettingServices(
     }),
     close: async () => {
       await stopErasing();
-      await stopCompaction();
+      await compaction.stop();
       await managed.close();
     },
   };

@@ -1,4 +1,4 @@
-import { pauseFor, startPeriodic } from "../periodic.ts";
+import { type Periodic, pauseFor, startPeriodic } from "../periodic.ts";
 import type { Retention, SettingStore } from "./store.ts";
 
 /** Rows that are forgotten in one transaction: so few that no save notices. */
@@ -27,10 +27,8 @@ export interface CompactionDeps {
  * Forgets what is old in the background, in small steps, one process at a time. What is too many goes at
  * once. What is too old goes by one step in an interval: a clock that is wrong for a while costs a few
  * steps and not the history.
- *
- * @returns a function that ends it.
  */
-export function startCompaction(deps: CompactionDeps): () => Promise<void> {
+export function startCompaction(deps: CompactionDeps): Periodic {
   const { task, claimTurn, forget, maxCount, maxAge, interval, now, onError } = deps;
   const compact = async (signal: AbortSignal): Promise<void> => {
     const begun = now();
@@ -40,5 +38,5 @@ export function startCompaction(deps: CompactionDeps): () => Promise<void> {
     if (!signal.aborted) await forget(tooOld, STEP);
   };
   const claim = () => claimTurn(task, interval, now());
-  return startPeriodic(compact, { interval, claim, onError }).stop;
+  return startPeriodic(compact, { interval, claim, onError });
 }

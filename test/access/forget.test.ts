@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startForgetting } from "../../src/access/forget.ts";
 import { openAccessRegistry } from "../../src/access/registry.ts";
 import type { StoredPrincipal, StoredToken } from "../../src/access/store.ts";
@@ -8,12 +8,9 @@ import { allRows } from "../store/audit-contract.ts";
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
 const AGE = 3 * DAY;
-/** What a process waits between two looks. */
-const LOOK = HOUR + 100;
+/** Between two runs: more than the interval. */
+const PAUSE = HOUR + 100;
 const START = Date.UTC(2026, 0, 1);
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-afterEach(() => void vi.useRealTimers());
 
 const principal = (id: string, disabledAt: number | null = null): StoredPrincipal => ({
   ...{ id, name: `name-of-${id}`, kind: "program", createdAt: START, createdBy: "admin" },
@@ -47,23 +44,23 @@ async function forgetting(store: Store, { processes = 1 } = {}) {
       ...{ age: AGE, interval: HOUR, now: () => clock.now },
       onError: (error) => expect.unreachable(String(error)),
     });
-  const stops = Array.from({ length: processes }, start);
-  const stop = (): void => {
-    for (const end of stops) end();
+  const jobs = Array.from({ length: processes }, start);
+  const stop = async (): Promise<void> => {
+    await Promise.all(jobs.map((job) => job.stop()));
   };
   onTestFinished(stop);
   const pass = async (hours: number): Promise<string[]> => {
     for (let hour = 0; hour < hours; hour += 1) {
-      clock.now += LOOK;
-      await vi.advanceTimersByTimeAsync(LOOK);
+      clock.now += PAUSE;
+      await Promise.all(jobs.map((job) => job.run()));
     }
     return [...book.tokens()].map(({ id }) => id.replace(/0+$/, "")).sort();
   };
   return { clock, pass, stop };
 }
 
-/** Looks after which a token goes that has ended before the first of them. */
-const LOOKS = AGE / HOUR + 1;
+/** Runs after which a token is deleted that ended before the first of them. */
+const RUNS = AGE / HOUR + 1;
 
 test("a token goes when it has ended long ago, however it ended, and the audit says so", async () => {
   const end = START + HOUR / 2;
@@ -78,7 +75,7 @@ test("a token goes when it has ended long ago, however it ended, and the audit s
   await store.access.recordUses([{ tokenId: "revoked00000", time: START, peer: "::1" }]);
   const { pass } = await forgetting(store);
   const all = ["disabled", "expired", "holds", "later", "replaced", "revoked"];
-  expect(await pass(LOOKS - 1)).toEqual(all);
+  expect(await pass(RUNS - 1)).toEqual(all);
   expect(await pass(1)).toEqual(["holds", "later"]);
   expect(await store.access.uses(["revoked00000"])).toEqual([]);
   const rows = await allRows(store.audit);
@@ -114,7 +111,7 @@ test("a clock that jumps, there and back, makes no token older", async () => {
     clock.now += jump;
     expect(await pass(10)).toEqual(all);
   }
-  expect(await pass(LOOKS - 41)).toEqual(all);
+  expect(await pass(RUNS - 41)).toEqual(all);
   expect(await pass(1)).toEqual(["holds"]);
 });
 
@@ -122,19 +119,19 @@ test("what ended only by a wrong clock has its whole time again", async () => {
   const store = await storeOf([token("a", { expiresAt: START + 30 * DAY })]);
   const { clock, pass } = await forgetting(store);
   clock.now += 300 * DAY;
-  await pass(LOOKS - 1);
+  await pass(RUNS - 1);
   clock.now -= 300 * DAY;
-  expect(await pass(LOOKS)).toEqual(["a"]);
+  expect(await pass(RUNS)).toEqual(["a"]);
   clock.now += 300 * DAY;
-  expect(await pass(LOOKS - 1)).toEqual(["a"]);
+  expect(await pass(RUNS - 1)).toEqual(["a"]);
   expect(await pass(1)).toEqual([]);
 });
 
 test("several processes count as one, and a restart loses nothing of it", async () => {
   const store = await storeOf([token("a", { revokedAt: START, revokedBy: "anna" })]);
   const first = await forgetting(store, { processes: 3 });
-  expect(await first.pass(LOOKS - 1)).toEqual(["a"]);
-  first.stop();
+  expect(await first.pass(RUNS - 1)).toEqual(["a"]);
+  await first.stop();
   const second = await forgetting(store);
   second.clock.now = first.clock.now;
   expect(await second.pass(1)).toEqual([]);
@@ -146,7 +143,7 @@ test("very many go in small steps, and each has its row", async () => {
   );
   const store = await storeOf(many);
   const { pass } = await forgetting(store);
-  await pass(LOOKS);
+  await pass(RUNS);
   expect(await pass(1)).toEqual([]);
   const rows = await allRows(store.audit);
   expect(rows.map(({ subjects }) => subjects[0]).sort()).toEqual(

@@ -10,8 +10,10 @@ import { type Random, seeded } from "./random.ts";
 
 const TOKEN = "reliability-token-0123456789abcdefghijkl";
 const CLIENTS = 16;
-/** The longest that a service is let work, in milliseconds. */
-const LONGEST = 250;
+/** A service is killed after fewer acknowledged saves than this. */
+const MOST_SAVES = 60;
+/** Then it is killed within this time, in milliseconds: at any moment of a save. */
+const LATEST = 10;
 /** One start of so many is killed before it serves. */
 const EARLY = 5;
 
@@ -89,7 +91,13 @@ async function cycleOnce(
       const clients = Array.from({ length: CLIENTS }, (_, at) =>
         saveForever({ port, key: `client-${at}`, acknowledged, signal: stop.signal }),
       );
-      await sleep(random.below(LONGEST));
+      const saves = acknowledged.saves + random.below(MOST_SAVES);
+      let failed = false;
+      void Promise.race(clients).then(() => {
+        failed = true;
+      });
+      while (acknowledged.saves < saves && !failed) await sleep(1);
+      await sleep(random.below(LATEST));
       child.kill("SIGKILL");
       await ended;
       stop.abort();

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startCompaction } from "../../src/settings/compaction.ts";
 import type { SettingStore } from "../../src/settings/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
@@ -6,11 +6,8 @@ import { commit } from "../store/sample.ts";
 
 const DAY = 86_400_000;
 const MINUTE = 60_000;
-/** What a process waits between two looks. */
-const LOOK = MINUTE + 100;
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-afterEach(() => void vi.useRealTimers());
+/** Between two runs: more than the interval. */
+const PAUSE = MINUTE + 100;
 
 /** A store with so many revisions, a second apart. */
 async function history(count: number): Promise<SettingStore> {
@@ -27,21 +24,21 @@ function compacted(
   { maxCount = 1e6, maxAge = 365 * DAY, processes = 1 } = {},
 ) {
   const clock = { now: 1_000_000 };
-  for (let each = 0; each < processes; each += 1)
-    onTestFinished(
-      startCompaction({
-        task: "compaction",
-        ...{ claimTurn: store.claimTurn, forget: store.compact },
-        maxCount,
-        maxAge,
-        interval: MINUTE,
-        now: () => clock.now,
-        onError: (error) => expect.unreachable(String(error)),
-      }),
-    );
+  const jobs = Array.from({ length: processes }, () =>
+    startCompaction({
+      task: "compaction",
+      ...{ claimTurn: store.claimTurn, forget: store.compact },
+      maxCount,
+      maxAge,
+      interval: MINUTE,
+      now: () => clock.now,
+      onError: (error) => expect.unreachable(String(error)),
+    }),
+  );
+  for (const job of jobs) onTestFinished(job.stop);
   const pass = async (time: number): Promise<number> => {
     clock.now += time;
-    await vi.advanceTimersByTimeAsync(time);
+    await Promise.all(jobs.map((job) => job.run()));
     return store.oldestRevision();
   };
   return { clock, pass };
@@ -50,27 +47,26 @@ function compacted(
 test("a clock that jumps ahead costs one step of the history a minute, whatever number of processes", async () => {
   const store = await history(1_000);
   const { clock, pass } = compacted(store, { processes: 3 });
-  expect(await pass(LOOK)).toBe(1);
+  expect(await pass(PAUSE)).toBe(1);
   clock.now += 400 * DAY;
-  expect(await pass(LOOK)).toBe(201);
+  expect(await pass(PAUSE)).toBe(201);
   clock.now -= 400 * DAY;
-  for (let minute = 0; minute < 5; minute += 1) expect(await pass(LOOK)).toBe(201);
+  for (let minute = 0; minute < 5; minute += 1) expect(await pass(PAUSE)).toBe(201);
 });
 
 test("what is too old goes in the end, and the newest stays", async () => {
   const store = await history(500);
   const { clock, pass } = compacted(store);
   clock.now += 400 * DAY;
-  expect(await pass(LOOK)).toBe(201);
-  expect(await pass(LOOK)).toBe(401);
-  expect(await pass(LOOK)).toBe(500);
-  expect(await pass(LOOK)).toBe(500);
+  expect(await pass(PAUSE)).toBe(201);
+  expect(await pass(PAUSE)).toBe(401);
+  expect(await pass(PAUSE)).toBe(500);
+  expect(await pass(PAUSE)).toBe(500);
 });
 
 test("what is too many goes at once, by the number alone", async () => {
   const store = await history(1_000);
   const { pass } = compacted(store, { maxCount: 100 });
-  await pass(LOOK);
-  await pass(1_000);
+  await pass(PAUSE);
   expect(await store.oldestRevision()).toBe(901);
 });
