@@ -98,3 +98,20 @@ export function pauseFor(delay: number, signal: AbortSignal): Promise<void> {
     else signal.addEventListener("abort", done);
   });
 }
+
+/**
+ * Waits for a promise, but no longer than `delay` milliseconds. Keeps no process alive and leaves no timer.
+ *
+ * @returns the promise's value; undefined after the time.
+ */
+export async function waitAtMost<T>(delay: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, delay, undefined).unref();
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -65,6 +65,8 @@ export async function openMounts(
   const holder = randomBytes(9).toString("base64url");
   const lease = createLease(store.sites, { name: "mounts", holder, now: Date.now });
   const ending = new AbortController();
+  // In the opposite order they are closed at the end, and when a later one fails to start.
+  await using opened = new AsyncDisposableStack();
   const incidents = await startIncidents({
     ...{ store: store.incidents, sites: sites.book, lease, driverOf },
     sealer: createSealer(secretKeys),
@@ -91,6 +93,7 @@ export async function openMounts(
       ...(times.pauses !== undefined && { pauses: times.pauses }),
     },
   });
+  opened.defer(incidents.close);
   const book = createMountBook(store.mountStates);
   const mounts = createMountService({
     ...{ engine, history, fingerprint, book, driverOf, driverNames, stopping: ending.signal },
@@ -110,6 +113,7 @@ export async function openMounts(
             log.error({ problems }, "the file of mounts is wrong; nothing changed"),
           onError: (error) => log.error({ err: error }, "the file of mounts could not be applied"),
         });
+  opened.defer(async () => stopFile?.());
   const listeners = new Set<() => void>();
   const follow = await startMountFollow({
     ...{ sites: sites.book, lease, driverOf, hash: fingerprint, book },
@@ -145,12 +149,16 @@ export async function openMounts(
     onError: (error) => log.error({ err: error }, "mounts can't be followed"),
     times,
   });
+  opened.defer(follow.close);
   // Brings committed mounts to the sites at once; after a gap all of them.
   const following = followFeed(feed, ending.signal, (commits) => {
     if (commits?.some(({ changes }) => changes.some(isMountChange)) === false) return;
     mounts.changed();
     for (const listener of listeners) listener();
   });
+  opened.defer(() => following);
+  opened.defer(() => ending.abort());
+  const running = opened.move();
   return {
     mounts,
     incidents,
@@ -158,13 +166,7 @@ export async function openMounts(
       ending.abort();
       incidents.endStreams();
     },
-    close: async () => {
-      ending.abort();
-      await stopFile?.();
-      await incidents.close();
-      await follow.close();
-      await following;
-    },
+    close: () => running.disposeAsync(),
   };
 }
 

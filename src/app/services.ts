@@ -60,20 +60,7 @@ export interface RunningServices extends Services {
  * @throws Error with a message for the operator.
  */
 export async function startServices(config: Config, deps: ServicesDeps): Promise<RunningServices> {
-  const opened = new AsyncDisposableStack();
-  try {
-    return await start(config, deps, opened);
-  } catch (error) {
-    await opened.disposeAsync();
-    throw error;
-  }
-}
-
-async function start(
-  config: Config,
-  deps: ServicesDeps,
-  opened: AsyncDisposableStack,
-): Promise<RunningServices> {
+  await using opened = new AsyncDisposableStack();
   const { log, commonLog, watchers, localize, draining, version } = deps;
   const drivers = await openCatalogue({
     builtIn: readBuiltIn({ offer: config.family }),
@@ -124,6 +111,7 @@ async function start(
   const checkpoints = keepAudit(config, { store, log });
   opened.defer(checkpoints.stop);
   const stopping = new AbortController();
+  const running = opened.move();
   return {
     ...services,
     sites: sites.service,
@@ -167,7 +155,7 @@ async function start(
       sites.endStreams();
       endMountStreams();
     },
-    close: () => opened.disposeAsync(),
+    close: () => running.disposeAsync(),
   };
 }
 

@@ -96,6 +96,8 @@ export async function startSettingServices(
     onApplied: (keys) => commonLog.info({ keys }, "settings file applied"),
   });
   const rules = { managedBy: managed.managedBy, maxValueBytes: config.maxValue };
+  await using opened = new AsyncDisposableStack();
+  opened.defer(managed.close);
   const { revision } = engine.snapshot();
   const feed = createFeed({
     store,
@@ -112,14 +114,6 @@ export async function startSettingServices(
     randomBytes,
   });
   if (token !== undefined) showToken(token);
-  const stopErasing = await startErasing({
-    store,
-    interval: ERASE_INTERVAL,
-    onLeft: (reason) =>
-      log.warn({ reason }, "secrets are sealed, but their clear text is still in a file"),
-    onGone: () => log.info("the clear text of sealed secrets is in no file any more"),
-    onError: (error) => log.warn({ err: error }, "the clear text of secrets could not be erased"),
-  });
   const compaction = startCompaction({
     task: "compaction",
     ...{ claimTurn: store.claimTurn, forget: store.compact },
@@ -129,8 +123,19 @@ export async function startSettingServices(
     now: Date.now,
     onError: (error) => commonLog.warn({ err: error }, "the history could not be compacted"),
   });
+  opened.defer(compaction.stop);
+  const stopErasing = await startErasing({
+    store,
+    interval: ERASE_INTERVAL,
+    onLeft: (reason) =>
+      log.warn({ reason }, "secrets are sealed, but their clear text is still in a file"),
+    onGone: () => log.info("the clear text of sealed secrets is in no file any more"),
+    onError: (error) => log.warn({ err: error }, "the clear text of secrets could not be erased"),
+  });
+  opened.defer(stopErasing);
   const history = createHistory({ store, engine });
   const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
+  const running = opened.move();
   return {
     engine,
     fingerprint,
@@ -161,11 +166,7 @@ export async function startSettingServices(
       now: Date.now,
       ...rules,
     }),
-    close: async () => {
-      await stopErasing();
-      await compaction.stop();
-      await managed.close();
-    },
+    close: () => running.disposeAsync(),
   };
 }
 

@@ -73,12 +73,15 @@ export async function openSites(
       log.error({ site: name, reason: error.message }, "the site's secrets don't open"),
     onError: (error) => log.error({ err: error }, "the sites can't be followed"),
   });
+  await using opened = new AsyncDisposableStack();
+  opened.defer(sites.close);
   // It is no longer the upstream.
   for (const site of sites.book.sites())
     if (site.upstream && upstream === undefined)
       await sites.book.update({ ...site, upstream: false }, [
         doneEntry(START, Date.now(), [site.name], { changed: ["upstream"] }),
       ]);
+  opened.move();
   return {
     ...sites,
     met: () => {

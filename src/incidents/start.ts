@@ -3,7 +3,7 @@ import type { Lease } from "../database/job.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
-import { startPeriodic } from "../periodic.ts";
+import { startPeriodic, waitAtMost } from "../periodic.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import type { Book } from "../sites/book.ts";
 import type { Site } from "../sites/site.ts";
@@ -162,10 +162,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       ending.abort();
       await job.stop();
       // A listing may take two minutes; its site's connection is closed by who made it.
-      await Promise.race([
-        Promise.all(running),
-        new Promise((done) => setTimeout(done, 1_000).unref()),
-      ]);
+      await waitAtMost(1_000, Promise.all(running));
     },
   };
 }

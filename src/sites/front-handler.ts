@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { readToken } from "../access/authenticate.ts";
+import { waitAtMost } from "../periodic.ts";
 import type { Pipe } from "../proxy/pipe.ts";
 import { createPathGuard, decodePath, isUnambiguous, withoutEndSlash } from "./front-path.ts";
 import { refuse } from "./front-refuse.ts";
@@ -155,10 +155,10 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     const changed = changing(() => {
       const over = pipe.pass(request, response, () => async () => {
         arrived.resolve();
-        await Promise.race([changed, sleep(HELD, undefined, { ref: false })]);
+        await waitAtMost(HELD, changed);
       });
       void over.then(() => arrived.resolve());
-      return Promise.race([arrived.promise, sleep(LONGEST_CHANGE, undefined, { ref: false })]);
+      return waitAtMost(LONGEST_CHANGE, arrived.promise);
     }, by);
     await changed;
   };

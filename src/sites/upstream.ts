@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import { message } from "../messages/message.ts";
+import { waitAtMost } from "../periodic.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { changedMembers } from "./audit.ts";
 import { addressOf } from "./book.ts";
@@ -284,8 +285,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
         });
     },
     delivered: async (revision) => {
-      if (settling !== undefined)
-        await Promise.race([settling, sleep(PATIENCE, undefined, { ref: false })]);
+      if (settling !== undefined) await waitAtMost(PATIENCE, settling);
       const site = mine();
       if (site === undefined || site.mode !== "follow" || site.paused) return undefined;
       const isThere = (): boolean => book.state(site.id).appliedRevision >= revision;
@@ -313,7 +313,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       looking ??= lookOnce().finally(() => {
         looking = undefined;
       });
-      await Promise.race([looking.catch(onError), sleep(LOOK, undefined, { ref: false })]);
+      await waitAtMost(LOOK, looking.catch(onError));
     },
     changing: async (pass, by) => {
       const site = mine();
@@ -339,7 +339,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
         .catch((error: unknown) => {
           if (!(error instanceof SiteFailure)) onError(error);
         });
-      await Promise.race([turn, sleep(TURN, undefined, { ref: false })]);
+      await waitAtMost(TURN, turn);
       passed ??= pass();
       await passed;
     },
@@ -392,6 +392,6 @@ async function changed(book: Sites["book"], ms: number): Promise<void> {
   const change = new Promise<void>((resolve) => {
     end = book.onChange(resolve);
   });
-  await Promise.race([change, sleep(Math.max(0, ms), undefined, { ref: false })]);
+  await waitAtMost(ms, change);
   end();
 }

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { oneAtATime } from "../database/serial.ts";
 import { message } from "../messages/message.ts";
+import { waitAtMost } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { Book } from "./book.ts";
@@ -250,7 +250,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
     close: async () => {
       closed = true;
       for (const { client } of clients.values()) client.close();
-      await Promise.race([Promise.all(queues.values()), sleep(2_000, undefined, { ref: false })]);
+      await waitAtMost(2_000, Promise.all(queues.values()));
     },
   };
 }

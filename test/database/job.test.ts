@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { createLease, type Lease } from "../../src/database/job.ts";
 import type { SiteStore } from "../../src/sites/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
@@ -18,7 +18,8 @@ beforeEach(() => {
 });
 
 async function leasesOf(...holders: string[]): Promise<Lease[]> {
-  const { sites } = await openSqliteSettingStore(newPath());
+  const { sites, close } = await openSqliteSettingStore(newPath());
+  onTestFinished(close);
   const store: Pick<SiteStore, "lease" | "release"> = {
     lease: (...args) => {
       asked += 1;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { parseMounts } from "../../src/mounts/provision.ts";
 import { createInterpolation } from "../../src/settings/provision/interpolation.ts";
@@ -125,6 +125,14 @@ describe("a file that is wrong ends the start with the place of each mistake", (
   ])("%j", async (text, message) => {
     await writeFile(file, text);
     await expect(start()).rejects.toThrow(`${file}${message}`);
+  });
+
+  test("and none of the parts that had started by then stays at work", async () => {
+    await writeFile(file, "mounts: [");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    await expect(start()).rejects.toThrow("no YAML");
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test("and quotes no value", () => {

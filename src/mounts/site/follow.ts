@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Lease } from "../../database/job.ts";
 import { oneAtATime } from "../../database/serial.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { message } from "../../messages/message.ts";
-import { startPeriodic } from "../../periodic.ts";
+import { startPeriodic, waitAtMost } from "../../periodic.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import type { Book } from "../../sites/book.ts";
 import { createSiteClient, type SiteClient } from "../../sites/client.ts";
@@ -221,11 +220,10 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
         // The user's request goes its way; the next round reads what it did.
         if (!(error instanceof SiteFailure)) onError(error);
       });
-      const patience = (): Promise<void> => sleep(TURN, undefined, { ref: false });
-      await Promise.race([turn, patience()]);
+      await waitAtMost(TURN, turn);
       passed ??= pass();
       await passed;
-      await Promise.race([turn, patience()]);
+      await waitAtMost(TURN, turn);
     },
     ask: async (siteId, request) => {
       if (sites.byId(siteId) === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
