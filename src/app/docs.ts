@@ -2,13 +2,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { promisify } from "node:util";
-import { brotliDecompress, gzip } from "node:zlib";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { gzip } from "node:zlib";
+import type { FastifyInstance } from "fastify";
 import type { Coding } from "../gateway/encoded.ts";
 import { HttpFault } from "../gateway/failure.ts";
-import { createNegotiator } from "../gateway/negotiation.ts";
 import { memoize } from "../memoize.ts";
-import { matchesTag, securityHeaders } from "./static-reply.ts";
+import { readCompressed, type StaticFile, securityHeaders, serveStatic } from "./static-files.ts";
 
 export interface DocsOptions {
   /** Folder of the built site. Default: that of the package, or of `npm run docs:site`. */
@@ -26,19 +25,11 @@ const FOLDERS = ["../docs", "../../site/dist", "../../../site/dist"].map((path) 
 
 /** Written by tools/site.ts: files with their entity tags, and hashes of inline scripts. */
 const MANIFEST = "site.json";
-
-const TYPES: Readonly<Record<string, string>> = {
-  ".css": "text/css; charset=utf-8",
-  ".html": "text/html; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-  ".json": "application/json; charset=utf-8",
-  ".png": "image/png",
-  ".svg": "image/svg+xml",
-};
+/** Page for paths without a file. */
+const MISSING = "404.html";
 
 /** Files that the build leaves uncompressed. */
 const PLAIN = [".png"];
-const SUFFIXES: Readonly<Record<Coding, string>> = { br: ".br", gzip: ".gz" };
 /** The site's own address in its files. The path of another site, `https://host/docs/`, is none. */
 const OWN_ADDRESS = /(?<![\w.-])\/docs\//g;
 
@@ -58,33 +49,26 @@ export async function docsPlugin(
   { folder, below = "", hasReference = false }: DocsOptions = {},
 ): Promise<void> {
   const siteOf = memoize(readSite);
-  const accepted = createNegotiator();
-  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (request.method !== "GET" && request.method !== "HEAD") {
-      reply.header("allow", "GET, HEAD");
-      throw new HttpFault(405, "the documentation is only read");
-    }
-    // As it was asked for: Fastify's own routing ignores the slash at the end.
-    const [path = ""] = request.url.split("?", 1);
-    const name = path.slice(path.indexOf("/docs") + "/docs/".length);
-    if (!path.endsWith("/") && name === "")
-      return reply.redirect(hasReference ? "reference" : "docs/", 302);
-    if (name === "reference" && hasReference) return reply.redirect("../reference", 302);
-    const built = [folder ?? FOLDERS].flat().find(isBuilt);
-    if (built === undefined)
-      throw new HttpFault(
-        503,
-        'the documentation site is not built: run "npm run docs:site", then reload',
-      );
-    const site = siteOf(built);
-    const file = fileOf(site, name);
-    if (file === undefined && site.files.has(`${name}/index.html`))
-      return reply.redirect(`${name.slice(name.lastIndexOf("/") + 1)}/`, 308);
-    return send({ site, name: file ?? "404.html", below, accepted, request, reply });
-  };
-  const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
-  for (const url of ["/docs", "/docs/*"])
-    fastify.route({ method: methods, url, exposeHeadRoute: false, handler: serve });
+  serveStatic(fastify, {
+    path: "/docs",
+    label: "the documentation",
+    find: (path) => {
+      if (path === "") return { status: 302, location: hasReference ? "reference" : "docs/" };
+      if (path === "/reference" && hasReference) return { status: 302, location: "../reference" };
+      const built = [folder ?? FOLDERS].flat().find(isBuilt);
+      if (built === undefined)
+        throw new HttpFault(
+          503,
+          'the documentation site is not built: run "npm run docs:site", then reload',
+        );
+      const site = siteOf(built);
+      const name = path.slice(1);
+      const file = fileOf(site, name);
+      if (file === undefined && site.files.has(`${name}/index.html`))
+        return { status: 308, location: `${name.slice(name.lastIndexOf("/") + 1)}/` };
+      return page(site, file ?? MISSING, below);
+    },
+  });
 }
 
 function isBuilt(folder: string): boolean {
@@ -126,55 +110,32 @@ function present(files: Site["files"], name: string): string | undefined {
   return files.has(name) ? name : undefined;
 }
 
-interface Sending {
-  readonly site: Site;
-  readonly name: string;
-  readonly below: string;
-  readonly accepted: ReturnType<typeof createNegotiator>;
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-}
-
-async function send(sending: Sending): Promise<unknown> {
-  const { site, name, below, accepted, request, reply } = sending;
+/** A file as it is sent. @param below path in front of `/docs/`, which its addresses get. */
+function page({ folder, files, headers }: Site, name: string, below: string): StaticFile {
+  const path = join(folder, name);
   const isPlain = PLAIN.includes(extname(name));
-  const codings = isPlain ? [] : accepted(request.headers["accept-encoding"]);
   // Files below another path are made at each request: Brotli takes too long for that.
-  const coding = below === "" ? codings[0] : codings.find((one) => one === "gzip");
-  const variant = [coding, below === "" ? undefined : "below"].filter((part) => part !== undefined);
-  const tag = `"${[site.files.get(name), ...variant].join("-")}"`;
-  reply.headers({
-    ...site.headers,
-    "cache-control": name.startsWith("assets/")
+  const codings: readonly Coding[] = below === "" ? ["br", "gzip"] : ["gzip"];
+  const tag = files.get(name) ?? "";
+  return {
+    name,
+    status: name === MISSING ? 404 : 200,
+    security: headers,
+    cacheControl: name.startsWith("assets/")
       ? "public, max-age=31536000, immutable"
       : "public, no-cache",
-    etag: tag,
-    vary: [reply.getHeader("vary") ?? [], "Accept-Encoding"].flat().join(", "),
-  });
-  const isMissing = name === "404.html";
-  if (!isMissing && matchesTag(request.headers["if-none-match"], tag))
-    return reply.code(304).send();
-  const bytes = await read(join(site.folder, name), { isPlain, coding, below });
-  reply.code(isMissing ? 404 : 200).headers({
-    "content-type": TYPES[extname(name)] ?? "application/octet-stream",
-    "content-length": bytes.length,
-    ...(coding === undefined ? {} : { "content-encoding": coding }),
-  });
-  return reply.send(request.method === "HEAD" ? "" : bytes);
+    tag: below === "" ? tag : `${tag}-below`,
+    codings: isPlain ? [] : codings,
+    read: async (coding) => {
+      if (isPlain) return readFile(path);
+      return below === "" ? readCompressed(path, coding) : readBelow(path, coding, below);
+    },
+  };
 }
 
-interface Form {
-  readonly isPlain: boolean;
-  readonly coding: Coding | undefined;
-  readonly below: string;
-}
-
-/** A file in one coding. Compression runs in the thread pool. */
-async function read(path: string, { isPlain, coding, below }: Form): Promise<Buffer> {
-  if (isPlain) return readFile(path);
-  if (below === "" && coding !== undefined) return readFile(`${path}${SUFFIXES[coding]}`);
-  const whole = await promisify(brotliDecompress)(await readFile(`${path}.br`));
-  if (below === "") return whole;
-  const moved = Buffer.from(whole.toString("utf8").replace(OWN_ADDRESS, `${below}/docs/`));
+/** A text whose own addresses have a path in front. Compression runs in the thread pool. */
+async function readBelow(path: string, coding: Coding | undefined, below: string): Promise<Buffer> {
+  const text = (await readCompressed(path, undefined)).toString("utf8");
+  const moved = Buffer.from(text.replace(OWN_ADDRESS, `${below}/docs/`));
   return coding === "gzip" ? promisify(gzip)(moved) : moved;
 }

@@ -1,0 +1,126 @@
+import { readFile } from "node:fs/promises";
+import { extname } from "node:path";
+import { promisify } from "node:util";
+import { brotliDecompress } from "node:zlib";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Coding } from "../gateway/encoded.ts";
+import { HttpFault } from "../gateway/failure.ts";
+import { createNegotiator } from "../gateway/negotiation.ts";
+
+/** A file of a built folder, as it is sent. */
+export interface StaticFile {
+  /** Its extension decides the media type. */
+  readonly name: string;
+  /** Default: 200. Other statuses have no conditional requests. */
+  readonly status?: number;
+  /** Headers of its security ({@link securityHeaders}). */
+  readonly security: Readonly<Record<string, string>>;
+  readonly cacheControl: string;
+  /** Entity tag of the uncompressed file, without quotes. */
+  readonly tag: string;
+  /** Codings in which it can be read. */
+  readonly codings: readonly Coding[];
+  /** The bytes in one coding, or uncompressed. */
+  readonly read: (coding: Coding | undefined) => Promise<Buffer>;
+}
+
+/** An address relative to the requested path. */
+export interface Redirect {
+  readonly status: 302 | 308;
+  readonly location: string;
+}
+
+export interface StaticFolder {
+  /** Path of the folder below the plugin's prefix, such as `/console`. */
+  readonly path: string;
+  /** Name in messages, such as `the console`. */
+  readonly label: string;
+  /**
+   * Finds the file of a path below the folder: `""` for the folder without its slash, else it begins
+   * with a slash. Names come from a list that the build has made; paths never reach the file system.
+   *
+   * @throws HttpFault for paths without a file.
+   */
+  readonly find: (path: string) => StaticFile | Redirect;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+};
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+const SUFFIXES: Readonly<Record<Coding, string>> = { br: ".br", gzip: ".gz" };
+
+/** Serves the files of a built folder to GET and HEAD, in the coding that the client prefers. */
+export function serveStatic(fastify: FastifyInstance, { path, label, find }: StaticFolder): void {
+  const accepted = createNegotiator();
+  const handler = (request: FastifyRequest, reply: FastifyReply): unknown => {
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      reply.header("allow", "GET, HEAD");
+      throw new HttpFault(405, `${label} is only read`);
+    }
+    // The requested path: Fastify's routing ignores a slash at the end, relative addresses do not.
+    const [requested = ""] = request.url.split("?", 1);
+    const found = find(requested.slice(requested.indexOf(path) + path.length));
+    if ("location" in found) return reply.redirect(found.location, found.status);
+    const codings = accepted(request.headers["accept-encoding"]);
+    const coding = codings.find((one) => found.codings.includes(one));
+    return send(request, reply, found, coding);
+  };
+  for (const url of [path, `${path}/*`])
+    fastify.route({ method: METHODS, url, exposeHeadRoute: false, handler });
+}
+
+async function send(
+  { method, headers }: FastifyRequest,
+  reply: FastifyReply,
+  file: StaticFile,
+  coding: Coding | undefined,
+): Promise<unknown> {
+  const tag = coding === undefined ? `"${file.tag}"` : `"${file.tag}-${coding}"`;
+  const status = file.status ?? 200;
+  reply.headers({
+    ...file.security,
+    "cache-control": file.cacheControl,
+    etag: tag,
+    vary: [reply.getHeader("vary") ?? [], "Accept-Encoding"].flat().join(", "),
+  });
+  if (status === 200 && matchesTag(headers["if-none-match"], tag)) return reply.code(304).send();
+  const bytes = await file.read(coding);
+  reply.code(status).headers({
+    "content-type": TYPES[extname(file.name)] ?? "application/octet-stream",
+    "content-length": bytes.length,
+    ...(coding === undefined ? {} : { "content-encoding": coding }),
+  });
+  return reply.send(method === "HEAD" ? "" : bytes);
+}
+
+/** Reads a file that the build has left as FILE.br and FILE.gz. Decompression runs in the thread pool. */
+export async function readCompressed(path: string, coding: Coding | undefined): Promise<Buffer> {
+  if (coding !== undefined) return readFile(`${path}${SUFFIXES[coding]}`);
+  return promisify(brotliDecompress)(await readFile(`${path}.br`));
+}
+
+/** Headers of files that browsers run or show, with the content security policy of their page. */
+export function securityHeaders(policy: readonly string[]): Readonly<Record<string, string>> {
+  return {
+    "content-security-policy": policy.join("; "),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+  };
+}
+
+/** Whether an If-None-Match header names an entity tag: a weak comparison (RFC 9110, 13.1.2). */
+function matchesTag(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(",").some((one) => ["*", tag, `W/${tag}`].includes(one.trim()));
+}
