@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { makePackage, SOURCE } from "../bench/package.ts";
+import { makePackage, SOURCE } from "../bench/mooring.ts";
 import { createStage } from "../bench/stage.ts";
 import { type AttackCase, attacks } from "./attacks.ts";
 import { headText, outcomeText } from "./report.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fullPlan, type Lab } from "../bench/lab.ts";
+import { fullPlan, type Lab } from "../bench/experiment.ts";
 import { type Mooring, startMooring } from "../bench/mooring.ts";
 import { accepts, freePort, until } from "../bench/port.ts";
 import { residentBytes } from "../bench/proc.ts";

@@ -1,9 +1,111 @@
-import type { Experiment, Finding, Target, Verdict } from "./finding.ts";
-import { count, decimal, percent, size } from "./format.ts";
-import type { Lab, Plan } from "./lab.ts";
+import {
+  type Experiment,
+  type Figures,
+  type Lab,
+  type Plan,
+  type Target,
+  type Verdict,
+  verdictOf,
+} from "./experiment.ts";
+import { coreMicros, cpuMicros } from "./proc.ts";
 import type { Program } from "./program.ts";
-import type { Measure, Round, Side } from "./side.ts";
-import { differenceOf, median, ratioOf } from "./statistics.ts";
+import { count, decimal, percent, size } from "./report.ts";
+import { type Running, SERVER_CORE } from "./stage.ts";
+import { differencesOf, median, ratiosOf } from "./statistics.ts";
+
+/** What a load generator reports. */
+export interface LoadResult {
+  /** Requests that were answered, or items that were written. */
+  readonly requests: number;
+  readonly seconds: number;
+  /** Bytes received for one reply, heads and framing included. */
+  readonly wireBytes?: number;
+  readonly medianMillis?: number;
+  readonly p99Millis?: number;
+}
+
+/** Puts load on a server for that many seconds. */
+export type Load = (seconds: number) => Promise<LoadResult>;
+
+/** One round of one side. */
+export interface Round extends LoadResult {
+  readonly perSecond: number;
+  /** CPU time of the server for one request, in microseconds. */
+  readonly cpuPerRequest: number;
+  /** Share of one core that the server used, 0 to 1. */
+  readonly busy: number;
+  /** Share of the server's core that other programs used; it should be next to nothing. */
+  readonly others: number;
+}
+
+/** A figure of a round that sides are compared by. */
+export type Measure = "perSecond" | "cpuPerRequest" | "medianMillis";
+
+/** Mooring or one of its yardsticks, under the load of a contest. */
+export interface Side {
+  readonly name: string;
+  /** Bytes of the reply's body or message; absent where nothing is read. */
+  readonly payloadBytes?: number;
+  readonly server?: Running;
+  run(seconds: number): Promise<Round>;
+}
+
+/** A side that is a server with a load on it. @param behind further servers that each request passes. */
+export function serverSide(
+  name: string,
+  server: Running,
+  load: Load,
+  { payloadBytes, behind = [] }: SideOptions = {},
+): Side {
+  const servers = [server, ...behind];
+  const used = (): number => servers.reduce((sum, { pid }) => sum + cpuMicros(pid), 0);
+  return {
+    name,
+    server,
+    ...(payloadBytes === undefined ? {} : { payloadBytes }),
+    run: async (seconds) => {
+      server.assertAlive();
+      const before = used();
+      const coreBefore = coreMicros(SERVER_CORE);
+      const result = await load(seconds);
+      const usedOfSide = used() - before;
+      const coreUsed = coreMicros(SERVER_CORE) - coreBefore;
+      server.assertAlive();
+      return roundOf(result, usedOfSide, coreUsed - usedOfSide);
+    },
+  };
+}
+
+interface SideOptions {
+  readonly payloadBytes?: number;
+  readonly behind?: readonly Running[];
+}
+
+/** Several loads at the same time. */
+export function together(...loads: readonly Load[]): Load {
+  return async (seconds) => {
+    const results = await Promise.all(loads.map((load) => load(seconds)));
+    return {
+      requests: results.reduce((sum, { requests }) => sum + requests, 0),
+      seconds: Math.max(...results.map((result) => result.seconds)),
+    };
+  };
+}
+
+/**
+ * @param used CPU time of the server in the round, in microseconds.
+ * @param usedByOthers the same of other programs on its core.
+ */
+export function roundOf(result: LoadResult, used: number, usedByOthers = 0): Round {
+  if (result.requests === 0) throw new Error("not one request was answered");
+  return {
+    ...result,
+    perSecond: result.requests / result.seconds,
+    cpuPerRequest: used / result.requests,
+    busy: used / 1_000_000 / result.seconds,
+    others: Math.max(0, usedByOthers / 1_000_000 / result.seconds),
+  };
+}
 
 /** Sides that are measured by turns under the same load. */
 export interface Contest {
@@ -12,7 +114,6 @@ export interface Contest {
   /** How the load is made, in one sentence. */
   readonly load: string;
   readonly needs: readonly Program[];
-  readonly long?: true;
   /** Starts everything. The first side is Mooring's. */
   open(lab: Lab): Promise<readonly Side[]>;
   readonly comparisons: readonly Comparison[];
@@ -52,15 +153,9 @@ const units: Record<Measure, string> = {
 
 /** Makes an experiment of a contest. */
 export function experimentOf(contest: Contest): Experiment {
-  const { name, title, needs, long, open } = contest;
-  return {
-    name,
-    title,
-    needs,
-    ...(long === undefined ? {} : { long }),
-    open,
-    measure: async (lab) => report(contest, await compete(await open(lab), lab.plan)),
-  };
+  const { name, title, needs, open } = contest;
+  const measure = async (lab: Lab) => report(contest, await compete(await open(lab), lab.plan));
+  return { name, title, needs, open, measure };
 }
 
 /** Warms each side up, then goes through them forwards and backwards by turns. */
@@ -74,18 +169,16 @@ async function compete(sides: readonly Side[], plan: Plan): Promise<Measured[]> 
   return sides.map((side) => ({ side, rounds: rounds.get(side) ?? [] }));
 }
 
-function report(contest: Contest, measured: readonly Measured[]): Finding {
+function report(contest: Contest, measured: readonly Measured[]): Figures {
   return {
-    name: contest.name,
-    title: contest.title,
     load: contest.load,
     columns: ["", "reply", "on the wire", "per second", "CPU µs each", "core busy", "median ms"],
     rows: measured.map(row),
     verdicts: contest.comparisons.flatMap((comparison) => verdict(comparison, measured) ?? []),
     notes: remarks(measured),
-    figures: measured.map(({ side, rounds }) => ({
-      side: side.name,
-      payloadBytes: side.payloadBytes,
+    figures: measured.map(({ side: { name: side, payloadBytes }, rounds }) => ({
+      side,
+      payloadBytes,
       rounds,
     })),
   };
@@ -104,35 +197,21 @@ function row({ side, rounds }: Measured): string[] {
 }
 
 function verdict(comparison: Comparison, measured: readonly Measured[]): Verdict | undefined {
-  const of = measured.find(({ side }) => side.name === comparison.of);
-  if (of !== undefined && comparison.against === undefined) return figureOf(of, comparison);
-  const against = measured.find(({ side }) => side.name === comparison.against);
-  if (of === undefined || against === undefined) return undefined;
-  const isDifference = comparison.by === "difference";
-  const { median: value, ...range } = (isDifference ? differenceOf : ratioOf)(
-    series(of.rounds, comparison.measure),
-    series(against.rounds, comparison.measure),
-  );
-  return {
-    text: `${of.side.name} against ${against.side.name}, ${measureNames[comparison.measure]}`,
-    value,
-    unit: isDifference ? units[comparison.measure] : "×",
-    ...range,
-    ...(comparison.target === undefined ? {} : { target: comparison.target }),
+  const { against, measure, by, target } = comparison;
+  const seriesOf = (name: string) => {
+    const found = measured.find(({ side }) => side.name === name);
+    return found && series(found.rounds, measure);
   };
-}
-
-/** The figure of one side. */
-function figureOf({ side, rounds }: Measured, { measure, target }: Comparison): Verdict {
-  const values = series(rounds, measure);
-  return {
-    text: `${side.name}, ${measureNames[measure]}`,
-    value: median(values),
-    unit: units[measure],
-    lowest: Math.min(...values),
-    highest: Math.max(...values),
-    ...(target === undefined ? {} : { target }),
-  };
+  const of = seriesOf(comparison.of);
+  if (of === undefined) return undefined;
+  if (against === undefined)
+    return verdictOf(`${comparison.of}, ${measureNames[measure]}`, of, units[measure], target);
+  const others = seriesOf(against);
+  if (others === undefined) return undefined;
+  const text = `${comparison.of} against ${against}, ${measureNames[measure]}`;
+  return by === "difference"
+    ? verdictOf(text, differencesOf(of, others), units[measure], target)
+    : verdictOf(text, ratiosOf(of, others), "×", target);
 }
 
 /** What the figures suffered from. */

@@ -1,24 +1,81 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { resultsMarkdown, withResults } from "./document.ts";
-import { experiments } from "./experiment.ts";
-import { type Experiment, type Finding, NotMeasurable } from "./finding.ts";
-import { fullPlan, type Lab, quickPlan } from "./lab.ts";
+import { parseArgs } from "node:util";
+import { accessCall } from "./contest/access.ts";
+import { connectPublic } from "./contest/connect.ts";
+import { gateway } from "./contest/gateway.ts";
+import { grpcPublic, grpcSetting } from "./contest/grpc.ts";
+import { postgresChange, postgresRead, postgresSave } from "./contest/postgres.ts";
+import { restPublic, restSetting } from "./contest/rest.ts";
+import { growthSave, growthSetting, saveMany, saveOne } from "./contest/save.ts";
+import { upstreamRequest, upstreamTransfer } from "./contest/upstream.ts";
+import { experimentOf } from "./contest.ts";
+import {
+  type Experiment,
+  type Finding,
+  fullPlan,
+  type Lab,
+  NotMeasurable,
+  quickPlan,
+} from "./experiment.ts";
 import { describeMachine, type Head } from "./machine.ts";
-import { type Options, parseOptions, usage } from "./option.ts";
-import { makePackage, SOURCE } from "./package.ts";
+import { makePackage, SOURCE } from "./mooring.ts";
+import { consoleInBrowser } from "./probe/console.ts";
+import { garbage } from "./probe/garbage.ts";
+import { idleMemory } from "./probe/memory.ts";
+import { mountFollow } from "./probe/mounts.ts";
+import { siteSave } from "./probe/site.ts";
+import { startTime } from "./probe/start.ts";
+import { longestTurn } from "./probe/turn.ts";
+import { watch } from "./probe/watch.ts";
 import { profile } from "./profile.ts";
 import { installHint, missingPrograms, type Program } from "./program.ts";
-import { findingText, headText, summaryText } from "./report.ts";
 import {
-  cleanEnvironment,
-  createStage,
-  moveToLoadCore,
-  type Stage,
-  stopOnSignals,
-} from "./stage.ts";
+  findingMarkdown,
+  headMarkdown,
+  resultsMarkdown,
+  targetMarkdown,
+  withResults,
+} from "./report.ts";
+import { createBenchStage, type Stage } from "./stage.ts";
 
 const performanceDocument = new URL("../docs/performance.md", import.meta.url);
+
+/** Every measurement, in the order of the report. */
+const experiments: readonly Experiment[] = [
+  ...[restPublic, restSetting].map(experimentOf),
+  garbage,
+  ...[grpcPublic, grpcSetting, connectPublic, accessCall].map(experimentOf),
+  gateway,
+  experimentOf(upstreamRequest),
+  upstreamTransfer,
+  ...[saveMany, saveOne].map(experimentOf),
+  ...[postgresRead, postgresSave].map(experimentOf),
+  postgresChange,
+  watch,
+  startTime,
+  idleMemory,
+  consoleInBrowser,
+  ...[growthSetting, growthSave].map(experimentOf),
+  siteSave,
+  mountFollow,
+  longestTurn,
+];
+
+const usage = `Usage: npm run bench -- [options] [NAME…]
+
+Measures Mooring beside its yardsticks: servers on core 0, load generators on core 1.
+
+  NAME             only this experiment, as --only
+  --quick          a look in under two minutes instead of twenty
+  --only NAME      only this experiment; may be repeated or a list with commas
+  --json FILE      writes every figure of every round
+  --write-docs     puts the results into docs/performance.md
+  --profile NAME   shows where the CPU time of this experiment's server goes, and measures nothing
+  --server FILE    measures this program, such as src/main.ts, and not the package that a build makes
+  --list           names of the experiments
+  --help           this text
+`;
 
 /** What a run brought. */
 interface Outcome {
@@ -36,25 +93,48 @@ try {
   process.exitCode = 1;
 }
 
+type Options = ReturnType<typeof parseOptions>;
+
+/** Reads the arguments. @throws TypeError that names a wrong one. */
+function parseOptions(args: readonly string[]) {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      quick: { type: "boolean", default: false },
+      only: { type: "string", multiple: true, default: [] },
+      json: { type: "string" },
+      "write-docs": { type: "boolean", default: false },
+      profile: { type: "string" },
+      server: { type: "string" },
+      list: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const only = [...values.only, ...positionals].flatMap((names) => names.split(","));
+  return { ...values, only: only.filter((name) => name !== "") };
+}
+
 /** Returns the exit code: 1 when something could not be measured; a missed target is a result. */
 async function main(args: readonly string[]): Promise<number> {
   const options = parseOptions(args);
   if (options.help) return print(usage);
-  if (options.list) return print(experiments.map(listed).join(""));
+  if (options.list)
+    return print(experiments.map(({ name, title }) => `${name.padEnd(16)} ${title}\n`).join(""));
   const list = chosen(options.profile === undefined ? options.only : [options.profile]);
   const { PATH = "" } = process.env;
   const missing = missingPrograms(PATH);
   if (missing.includes("taskset")) throw new Error(installHint("taskset"));
-  const stage = createStage(cleanEnvironment());
-  stopOnSignals(stage);
+  const stage = await createBenchStage();
   try {
-    await moveToLoadCore(stage);
     const lab = await labOf(options, stage, missing);
-    if (options.profile !== undefined) return await runProfile(list, lab);
+    const [profiled] = list;
+    if (options.profile !== undefined && profiled !== undefined)
+      return print(await profile(profiled, lab));
     const head = await describeMachine(stage, missing, ["npm run bench --", ...args].join(" "));
-    print(`${headText(head)}\n`);
+    print(`${headMarkdown(head)}\n\n`);
     const outcome = await runAll(list, lab, missing);
-    print(summaryText(outcome.findings));
+    print(`${targetMarkdown(outcome.findings)}\n`);
     keepResults(options, head, outcome);
     return outcome.failed.length === 0 ? 0 : 1;
   } finally {
@@ -87,9 +167,7 @@ async function runAll(
   for (const experiment of list) {
     const lacking = experiment.needs.find((program) => missing.includes(program));
     if (lacking !== undefined) skip(outcome, `${experiment.name}: ${installHint(lacking)}`);
-    else if (experiment.long === undefined || lab.everything)
-      await runOne(experiment, lab, outcome);
-    else skip(outcome, `${experiment.name}: not part of a quick run`);
+    else await runOne(experiment, lab, outcome);
     await lab.stage.close();
   }
   return outcome;
@@ -97,9 +175,10 @@ async function runAll(
 
 async function runOne(experiment: Experiment, lab: Lab, outcome: Outcome): Promise<void> {
   try {
-    const finding = await experiment.measure(lab);
+    const { name, title } = experiment;
+    const finding = { name, title, ...(await experiment.measure(lab)) };
     outcome.findings.push(finding);
-    print(`${findingText(finding)}\n`);
+    print(`${findingMarkdown(finding)}\n\n`);
   } catch (error) {
     const reason = `${experiment.name}: ${error instanceof Error ? error.message : String(error)}`;
     if (error instanceof NotMeasurable) skip(outcome, reason);
@@ -118,16 +197,11 @@ function skip(outcome: Outcome, reason: string): void {
 function keepResults(options: Options, head: Head, outcome: Outcome): void {
   if (options.json !== undefined)
     writeFileSync(options.json, `${JSON.stringify({ head, ...outcome }, null, 2)}\n`);
-  if (!options.writeDocs) return;
+  if (!options["write-docs"]) return;
   const left = [...outcome.skipped, ...outcome.failed];
   const results = resultsMarkdown(head, outcome.findings, left);
   const document = readFileSync(performanceDocument, "utf8");
   writeFileSync(performanceDocument, withResults(document, results));
-}
-
-async function runProfile(list: readonly Experiment[], lab: Lab): Promise<number> {
-  for (const experiment of list) print(await profile(experiment, lab));
-  return 0;
 }
 
 /** @throws Error that names an unknown experiment. */
@@ -136,10 +210,6 @@ function chosen(names: readonly string[]): readonly Experiment[] {
   if (unknown !== undefined)
     throw new Error(`there is no experiment "${unknown}": see npm run bench -- --list`);
   return names.length === 0 ? experiments : experiments.filter(({ name }) => names.includes(name));
-}
-
-function listed({ name, title }: Experiment): string {
-  return `${name.padEnd(16)} ${title}\n`;
 }
 
 function print(text: string): number {

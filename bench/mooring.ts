@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import {
   GetPublicSettingsRequestSchema,
@@ -6,10 +7,24 @@ import {
 } from "../gen/mooring/v1/public_service_pb.js";
 import { SaveSettingsRequestSchema, SettingService } from "../gen/mooring/v1/setting_service_pb.js";
 import { NODE_FLAGS } from "../src/app/supervisor.ts";
-import { callMethod } from "./grpc-call.ts";
-import type { Lab } from "./lab.ts";
+import { callMethod } from "./call.ts";
+import type { Lab } from "./experiment.ts";
 import { freePort, until } from "./port.ts";
-import { type Running, SERVER_CORE } from "./stage.ts";
+import { LOAD_CORE, type Running, SERVER_CORE, type Stage } from "./stage.ts";
+
+const root = join(import.meta.dirname, "..");
+/** Where Node finds the packages that stay packages. */
+const folder = join(root, "node_modules/.cache/mooring-package");
+
+/** The program as it is in the repository. */
+export const SOURCE = join(root, "src/main.ts");
+
+/** Makes the package that `npm run build` makes, and returns its program. */
+export async function makePackage(stage: Stage): Promise<string> {
+  const args = [join(root, "tools/build.ts"), folder];
+  await stage.run({ program: process.execPath, args, cores: LOAD_CORE });
+  return join(folder, "src/main.js");
+}
 
 /** Mooring as shipped, with a database of its own. */
 export interface Mooring {
@@ -67,16 +82,12 @@ export async function launchMooring(lab: Lab, options: MooringOptions = {}): Pro
   return { server, port, token };
 }
 
-/** Saves that many custom settings, named by `customKey`. @param value of each of them. */
-export async function addCustomSettings(
-  mooring: Mooring,
-  count: number,
-  value = (index: number) => `value of setting ${index}`,
-): Promise<void> {
+/** Saves that many custom settings, named by `customKey`. */
+export async function addCustomSettings(mooring: Mooring, count: number): Promise<void> {
   for (let start = 0; start < count; start += BATCH) {
     const settings = Array.from({ length: Math.min(BATCH, count - start) }, (_, offset) => ({
       key: customKey(start + offset),
-      value: value(start + offset),
+      value: `value of setting ${start + offset}`,
       help: "A setting that the bench made.",
     }));
     await callMethod(

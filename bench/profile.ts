@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type CpuProfile, type SelfTime, type Share, selfTime } from "./cpu-profile.ts";
-import type { Experiment } from "./finding.ts";
-import { decimal, percent } from "./format.ts";
-import type { Lab } from "./lab.ts";
+import type { Experiment, Lab } from "./experiment.ts";
+import { decimal, percent } from "./report.ts";
 
 /** Microseconds between two samples. */
 const INTERVAL = 200;

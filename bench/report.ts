@@ -1,77 +1,125 @@
-import { type Finding, reached, type Target, type Verdict } from "./finding.ts";
-import { decimal } from "./format.ts";
+import { type Finding, reached, type Target, type Verdict } from "./experiment.ts";
 import type { Head } from "./machine.ts";
 
-/** The head of the report, for people. */
-export function headText({ time, command, machine, disk, versions }: Head): string {
-  const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  return [`${time}  ${command}`, machine, disk, list.join(", "), ""].join("\n");
+/** The results of a run stand between these lines of docs/performance.md. */
+export const BEGIN = "<!-- results: begin (written by the bench, not by hand) -->";
+export const END = "<!-- results: end -->";
+
+/** Puts results between the markers of a document. @throws Error when they are missing. */
+export function withResults(document: string, results: string): string {
+  const begin = document.indexOf(BEGIN);
+  const end = document.indexOf(END);
+  if (begin < 0 || end < begin) throw new Error(`the document lacks the lines ${BEGIN} and ${END}`);
+  return `${document.slice(0, begin + BEGIN.length)}\n\n${results}\n\n${document.slice(end)}`;
 }
 
-/** One finding as a table with its verdicts, for people. */
-export function findingText(finding: Finding): string {
-  const { name, title, load, columns, rows, verdicts, notes } = finding;
+/** All findings in Markdown. @param skipped reasons, one for each experiment left out. */
+export function resultsMarkdown(
+  head: Head,
+  findings: readonly Finding[],
+  skipped: readonly string[],
+): string {
   return [
-    `${name}: ${title}`,
-    `  ${load}`,
-    ...table([columns, ...rows]).map((line) => `  ${line}`),
-    ...verdicts.map((verdict) => `  → ${verdictText(verdict)}`),
-    ...notes.map((note) => `  (${note})`),
-    "",
-  ].join("\n");
+    headMarkdown(head),
+    targetMarkdown(findings),
+    ...findings.map(findingMarkdown),
+    ...(skipped.length === 0 ? [] : ["### Not measured", list(skipped)]),
+  ].join("\n\n");
 }
 
-/** How many targets were reached, and which were not. */
-export function summaryText(findings: readonly Finding[]): string {
-  const judged = findings.flatMap(({ name, verdicts }) =>
-    verdicts.filter(({ target }) => target !== undefined).map((verdict) => ({ name, verdict })),
+/** When, where and with what the figures were made. */
+export function headMarkdown({ time, command, machine, disk, versions }: Head): string {
+  const names = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  return list([`${time.slice(0, 10)}, \`${command}\``, machine, disk, names.join(", ")]);
+}
+
+/** Every figure that has a target. */
+export function targetMarkdown(findings: readonly Finding[]): string {
+  const rows = findings.flatMap(({ name, verdicts }) =>
+    verdicts.flatMap((verdict) => {
+      const { text, target } = verdict;
+      if (target === undefined) return [];
+      const outcome =
+        reached(verdict) === true ? "reached" : `**${distanceText(verdict, target)}**`;
+      return [[`${name}: ${text}`, figureText(verdict), targetText(target), outcome]];
+    }),
   );
-  const missed = judged.filter(({ verdict }) => reached(verdict) === false);
-  return [
-    `${judged.length - missed.length} of ${judged.length} targets reached`,
-    ...missed.map(({ name, verdict }) => `  ${name}: ${verdictText(verdict)}`),
-    "",
-  ].join("\n");
+  return `### Targets\n\n${table([["what", "figure", "target", "outcome"], ...rows])}`;
 }
 
-/** `Mooring against node:http, requests per second: 0.82× (0.80 to 0.84), to reach ≥ 0.80: reached`. */
-export function verdictText(verdict: Verdict): string {
-  const { target } = verdict;
-  const judgement = target === undefined ? "" : `, ${targetText(target)}: ${outcomeText(verdict)}`;
-  return `${verdict.text}: ${figureText(verdict)}${judgement}`;
+/** One finding: its table, and the figures that have no target. */
+export function findingMarkdown(finding: Finding): string {
+  const { name, title, load, columns, rows, verdicts, notes = [] } = finding;
+  const remarks = verdicts
+    .filter(({ target }) => target === undefined)
+    .map((verdict) => `${verdict.text}: ${figureText(verdict)}`);
+  return [
+    `### ${name}: ${title}`,
+    `Load: ${load}.`,
+    table([columns, ...rows]),
+    ...(remarks.length + notes.length === 0 ? [] : [list([...remarks, ...notes])]),
+  ].join("\n\n");
 }
 
 /** `0.82× (0.80 to 0.84)`. */
-export function figureText({ value, unit, lowest, highest }: Verdict): string {
+function figureText({ value, unit, lowest, highest }: Verdict): string {
   const known = lowest !== undefined && highest !== undefined;
   const range = known ? ` (${decimal(lowest)} to ${decimal(highest)})` : "";
   return `${decimal(value)}${unit}${range}`;
 }
 
 /** `to reach ≥ 0.80` or `to stay ≤ 150`. */
-export function targetText(target: Target): string {
+function targetText(target: Target): string {
   return target.atLeast !== undefined
     ? `to reach ≥ ${decimal(target.atLeast)}`
     : `to stay ≤ ${decimal(target.atMost)}`;
 }
 
-/** Reached, or how far away: the factor that is lacking. */
-export function outcomeText(verdict: Verdict): string {
-  if (reached(verdict) === true) return "reached";
-  const { value, target } = verdict;
-  if (target === undefined) return "";
+/** How far away a target is: the factor that is lacking. */
+function distanceText({ value }: Verdict, target: Target): string {
   const factor = target.atLeast !== undefined ? target.atLeast / value : value / target.atMost;
   return `NOT reached, ${decimal(factor)}× away`;
 }
 
-/** Lines with columns of one width; the first column leans left, the others right. */
-function table(rows: readonly (readonly string[])[]): string[] {
-  const [first = []] = rows;
-  const widths = first.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
-  return rows.map((row) =>
-    row
-      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
-      .join("   ")
-      .trimEnd(),
-  );
+/** A Markdown table; the first column leans left, the others right. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const cells = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
+  const [head = [], ...body] = cells;
+  const line = (row: readonly string[]) => `| ${row.join(" | ")} |`;
+  return [
+    line(head),
+    line(head.map((_, at) => (at === 0 ? "---" : "---:"))),
+    ...body.map(line),
+  ].join("\n");
+}
+
+function list(items: readonly string[]): string {
+  return items.map((item) => `- ${item}`).join("\n");
+}
+
+const NONE = "–";
+
+/** A large number with separators, such as `31,204`. */
+export function count(value: number | undefined): string {
+  return value === undefined ? NONE : Math.round(value).toLocaleString("en-US");
+}
+
+/** About three significant digits, such as `32.1`, `0.85` or `0.012`. */
+export function decimal(value: number | undefined): string {
+  if (value === undefined || Number.isNaN(value)) return NONE;
+  const size = Math.abs(value);
+  return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : 3);
+}
+
+/** `0.98` → `98 %`. */
+export function percent(value: number | undefined): string {
+  return value === undefined ? NONE : `${Math.round(value * 100)} %`;
+}
+
+/** Bytes as `812 B`, `2.6 kB` or `1.3 MB` (decimal prefixes). */
+export function size(bytes: number | undefined): string {
+  if (bytes === undefined) return NONE;
+  if (bytes < 1_000) return `${Math.round(bytes)} B`;
+  if (bytes < 1_000_000) return `${decimal(bytes / 1_000)} kB`;
+  return `${decimal(bytes / 1_000_000)} MB`;
 }

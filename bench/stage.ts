@@ -50,6 +50,8 @@ export interface Stage {
   run(command: Command): Promise<string>;
   /** Starts a program that answers lines with lines. */
   converse(command: Command): Conversation;
+  /** Runs this first when the stage closes, for what another part has started. */
+  onClose(action: () => Promise<void>): void;
   /** Stops and removes everything, the newest first. */
   close(): Promise<void>;
   /** The same at once and without waiting, for the end of the process. */
@@ -60,6 +62,7 @@ export interface Stage {
 export function createStage(environment: Readonly<Record<string, string | undefined>>): Stage {
   const children = new Set<ChildProcess>();
   const folders: string[] = [];
+  const closers: (() => Promise<void>)[] = [];
 
   const launch = (command: Command, stdio: Stdio) => {
     const { program, args, cores } = command;
@@ -89,7 +92,9 @@ export function createStage(environment: Readonly<Record<string, string | undefi
     },
     run: (command) => finish(launch(command, ["ignore", "pipe", "pipe"]), command),
     converse: (command) => conversation(launch(command, ["pipe", "pipe", "inherit"]), command),
+    onClose: (action) => void closers.push(action),
     close: async () => {
+      for (const action of closers.splice(0).reverse()) await action();
       await Promise.all([...children].reverse().map(stop));
       for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true });
     },
@@ -100,25 +105,23 @@ export function createStage(environment: Readonly<Record<string, string | undefi
   };
 }
 
-/** The measured server gets no variable of this shell that would change how it works. */
-export function cleanEnvironment(): Record<string, string | undefined> {
+/**
+ * Stage of a whole run of the bench: the measured servers get no variable of this shell that changes
+ * how they work, the bench itself stays off their core, and an interrupt ends every process at once.
+ */
+export async function createBenchStage(): Promise<Stage> {
   const entries = Object.entries(process.env);
-  return Object.fromEntries(
-    entries.filter(([name]) => !name.startsWith("MOORING_") && name !== "NODE_OPTIONS"),
+  const stage = createStage(
+    Object.fromEntries(
+      entries.filter(([name]) => !name.startsWith("MOORING_") && name !== "NODE_OPTIONS"),
+    ),
   );
-}
-
-/** Keeps the bench itself off the servers' core. */
-export async function moveToLoadCore(stage: Stage): Promise<void> {
-  const args = ["-a", "-p", "-c", LOAD_CORE, String(process.pid)];
-  await stage.run({ program: "taskset", args, cores: LOAD_CORE });
-}
-
-/** Ends every process at once when the bench is interrupted or breaks. */
-export function stopOnSignals(stage: Stage): void {
   process.once("exit", () => stage.abandon());
   process.once("SIGINT", () => process.exit(130));
   process.once("SIGTERM", () => process.exit(143));
+  const args = ["-a", "-p", "-c", LOAD_CORE, String(process.pid)];
+  await stage.run({ program: "taskset", args, cores: LOAD_CORE });
+  return stage;
 }
 
 type Stdio = ["ignore" | "pipe", "pipe" | number, "pipe" | "inherit" | number];

@@ -13,34 +13,26 @@ export function quantile(values: readonly number[], q: number): number {
   return below + (above - below) * (position - Math.floor(position));
 }
 
-/** A comparison over several rounds. */
-export interface Compared {
-  readonly median: number;
-  readonly lowest: number;
-  readonly highest: number;
-}
-
 /**
- * Divides round by round and takes the median of that: what slows the machine down for a while slows
- * both sides of a round, so the ratio holds where the absolute figures move.
+ * Ratio of each round: what slows the machine down for a while slows both sides of a round, so ratios
+ * hold where absolute figures move.
  */
-export function ratioOf(of: readonly number[], against: readonly number[]): Compared {
-  return compared(of, against, (one, other) => one / other);
+export function ratiosOf(of: readonly number[], against: readonly number[]): number[] {
+  return byRound(of, against, (one, other) => one / other);
 }
 
-/** Subtracts round by round, likewise. */
-export function differenceOf(of: readonly number[], against: readonly number[]): Compared {
-  return compared(of, against, (one, other) => one - other);
+/** Difference of each round. */
+export function differencesOf(of: readonly number[], against: readonly number[]): number[] {
+  return byRound(of, against, (one, other) => one - other);
 }
 
-function compared(
+function byRound(
   of: readonly number[],
   against: readonly number[],
   compare: (one: number, other: number) => number,
-): Compared {
-  const values = of.flatMap((value, round) => {
+): number[] {
+  return of.flatMap((value, round) => {
     const other = against[round];
     return other === undefined ? [] : [compare(value, other)];
   });
-  return { median: median(values), lowest: Math.min(...values), highest: Math.max(...values) };
 }

@@ -1,4 +1,7 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { callGrpc, type HttpReply } from "./call.ts";
 import { accepts, freePort, until } from "./port.ts";
 import { type Running, SERVER_CORE, type Stage } from "./stage.ts";
 
@@ -14,11 +17,9 @@ export type Yardstick =
   | "fastify.ts"
   | "gateway.ts"
   | "empty-fastify.mjs"
-  | "empty-fastify.ts"
   | "grpc.ts"
   | "grpc-sqlite.ts"
-  | "connect-node.ts"
-  | "connect-fastify.ts";
+  | "connect.ts";
 
 /** Starts a yardstick and waits until it takes connections. @param args what follows the port. */
 export async function startYardstick(
@@ -74,4 +75,73 @@ function untilListening(server: Running, port: number, name: string): Promise<vo
     return accepts(port);
   };
   return until(question, () => `${name} does not listen:\n${server.tail()}`);
+}
+
+/** A reply as a file, for a yardstick to send: head and body as Mooring sends them. */
+export interface FixedReply {
+  readonly status: number;
+  readonly headers: readonly (readonly [string, string])[];
+  /** Base64. */
+  readonly body: string;
+}
+
+/** What Node's server adds by itself. */
+const ADDED_BY_NODE = new Set(["date", "connection", "keep-alive", "transfer-encoding"]);
+
+/** Keeps a reply of Mooring's for its yardsticks; returns the file. */
+export function keepReply(stage: Stage, { status, rawHeaders, body }: HttpReply): string {
+  const headers: [string, string][] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const [name = "", value = ""] = rawHeaders.slice(at, at + 2);
+    if (!ADDED_BY_NODE.has(name.toLowerCase())) headers.push([name, value]);
+  }
+  return keep(stage, { status, headers, body: body.toString("base64") } satisfies FixedReply);
+}
+
+/** What a gRPC yardstick answers with. */
+export interface FixedMessage {
+  /** `/package.Service/Method`. */
+  readonly path: string;
+  /** Base64 of the encoded message. */
+  readonly body: string;
+}
+
+/** Keeps a message of Mooring's for its yardsticks; returns the file. */
+export function keepMessage(stage: Stage, path: string, body: Buffer): string {
+  return keep(stage, { path, body: body.toString("base64") } satisfies FixedMessage);
+}
+
+function keep(stage: Stage, value: unknown): string {
+  const file = join(stage.folder(), "reply.json");
+  writeFileSync(file, JSON.stringify(value));
+  return file;
+}
+
+/** Methods of etcd's key-value service (etcd API reference, v3). */
+export const ETCD_RANGE = "/etcdserverpb.KV/Range";
+export const ETCD_PUT = "/etcdserverpb.KV/Put";
+
+/** RangeRequest { key = 1, serializable = 7 }: a read that asks no other member. */
+export function serializableRange(key: string): Buffer {
+  return Buffer.concat([textField(1, key), Buffer.of((7 << 3) | 0, 1)]);
+}
+
+/** PutRequest { key = 1, value = 2 }. */
+export function put(key: string, value: string): Buffer {
+  return Buffer.concat([textField(1, key), textField(2, value)]);
+}
+
+/** Waits for the single member's election too: a put goes through only after it. */
+export async function fillEtcd(port: number, key: string, value: string): Promise<void> {
+  await callGrpc({ port, path: ETCD_PUT, body: put(key, value) });
+}
+
+/** A length-delimited protobuf field. */
+function textField(number: number, text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const length: number[] = [];
+  let left = bytes.length;
+  for (; left >= 128; left = Math.floor(left / 128)) length.push((left % 128) + 128);
+  length.push(left);
+  return Buffer.concat([Buffer.of((number << 3) | 2, ...length), bytes]);
 }

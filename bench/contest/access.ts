@@ -1,14 +1,13 @@
-import type { Contest } from "../contest.ts";
-import type { Lab } from "../lab.ts";
+import { create } from "@bufbuild/protobuf";
+import { AccessService, CreateTokenRequestSchema } from "../../gen/mooring/v1/access_service_pb.js";
+import { callMethod } from "../call.ts";
+import type { Contest, Side } from "../contest.ts";
+import type { Lab } from "../experiment.ts";
 import { type Mooring, startMooring } from "../mooring.ts";
-import type { Side } from "../side.ts";
-import { makeToken, startWithTokens } from "../token.ts";
 import { wrkSide } from "./rest.ts";
 
 const PATH = "/api/admin/setting/get?key=hide_files";
 const LOAD = "wrk, 32 keep-alive connections, HTTP/1.1; all tokens at one server";
-/** How much a look-up may still grow: what a run moves by itself. */
-const FLAT = 1.2;
 /** What a token of a principal may cost more than the permanent one, in microseconds of CPU time. */
 const DEARER = 2;
 
@@ -37,38 +36,23 @@ export const accessCall: Contest = {
   },
 };
 
-const COUNTS = [100, 100_000];
-
-/** One token out of more and more. */
-export const growthTokens: Contest = {
-  name: "growth-tokens",
-  title: "The same with a scoped token out of 100 and of 100,000",
-  load: "wrk, 32 keep-alive connections, HTTP/1.1",
-  needs: ["wrk"],
-  comparisons: [
-    {
-      of: labelOf(100_000),
-      against: labelOf(100),
-      measure: "cpuPerRequest",
-      target: { atMost: FLAT },
-    },
-  ],
-  open: async (lab) => {
-    const sides: Side[] = [];
-    for (const count of COUNTS.toReversed()) {
-      const { mooring, token } = await startWithTokens(lab, count);
-      sides.push(await callSide(lab, labelOf(count), mooring, token));
-    }
-    return sides;
-  },
-};
-
-function labelOf(count: number): string {
-  return `${count.toLocaleString("en-US")} tokens`;
-}
-
 async function callSide(lab: Lab, name: string, mooring: Mooring, token: string): Promise<Side> {
   const { server, port } = mooring;
   const job = { port, path: PATH, headers: { Authorization: token } };
   return (await wrkSide(lab, name, server, job))[0];
+}
+
+/** Makes a token. @returns its text. */
+async function makeToken(
+  mooring: Mooring,
+  scopes: readonly string[],
+  limits: readonly string[] = [],
+): Promise<string> {
+  const request = { principal: "bench", scopes: [...scopes], limits: [...limits] };
+  const reply = await callMethod(
+    AccessService.method.createToken,
+    create(CreateTokenRequestSchema, request),
+    mooring,
+  );
+  return reply.secret;
 }

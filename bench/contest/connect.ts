@@ -3,11 +3,10 @@ import {
   GetPublicSettingsRequestSchema,
   PublicService,
 } from "../../gen/mooring/v1/public_service_pb.js";
+import { callGrpc, pathOf } from "../call.ts";
 import type { Contest } from "../contest.ts";
-import { callGrpc, pathOf } from "../grpc-call.ts";
 import { startMooring } from "../mooring.ts";
-import { keepMessage } from "../reply.ts";
-import { startYardstick } from "../yardstick.ts";
+import { keepMessage, startYardstick } from "../yardstick.ts";
 import { wrkSide } from "./rest.ts";
 
 /** Connect with JSON over HTTP/1.1, as a browser calls, against connect-fastify with the message. */
@@ -32,7 +31,7 @@ export const connectPublic: Contest = {
     const request = create(GetPublicSettingsRequestSchema);
     const body = toBinary(GetPublicSettingsRequestSchema, request);
     const kept = keepMessage(lab.stage, path, await callGrpc({ port, path, body }));
-    const stock = await startYardstick(lab.stage, "connect-fastify.ts", kept);
+    const stock = await startYardstick(lab.stage, "connect.ts", "fastify", kept);
     const stockJob = { ...job, port: stock.port };
     const [stockSide] = await wrkSide(lab, "connect-fastify", stock.server, stockJob);
     return [mooring, stockSide];

@@ -1,8 +1,6 @@
+import { callHttp } from "../call.ts";
 import { type Contest, experimentOf } from "../contest.ts";
-import type { Experiment, Verdict } from "../finding.ts";
-import { callHttp } from "../http-call.ts";
-import type { Lab } from "../lab.ts";
-import { median } from "../statistics.ts";
+import { type Experiment, type Lab, type Verdict, verdictOf } from "../experiment.ts";
 import { startYardstick } from "../yardstick.ts";
 import { wrkSide } from "./rest.ts";
 
@@ -55,12 +53,5 @@ async function startVerdict(lab: Lab): Promise<Verdict> {
     times.push(Number((await callHttp({ port, path: "/start" })).body));
     await server.stop();
   }
-  return {
-    text: "CPU time to register 13,000 rules",
-    value: median(times),
-    lowest: Math.min(...times),
-    highest: Math.max(...times),
-    unit: " ms",
-    target: { atMost: 500 },
-  };
+  return verdictOf("CPU time to register 13,000 rules", times, " ms", { atMost: 500 });
 }

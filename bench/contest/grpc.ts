@@ -7,16 +7,21 @@ import {
   GetSettingRequestSchema,
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
+import { callGrpc, callMethod, type GrpcRequest, pathOf } from "../call.ts";
 import type { Contest } from "../contest.ts";
-import { ETCD_RANGE, fillEtcd, serializableRange } from "../etcd.ts";
-import { callGrpc, callMethod, type GrpcRequest, pathOf } from "../grpc-call.ts";
-import type { Lab } from "../lab.ts";
+import { type Side, serverSide } from "../contest.ts";
+import type { Lab } from "../experiment.ts";
 import { h2loadLoad } from "../load/h2load.ts";
 import { type Mooring, startMooring } from "../mooring.ts";
-import { keepMessage } from "../reply.ts";
-import { type Side, serverSide } from "../side.ts";
 import type { Running } from "../stage.ts";
-import { startEtcd, startYardstick } from "../yardstick.ts";
+import {
+  ETCD_RANGE,
+  fillEtcd,
+  keepMessage,
+  serializableRange,
+  startEtcd,
+  startYardstick,
+} from "../yardstick.ts";
 
 const LOAD = "h2load, 4 connections with 8 calls in flight each";
 const KEY = "hide_files";
@@ -38,11 +43,11 @@ export const grpcPublic: Contest = {
     const [mooring, reply] = await h2loadSide(lab, "Mooring", server, { port, path, body });
     const kept = keepMessage(lab.stage, path, reply);
     const sides = [mooring];
-    for (const [name, yardstick] of [
-      ["grpc-js", "grpc.ts"],
-      ["connect-node", "connect-node.ts"],
+    for (const [name, yardstick, ...args] of [
+      ["grpc-js", "grpc.ts", kept],
+      ["connect-node", "connect.ts", "node", kept],
     ] as const) {
-      const other = await startYardstick(lab.stage, yardstick, kept);
+      const other = await startYardstick(lab.stage, yardstick, ...args);
       const job = { port: other.port, path, body };
       sides.push((await h2loadSide(lab, name, other.server, job))[0]);
     }
@@ -94,5 +99,5 @@ export async function h2loadSide(
 ): Promise<readonly [Side, Buffer]> {
   const reply = await callGrpc(job);
   const load = h2loadLoad(lab.stage, { ...job, replyBytes: reply.length });
-  return [serverSide(name, server, load, reply.length), reply];
+  return [serverSide(name, server, load, { payloadBytes: reply.length }), reply];
 }

@@ -5,15 +5,15 @@ import {
   SaveSettingsRequestSchema,
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
+import { framed, pathOf } from "../call.ts";
 import type { Contest } from "../contest.ts";
-import { ETCD_PUT, fillEtcd, put } from "../etcd.ts";
-import { framed, pathOf } from "../grpc-call.ts";
-import type { Lab } from "../lab.ts";
+import { type Load, type LoadResult, roundOf, type Side, serverSide } from "../contest.ts";
+import type { Lab } from "../experiment.ts";
 import { COUNTER, writeLoad } from "../load/write.ts";
 import { addCustomSettings, customKey, type Mooring, startMooring } from "../mooring.ts";
-import { type LoadResult, roundOf, type Side, serverSide } from "../side.ts";
 import { SERVER_CORE } from "../stage.ts";
-import { startEtcd, startYardstick } from "../yardstick.ts";
+import { ETCD_PUT, fillEtcd, put, startEtcd, startYardstick } from "../yardstick.ts";
+import { wrkSide } from "./rest.ts";
 
 const VALUE = `bench-value-${COUNTER}`;
 
@@ -44,26 +44,6 @@ export const saveMany: Contest = {
   },
 };
 
-/** The same from few processes: a gRPC library has one connection for all callers of a process. */
-export const saveShared: Contest = {
-  name: "save-64-shared",
-  title: "SaveSettings of one item, 64 clients on 4 connections (counted in items)",
-  load: "own HTTP/2 client, 4 connections with 16 calls in flight each; every call another value",
-  needs: [],
-  long: true,
-  comparisons: [
-    { of: "Mooring", against: "etcd put", measure: "perSecond" },
-    { of: "Mooring", against: "grpc-js + sqlite", measure: "perSecond" },
-  ],
-  open: async (lab) => {
-    const mooring = await startMooring(lab);
-    await addCustomSettings(mooring, 64);
-    const sides = [saveSide(lab, "Mooring", mooring, 64, 4)];
-    if (lab.etcd) sides.push(await etcdSide(lab, 64, 4));
-    return [...sides, await bareSaveSide(lab, 64, 4)];
-  },
-};
-
 /** One client: what a person waits for. */
 export const saveOne: Contest = {
   name: "save-1",
@@ -86,45 +66,86 @@ export const saveOne: Contest = {
   },
 };
 
-/** That many clients, each with a custom setting of its own. */
-export function saveSide(
-  lab: Lab,
-  name: string,
-  mooring: Mooring,
-  clients: number,
-  connections = clients,
-): Side {
-  const { server, port, token } = mooring;
+const COUNTS = [100, 1_000, 10_000];
+
+/** One setting out of more and more: its cost has to stay flat. */
+export const growthSetting: Contest = growth({
+  name: "growth-setting",
+  title: "GET /api/admin/setting/get with 100, 1,000 and 10,000 custom settings",
+  load: "wrk, 32 keep-alive connections, HTTP/1.1",
+  needs: ["wrk"],
+  side: async (lab, name, { server, port, token }) => {
+    const path = `/api/admin/setting/get?key=${customKey(50)}`;
+    return (await wrkSide(lab, name, server, { port, path, headers: { Authorization: token } }))[0];
+  },
+});
+
+/** A save of one setting out of more and more. */
+export const growthSave: Contest = growth({
+  name: "growth-save",
+  title: "SaveSettings of one item with 100, 1,000 and 10,000 custom settings, one client",
+  load: "own HTTP/2 client, one connection, one call at a time; every call another value",
+  needs: [],
+  side: async (lab, name, mooring) => saveSide(lab, name, mooring, 1),
+});
+
+/** Servers of the same kind with more and more settings, the fullest first. */
+function growth({
+  side,
+  ...contest
+}: Pick<Contest, "name" | "title" | "load" | "needs"> & {
+  side(lab: Lab, name: string, mooring: Mooring): Promise<Side>;
+}): Contest {
+  const label = (count: number) => `${count.toLocaleString("en-US")} settings`;
+  const [few = 0, ...more] = COUNTS;
+  return {
+    ...contest,
+    comparisons: more.map((count) => ({
+      ...{ of: label(count), against: label(few), measure: "cpuPerRequest" },
+      target: { atMost: 1.2 },
+    })),
+    open: async (lab) => {
+      const counts = lab.quick ? [few, Math.max(...COUNTS)] : COUNTS;
+      const sides: Side[] = [];
+      for (const count of counts.toReversed()) {
+        const mooring = await startMooring(lab);
+        await addCustomSettings(mooring, count);
+        sides.push(await side(lab, label(count), mooring));
+      }
+      return sides;
+    },
+  };
+}
+
+function saveSide(lab: Lab, name: string, mooring: Mooring, clients: number): Side {
+  return serverSide(name, mooring.server, saveLoad(lab, mooring, clients));
+}
+
+/** That many clients, each with a custom setting of its own. @param first number of the first one. */
+export function saveLoad(lab: Lab, mooring: Mooring, clients: number, first = 0): Load {
+  const { port, token } = mooring;
   const path = pathOf(SettingService.method.saveSettings);
-  const frames = Array.from({ length: clients }, (_, client) => saveFrame(customKey(client)));
-  return serverSide(name, server, writeLoad(lab.stage, { port, path, token, frames, connections }));
+  const frames = Array.from({ length: clients }, (_, at) => saveFrame(customKey(first + at)));
+  return writeLoad(lab.stage, { port, path, token, frames });
 }
 
 /** etcd with the same keys and values. */
-async function etcdSide(lab: Lab, clients: number, connections = clients): Promise<Side> {
+async function etcdSide(lab: Lab, clients: number): Promise<Side> {
   const { server, port } = await startEtcd(lab.stage);
   await fillEtcd(port, customKey(0), VALUE);
   const frames = Array.from({ length: clients }, (_, client) =>
     framed(put(customKey(client), VALUE)).toString("base64"),
   );
-  return serverSide(
-    "etcd put",
-    server,
-    writeLoad(lab.stage, { port, path: ETCD_PUT, frames, connections }),
-  );
+  return serverSide("etcd put", server, writeLoad(lab.stage, { port, path: ETCD_PUT, frames }));
 }
 
 /** The least that a save over gRPC can be: what Node and SQLite alone allow. */
-async function bareSaveSide(lab: Lab, clients: number, connections = clients): Promise<Side> {
+async function bareSaveSide(lab: Lab, clients: number): Promise<Side> {
   const path = pathOf(SettingService.method.saveSettings);
   const file = join(lab.stage.folder(), "bare.db");
   const { server, port } = await startYardstick(lab.stage, "grpc-sqlite.ts", path, file);
   const frames = Array.from({ length: clients }, (_, client) => saveFrame(customKey(client)));
-  return serverSide(
-    "grpc-js + sqlite",
-    server,
-    writeLoad(lab.stage, { port, path, frames, connections }),
-  );
+  return serverSide("grpc-js + sqlite", server, writeLoad(lab.stage, { port, path, frames }));
 }
 
 function saveFrame(key: string): string {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { framed } from "../grpc-call.ts";
-import type { Load, LoadResult } from "../side.ts";
+import { framed } from "../call.ts";
+import type { Load, LoadResult } from "../contest.ts";
 import { LOAD_CORE, type Stage } from "../stage.ts";
 
 /** A unary gRPC call that h2load makes again and again. */

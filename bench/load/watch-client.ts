@@ -7,11 +7,33 @@ import {
   SaveSettingsRequestSchema,
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { callMethod, framed } from "../grpc-call.ts";
+import { callMethod, framed } from "../call.ts";
 import { quantile } from "../statistics.ts";
-import { grpcHead } from "./grpc-head.ts";
-import { type Http2Socket, openHttp2Socket } from "./http2-socket.ts";
-import type { WatchJob } from "./watch.ts";
+import { grpcHead, type Http2Socket, openHttp2Socket } from "./http2-socket.ts";
+
+/** Many open watch streams. */
+export interface WatchJob {
+  readonly port: number;
+  readonly token: string;
+  /** `/package.Service/Method` of the stream. */
+  readonly path: string;
+  /** The request's message, base64. */
+  readonly body: string;
+  readonly streams: number;
+  readonly connections: number;
+  /** Further connections with one stream each that never read. */
+  readonly stopped: number;
+}
+
+/** How one change travelled, in milliseconds from the moment it was sent. */
+export interface Arrival {
+  /** Until the save was acknowledged. */
+  readonly acknowledged: number;
+  /** Until half of the streams had it. */
+  readonly median: number;
+  /** Until the last stream had it. */
+  readonly last: number;
+}
 
 /** Bytes at the start of a value that tell it from every other. */
 const MARKER_LENGTH = 24;

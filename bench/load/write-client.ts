@@ -1,8 +1,7 @@
 // A program: makes unary gRPC calls whose body changes each time, one at a time for each client, and
 // prints the result as JSON. Neither wrk nor h2load can change a binary body.
 import { quantile } from "../statistics.ts";
-import { grpcHead } from "./grpc-head.ts";
-import { openHttp2Socket } from "./http2-socket.ts";
+import { grpcHead, openHttp2Socket } from "./http2-socket.ts";
 import { COUNTER, type WriteJob } from "./write.ts";
 
 const job = JSON.parse(process.argv[2] ?? "") as WriteJob & { readonly seconds: number };
@@ -11,9 +10,7 @@ const times: number[] = [];
 // A value that no earlier round has written.
 let counter = Date.now() * 1_000;
 
-const connections = await Promise.all(
-  Array.from({ length: job.connections ?? job.frames.length }, openConnection),
-);
+const connections = await Promise.all(job.frames.map(openConnection));
 const began = performance.now();
 const deadline = began + job.seconds * 1_000;
 await Promise.all(job.frames.map((frame, at) => client(Buffer.from(frame, "base64"), at)));
@@ -25,7 +22,6 @@ process.stdout.write(
     seconds,
     medianMillis: quantile(times, 0.5),
     p99Millis: quantile(times, 0.99),
-    clientBusy: (process.cpuUsage().user + process.cpuUsage().system) / 1_000_000 / seconds,
   }),
 );
 
@@ -71,7 +67,7 @@ async function openConnection(): Promise<Connection> {
 /** Calls again and again until the deadline. */
 async function client(frame: Buffer, index: number): Promise<void> {
   const at = frame.indexOf(COUNTER);
-  const connection = connections[index % connections.length];
+  const connection = connections[index];
   while (connection !== undefined && performance.now() < deadline) {
     frame.write(String(counter++).padStart(COUNTER.length, "0"), at, "latin1");
     const sent = performance.now();

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { Load, LoadResult } from "../side.ts";
+import type { Load, LoadResult } from "../contest.ts";
 import { LOAD_CORE, type Stage } from "../stage.ts";
 
 /** Stands in a frame where each call puts another number. */
@@ -11,10 +11,8 @@ export interface WriteJob {
   /** `/package.Service/Method`. */
   readonly path: string;
   readonly token?: string;
-  /** A framed request for each client, base64, with COUNTER in it once. */
+  /** A framed request for each client and connection, base64, with COUNTER in it once. */
   readonly frames: readonly string[];
-  /** Connections that the clients share; one for each when absent. */
-  readonly connections?: number;
 }
 
 const program = fileURLToPath(new URL("write-client.ts", import.meta.url));

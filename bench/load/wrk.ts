@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { Load, LoadResult } from "../side.ts";
+import type { Load, LoadResult } from "../contest.ts";
 import { LOAD_CORE, type Stage } from "../stage.ts";
 
 /** What wrk sends, again and again, on each of its connections. */

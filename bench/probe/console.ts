@@ -6,14 +6,12 @@ import {
   SaveSettingsRequestSchema,
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import type { Experiment, Verdict } from "../finding.ts";
-import { callMethod } from "../grpc-call.ts";
-import type { Lab } from "../lab.ts";
+import { callMethod } from "../call.ts";
+import type { Experiment, Lab, Verdict } from "../experiment.ts";
 import { addCustomSettings, type Mooring, startMooring } from "../mooring.ts";
 import { executableOf } from "../program.ts";
 import { LOAD_CORE, SERVER_CORE } from "../stage.ts";
 import { median } from "../statistics.ts";
-import { type ConsoleCost, costOfConsole } from "./console-cost.ts";
 import { weighConsole } from "./console-weight.ts";
 
 /** A slow phone: the processor four times slower than this one, and 1.6 Mbit/s with some distance. */
@@ -42,7 +40,6 @@ export const consoleInBrowser: Experiment = {
       const filtered = await filterTimes(page);
       const seen = await repeated(lab, (round) => seenAfter(page, mooring, round));
       await page.context().close();
-      const { memory, start } = await costOfConsole(lab);
       const heaviest = Math.max(...Object.values(weight.pages));
       const verdicts: Verdict[] = [
         verdict("first load, gzip", weight.first / 1e3, " KB", 90),
@@ -51,12 +48,8 @@ export const consoleInBrowser: Experiment = {
         verdict("usable on a slow phone", median(usable), " ms", 1_500),
         verdict(`from a key press to the list, ${MANY} settings`, median(filtered), " ms", 50),
         verdict("another's change is seen", median(seen), " ms", 250),
-        verdict("idle memory beside that without the console", ratioOf(memory), "×", 1.01),
-        verdict("work of a start, likewise", ratioOf(start), "×", 1.01),
       ];
       return {
-        name: consoleInBrowser.name,
-        title: consoleInBrowser.title,
         load: `one page in a browser without a screen; slow phone: processor ${SLOW.cpu} times slower, 1.6 Mbit/s, ${SLOW.latencyMs} ms; usable: the settings can be edited, from the address on`,
         columns: ["", "median", "highest"],
         rows: [
@@ -65,8 +58,7 @@ export const consoleInBrowser: Experiment = {
           ["another's change is seen", ...millis(seen)],
         ],
         verdicts,
-        notes: [],
-        figures: { weight, usable, filtered, seen, memory, start },
+        figures: { weight, usable, filtered, seen },
       };
     } finally {
       await browser.close();
@@ -89,10 +81,6 @@ function onAllCores(lab: Lab, program: string | undefined): string {
 
 function verdict(text: string, value: number, unit: string, atMost: number): Verdict {
   return { text, value, unit, target: { atMost } };
-}
-
-function ratioOf(sides: ConsoleCost["memory"]): number {
-  return median(sides.withConsole) / median(sides.without);
 }
 
 function millis(times: readonly number[]): [string, string] {

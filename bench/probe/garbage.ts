@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Experiment } from "../finding.ts";
-import { decimal, percent } from "../format.ts";
+import type { Experiment } from "../experiment.ts";
 import { wrkLoad } from "../load/wrk.ts";
 import { startMooring } from "../mooring.ts";
 import { until } from "../port.ts";
+import { decimal, percent } from "../report.ts";
 
 const PATH = "/api/public/settings";
 
@@ -41,8 +41,6 @@ export const garbage: Experiment = {
     const { bytes = Number.NaN } = await next();
     const kilobytes = bytes / requests / 1_000;
     return {
-      name: garbage.name,
-      title: garbage.title,
       load: "wrk, 32 keep-alive connections; collections by perf_hooks, then allocations by V8's sampling profiler",
       columns: ["", "garbage of one read", "collecting, share of CPU time"],
       rows: [["Mooring", `${decimal(kilobytes)} kB`, percent(collectingShare)]],
@@ -55,7 +53,6 @@ export const garbage: Experiment = {
           target: { atMost: 10 },
         },
       ],
-      notes: [],
       figures: { kilobytes, collectingShare },
     };
   },

@@ -4,13 +4,11 @@ import {
   GetPublicSettingsRequestSchema,
   PublicService,
 } from "../../gen/mooring/v1/public_service_pb.js";
-import type { Experiment } from "../finding.ts";
-import { size } from "../format.ts";
-import { callGrpc, pathOf } from "../grpc-call.ts";
-import { callHttp } from "../http-call.ts";
+import { callGrpc, callHttp, pathOf } from "../call.ts";
+import type { Experiment } from "../experiment.ts";
 import { startMooring } from "../mooring.ts";
-import { SOURCE } from "../package.ts";
 import { residentBytes } from "../proc.ts";
+import { size } from "../report.ts";
 import { startYardstick } from "../yardstick.ts";
 
 /** Milliseconds of rest before the memory is read. */
@@ -24,32 +22,26 @@ export const idleMemory: Experiment = {
   needs: [],
   measure: async (lab) => {
     const mooring = await startMooring(lab);
-    const source = await startMooring({ ...lab, server: SOURCE });
     const empty = await startYardstick(lab.stage, "empty-fastify.mjs");
-    await useDoors(mooring.port);
-    await useDoors(source.port);
+    await useTransports(mooring.port);
     await sleep(lab.quick ? QUICK_REST : REST);
     const own = residentBytes(mooring.server.pid);
     const bare = residentBytes(empty.server.pid);
     return {
-      name: idleMemory.name,
-      title: idleMemory.title,
-      load: "VmRSS some seconds after a start on an empty database and one call on each door",
+      load: "VmRSS some seconds after a start on an empty database and one call on each transport",
       columns: ["", "resident"],
       rows: [
         ["Mooring", size(own)],
-        ["Mooring from source", size(residentBytes(source.server.pid))],
         ["empty Fastify", size(bare)],
       ],
       verdicts: [{ text: "Mooring", value: own / 1e6, unit: " MB", target: { atMost: 110 } }],
-      notes: [],
       figures: { mooring: own, emptyFastify: bare },
     };
   },
 };
 
 /** So that what is loaded on first use counts too. */
-async function useDoors(port: number): Promise<void> {
+async function useTransports(port: number): Promise<void> {
   const path = pathOf(PublicService.method.getPublicSettings);
   const request = create(GetPublicSettingsRequestSchema);
   await callHttp({ port, path: "/api/public/settings" });

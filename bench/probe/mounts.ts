@@ -2,8 +2,7 @@ import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Experiment } from "../finding.ts";
-import type { Lab } from "../lab.ts";
+import type { Experiment, Lab } from "../experiment.ts";
 import { type Mooring, startMooring } from "../mooring.ts";
 import { type Conversation, LOAD_CORE, SERVER_CORE } from "../stage.ts";
 import { median, quantile } from "../statistics.ts";
@@ -51,8 +50,6 @@ export const mountFollow: Experiment = {
     const lists = idle.calls / (100 * IDLE);
     const change = median(changes);
     return {
-      name: mountFollow.name,
-      title: mountFollow.title,
       load: "Stand-ins of servers in one process, the part that follows mounts in another one with an SQLite file",
       columns: ["", "milliseconds"],
       rows: [

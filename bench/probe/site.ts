@@ -1,13 +1,11 @@
-import { get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type StandIn, startStandIn } from "../../test/sites/stand-in.ts";
-import type { Experiment, Finding } from "../finding.ts";
-import { decimal } from "../format.ts";
-import type { Lab } from "../lab.ts";
+import type { Experiment, Figures, Lab } from "../experiment.ts";
 import { type Mooring, startMooring } from "../mooring.ts";
 import { until } from "../port.ts";
-import { cpuMicros, ownCpuMicros } from "../proc.ts";
+import { ownCpuMicros } from "../proc.ts";
+import { decimal } from "../report.ts";
 import { LOAD_CORE } from "../stage.ts";
 import { median, quantile } from "../statistics.ts";
 import type { CrowdSite } from "./site-crowd.ts";
@@ -88,19 +86,17 @@ interface Told {
   readonly cpu: number[];
 }
 
-interface Figures extends Told {
+interface AllTimes extends Told {
   readonly aloneTimes: Timed;
   readonly frontTimes: Timed;
 }
 
-function findingOf({ aloneTimes, frontTimes, lags, reads, idleReads, cpu }: Figures): Finding {
+function findingOf({ aloneTimes, frontTimes, lags, reads, idleReads, cpu }: AllTimes): Figures {
   const row = (name: string, times: readonly number[]) => [
     name,
     ...[median(times), quantile(times, 0.99)].map(decimal),
   ];
   return {
-    name: siteSave.name,
-    title: siteSave.title,
     load: `${SAVES} saves one after the other; ${ROUNDS} saves to ${SITES} sites, which are in a process of their own`,
     columns: ["", "median ms", "99 % ms"],
     rows: [
@@ -143,49 +139,6 @@ function findingOf({ aloneTimes, frontTimes, lags, reads, idleReads, cpu }: Figu
     figures: { aloneTimes, frontTimes, lags, reads, idleReads, cpu },
   };
 }
-
-/** What passing through costs. */
-export const sitePass: Experiment = {
-  name: "site-pass",
-  title: "Passing requests to the server behind: CPU of small replies, rate of large ones",
-  needs: [],
-  measure: async (lab) => {
-    const site = await startStandIn();
-    try {
-      const front = await startMooring(lab, { environment: frontOf(site) });
-      await untilFollowed(front, site);
-      const small = await cpuOfSmall(front);
-      const size = lab.quick ? 200_000_000 : 1_000_000_000;
-      const straight = await rate(site.port, size);
-      const through = await rate(front.port, size);
-      await front.server.stop();
-      return {
-        name: sitePass.name,
-        title: sitePass.title,
-        load: "one client, 2,000 small replies, 16 at a time; one download",
-        columns: ["", "value"],
-        rows: [
-          ["CPU of the front for a small reply, ms", decimal(small)],
-          ["straight, MB/s", decimal(straight)],
-          ["through the front, MB/s", decimal(through)],
-        ],
-        verdicts: [
-          { text: "CPU for a small reply", value: small, unit: "ms", target: { atMost: 0.3 } },
-          {
-            text: "through the front against straight",
-            value: through / straight,
-            unit: "×",
-            target: { atLeast: 0.3 },
-          },
-        ],
-        notes: [],
-        figures: { small, straight, through },
-      };
-    } finally {
-      await site.stop();
-    }
-  },
-};
 
 function frontOf(site: StandIn): Record<string, string> {
   return { MOORING_UPSTREAM: site.url, MOORING_UPSTREAM_TOKEN: site.token() };
@@ -243,30 +196,4 @@ async function follow(mooring: Mooring, site: CrowdSite, name: string): Promise<
   await (await call(mooring, "/api/admin/site/sync", { name })).arrayBuffer();
   const mode = { mode: "SITE_MODE_FOLLOW" };
   await (await call(mooring, `/api/admin/site/update?name=${name}`, mode)).arrayBuffer();
-}
-
-async function cpuOfSmall(mooring: Mooring): Promise<number> {
-  const count = 2_000;
-  const pid = mooring.server.pid;
-  const ask = async () => (await call(mooring, "/d/hello.txt")).arrayBuffer();
-  const askMany = async (times: number): Promise<void> => {
-    // Several at a time: what the process does by the clock counts less then.
-    for (let at = 0; at < times; at += 16) await Promise.all(Array.from({ length: 16 }, ask));
-  };
-  // Long enough for the code to be compiled.
-  await askMany(2 * count);
-  const began = cpuMicros(pid);
-  await askMany(count);
-  return (cpuMicros(pid) - began) / count / 1_000;
-}
-
-/** Megabytes a second of one download. */
-async function rate(port: number, size: number): Promise<number> {
-  const began = performance.now();
-  await new Promise<void>((resolve, reject) => {
-    get({ host: "127.0.0.1", port, path: `/d/big/${size}` }, (reply) => {
-      reply.on("error", reject).on("end", resolve).resume();
-    }).on("error", reject);
-  });
-  return size / 1_000 / (performance.now() - began);
 }

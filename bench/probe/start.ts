@@ -1,12 +1,10 @@
-import type { Experiment, Verdict } from "../finding.ts";
-import { decimal } from "../format.ts";
-import { callHttp } from "../http-call.ts";
-import type { Lab } from "../lab.ts";
+import { callHttp } from "../call.ts";
+import { type Experiment, type Lab, verdictOf } from "../experiment.ts";
 import { launchMooring, startMooring } from "../mooring.ts";
-import { SOURCE } from "../package.ts";
 import { accepts, until } from "../port.ts";
-import { median, ratioOf } from "../statistics.ts";
-import { launchYardstick, type Started, type Yardstick } from "../yardstick.ts";
+import { decimal } from "../report.ts";
+import { median, ratiosOf } from "../statistics.ts";
+import { launchYardstick, type Started } from "../yardstick.ts";
 
 const SETTINGS = "/api/public/settings";
 
@@ -32,50 +30,31 @@ export const startTime: Experiment = {
       }
     const series = starters.map(({ name }, at) => ({ name, times: [...times.values()][at] ?? [] }));
     return {
-      name: startTime.name,
-      title: startTime.title,
       load: `${lab.plan.starts} starts of each by turns; asked every millisecond until it answers`,
       columns: ["", "median ms", "least ms", "most ms"],
       rows: series.map(({ name, times: each }) => [
         name,
         ...[median(each), Math.min(...each), Math.max(...each)].map(decimal),
       ]),
-      verdicts: series.slice(1).map((each) => against(each, series[0])),
-      notes: [],
+      verdicts: series.slice(1).map(({ name, times: each }) => {
+        const ratios = ratiosOf(each, series[0]?.times ?? []);
+        return verdictOf(`${name} against an empty Fastify server`, ratios, "×", { atMost: 2 });
+      }),
       figures: series,
     };
   },
 };
 
-interface Series {
-  readonly name: string;
-  readonly times: readonly number[];
-}
-
-function against({ name, times }: Series, empty?: Series): Verdict {
-  const { median: value, ...range } = ratioOf(times, empty?.times ?? []);
-  const text = `${name} against an empty Fastify server`;
-  const own = name.startsWith("Mooring,");
-  return { text, value, unit: "×", ...range, ...(own ? { target: { atMost: 2 } } : {}) };
-}
-
 async function prepare(lab: Lab): Promise<Starter[]> {
   const folder = lab.stage.folder();
   const first = await startMooring(lab, { folder });
   await first.server.stop();
-  const empty = (name: Yardstick) => () => launchYardstick(lab.stage, name);
+  const empty = () => launchYardstick(lab.stage, "empty-fastify.mjs");
   const mooring = () => launchMooring(lab, { folder });
-  const fromSource = () => launchMooring({ ...lab, server: SOURCE }, { folder });
   return [
-    { name: "empty Fastify", path: "/ping", launch: empty("empty-fastify.mjs") },
+    { name: "empty Fastify", path: "/ping", launch: empty },
     { name: "Mooring, /ping", path: "/ping", launch: mooring },
     { name: "Mooring, settings", path: SETTINGS, launch: mooring },
-    ...(lab.quick
-      ? []
-      : [
-          { name: "Mooring from source, settings", path: SETTINGS, launch: fromSource },
-          { name: "Fastify in TypeScript", path: "/ping", launch: empty("empty-fastify.ts") },
-        ]),
   ];
 }
 

@@ -7,13 +7,11 @@ import {
   SaveSettingsRequestSchema,
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import type { Experiment, Verdict } from "../finding.ts";
-import { count, decimal } from "../format.ts";
-import { callGrpc, callMethod, pathOf } from "../grpc-call.ts";
-import { callHttp } from "../http-call.ts";
-import type { Lab } from "../lab.ts";
+import { callGrpc, callHttp, callMethod, pathOf } from "../call.ts";
+import { type Experiment, type Lab, type Verdict, verdictOf } from "../experiment.ts";
 import { addCustomSettings, customKey, type Mooring, startMooring } from "../mooring.ts";
 import { until } from "../port.ts";
+import { count, decimal } from "../report.ts";
 import { median } from "../statistics.ts";
 
 const SETTINGS = 10_000;
@@ -50,8 +48,6 @@ export const longestTurn: Experiment = {
     await addCustomSettings(mooring, SETTINGS);
     const turns = await measureTurns(lab, mooring, turnFile);
     return {
-      name: longestTurn.name,
-      title: longestTurn.title,
       load: "one call at a time; the longest turn of each, as perf_hooks sees it inside the server",
       columns: ["", "median ms", "most ms", "median CPU ms", "most CPU ms"],
       rows: turns.map(({ name, each }) => [
@@ -85,21 +81,16 @@ const measures = ["millis", "cpuMillis"] as const;
 
 /** Its usual length, and the worst that its own work ever came to. */
 function verdictsOf({ name, each }: Turns): Verdict[] {
-  const lengths = each.map(({ millis }) => millis);
-  const common = { unit: " ms", target: { atMost: LONGEST } };
+  const target = { atMost: LONGEST };
+  const cpu = Math.max(...each.map(({ cpuMillis }) => cpuMillis));
   return [
-    {
-      ...common,
-      text: name,
-      value: median(lengths),
-      lowest: Math.min(...lengths),
-      highest: Math.max(...lengths),
-    },
-    {
-      ...common,
-      text: `${name}, the most CPU time of one turn`,
-      value: Math.max(...each.map(({ cpuMillis }) => cpuMillis)),
-    },
+    verdictOf(
+      name,
+      each.map(({ millis }) => millis),
+      " ms",
+      target,
+    ),
+    { text: `${name}, the most CPU time of one turn`, value: cpu, unit: " ms", target },
   ];
 }
 

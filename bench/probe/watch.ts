@@ -2,15 +2,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
-import { type Experiment, type Finding, NotMeasurable } from "../finding.ts";
-import { count, decimal, size } from "../format.ts";
-import { pathOf } from "../grpc-call.ts";
-import type { Lab } from "../lab.ts";
-import type { Arrival, WatchJob } from "../load/watch.ts";
+import { pathOf } from "../call.ts";
+import {
+  type Experiment,
+  type Figures,
+  type Lab,
+  NotMeasurable,
+  verdictOf,
+} from "../experiment.ts";
+import type { Arrival, WatchJob } from "../load/watch-client.ts";
 import { type Mooring, startMooring } from "../mooring.ts";
 import { cpuMicros, residentBytes } from "../proc.ts";
+import { count, decimal, size } from "../report.ts";
 import { type Conversation, LOAD_CORE } from "../stage.ts";
-import { median, ratioOf } from "../statistics.ts";
+import { median, ratiosOf } from "../statistics.ts";
 
 const METHOD = "WatchPublicSettings";
 const PER_CONNECTION = 100;
@@ -112,16 +117,14 @@ async function change(
   return arrivals;
 }
 
-function report(lab: Lab, many: Many, stopped: Stopped): Finding {
+function report(lab: Lab, many: Many, stopped: Stopped): Figures {
   const memory = many.after - many.before;
   const last = many.arrivals.map((arrival) => arrival.last);
-  const { median: slowdown, ...range } = ratioOf(
+  const slowdown = ratiosOf(
     stopped.beside.map((arrival) => arrival.last),
     stopped.alone.map((arrival) => arrival.last),
   );
   return {
-    name: watch.name,
-    title: watch.title,
     load: `own HTTP/2 client, ${count(lab.plan.streams)} streams on ${lab.plan.streams / PER_CONNECTION} connections; then ${FEW} streams, changes of ${size(LARGE)} and one connection that stops reading`,
     columns: ["", "acknowledged ms", "half have it, ms", "last has it, ms"],
     rows: [
@@ -136,21 +139,10 @@ function report(lab: Lab, many: Many, stopped: Stopped): Finding {
         unit: " MB",
         target: { atMost: 200 },
       },
-      {
-        text: "one change reaches the last stream",
-        value: median(last),
-        unit: " ms",
-        lowest: Math.min(...last),
-        highest: Math.max(...last),
-        target: { atMost: 150 },
-      },
-      {
-        text: "beside a stopped reader against without, time to the last",
-        value: slowdown,
-        unit: "×",
-        ...range,
-        target: { atMost: 1.2 },
-      },
+      verdictOf("one change reaches the last stream", last, " ms", { atMost: 150 }),
+      verdictOf("beside a stopped reader against without, time to the last", slowdown, "×", {
+        atMost: 1.2,
+      }),
     ],
     notes: [`the server spends ${decimal(many.cpuPerDelivery)} µs of CPU for each delivery`],
     figures: { many, stopped },

@@ -1,7 +1,7 @@
 // A program: Fastify with one route that sends a fixed buffer. Arguments: port, path, reply file.
 import { readFileSync } from "node:fs";
 import fastify from "fastify";
-import type { FixedReply } from "../reply.ts";
+import type { FixedReply } from "../yardstick.ts";
 
 const [port = "0", path = "/", file = ""] = process.argv.slice(2);
 const reply = JSON.parse(readFileSync(file, "utf8")) as FixedReply;

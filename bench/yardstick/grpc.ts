@@ -1,7 +1,7 @@
 // A program: grpc-js with one method that answers with an encoded message. Arguments: port, file.
 import { readFileSync } from "node:fs";
 import { type handleUnaryCall, Server, ServerCredentials } from "@grpc/grpc-js";
-import type { FixedMessage } from "../reply.ts";
+import type { FixedMessage } from "../yardstick.ts";
 
 const [port = "0", file = ""] = process.argv.slice(2);
 const { path, body } = JSON.parse(readFileSync(file, "utf8")) as FixedMessage;

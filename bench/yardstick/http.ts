@@ -1,7 +1,7 @@
 // A program: node:http that sends one fixed buffer for every request. Arguments: port, reply file.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { FixedReply } from "../reply.ts";
+import type { FixedReply } from "../yardstick.ts";
 
 const [port = "0", file = ""] = process.argv.slice(2);
 const reply = JSON.parse(readFileSync(file, "utf8")) as FixedReply;

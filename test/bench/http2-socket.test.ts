@@ -1,8 +1,7 @@
 import { type handleUnaryCall, Server, ServerCredentials } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
-import { framed } from "../../bench/grpc-call.ts";
-import { grpcHead } from "../../bench/load/grpc-head.ts";
-import { openHttp2Socket } from "../../bench/load/http2-socket.ts";
+import { framed } from "../../bench/call.ts";
+import { grpcHead, openHttp2Socket } from "../../bench/load/http2-socket.ts";
 
 const PATH = "/test.Echo/Call";
 const bytes = (message: Buffer) => message;

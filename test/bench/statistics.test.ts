@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { differenceOf, median, quantile, ratioOf } from "../../bench/statistics.ts";
+import { verdictOf } from "../../bench/experiment.ts";
+import { differencesOf, median, quantile, ratiosOf } from "../../bench/statistics.ts";
 
 describe("figures over several rounds", () => {
   it("takes the middle, or the mean of the two middle ones", () => {
@@ -15,15 +16,20 @@ describe("figures over several rounds", () => {
   });
 
   it("compares within a round, so that a slow round harms neither side", () => {
-    expect(ratioOf([90, 45, 91], [100, 50, 100])).toEqual({
-      median: 0.9,
-      lowest: 0.9,
-      highest: 0.91,
+    expect(ratiosOf([90, 45, 91], [100, 50, 100])).toEqual([0.9, 0.9, 0.91]);
+    expect(differencesOf([12, 22, 33], [10, 20, 30])).toEqual([2, 2, 3]);
+  });
+
+  it("leaves out rounds that only one side has", () => {
+    expect(ratiosOf([1, 2, 3], [2])).toEqual([0.5]);
+  });
+
+  it("gives a verdict the median with the range of the rounds", () => {
+    const range = { value: 2, lowest: 1, highest: 4 };
+    expect(verdictOf("reads", [4, 1, 2], "×", { atMost: 3 })).toEqual({
+      ...{ text: "reads", unit: "×", target: { atMost: 3 } },
+      ...range,
     });
-    expect(differenceOf([12, 22, 33], [10, 20, 30])).toEqual({
-      median: 2,
-      lowest: 2,
-      highest: 3,
-    });
+    expect(verdictOf("reads", [4, 1, 2], "×")).toEqual({ text: "reads", unit: "×", ...range });
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { BEGIN, END, resultsMarkdown, withResults } from "../../bench/document.ts";
-import type { Finding } from "../../bench/finding.ts";
+import type { Finding } from "../../bench/experiment.ts";
+import { BEGIN, END, resultsMarkdown, withResults } from "../../bench/report.ts";
 
 const head = {
   time: "2026-01-02T03:04:05.000Z",
