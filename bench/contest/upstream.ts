@@ -51,10 +51,13 @@ export const upstreamRequest: Contest = {
   ],
   open: async (lab) => {
     const { nginx, mooring } = await startFronted(lab);
-    const [direct] = await wrkSide(lab, "nginx", nginx.server, { port: nginx.port, path: SMALL });
+    const [direct, { body }] = await wrkSide(lab, "nginx", nginx.server, {
+      port: nginx.port,
+      path: SMALL,
+    });
     const { port } = mooring;
     const load = wrkLoad(lab.stage, { port, path: SMALL });
-    const options = { behind: [nginx.server] };
+    const options = { behind: [nginx.server], payloadBytes: body.length };
     return [serverSide("through Mooring", mooring.server, load, options), direct];
   },
 };
