@@ -6,7 +6,7 @@ import { startWholeSite } from "../../test/mounts/whole-site.ts";
 /**
  * Stand-ins of servers with mounts, in a process of their own. The first line has their addresses. Each
  * line that comes is `COUNT ORDER`: it is answered, with the time in milliseconds since 1970 and the
- * calls of a list since the last answer, as soon as every server has so many mounts of this order.
+ * number of calls of each kind since the last answer, as soon as every server has so many mounts of this order.
  *
  * @param kind `whole`: servers with settings, too, which Mooring itself can follow.
  */
@@ -27,14 +27,12 @@ async function main(count: number, kind: string | undefined): Promise<void> {
     const [mounts = 0, order = 0] = line.split(" ").map(Number);
     while (!sites.every((site) => isBrought(site, mounts, order)))
       await new Promise((resolve) => setTimeout(resolve, 1));
-    const lists = sites.reduce((sum, site) => sum + site.count(LIST), 0);
-    const calls = sites.reduce((sum, site) => sum + site.calls.length, 0);
-    for (const site of sites) site.calls.length = 0;
-    process.stdout.write(`${JSON.stringify({ time: Date.now(), lists, calls })}\n`);
+    const calls: Record<string, number> = {};
+    for (const site of sites)
+      for (const { call } of site.calls.splice(0)) calls[call] = (calls[call] ?? 0) + 1;
+    process.stdout.write(`${JSON.stringify({ time: Date.now(), calls })}\n`);
   }
 }
-
-const LIST = "GET /api/admin/storage/list";
 
 function isBrought(site: Storages, mounts: number, order: number): boolean {
   let found = 0;

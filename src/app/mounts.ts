@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { doneEntry } from "../audit/entry.ts";
-import type { AuditStore } from "../audit/store.ts";
+import type { AuditEntry, AuditStore } from "../audit/store.ts";
 import type { Config } from "../config/config.ts";
 import { createLease } from "../database/job.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
@@ -15,6 +15,7 @@ import { startMountFollow } from "../mounts/site/follow.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { followFeed } from "../settings/feed.ts";
 import { isMountChange } from "../settings/mount-key.ts";
+import { createBatches } from "../sites/batch.ts";
 import type { Sites } from "../sites/start.ts";
 import type { SiteStore } from "../sites/store.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -115,6 +116,13 @@ export async function openMounts(
         });
   opened.defer(async () => stopFile?.());
   const listeners = new Set<() => void>();
+  // The rounds of many sites end at the same time: their entries share transactions.
+  const audit = createBatches({
+    record: async (entries: readonly (readonly AuditEntry[])[]): Promise<readonly undefined[]> => {
+      await store.audit.append(entries.flat());
+      return entries.map(() => undefined);
+    },
+  });
   const follow = await startMountFollow({
     ...{ sites: sites.book, lease, driverOf, hash: fingerprint, book },
     now: Date.now,
@@ -133,11 +141,12 @@ export async function openMounts(
       const time = Date.now();
       const written = round.done.filter(({ steps }) => steps.length > 0);
       if (written.length > 0)
-        await store.audit.append(
+        await audit(
           written.map(({ name, path, steps, error }) => ({
             ...doneEntry(WORKER, time, [site.name, `mount:${name}`], { path, steps: [...steps] }),
             outcome: error === "" ? "OK" : "FAILED_PRECONDITION",
           })),
+          { isPatient: true },
         );
       if (Object.keys(round.take).length > 0)
         await mounts.takeContent(site, round.take, {

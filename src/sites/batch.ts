@@ -15,10 +15,15 @@ interface Job<Record, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes what is known of sites, several in one transaction. @returns what `SiteStore.record` does. */
-export function createBatches<Record, Result>(store: {
-  record(records: readonly Record[]): Promise<readonly Result[]>;
-}) {
+/**
+ * Writes records of sites, several in one transaction. @returns what `record` returns for each.
+ *
+ * @param pace milliseconds between two transactions with deferrable writes; default 50.
+ */
+export function createBatches<Record, Result>(
+  store: { record(records: readonly Record[]): Promise<readonly Result[]> },
+  pace = PACE,
+) {
   const waiting: Job<Record, Result>[] = [];
   let isRunning = false;
   let last = Number.NEGATIVE_INFINITY;
@@ -44,7 +49,7 @@ export function createBatches<Record, Result>(store: {
     new Promise((resolve, reject) => {
       waiting.push({ record, resolve, reject });
       if (isRunning) return;
-      const pause = isPatient && waiting.length < BATCH ? last + PACE - performance.now() : 0;
+      const pause = isPatient && waiting.length < BATCH ? last + pace - performance.now() : 0;
       if (pause <= 0) void drain();
       else timer ??= setTimeout(drain, pause);
     });

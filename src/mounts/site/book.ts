@@ -10,6 +10,12 @@ export interface StoredMountState {
   readonly state: string;
 }
 
+/**
+ * Time in which states of several sites are collected for one transaction, in milliseconds: on SQLite
+ * each transaction stops the process until the disk has it. A mount waits for it twice or three times.
+ */
+const PACE = 20;
+
 type Changes = Parameters<MountStateStore["write"]>[0];
 
 /** The name that requests to the process with the lease are stored under. */
@@ -59,13 +65,16 @@ export interface MountBook {
 }
 
 export function createMountBook(store: MountStateStore): MountBook {
-  // Each transaction waits for the disk: states of several sites share one.
-  const write = createBatches({
-    record: async (changes: readonly Changes[]): Promise<readonly undefined[]> => {
-      await store.write(changes.flat());
-      return changes.map(() => undefined);
+  const batched = createBatches(
+    {
+      record: async (changes: readonly Changes[]): Promise<readonly undefined[]> => {
+        await store.write(changes.flat());
+        return changes.map(() => undefined);
+      },
     },
-  });
+    PACE,
+  );
+  const write = (rows: Changes): Promise<undefined> => batched(rows, { isPatient: true });
   let sites = new Map<string, SiteMounts>();
   let mounts = new Map<string, Map<string, MountState>>();
   const listeners = new Set<(siteId: string) => void>();

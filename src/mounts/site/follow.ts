@@ -22,8 +22,11 @@ const LOOK_AGAIN = 10_000;
 /** First and longest pause after a site could not be reached. */
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
-/** Between two mounts that are begun with, on any sites: each costs the event loop about two milliseconds. */
-const GAP = 4;
+/**
+ * Between two mounts that are begun with, on any sites, in milliseconds: each costs the event loop two
+ * to four, and most of the time is left to other calls.
+ */
+const GAP = 8;
 /** Time that a user's change waits for its turn. */
 const TURN = 5_000;
 /** Interval of checking for due work. */
