@@ -30,7 +30,7 @@ export default defineConfig({
     // Far more than any takes alone: several share a core, and a machine may be ten times slower.
     testTimeout: 90_000,
     hookTimeout: 180_000,
-    // Until a condition holds; a busy machine takes its time.
-    expect: { poll: { timeout: 20_000 } },
+    // Longest wait for a condition: only a test that fails takes it.
+    expect: { poll: { timeout: 60_000 } },
   },
 });

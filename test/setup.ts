@@ -1,5 +1,6 @@
-import { expect } from "vitest";
+import { afterAll, expect } from "vitest";
 import { Message } from "../src/messages/message.ts";
+import { takeLeftovers } from "./leftovers.ts";
 
 declare module "vitest" {
   interface Matchers {
@@ -26,4 +27,9 @@ expect.extend({
     const pass = typeof expected === "string" ? text.includes(expected) : expected.test(text);
     return { pass, message: () => `expected ${JSON.stringify(text)} to have ${String(expected)}` };
   },
+});
+
+// After the hooks of the file itself, which are registered later and run earlier.
+afterAll(async () => {
+  expect(await takeLeftovers(), "left running at the end of the file").toEqual([]);
 });

@@ -48,7 +48,8 @@ function answer(
     "Connection: close",
   ];
   socket.end(`${headers.join("\r\n")}\r\n\r\n${body}`);
-  setTimeout(() => socket.destroy(), LINGER).unref();
+  const timer = setTimeout(() => socket.destroy(), LINGER).unref();
+  socket.once("close", () => clearTimeout(timer));
 }
 
 /** Time that a client may continue to send after the reply, in milliseconds. */

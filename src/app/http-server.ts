@@ -111,12 +111,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         const sent = headers["x-request-id"];
         answerConnect(socket as Socket, requestId(typeof sent === "string" ? sent : undefined));
       });
-      // It never listens: this starts the check of its time-outs (node:http, setupConnectionsTracking).
-      // Fastify closes no server that does not listen.
-      server.emit("listening");
       made = { server, handler };
       return server;
     },
+  });
+  // It never listens: this starts the check of its time-outs (node:http, setupConnectionsTracking).
+  // Fastify closes no server that does not listen.
+  fastify.addHook("onReady", (done) => {
+    made?.server.emit("listening");
+    done();
   });
   fastify.addHook("onClose", (_fastify, done) => {
     made?.server.close();

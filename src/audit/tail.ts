@@ -56,11 +56,13 @@ export function createTail(deps: {
     job ??= startPeriodic(look, { interval, onError: () => undefined });
     return look();
   };
-  const end = (): void => {
-    readers -= 1;
-    if (readers > 0) return;
+  const stop = (): void => {
     void job?.stop();
     job = undefined;
+  };
+  const end = (): void => {
+    readers -= 1;
+    if (readers === 0) stop();
   };
 
   async function* read(
@@ -105,7 +107,11 @@ export function createTail(deps: {
 
   return {
     read,
-    close: () => stopping.abort(),
+    close: () => {
+      stopping.abort();
+      // A reader that is busy with a batch ends with its next read, or never.
+      stop();
+    },
   };
 }
 

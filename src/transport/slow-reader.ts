@@ -165,7 +165,12 @@ export class SlowReaders {
    */
   watch(session: ServerHttp2Session): void {
     this.#sessions.add(session);
-    session.once("close", () => this.#sessions.delete(session));
+    session.once("close", () => {
+      this.#sessions.delete(session);
+      if (this.#sessions.size > 0) return;
+      clearInterval(this.#looking);
+      this.#looking = undefined;
+    });
     // One timer for all streams keeps it out of short calls.
     this.#looking ??= setInterval(() => this.#look(), this.#bounds.patienceMs / LOOKS).unref();
   }
@@ -189,9 +194,6 @@ export class SlowReaders {
         stream.destroy();
       } else this.#rests.set(stream, rest);
     }
-    if (this.#sessions.size > 0) return;
-    clearInterval(this.#looking);
-    this.#looking = undefined;
   }
 
   #isLeft({ bytes, since, moved }: Rest, now: number, times: number): boolean {

@@ -27,7 +27,7 @@ test("closing waits for the database to be read where that has begun", async () 
     log: pino({ level: "silent" }),
     endedTokenAge: 0,
   });
-  await vi.waitFor(() => expect(fresh).toHaveBeenCalled());
+  await expect.poll(() => fresh).toHaveBeenCalled();
   let isClosed = false;
   const closing = access.close().then(() => {
     isClosed = true;

@@ -64,7 +64,7 @@ test("a database that is away is told of once", async () => {
   onTestFinished(publishing.stop);
   await close();
   await vi.advanceTimersByTimeAsync(5 * SECOND);
-  await vi.waitFor(() => expect(told).toHaveLength(1));
+  await expect.poll(() => told).toHaveLength(1);
 });
 
 test("a checkpoint is read as it was written, and nothing else is taken for one", () => {

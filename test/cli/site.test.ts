@@ -86,8 +86,8 @@ test("a site that follows gets what is set, and a refused value is exit code 4 o
   );
   expect(set.out).toMatch(/^home +follow/m);
   await service.cli(["set", "main_color=#123456", "site_title=Everywhere"]);
-  await expect.poll(() => site.value("main_color"), { timeout: 10_000 }).toBe("#123456");
-  await expect.poll(() => site.value("site_title"), { timeout: 10_000 }).toBe("Its own");
+  await expect.poll(() => site.value("main_color")).toBe("#123456");
+  await expect.poll(() => site.value("site_title")).toBe("Its own");
   await service.cli(["set", "search_index=meilisearch"]);
   const synced = await cli("sync", "home");
   expect(synced.code).toBe(4);
@@ -141,7 +141,7 @@ test("a site whose token was reset is stopped until it is given the new one", as
   expect(cured).toMatchObject({ code: 0, err: "" });
   expect(cured.out).toMatch(/^home +follow +differs/m);
   await service.cli(["set", "main_color=#654321"]);
-  await expect.poll(() => site.value("main_color"), { timeout: 10_000 }).toBe("#654321");
+  await expect.poll(() => site.value("main_color")).toBe("#654321");
 });
 
 test("a site that is down is listed at once, and its settings too", async () => {

@@ -112,7 +112,7 @@ async function got(path: string, pace = (): Promise<void> | void => undefined): 
   return { status: reply.statusCode, body: Buffer.concat(parts), isWhole: reply.complete };
 }
 
-const soon = (check: () => void) => vi.waitFor(check, { timeout: 10_000, interval: 5 });
+const soon = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 5 });
 
 describe("a long reply of the server behind", () => {
   test.each(["/long", "/slow", "/chunked"])("arrives byte for byte: %s", async (path) => {

@@ -76,7 +76,7 @@ beforeAll(async () => {
 
 afterAll(() => close());
 
-const soon = (check: () => void) => vi.waitFor(check, { timeout: 10_000, interval: 5 });
+const soon = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 5 });
 
 const cuts: readonly (readonly [string, (client: RawHttp2) => void])[] = [
   ["RST_STREAM 8", (client) => client.reset(1, 8)],

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Follower, followSite, startFollower } from "./follower.ts";
 import { type StandIn, startStandIn } from "./stand-in.ts";
 
-const soon = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+const soon = <T>(look: () => T) => expect.poll(look);
 
 /** More than are spoken to at one time. */
 const SITES = 40;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Follower, followSite, ORIGIN, startFollower } from "./follower.ts";
 import { type StandIn, startStandIn } from "./stand-in.ts";
 
-const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+const soon = <T>(look: () => T) => expect.poll(look);
 
 let mooring: Follower;
 let site: StandIn;

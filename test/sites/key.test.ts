@@ -5,7 +5,7 @@ import { ALL, type Follower, followSite, ORIGIN, startFollower } from "./followe
 import { type StandIn, startStandIn } from "./stand-in.ts";
 import { RETIRED } from "./stand-in-setting.ts";
 
-const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+const soon = <T>(look: () => T) => expect.poll(look);
 
 let mooring: Follower;
 let site: StandIn;

@@ -6,7 +6,7 @@ import { push } from "../../src/sites/push.ts";
 import { type Follower, ORIGIN, startFollower } from "./follower.ts";
 import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
 
-const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+const soon = <T>(look: () => T) => expect.poll(look);
 
 let mooring: Follower;
 let site: StandIn;

@@ -37,7 +37,7 @@ const shared = box("ä".repeat(1_000));
 
 const stopped = Promise.withResolvers<void>();
 
-const { handler } = await createHttp(
+const { handler, fastify } = await createHttp(
   {
     methods: [
       unary(read, () => shared),
@@ -70,6 +70,7 @@ beforeAll(async () => {
 afterAll(async () => {
   client.destroy();
   await new Promise((resolve) => server.close(resolve));
+  await fastify.close();
 });
 
 interface Reply {

@@ -260,7 +260,7 @@ describe("a right that ends", () => {
         lastUsePeer: "127.0.0.1",
         active: true,
       });
-    });
+    }, 60_000);
   });
 });
 

@@ -42,7 +42,7 @@ beforeAll(async () => {
   await client(SiteService).createSite({
     site: { name: "one", url: site.url, token: site.token() },
   });
-  await vi.waitFor(async () => expect((await open()).length).toBe(1), { timeout: 10_000 });
+  await vi.waitFor(async () => expect((await open()).length).toBe(1), { timeout: 60_000 });
 });
 
 afterAll(async () => {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   });
   await vi.waitFor(
     async () => expect((await mounts.compareMounts({ site: "upstream" })).results).toHaveLength(1),
-    { timeout: 10_000 },
+    { timeout: 60_000 },
   );
 });
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
   await down.stop();
   hanging.mode = { kind: "hang" };
   refusing.put("token", "another-token-of-the-site");
-  await vi.waitFor(inTrouble, { timeout: 15_000 });
+  await vi.waitFor(inTrouble, { timeout: 60_000 });
 });
 
 afterAll(async () => {

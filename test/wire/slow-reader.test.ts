@@ -89,7 +89,7 @@ function serve(slowReaders: SlowReaders): Promise<ServedRoutes> {
   });
 }
 
-const soon = (check: () => void) => vi.waitFor(check, { timeout: 20_000, interval: 5 });
+const soon = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 5 });
 
 describe.each(ways)("over %s", (_name, open) => {
   const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 60_000 });

@@ -83,13 +83,10 @@ describe.each(transports)("in front of an older server, over $name", ({ open, en
     const text = `{"object_count":7,"is_done":true,"over":"${transport.name}"}`;
     front.site.put("index_progress", text);
     await expect
-      .poll(
-        async () => {
-          const { settings } = await first(listSettings, login);
-          return rowOf(settings as unknown as Row[], "index_progress")?.value;
-        },
-        { timeout: 15_000 },
-      )
+      .poll(async () => {
+        const { settings } = await first(listSettings, login);
+        return rowOf(settings as unknown as Row[], "index_progress")?.value;
+      })
       .toBe(text);
   });
 });

@@ -9,7 +9,7 @@ import { transports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
 import { type Answer, type FrontedSite, type FrontOptions, startFront } from "./upstream.ts";
 
-const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+const soon = <T>(look: () => T) => expect.poll(look);
 /** What the stand-in says to this value, without its stack trace. */
 const WORDS = "failed to execute hook on search_index: not support index: meilisearch";
 const REFUSED = { key: "search_index", value: "meilisearch" };

@@ -15,7 +15,7 @@ import {
   startFront,
 } from "./upstream.ts";
 
-const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+const soon = <T>(look: () => T) => expect.poll(look);
 
 let front: FrontedSite;
 

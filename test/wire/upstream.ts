@@ -88,8 +88,13 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontedSit
       await site.stop();
     },
   };
-  if (withToken) await settled(front);
-  return front;
+  try {
+    if (withToken) await settled(front);
+    return front;
+  } catch (error) {
+    await front.stop();
+    throw error;
+  }
 }
 
 /** The last request at the site that is none of Mooring's own. */
@@ -104,7 +109,7 @@ export async function settled({ site, call }: Pick<FrontedSite, "site" | "call">
     const { headers } = await call("GET", "/api/public/settings");
     expect(headers.get("etag")).not.toBeNull();
   };
-  await vi.waitFor(isOwn, { timeout: 15_000 });
+  await vi.waitFor(isOwn, { timeout: 60_000 });
   expect(site.saves).toEqual([]);
 }
 

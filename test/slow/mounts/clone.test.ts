@@ -88,10 +88,10 @@ test("a site that follows gets a change, and one that was changed there is put r
   await mounts().saveMounts({ mounts: [{ name: "films", members: { remark: "from Mooring" } }] });
   const remark = async () =>
     (await rows(quay)).find(({ mount_path: path }) => path === "/films")?.["remark"];
-  await expect.poll(remark, { timeout: 20_000 }).toBe("from Mooring");
+  await expect.poll(remark).toBe("from Mooring");
   const row = (await rows(quay)).find(({ mount_path: path }) => path === "/films");
   await quay.call("POST", "/api/admin/storage/update", { ...row, remark: "by somebody" });
-  await expect.poll(remark, { timeout: 20_000 }).toBe("from Mooring");
+  await expect.poll(remark).toBe("from Mooring");
 });
 
 test("a mount whose folder is gone is an incident, and closes when it is there again", async () => {
@@ -106,14 +106,14 @@ test("a mount whose folder is gone is an incident, and closes when it is there a
   });
   const open = async () =>
     (await createClient(IncidentService, transport()).listIncidents({})).incidents;
-  await expect.poll(async () => (await open()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await open()).length).toBe(1);
   expect((await open())[0]).toMatchObject({
     ...{ site: "quay", mountPath: "/broken", class: IncidentClass.CONFIGURATION },
   });
   await mounts().saveMounts({
     mounts: [{ name: "broken", config: { root_folder_path: folder } }],
   });
-  await expect.poll(async () => (await open()).length, { timeout: 20_000 }).toBe(0);
+  await expect.poll(async () => (await open()).length).toBe(0);
   await mounts().deleteMounts({ names: ["broken"] });
   await expect
     .poll(async () => (await rows(quay)).map(({ mount_path: path }) => path).sort(), {

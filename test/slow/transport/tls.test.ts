@@ -67,5 +67,5 @@ test.each([
   const [first] = [await halfHandshake(port), await halfHandshake(port)];
   expect(await lineOf(port)).toBeUndefined();
   first.destroy();
-  await expect.poll(() => lineOf(port), { timeout: 10_000 }).toBe("ready");
+  await expect.poll(() => lineOf(port)).toBe("ready");
 });

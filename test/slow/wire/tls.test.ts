@@ -239,7 +239,7 @@ describe("files that change", () => {
     });
     await new Promise((resolve) => open.once("secureConnect", resolve));
     put(second);
-    await vi.waitFor(async () => expect(await subject(service.port)).toBe("second"), 10_000);
+    await vi.waitFor(async () => expect(await subject(service.port)).toBe("second"), 60_000);
     open.write("GET /ping HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     const answer = await new Promise<string>((resolve) =>
       open.once("data", (data) => resolve(String(data))),
@@ -249,11 +249,11 @@ describe("files that change", () => {
     const bad = () =>
       service.logLines().filter(({ msg }) => String(msg).includes("the old one stays"));
     writeFileSync(pair.certificate, readFileSync(first.certificate));
-    await vi.waitFor(() => expect(bad()).toHaveLength(1), 10_000);
+    await vi.waitFor(() => expect(bad()).toHaveLength(1), 60_000);
     expect(bad()[0]).toMatchObject({ reason: expect.stringContaining("is not the key of") });
     expect(await subject(service.port)).toBe("second");
     put(first);
-    await vi.waitFor(async () => expect(await subject(service.port)).toBe("first"), 10_000);
+    await vi.waitFor(async () => expect(await subject(service.port)).toBe("first"), 60_000);
     expect(bad()).toHaveLength(1);
     expect(service.log()).not.toContain("PRIVATE");
   });

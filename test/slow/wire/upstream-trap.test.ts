@@ -8,7 +8,7 @@ import { type QbittorrentNox, startQbittorrentNox } from "../../downloaders/qbit
 import { TOKEN } from "../../wire/service.ts";
 import { type FrontedSite, lastPassed, raw, startFront } from "../../wire/upstream.ts";
 
-const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
+const soon = <T>(look: () => T) => expect.poll(look);
 
 let front: FrontedSite;
 let trusting: FrontedSite;

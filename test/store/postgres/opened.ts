@@ -6,7 +6,7 @@ import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
 import { setting } from "../sample.ts";
 
 /** Until something has happened on a busy machine. */
-export const SOON = { timeout: 20_000, interval: 20 };
+export const SOON = { timeout: 60_000, interval: 20 };
 
 /** Opens a store and reads it; it is closed with the test. */
 export async function opened(url: string, now = Date.now) {

@@ -82,7 +82,7 @@ export class Witness {
 
   async #untilLogged(name: string): Promise<Record<string, unknown>[]> {
     const look = () => expect(this.#linesOf(name)).not.toEqual([]);
-    await vi.waitFor(look, { timeout: 10_000, interval: 2 });
+    await vi.waitFor(look, { timeout: 60_000, interval: 2 });
     return this.#linesOf(name);
   }
 }

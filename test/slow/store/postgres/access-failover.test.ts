@@ -18,7 +18,7 @@ import { openSwitch } from "../../../store/postgres/switch.ts";
 const isThere = needs(postgresProgram("postgres"));
 beforeEach((context) => isThere(context));
 
-const HALTED = { timeout: 15_000, interval: 20 };
+const HALTED = { timeout: 60_000, interval: 20 };
 
 async function opened(url: string) {
   const store = await openPostgresSettingStore(postgresServer(url, "the-place"));

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import { opened } from "../../../store/postgres/opened.ts";
 import { serverOfFile } from "../../../store/postgres/server.ts";
@@ -26,6 +26,6 @@ test("instances whose clocks differ by days take turns and leases as those whose
   for (const one of others) expect(await lease(one)).toBe(false);
   expect(await lease(first, 1)).toBe(true);
   const [next] = others;
-  await vi.waitFor(async () => expect(await lease(next)).toBe(true));
+  await expect.poll(() => lease(next)).toBe(true);
   expect(await lease()).toBe(false);
 });

@@ -1,0 +1,89 @@
+// Test files share a process. What one leaves running disturbs the next one, above all when that one
+// moves a fake clock: each file ends its repeated jobs, servers, child processes and file watches.
+import { createHook } from "node:async_hooks";
+import { join, sep } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { vi } from "vitest";
+
+/** Longest timer that may outlast its file, in milliseconds. It fires once; jobs are found at any length. */
+const LONGEST = 5_000;
+/** Longest wait for ends that are under way, in milliseconds. */
+const PATIENCE = 10_000;
+/** Frames of a stack that are kept: those of a library may stand before those of the project. */
+const FRAMES = 40;
+const ROOT = join(import.meta.dirname, "..") + sep;
+/** Where jobs repeat by timers that fire once. */
+const JOBS = "src/periodic.ts";
+
+/** By Node's name of a resource. */
+const KINDS: Readonly<Record<string, string>> = {
+  Timeout: "timer",
+  TCPSERVERWRAP: "server",
+  PIPESERVERWRAP: "server",
+  UDPWRAP: "socket",
+  PROCESSWRAP: "child process",
+  FSEVENTWRAP: "file watch",
+  STATWATCHER: "file watch",
+  WORKER: "worker thread",
+};
+
+/** The members of Node's Timeout that have its times, in milliseconds. */
+interface Timer {
+  readonly _destroyed?: boolean;
+  readonly _idleTimeout?: number;
+  readonly _repeat?: number | null;
+}
+
+interface Resource {
+  readonly kind: string;
+  readonly timer: Timer | undefined;
+  /** Has the stack of the start, which is formatted when it is read. */
+  readonly start: Error;
+}
+
+const present = new Map<number, Resource>();
+
+createHook({
+  // Promises are most of what the hook would be called for.
+  trackPromises: false,
+  init(id, type, _trigger, resource) {
+    const kind = KINDS[type];
+    if (kind === undefined) return;
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = FRAMES;
+    present.set(id, { kind, timer: type === "Timeout" ? resource : undefined, start: new Error() });
+    Error.stackTraceLimit = limit;
+  },
+  destroy: (id) => void present.delete(id),
+}).enable();
+
+/**
+ * Lists what the file has left, with the places of its start; first waits for ends that are under way.
+ * Each is listed once, and not for later files too.
+ */
+export async function takeLeftovers(): Promise<string[]> {
+  const fake = vi.isFakeTimers() ? ["fake timers"] : [];
+  vi.useRealTimers();
+  const end = performance.now() + PATIENCE;
+  let left = [...present.values()].flatMap(describe);
+  while (left.length > 0 && performance.now() < end) {
+    await sleep(10);
+    left = [...present.values()].flatMap(describe);
+  }
+  present.clear();
+  return [...fake, ...left];
+}
+
+/** @returns nothing for what may stay, and what the project has not started. */
+function describe({ kind, timer, start }: Resource): string[] {
+  const places = (start.stack ?? "")
+    .split("\n")
+    .filter((line) => line.includes(ROOT) && !/node_modules|test\/leftovers/.test(line))
+    .map((line) => line.trim().replace(ROOT, ""));
+  if (places.length === 0) return [];
+  if (timer === undefined) return [`${kind}: ${places.join(" < ")}`];
+  const { _destroyed: isOver, _repeat: period, _idleTimeout: delay = 0 } = timer;
+  if (isOver) return [];
+  const isJob = typeof period === "number" || places.some((place) => place.includes(JOBS));
+  return isJob || delay > LONGEST ? [`${kind} of ${delay} ms: ${places.join(" < ")}`] : [];
+}
