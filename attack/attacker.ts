@@ -1,5 +1,6 @@
 // A process of its own, so that it takes no time from whoever measures: attacker.ts NAME TARGET.
-// It says "begin", ends when its stdin does, and prints what it did as a line of JSON.
+// It says "begin" and the name of each part of the attack, ends when its stdin does, and prints what
+// it did as a line of JSON.
 import { attacks } from "./attacks.ts";
 import type { Target } from "./target.ts";
 
@@ -10,5 +11,7 @@ if (attack === undefined) throw new Error(`there is no attack ${name}`);
 const over = new AbortController();
 process.stdin.once("end", () => over.abort()).resume();
 process.stdout.write("begin\n");
-const tally = await attack.attack(JSON.parse(target) as Target, over.signal);
+const tally = await attack.attack(JSON.parse(target) as Target, over.signal, (part) => {
+  process.stdout.write(`part ${part}\n`);
+});
 process.stdout.write(`${JSON.stringify(tally)}\n`, () => process.exit());

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -35,9 +36,19 @@ export interface Outcome {
   readonly memory: { readonly before: number; readonly peak: number; readonly after: number };
   /** Seconds until memory was back, or as long as was waited. */
   readonly recovery: number;
+  /** The longest tick of the server's event loop, in milliseconds of processor time. */
+  readonly tick: Worst;
+  /** The part of the attack in which memory was highest. */
+  readonly peakPart: string;
   readonly tally: Tally;
   /** Bounds that did not hold, a sentence each. */
   readonly broken: readonly string[];
+}
+
+/** The highest value, and the part of the attack in which it was met. */
+export interface Worst {
+  readonly value: number;
+  readonly part: string;
 }
 
 /** `/ping`, 99 of 100, as a multiple of what it was before, or of what the machine takes by now. */
@@ -57,6 +68,7 @@ const CALM = { warmUp: 1_000, measured: 1_500 };
 
 const attacker = join(import.meta.dirname, "attacker.ts");
 const control = join(import.meta.dirname, "control.ts");
+const longestTick = join(import.meta.dirname, "longest-tick.ts");
 
 /** A server with its well-behaved client, to be attacked more than once. */
 export interface Scene {
@@ -79,7 +91,13 @@ export async function openScene(
     MOORING_MAX_CUSTOM_SETTINGS: "2000",
     MOORING_MAX_SETTINGS: "8MiB",
   };
-  const mooring = await startMooring(lab, { environment });
+  const tickFile = join(stage.folder(), "ticks");
+  writeFileSync(tickFile, "");
+  const mooring = await startMooring(lab, {
+    environment: { ...environment, ATTACK_TICKS: tickFile },
+    nodeFlags: [`--import=${longestTick}`],
+  });
+  const ticks = readTicks(tickFile);
   const { port, token } = mooring;
   if (publicBytes > 0) await saveSetting(mooring, "customize_head", publicBytes);
   const controlPort = await freePort();
@@ -98,23 +116,28 @@ export async function openScene(
   const goal = resident() * MEMORY_FACTOR + FIRST_RUN;
   return {
     attack: async (attack) => {
-      const memory = watchMemory(resident);
+      const parts = watchParts(resident, ticks);
       const began = resident();
       await witness.look();
       const target = { port, seed, ...(attack.token ? { token } : {}) };
-      const tally = await attackFor(attack, target, attack.seconds[quick ? 0 : 1]);
+      const tally = await attackFor(attack, target, {
+        seconds: attack.seconds[quick ? 0 : 1],
+        begin: parts.begin,
+      });
       // What was left unfinished is dealt with now.
       await sleep(500);
       const during = await witness.look();
       const recovery = await recovered(resident, goal);
-      memory.stop();
+      const { memory, tick } = parts.stop();
       mooring.server.assertAlive();
       const after = resident();
       const measured = {
         before,
         during,
-        memory: { before: began, peak: memory.peak(), after },
+        memory: { before: began, peak: memory.value, after },
         recovery,
+        tick,
+        peakPart: memory.part,
         tally,
       };
       const stays = after > goal ? [`memory stays at ${after.toFixed(0)} MB`] : [];
@@ -151,19 +174,29 @@ export function brokenBounds(
 }
 
 /** Runs the attack in a process of its own. @returns what it says that it did. */
-async function attackFor({ name }: AttackCase, target: Target, seconds: number): Promise<Tally> {
+async function attackFor(
+  { name }: AttackCase,
+  target: Target,
+  { seconds, begin }: { readonly seconds: number; readonly begin: (part: string) => void },
+): Promise<Tally> {
   const child = spawn(process.execPath, [attacker, name, JSON.stringify(target)], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const ended = once(child, "close") as Promise<[number | null]>;
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  await lines.next();
-  const tally = lines.next().then(({ value }) => JSON.parse(value ?? "{}") as Tally);
+  const lines = createInterface({ input: child.stdout });
+  let tally: Tally = {};
+  lines.on("line", (line) => {
+    if (line.startsWith("part ")) begin(line.slice(5));
+    else if (line.startsWith("{")) tally = JSON.parse(line) as Tally;
+  });
+  const read = once(lines, "close");
+  await Promise.race([once(lines, "line"), read]);
   await Promise.race([sleep(seconds * 1_000), ended]);
   child.stdin.on("error", () => undefined).end();
   const force = setTimeout(() => child.kill("SIGKILL"), 5_000);
   const [code] = await ended;
   clearTimeout(force);
+  await read;
   if (code === 1) throw new Error(`the attack ${name} has failed by itself`);
   return tally;
 }
@@ -175,12 +208,42 @@ async function recovered(now: () => number, goal: number): Promise<number> {
   return seconds();
 }
 
-function watchMemory(now: () => number) {
-  let peak = now();
-  const timer = setInterval(() => {
-    peak = Math.max(peak, now());
-  }, 50);
-  return { peak: () => peak, stop: () => clearInterval(timer) };
+/** Watches memory and ticks from now on, by the parts of an attack. */
+function watchParts(resident: () => number, ticks: () => readonly number[]) {
+  let part = "";
+  let memory: Worst = { value: resident(), part };
+  // Ticks of before are nothing of this attack.
+  ticks();
+  let tick: Worst = { value: 0, part };
+  const look = (): void => {
+    const value = resident();
+    if (value > memory.value) memory = { value, part };
+    for (const one of ticks()) if (one > tick.value) tick = { value: one, part };
+  };
+  const timer = setInterval(look, 50);
+  return {
+    begin: (name: string) => {
+      look();
+      part = name;
+    },
+    stop: () => {
+      clearInterval(timer);
+      look();
+      return { memory, tick };
+    },
+  };
+}
+
+/** Reads what `longest-tick.ts` has written. @returns a function with the ticks since its last call. */
+function readTicks(file: string): () => readonly number[] {
+  let offset = 0;
+  return () => {
+    const text = readFileSync(file, "latin1");
+    const end = text.lastIndexOf("\n") + 1;
+    const lines = text.slice(offset, end).split("\n").slice(0, -1);
+    offset = Math.max(offset, end);
+    return lines.map(Number);
+  };
 }
 
 function saveOf(key: string, bytes: number): string {

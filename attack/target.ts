@@ -23,7 +23,12 @@ export function add(tally: Tally, name: string, count = 1): void {
  * Attacks until the signal, or until it has done all that it does, and leaves then. What it opens is
  * closed with its process.
  */
-export type Attack = (target: Target, signal: AbortSignal) => Promise<Tally>;
+export type Attack = (
+  target: Target,
+  signal: AbortSignal,
+  /** Says what comes next, so that what it does to the server can be told from the rest. */
+  begin: (part: string) => void,
+) => Promise<Tally>;
 
 /** A plain connection that nobody reads errors of. */
 export async function dial({ port }: Target): Promise<Socket> {

@@ -4,6 +4,7 @@ import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { access } from "../../gen/mooring/access/v1/access_pb.js";
 import { ACCEPTED, type Form, formsOf, type Size, WHOLE } from "../request/form.ts";
 import { send, TRANSPORTS, type Transport, type Wire, wireOf } from "../request/send.ts";
+import { nameOf } from "../request/services.ts";
 import { type Attack, add, pause, type Tally, type Target } from "../target.ts";
 
 /** How much of the table is sent. */
@@ -23,7 +24,7 @@ const MOUNTS = { count: 20, bytes: 10_000 };
 
 /** Sends each form of each method until all are sent, or the attack is over. */
 export function costlyRequests({ methods, isFull }: Selection): Attack {
-  return async (target, signal) => {
+  return async (target, signal, begin) => {
     const tally: Tally = { forms: 0, requests: 0, refused: 0 };
     await store(target);
     const tokens = createTokens(target);
@@ -35,13 +36,20 @@ export function costlyRequests({ methods, isFull }: Selection): Attack {
         for (const [size, transport] of isFull ? all() : [some(turn)]) {
           if (signal.aborted) return tally;
           const wire = wireOf(method, form.build(size), transport, token);
-          if (wire !== undefined) await round(target, form, wire, tally, signal);
+          if (wire === undefined) continue;
+          begin(describe(form, size, transport));
+          await round(target, form, wire, tally, signal);
         }
         turn += 1;
       }
     }
     return tally;
   };
+}
+
+function describe({ method, path, kind }: Form, size: Size, transport: Transport): string {
+  const amount = size === WHOLE ? "whole" : "accepted";
+  return [nameOf(method), path, kind, amount, transport].filter((part) => part !== "").join(" ");
 }
 
 function all(): readonly (readonly [Size, Transport])[] {
