@@ -3,11 +3,14 @@ import {
   bodyCrowded,
   bodyLate,
   bodyTooLarge,
+  Gathered,
   RequestAborted,
+  useBody,
 } from "../transport/body.ts";
 import type { BodyPieces } from "../transport/body-pieces.ts";
 import { ConnectDialect } from "./connect.ts";
 import { type BodyReading, type Http, type ReplyHeaders, serve } from "./exchange.ts";
+import { HttpFault } from "./failure.ts";
 import { complete, type GatewayOptions, type Served, servedMethods } from "./options.ts";
 import { RestDialect } from "./rest/rest.ts";
 import type { Sink } from "./stream.ts";
@@ -39,6 +42,10 @@ export function restHandler(options: RestHandlerOptions): (request: Request) => 
   const connect = options.connect === false ? undefined : new ConnectDialect(gateway);
   return (request) => {
     const http = new FetchHttp(request, options);
+    if (http.path.length + http.query.length > MAX_TARGET) {
+      rest.refuse(http, new HttpFault(414, `the address is longer than ${MAX_TARGET} characters`));
+      return http.response;
+    }
     const isInside = http.path.startsWith("/");
     let opened = (isInside ? connect?.open(http) : undefined) ?? "unknown";
     if (opened === "unknown" && isInside) opened = rest.open(http);
@@ -48,6 +55,8 @@ export function restHandler(options: RestHandlerOptions): (request: Request) => 
   };
 }
 
+/** Longest path and query, in characters: other runtimes do not bound the head as Node's server does. */
+const MAX_TARGET = 64 * 1024;
 /** Bytes of a streamed response that may wait for its reader. */
 const WAITING = 64 * 1024;
 /** The client has gone before the response began; no client sees it (nginx has this number). */
@@ -119,21 +128,20 @@ class FetchHttp implements Http {
 
   async readBody<T>(reading: BodyReading, use: (body: Buffer) => T | Promise<T>): Promise<T> {
     const { bounds, limit } = reading;
-    const timer = setTimeout(() => ended.abort(bodyLate(bounds.timeoutMs)), bounds.timeoutMs);
     const ended = new AbortController();
     const pieces = this.#read(reading, ended.signal);
+    const timer = setTimeout(() => ended.abort(bodyLate(bounds.timeoutMs)), bounds.timeoutMs);
+    const body = new Gathered(limit);
     try {
-      const chunks: Buffer[] = [];
-      let size = 0;
       for await (const piece of pieces) {
-        size += piece.length;
-        if (size > limit) throw bodyTooLarge(limit);
-        chunks.push(piece);
+        if (body.size + piece.length > limit) throw bodyTooLarge(limit);
+        body.add(piece);
       }
-      return await use(Buffer.concat(chunks));
+      return await useBody(bounds.buffered, body.bytes, use);
     } finally {
       clearTimeout(timer);
       pieces.stop();
+      body.clear();
     }
   }
 
@@ -143,7 +151,10 @@ class FetchHttp implements Http {
   }
 
   #read(reading: BodyReading, ended?: AbortSignal): BodyPieces {
-    const signals = [reading.signal, ended].filter((signal) => signal !== undefined);
+    // Runtimes differ in whether a client that goes away ends the body.
+    const gone = new AbortController();
+    this.onGone(() => gone.abort(new RequestAborted()));
+    const signals = [reading.signal, ended, gone.signal].filter((signal) => signal !== undefined);
     return readWebPieces(this.#request, reading, AbortSignal.any(signals));
   }
 
@@ -161,6 +172,7 @@ class FetchHttp implements Http {
     this.#isGone = true;
     this.#wake?.(false);
     for (const gone of this.#goneListeners) gone();
+    this.#controller?.error(new RequestAborted());
   }
 
   get isBegun(): boolean {
@@ -263,24 +275,25 @@ function readWebPieces(
     // Nothing more of the body is wanted; a body that was read to its end has nothing to cancel.
     void reader?.cancel().catch(() => undefined);
   };
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  aborted.catch(() => undefined);
-  const onAbort = (): void => reject(signal.reason);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
-  const read = async () => {
-    if (reader === undefined) return { done: true, value: undefined } as const;
-    return reader.read().catch(() => {
-      throw new RequestAborted();
-    });
+  // Not Promise.race: one promise for the whole body would keep something of each piece.
+  let refuse: (reason: unknown) => void = () => undefined;
+  signal.addEventListener("abort", () => refuse(signal.reason), { once: true });
+  const read = async (): Promise<Uint8Array | undefined> => {
+    if (reader === undefined) return undefined;
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array | undefined>();
+    refuse = reject;
+    const timer = setTimeout(() => reject(bodyLate(timeoutMs)), timeoutMs);
+    reader.read().then(
+      ({ value }) => resolve(value),
+      () => reject(new RequestAborted()),
+    );
+    return promise.finally(() => clearTimeout(timer));
   };
   async function* pieces(): AsyncGenerator<Buffer> {
     for (;;) {
-      const timer = setTimeout(() => reject(bodyLate(timeoutMs)), timeoutMs);
-      const { done, value } = await Promise.race([read(), aborted]).finally(() =>
-        clearTimeout(timer),
-      );
-      if (done) return;
+      const value = await read();
+      if (value === undefined) return;
       if (!buffered.take(peer, value.length)) throw bodyCrowded();
       held += value.length;
       // A copy: the bytes may be the caller's own.

@@ -159,10 +159,7 @@ export async function readBody<T>(
   if (signal?.aborted) onAbort();
   else signal?.addEventListener("abort", onAbort);
   try {
-    const whole = await promise;
-    if (whole.length > LARGE) return await buffered.inTurn(() => use(whole));
-    const used = use(whole);
-    return used instanceof Promise ? await used : used;
+    return await useBody(buffered, await promise, use);
   } finally {
     clearTimeout(timer);
     stream.off("data", onData).off("end", onEnd).off("close", onGone).off("error", onGone);
@@ -172,6 +169,19 @@ export async function readBody<T>(
     buffered.give(peer, body.size);
     body.clear();
   }
+}
+
+/**
+ * Hands a whole body on: large ones one at a time.
+ *
+ * @internal
+ */
+export function useBody<T>(
+  buffered: Buffered,
+  body: Buffer,
+  use: (body: Buffer) => T | Promise<T>,
+): T | Promise<T> {
+  return body.length > LARGE ? buffered.inTurn(() => use(body)) : use(body);
 }
 
 const ignore = (): void => undefined;
@@ -184,8 +194,10 @@ const BESIDE = 1_024;
 /**
  * Received part of a body. It takes at most twice its size: a piece is a view of all bytes read at
  * once, so that one byte among other frames would keep 64 kB.
+ *
+ * @internal
  */
-class Gathered {
+export class Gathered {
   #room: Buffer = NOTHING;
   /** Memory of the room; undefined while the room is a piece, whose memory Node may share. */
   #own: ArrayBuffer | undefined;

@@ -81,7 +81,12 @@ export class RestDialect {
 
   /** Answers a path that no rule has. */
   refusePath(http: Http): void {
-    this.#replies.fail(new HttpFault(404, "nothing is served here"), undefined, http);
+    this.refuse(http, new HttpFault(404, "nothing is served here"));
+  }
+
+  /** Answers a request that has no rule yet. */
+  refuse(http: Http, fault: HttpFault): void {
+    this.#replies.fail(fault, undefined, http);
   }
 }
 
