@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { quote, reasonOf } from "../config/complaint.ts";
 import type { Credentials } from "../transport/tls.ts";
 
@@ -44,11 +44,11 @@ function sourceOf(variable: string, path: string): string {
   return `${variable} ${quote(path)}`;
 }
 
-/** Reads regular files only: reading a pipe could block. */
+/** Reads regular files only: opening or reading a pipe could block. */
 function readText(source: string, path: string): string {
   let file: number | undefined;
   try {
-    file = openSync(path, "r");
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const facts = fstatSync(file);
     if (!facts.isFile()) throw new Error("is not a file");
     if (facts.size > MAX_FILE) throw new Error(`has more than ${MAX_FILE} bytes`);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { open, readdir, stat } from "node:fs/promises";
+import { constants, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CatalogueError } from "./catalogue.ts";
 import { LIMITS } from "./limits.ts";
@@ -94,7 +94,7 @@ async function readSource(directory: string, name: string): Promise<ReadResult> 
 
 const TOO_LARGE = `is larger than ${LIMITS.fileBytes / 1024} KiB, the most for a driver file`;
 
-/** Checked before opening: opening a pipe would wait for a writer. */
+/** Checked before opening: a device may do something when it is opened. */
 async function refusal(file: string): Promise<string | undefined> {
   const facts = await stat(file);
   if (!facts.isFile()) return "is not a file: remove it or rename it";
@@ -103,7 +103,8 @@ async function refusal(file: string): Promise<string | undefined> {
 
 /** Never more than one byte above the limit, however much the file has grown. */
 async function readBytes(file: string): Promise<Buffer> {
-  const handle = await open(file, "r");
+  // The file may have become a pipe, whose opening would wait for a writer.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const buffer = Buffer.alloc(LIMITS.fileBytes + 1);
     let length = 0;

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 
 /**
  * Reads a whole file, or throws an Error whose message continues a sentence that began with the
@@ -6,21 +6,36 @@ import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
  */
 export type ReadBoundedFile = (path: string, maxBytes: number) => Buffer;
 
+/** Opening a pipe without a writer would block the process otherwise. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
+
 /** The real {@link ReadBoundedFile}. It reads regular files only: reading a pipe could block. */
 export const readBoundedFile: ReadBoundedFile = (path, maxBytes) => {
   let file: number | undefined;
   try {
-    file = openSync(path, "r");
+    file = openSync(path, READ);
     const facts = fstatSync(file);
     if (!facts.isFile()) throw new Error("is not a file");
     if (facts.size > maxBytes) throw new Error(`has more than ${maxBytes} bytes`);
-    return readFileSync(file);
+    return readAtMost(file, maxBytes);
   } catch (error) {
     throw explain(error);
   } finally {
     if (file !== undefined) closeSync(file);
   }
 };
+
+/** Never more than one byte above the limit, however much the file has grown since. */
+function readAtMost(file: number, maxBytes: number): Buffer {
+  const buffer = Buffer.alloc(maxBytes + 1);
+  let length = 0;
+  for (;;) {
+    const count = readSync(file, buffer, length, buffer.length - length, null);
+    length += count;
+    if (length > maxBytes) throw new Error(`has more than ${maxBytes} bytes`);
+    if (count === 0) return buffer.subarray(0, length);
+  }
+}
 
 /** Descriptions of system errors. */
 const reasons = new Map([

@@ -154,7 +154,12 @@ const OVERRIDE = ["path", "config", "members"];
 /** Parses YAML 1.2, of which JSON is a part. No problem quotes a value. */
 export function parseMounts(text: string, interpolation: Interpolation): MountsFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  // The package's own check for equal keys compares each with each; that is done below.
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: false,
+  });
   const problems: Problem[] = [];
   const placeAt = (offset: number): Pick<Problem, "line" | "column"> => {
     const { line, col } = lines.linePos(offset);
@@ -193,7 +198,10 @@ export function parseMounts(text: string, interpolation: Interpolation): MountsF
           return [];
         }
         const key = String(pair.key.value);
-        offsets.set(JSON.stringify([...path, key]), offsetOf(pair.key));
+        const place = JSON.stringify([...path, key]);
+        if (offsets.has(place))
+          report(offsetOf(pair.key), `${quoted(key)} stands here a second time`);
+        offsets.set(place, offsetOf(pair.key));
         return [[key, plain(pair.value, [...path, key])]];
       }),
     );

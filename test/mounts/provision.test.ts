@@ -143,4 +143,21 @@ describe("a file that is wrong ends the start with the place of each mistake", (
     expect(JSON.stringify(problems)).not.toContain("a-secret");
     expect(problems).toHaveLength(1);
   });
+
+  test("an equal name is reported with its place", () => {
+    const interpolation = createInterpolation({ env: {}, folder, readFile: () => Buffer.alloc(0) });
+    const { problems } = parseMounts("mounts:\n  a: {}\n  b: {}\n  a: {}\n", interpolation);
+    expect(problems).toContainEqual({
+      line: 4,
+      column: 3,
+      reason: '"a" stands here a second time',
+    });
+  });
+
+  test("a file of any form takes no longer than its length says", () => {
+    const interpolation = createInterpolation({ env: {}, folder, readFile: () => Buffer.alloc(0) });
+    const names = Array.from({ length: 80_000 }, (_, at) => `n${at}: 1`);
+    for (const text of [names.join("\n"), `mounts: '${"${".repeat(400_000)}'`])
+      expect(parseMounts(text, interpolation).inputs).toEqual([]);
+  });
 });

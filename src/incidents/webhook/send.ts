@@ -1,5 +1,5 @@
 import { type LookupAddress, lookup as resolve } from "node:dns";
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
@@ -54,11 +54,17 @@ export async function sendOnce(
         "user-agent": "mooring",
       },
     });
-    request.on("response", (response) => {
+    const answer = (response: IncomingMessage): void => {
       const status = response.statusCode ?? 0;
       response.on("error", () => undefined);
       response.destroy();
       settle({ status, error: status >= 200 && status < 300 ? "" : statusError(status) });
+    };
+    request.on("response", answer);
+    // Without a listener for a change of protocol Node closes the connection and reports nothing.
+    request.on("upgrade", (response, socket) => {
+      socket.destroy();
+      answer(response);
     });
     request.on("error", (error: NodeJS.ErrnoException) => {
       const reason = signal.aborted
@@ -70,9 +76,19 @@ export async function sendOnce(
   });
 }
 
+/** Global unicast addresses of IPv6 (RFC 4291, section 2.4, as IANA assigns them). */
+const GLOBAL = ipaddr.IPv6.parseCIDR("2000::/3");
+
 /** Reports whether an address is one of the public internet. */
 export function isPublic(address: string): boolean {
-  return ipaddr.isValid(address) && ipaddr.process(address).range() === "unicast";
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  if (parsed.range() !== "unicast") return false;
+  if (!(parsed instanceof ipaddr.IPv6)) return true;
+  // ISATAP: the last four bytes are an IPv4 address behind this prefix (RFC 5214, section 6.1).
+  const [, , , , host = 0, mark] = parsed.parts;
+  const isTunnel = (host & ~0x0200) === 0 && mark === 0x5efe;
+  return parsed.match(GLOBAL) && !isTunnel;
 }
 
 class PrivateAddress extends Error {}

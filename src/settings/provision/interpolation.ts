@@ -8,8 +8,11 @@ const MAX_VALUE = 64 * 1024;
 /** Files that one settings file may refer to. */
 const MAX_FILES = 100;
 
-/** `$${` for a literal `${`, a reference, or an opening that is never closed. */
-const MARK = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
+/**
+ * `$${` for a literal `${`, a reference, or an opening that is never closed, which takes the rest: no
+ * character is read twice.
+ */
+const MARK = /\$\$\{|\$\{([^}]*)(\})?/g;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** A text with its references resolved. */
@@ -76,9 +79,9 @@ export function createInterpolation({ env, readFile, folder }: InterpolationDeps
     resolve: (text) => {
       const hidden: string[] = [];
       let length = text.length;
-      const resolved = text.replace(MARK, (mark: string, inside: string | undefined) => {
+      const resolved = text.replace(MARK, (mark: string, inside = "", close?: string) => {
         if (mark === "$${") return "${";
-        if (inside === undefined)
+        if (close === undefined)
           throw new Error(`a \${ is not closed by }; write $\${ where \${ itself is meant`);
         const value = reference(inside);
         length += value.length;

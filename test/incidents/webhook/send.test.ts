@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { isPublic, sendOnce } from "../../../src/incidents/webhook/send.ts";
 import { keyProblem, newKey, signedHeaders } from "../../../src/incidents/webhook/sign.ts";
 
@@ -76,6 +76,22 @@ describe("an attempt", () => {
     expect(seen.length).toBe(before + 1);
   });
 
+  test("that is answered with another protocol has failed at once", async () => {
+    const other = createNetServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () =>
+        socket.write(
+          "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nx",
+        ),
+      );
+    });
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as AddressInfo;
+    const sent = await sendOnce(`http://127.0.0.1:${port}/`, "{}", {}, { allowPrivate });
+    expect(sent).toEqual({ status: 101, error: "HTTP 101" });
+  });
+
   test("ends when no reply comes, and says nothing of the address", async () => {
     const hang = await sendOnce(`${url}/hang`, "{}", {}, { allowPrivate, limit: 50 });
     expect(hang).toEqual({ status: 0, error: "no reply within 0.05 s" });
@@ -92,6 +108,10 @@ describe("addresses that are not public", () => {
     ...["127.0.0.1", "127.9.9.9", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254"],
     ...["100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fd00::1"],
     ...["::ffff:127.0.0.1", "::ffff:10.0.0.1", "ff02::1", "64:ff9b::7f00:1", "2002:7f00:1::"],
+    // IPv4-compatible, as a URL writes it, and ranges that were never assigned.
+    ...["::7f00:1", "::a01:203", "::2", "4000::1", "8000::1", "fec0::1"],
+    // ISATAP (RFC 5214): an IPv4 address in the last bytes of any prefix.
+    ...["2001:470::5efe:7f00:1", "2001:470::200:5efe:a01:203"],
   ])("%s", (address) => {
     expect(isPublic(address)).toBe(false);
   });
@@ -102,7 +122,7 @@ describe("addresses that are not public", () => {
 
   test.each([
     ...["", "http://127.1", "http://2130706433", "http://0x7f.1", "http://[::1]"],
-    ...["http://[::ffff:7f00:1]", "http://localhost", "http://localhost."],
+    ...["http://[::ffff:7f00:1]", "http://[::127.0.0.1]", "http://localhost", "http://localhost."],
   ])("are refused before anything is sent: %s", async (origin) => {
     const before = seen.length;
     const { port } = new URL(url);
