@@ -110,8 +110,7 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
             .selectAll()
             .where("token_id", "in", tokenIds.slice(at, at + PAGE))
             .execute();
-          for (const { token_id, time, peer } of rows)
-            uses.push({ tokenId: token_id, time: Number(time), peer });
+          for (const { token_id, time, peer } of rows) uses.push({ tokenId: token_id, time, peer });
         }
         return uses;
       }),
@@ -124,7 +123,7 @@ async function versionOf(db: Db): Promise<number> {
     .select("version")
     .where("id", "=", 1)
     .executeTakeFirst();
-  return Number(row?.version ?? 0);
+  return row?.version ?? 0;
 }
 
 async function rowsAfter(db: Db, after: number): Promise<AccessRows> {

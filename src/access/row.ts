@@ -1,19 +1,14 @@
 import type { AccessTokenRow, PrincipalRow } from "../database/schema.ts";
 import type { StoredPrincipal, StoredToken } from "./store.ts";
 
-/** PostgreSQL returns 8-byte integers as text. */
-function time(value: number | null): number | null {
-  return value === null ? null : Number(value);
-}
-
 export function principalFromRow(row: PrincipalRow): StoredPrincipal {
   return {
     id: row.id,
     name: row.name,
     kind: row.kind,
-    createdAt: Number(row.created_at),
+    createdAt: row.created_at,
     createdBy: row.created_by,
-    disabledAt: time(row.disabled_at),
+    disabledAt: row.disabled_at,
   };
 }
 
@@ -46,12 +41,12 @@ export function tokenReader(): (row: AccessTokenRow) => StoredToken {
     scopes: listOf(row.scopes),
     limits: listOf(row.limits),
     comment: textOf(row.comment),
-    createdAt: Number(row.created_at),
+    createdAt: row.created_at,
     createdBy: textOf(row.created_by),
-    expiresAt: time(row.expires_at),
-    notAfter: time(row.not_after),
+    expiresAt: row.expires_at,
+    notAfter: row.not_after,
     replacedBy: row.replaced_by,
-    revokedAt: time(row.revoked_at),
+    revokedAt: row.revoked_at,
     revokedBy: row.revoked_by,
   });
 }

@@ -37,9 +37,9 @@ export function transactionOn(
     tokenCount: async () => {
       const row = await trx
         .selectFrom("access_token")
-        .select((eb) => eb.fn.countAll().as("count"))
+        .select((eb) => eb.fn.countAll<number>().as("count"))
         .executeTakeFirst();
-      return Number(row?.count ?? 0);
+      return row?.count ?? 0;
     },
     endedBefore: async (time, limit) => {
       const rows = await trx
@@ -53,7 +53,7 @@ export function transactionOn(
     },
     write: async ({ principals = [], tokens = [], forgotten = [], audit }) => {
       // Its row is locked until the commit: versions become visible in their order.
-      const head = await trx
+      const { version } = await trx
         .insertInto("access_head")
         .values({ id: 1, version: 1 })
         .onConflict((conflict) =>
@@ -61,7 +61,6 @@ export function transactionOn(
         )
         .returning("version")
         .executeTakeFirstOrThrow();
-      const version = Number(head.version);
       for (const principal of principals) {
         const { id, ...row } = { ...principalToRow(principal), version };
         await trx

@@ -61,12 +61,11 @@ export function createAuditStore(deps: AuditQueryDeps): AuditStore {
           .orderBy("seq")
           .limit(step)
           .execute();
-        const rows = oldest.map(({ seq, time }) => ({ seq: Number(seq), time: Number(time) }));
-        const forgotten = countForgotten(rows, { newest: head.seq, floor: found }, retention);
+        const forgotten = countForgotten(oldest, { newest: head.seq, floor: found }, retention);
         const last = oldest[forgotten - 1];
         if (last === undefined) return 0;
         const named = await readNamedFloor(trx);
-        const floor = Number(last.seq);
+        const floor = last.seq;
         await trx.deleteFrom("audit").where("seq", "<=", floor).execute();
         await setMeta(trx, FLOOR, `${floor} ${last.hash}`);
         await append(trx, [forgottenEntry(now, { named, found, floor })]);
@@ -134,7 +133,7 @@ export async function readAuditHead(db: Db): Promise<AuditPosition> {
     .orderBy("seq", "desc")
     .limit(1)
     .executeTakeFirst();
-  return row === undefined ? readAuditFloor(db) : { seq: Number(row.seq), hash: row.hash };
+  return row === undefined ? readAuditFloor(db) : row;
 }
 
 export async function readAuditRows(db: Db, range: AuditRange): Promise<readonly AuditRow[]> {

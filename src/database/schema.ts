@@ -1,5 +1,8 @@
 import type { Generated, Insertable, Selectable } from "kysely";
 
+/** Columns of a table in the order in which rows are written, with their types in PostgreSQL. */
+type Columns<Table> = Readonly<Record<keyof Table & string, "text" | "int" | "bigint">>;
+
 /** Stored setting. A known key has a row only after its first save. */
 export interface SettingTable {
   key: string;
@@ -17,6 +20,19 @@ export interface SettingTable {
   revision: number;
 }
 
+export const settingColumns: Columns<SettingTable> = {
+  key: "text",
+  value: "text",
+  type: "text",
+  options: "text",
+  help: "text",
+  group_id: "int",
+  flag: "int",
+  origin: "text",
+  position: "int",
+  revision: "bigint",
+};
+
 /** Committed change of settings: time, actor and transport. */
 export interface RevisionTable {
   revision: number;
@@ -29,6 +45,17 @@ export interface RevisionTable {
   peer: string;
   reason: string;
 }
+
+export const revisionColumns: Columns<RevisionTable> = {
+  revision: "bigint",
+  time: "bigint",
+  actor: "text",
+  door: "text",
+  method: "text",
+  request_id: "text",
+  peer: "text",
+  reason: "text",
+};
 
 /**
  * Change of one key in a revision. A value is null where the setting did not exist, and where it is
@@ -44,6 +71,17 @@ export interface ChangeTable {
   old_definition: string | null;
   new_definition: string | null;
 }
+
+export const changeColumns: Columns<ChangeTable> = {
+  revision: "bigint",
+  key: "text",
+  old_value: "text",
+  new_value: "text",
+  old_hash: "text",
+  new_hash: "text",
+  old_definition: "text",
+  new_definition: "text",
+};
 
 /** Facts about the database itself, such as its random id. */
 export interface MetaTable {

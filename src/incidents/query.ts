@@ -257,10 +257,10 @@ function incidentFromRow(row: IncidentRow): StoredIncident {
     class: row.class as IncidentClass,
     source: row.source as IncidentSource,
     message: row.message,
-    openedAt: Number(row.opened_at),
-    changedAt: Number(row.changed_at),
-    closedAt: Number(row.closed_at),
-    acknowledgedAt: Number(row.acknowledged_at),
+    openedAt: row.opened_at,
+    changedAt: row.changed_at,
+    closedAt: row.closed_at,
+    acknowledgedAt: row.acknowledged_at,
     acknowledgedBy: row.acknowledged_by,
     note: row.note,
     signals: JSON.parse(row.signals) as StoredIncident["signals"],
@@ -288,7 +288,7 @@ function incidentToRow(incident: StoredIncident): IncidentRow {
 
 function webhookFromRow(row: WebhookRow): StoredWebhook {
   const { created_at: createdAt, created_by: createdBy, disabled, ...rest } = row;
-  return { ...rest, disabled: disabled === 1, createdAt: Number(createdAt), createdBy };
+  return { ...rest, disabled: disabled === 1, createdAt, createdBy };
 }
 
 function webhookToRow({ createdAt, createdBy, disabled, ...rest }: StoredWebhook): WebhookRow {
@@ -302,10 +302,10 @@ function deliveryFromRow(row: WebhookDeliveryRow): StoredDelivery {
     incidentId: row.incident_id,
     type: row.type,
     body: row.body,
-    createdAt: Number(row.created_at),
+    createdAt: row.created_at,
     state: row.state as DeliveryState,
     attempts: row.attempts,
-    nextTry: Number(row.next_try),
+    nextTry: row.next_try,
     status: row.status,
     error: textFromColumn(row.error),
   };

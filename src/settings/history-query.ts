@@ -17,7 +17,7 @@ export async function readOldestRevision(db: Db): Promise<number> {
     .selectFrom("revision")
     .select((eb) => eb.fn.min("revision").as("revision"))
     .executeTakeFirst();
-  return Number(row?.revision ?? 0);
+  return row?.revision ?? 0;
 }
 
 export async function readCommits(
@@ -44,10 +44,10 @@ export async function readCommits(
     .orderBy("revision")
     .orderBy("key")
     .execute();
-  const byRevision = Map.groupBy(changes, (change) => Number(change.revision));
+  const byRevision = Map.groupBy(changes, (change) => change.revision);
   return revisions.map((row) => ({
     ...revisionFromRow(row),
-    changes: (byRevision.get(Number(row.revision)) ?? []).map(changeFromRow),
+    changes: (byRevision.get(row.revision) ?? []).map(changeFromRow),
   }));
 }
 
@@ -84,10 +84,10 @@ export async function readRevisions(
     )
     .orderBy("key")
     .execute();
-  const byRevision = Map.groupBy(changes, (row) => Number(row.revision));
+  const byRevision = Map.groupBy(changes, (row) => row.revision);
   return rows.map((row) => ({
     ...revisionFromRow(row),
-    changes: (byRevision.get(Number(row.revision)) ?? []).map((change) => ({
+    changes: (byRevision.get(row.revision) ?? []).map((change) => ({
       key: change.key,
       oldDefinition: change.old_definition,
       newDefinition: change.new_definition,
@@ -163,7 +163,7 @@ export async function forgetRevisions(
     .selectFrom("revision")
     .select((eb) => eb.fn.max("revision").as("revision"))
     .executeTakeFirst();
-  const last = Number(newest?.revision ?? 0);
+  const last = newest?.revision ?? 0;
   const oldest = await db
     .selectFrom("revision")
     .select(["revision", "time"])
@@ -172,7 +172,7 @@ export async function forgetRevisions(
     .limit(step)
     .execute();
   const isKept = oldest.findIndex(
-    ({ revision, time }) => Number(revision) > last - count && Number(time) >= notBefore,
+    ({ revision, time }) => revision > last - count && time >= notBefore,
   );
   const doomed = isKept < 0 ? oldest : oldest.slice(0, isKept);
   const end = doomed.at(-1)?.revision;

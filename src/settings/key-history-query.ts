@@ -46,18 +46,17 @@ export async function readFirstChanges(
       .orderBy("revision")
       .limit(PAGE)
       .execute();
-    for (const row of rows) {
-      const revision = Number(row.revision);
-      const waiting = open.get(row.key) ?? [];
+    for (const { revision, key } of rows) {
+      const waiting = open.get(key) ?? [];
       const left = waiting.filter(({ after }) => after >= revision);
       for (const one of waiting) if (one.after < revision) found.push({ asked: one, revision });
-      if (left.length > 0) open.set(row.key, left);
-      else open.delete(row.key);
+      if (left.length > 0) open.set(key, left);
+      else open.delete(key);
     }
     const last = rows.at(-1);
     if (last === undefined || rows.length < PAGE) break;
     // The last revision may have more rows than this page has shown.
-    from = Number(last.revision);
+    from = last.revision;
     await nextTurn();
   }
   return withValues(db, found);

@@ -18,7 +18,7 @@ export function newestRevision(db: Db) {
 
 async function readRevision(db: Db): Promise<number> {
   const row = await newestRevision(db).executeTakeFirst();
-  return Number(row?.revision ?? 0);
+  return row?.revision ?? 0;
 }
 
 export async function readState(db: Db): Promise<StoredState> {

@@ -46,8 +46,9 @@ export async function rehashRows(
         .where("revision", "=", revision)
         .where("key", "=", key)
         .execute();
-    if (rows.length < BATCH) break;
-    from = Number(rows.at(-1)?.revision);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < BATCH) break;
+    from = last.revision;
   }
   const states = await trx
     .selectFrom("site_state")
@@ -60,7 +61,7 @@ export async function rehashRows(
     // A new version: processes with the old state read again before they write.
     await trx
       .updateTable("site_state")
-      .set({ state: next, version: Number(version) + 1 })
+      .set({ state: next, version: version + 1 })
       .where("site_id", "=", site_id)
       .execute();
   }

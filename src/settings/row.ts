@@ -4,7 +4,7 @@ import type { StoredChange, StoredRevision, StoredSetting } from "./store.ts";
 /** Rows never leave the store: each type of row has a pair of converters here. */
 export function settingFromRow(row: SettingRow): StoredSetting {
   const { group_id, ...rest } = row;
-  return { ...rest, group: group_id, revision: Number(row.revision) };
+  return { ...rest, group: group_id };
 }
 
 export function settingToRow(setting: StoredSetting): SettingRow {
@@ -50,8 +50,8 @@ export function changeToRow(revision: number, change: StoredChange): ChangeRow {
 
 export function revisionFromRow(row: RevisionRow): StoredRevision {
   return {
-    revision: Number(row.revision),
-    time: Number(row.time),
+    revision: row.revision,
+    time: row.time,
     actor: row.actor,
     door: row.door,
     method: row.method,

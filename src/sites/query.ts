@@ -77,8 +77,8 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
         const rows = await db.selectFrom("site_state").selectAll().execute();
         return rows.map(({ site_id, version, applied_revision, state }) => ({
           siteId: site_id,
-          version: Number(version),
-          appliedRevision: Number(applied_revision),
+          version,
+          appliedRevision: applied_revision,
           state,
         }));
       }),
@@ -103,11 +103,11 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
         if (before !== undefined) query = query.where("seq", "<", before);
         const rows = await query.orderBy("seq", "desc").limit(limit).execute();
         return rows.map(({ seq, time, actor, action, revision, keys, result }) => ({
-          seq: Number(seq),
-          time: Number(time),
+          seq,
+          time,
           actor,
           action,
-          revision: Number(revision),
+          revision,
           keys: JSON.parse(keys) as string[],
           result: textFromColumn(result),
         }));
@@ -159,7 +159,7 @@ async function writeEvents(
     )
     .groupBy("site_id")
     .execute();
-  const last = new Map(found.map(({ site_id, seq }) => [site_id, Number(seq)]));
+  const last = new Map(found.map(({ site_id, seq }) => [site_id, seq]));
   const rows = told.flatMap(({ state: { siteId }, events }) =>
     events.map(({ keys, ...event }) => {
       const seq = (last.get(siteId) ?? 0) + 1;
@@ -184,8 +184,8 @@ async function writeEvents(
         .execute();
 }
 
-function siteFromRow({ paused, upstream, created, ...rest }: SiteRow): StoredSite {
-  return { ...rest, paused: paused === 1, upstream: upstream === 1, created: Number(created) };
+function siteFromRow({ paused, upstream, ...rest }: SiteRow): StoredSite {
+  return { ...rest, paused: paused === 1, upstream: upstream === 1 };
 }
 
 function siteToRow({ paused, upstream, ...rest }: StoredSite): SiteRow {

@@ -25,11 +25,11 @@ export async function checkRows(database: OpenDatabase): Promise<readonly string
       .select((eb) => [
         eb.fn.min("revision").as("first"),
         eb.fn.max("revision").as("last"),
-        eb.fn.countAll().as("count"),
+        eb.fn.countAll<number>().as("count"),
       ])
-      .executeTakeFirst();
-    const [first, last, count] = [range?.first, range?.last, range?.count].map(Number);
-    if (range !== undefined && Number(count) > 0 && Number(last) - Number(first) + 1 !== count)
+      .executeTakeFirstOrThrow();
+    const { first, last, count } = range;
+    if (count > 0 && last - first + 1 !== count)
       problems.push(`the history has gaps: ${count} revisions from ${first} to ${last}`);
     const lost = await trx
       .selectFrom("change")

@@ -74,7 +74,7 @@ export async function copyRows(
       }
       if (isDry) return counts;
       const newest = await newestRevision(source).executeTakeFirst();
-      await to.finish(target, Number(newest?.revision ?? 0));
+      await to.finish(target, newest?.revision ?? 0);
       for (const { table, copied } of counts)
         if ((await countOf(target, table)) !== copied)
           throw new StoreError("failed", `the table ${table} was not copied whole`);
@@ -176,8 +176,8 @@ async function* batchesOf(
       continue;
     }
     // All rows of a number go together: the next batch begins after it.
-    const last = Number(page.at(-1)?.[number]);
-    const whole = page.filter((row) => Number(row[number]) !== last);
+    const last = page.at(-1)?.[number];
+    const whole = page.filter((row) => row[number] !== last);
     if (whole.length > 0) yield whole;
     const rest = await db
       .selectFrom(name)

@@ -88,10 +88,10 @@ export class Lease {
   async #renewOnce({ revision, access }: Seen): Promise<Head> {
     const before = this.#now();
     const { rows } = await sql<{
-      revision: string;
-      access: string;
+      revision: number;
+      access: number;
       timeline: string;
-      time: string;
+      time: number;
     }>`with renewed as (
       insert into instance (id, seen_revision, seen_access, lease_until)
       values (${this.#instanceId}, ${revision}, ${access}, clock_timestamp() + ${LEASE_INTERVAL})
@@ -105,14 +105,10 @@ export class Lease {
     const [head] = rows;
     if (head === undefined) throw new Error("the table head is empty");
     // It was that time between the two: what agrees with it is no difference.
-    const time = Number(head.time);
+    const { time, ...newest } = head;
     this.#ahead = Math.min(Math.max(this.#ahead, time - this.#now()), time - before);
-    this.#on(head.timeline);
-    return {
-      revision: Number(head.revision),
-      access: Number(head.access),
-      timeline: head.timeline,
-    };
+    this.#on(newest.timeline);
+    return newest;
   }
 
   /** Removes those that killed instances have left. */

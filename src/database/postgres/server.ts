@@ -53,6 +53,7 @@ export function postgresServer(url: string, place: string): PostgresServer {
     query_timeout: PROMPT.answer,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
+    types: createTypes(),
   };
   const dialect = (patience: Patience): Dialect =>
     new PostgresDialect({
@@ -100,6 +101,14 @@ export function postgresServer(url: string, place: string): PostgresServer {
       };
     },
   };
+}
+
+/** The driver's readers of values, with int8 as the number that the types of rows have. */
+function createTypes(): pg.CustomTypesConfig {
+  const types = new pg.TypeOverrides();
+  // Revisions, counts and milliseconds stay below 2 ** 53.
+  types.setTypeParser(pg.types.builtins.INT8, Number);
+  return types;
 }
 
 /**

@@ -46,7 +46,7 @@ export async function openPostgresDatabase(server: PostgresServer): Promise<Open
     },
     damage: async () => {
       const { rows } = await explained(() =>
-        sql<{ head: string; newest: string | null; audit: boolean }>`select revision as head,
+        sql<{ head: number; newest: number | null; audit: boolean }>`select revision as head,
           (select max(revision) from revision) as newest,
           exists (select from audit_head as h where id = 1
             and seq = (select coalesce(max(seq), 0) from audit)
@@ -56,7 +56,7 @@ export async function openPostgresDatabase(server: PostgresServer): Promise<Open
       const [row] = rows;
       if (row === undefined) return ["the table head is empty: no save can be made"];
       const problems: string[] = [];
-      if (Number(row.head) !== Number(row.newest ?? 0))
+      if (row.head !== (row.newest ?? 0))
         problems.push(
           `the head is revision ${row.head}, and the history's last one is ${row.newest}`,
         );

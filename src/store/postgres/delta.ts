@@ -6,9 +6,8 @@ import type { StoredDelta } from "../../settings/store.ts";
 
 /** One row: the content of the tables as JSON. */
 interface Answer {
-  /** Numbers come as text. */
-  readonly revision: string;
-  readonly oldest: string;
+  readonly revision: number;
+  readonly oldest: number;
   readonly changed: readonly SettingRow[];
   readonly deleted: readonly string[];
   readonly revisions: readonly RevisionRow[] | null;
@@ -43,8 +42,8 @@ export async function readDeltaAtOnce(
     from ends`.execute(db);
   const [answer] = rows;
   if (answer === undefined) return undefined;
-  const revision = Number(answer.revision);
-  if (revision < after || after + 1 < Number(answer.oldest)) return undefined;
+  const { revision, oldest } = answer;
+  if (revision < after || after + 1 < oldest) return undefined;
   return {
     revision,
     changed: answer.changed.map(settingFromRow),

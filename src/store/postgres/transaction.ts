@@ -142,9 +142,9 @@ async function withLock<T>(
   work: Work<T>,
 ): Promise<Done<T>> {
   return db.transaction().execute(async (trx) => {
-    const { rows } = await sql<{ revision: string }>`select revision from head
+    const { rows } = await sql<{ revision: number }>`select revision from head
       where id = 1 for update`.execute(trx);
-    let revision = Number(rows[0]?.revision ?? 0);
+    let revision = rows[0]?.revision ?? 0;
     let hasWritten = false;
     let hasReadAll = false;
     const timeline = await readTimeline(trx);

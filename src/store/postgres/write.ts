@@ -1,44 +1,9 @@
 import { CompiledQuery } from "kysely";
 import { TIMELINE } from "../../database/postgres/server.ts";
-import type { ChangeRow, RevisionRow, SettingRow } from "../../database/schema.ts";
+import { changeColumns, revisionColumns, settingColumns } from "../../database/schema.ts";
 import { changeToRow, revisionToRow, settingToRow } from "../../settings/row.ts";
 import type { StoredWrite } from "../../settings/store.ts";
 import { auditParameters, auditParts } from "./audit.ts";
-
-const SETTING = {
-  key: "text",
-  value: "text",
-  type: "text",
-  options: "text",
-  help: "text",
-  group_id: "int",
-  flag: "int",
-  origin: "text",
-  position: "int",
-  revision: "bigint",
-} as const satisfies Record<keyof SettingRow, string>;
-
-const REVISION = {
-  revision: "bigint",
-  time: "bigint",
-  actor: "text",
-  door: "text",
-  method: "text",
-  request_id: "text",
-  peer: "text",
-  reason: "text",
-} as const satisfies Record<keyof RevisionRow, string>;
-
-const CHANGE = {
-  revision: "bigint",
-  key: "text",
-  old_value: "text",
-  new_value: "text",
-  old_hash: "text",
-  new_hash: "text",
-  old_definition: "text",
-  new_definition: "text",
-} as const satisfies Record<keyof ChangeRow, string>;
 
 /** Precondition of a write. */
 export interface WriteBase {
@@ -63,9 +28,9 @@ export function writeStatement(rows: StoredWrite, base: WriteBase): CompiledQuer
     base.timeline ?? null,
     rows.revisions.at(-1)?.revision ?? base.revision,
     rows.deletes,
-    ...columnsOf(SETTING, settings),
-    ...columnsOf(REVISION, revisions),
-    ...columnsOf(CHANGE, changes),
+    ...columnsOf(settingColumns, settings),
+    ...columnsOf(revisionColumns, revisions),
+    ...columnsOf(changeColumns, changes),
     ...auditParameters(rows.audit),
   ]);
 }
@@ -89,7 +54,7 @@ function makeStatement(): string {
     const arrays = Object.values(columns).map((type) => `$${next++}::${type}[]`);
     return `(${names}) select x.* from moved, unnest(${arrays.join(", ")}) as x(${names})`;
   };
-  const replaced = Object.keys(SETTING)
+  const replaced = Object.keys(settingColumns)
     .filter((name) => name !== "key")
     .map((name) => `${name} = excluded.${name}`)
     .join(", ");
@@ -98,13 +63,13 @@ function makeStatement(): string {
   where id = 1 and revision = $1::bigint and ($2::text is null or ${TIMELINE} = $2::text)
   returning revision
 ), upserted as (
-  insert into setting ${rowsOf(SETTING)} on conflict (key) do update set ${replaced}
+  insert into setting ${rowsOf(settingColumns)} on conflict (key) do update set ${replaced}
 ), deleted as (
   delete from setting using moved where key = any($4::text[])
 ), made as (
-  insert into revision ${rowsOf(REVISION)}
+  insert into revision ${rowsOf(revisionColumns)}
 ), changed as (
-  insert into change ${rowsOf(CHANGE)}
+  insert into change ${rowsOf(changeColumns)}
 ), ${auditParts(next, "moved")}
 select revision from moved`;
 }

@@ -5,7 +5,15 @@ import { doneEntry } from "../../audit/entry.ts";
 import { type AppendAudit, readAuditHead } from "../../audit/query.ts";
 import type { AuditPosition } from "../../audit/store.ts";
 import { StoreError } from "../../database/error.ts";
-import type { Database } from "../../database/schema.ts";
+import {
+  type ChangeRow,
+  changeColumns,
+  type Database,
+  type RevisionRow,
+  revisionColumns,
+  type SettingRow,
+  settingColumns,
+} from "../../database/schema.ts";
 import { START } from "../../database/tables.ts";
 import { newestRevision, readDelta, readState } from "../../settings/query.ts";
 import { changeToRow, revisionToRow, settingToRow } from "../../settings/row.ts";
@@ -57,29 +65,21 @@ type RowWriter = (rows: StoredWrite, head: () => Promise<AuditPosition>) => Prom
  * Kysely, whose steps around each query take longer than SQLite takes to write a row.
  */
 function createRowWriter(handle: SQLite.Database, db: Kysely<Database>): RowWriter {
-  const writeSetting = rowStatement(handle, SETTING, (row) =>
+  const writeSetting = rowStatement(handle, namesOf(settingColumns), (row: SettingRow) =>
     db
       .insertInto("setting")
       .values(row)
-      .onConflict((conflict) =>
-        conflict.column("key").doUpdateSet((eb) => ({
-          value: eb.ref("excluded.value"),
-          type: eb.ref("excluded.type"),
-          options: eb.ref("excluded.options"),
-          help: eb.ref("excluded.help"),
-          group_id: eb.ref("excluded.group_id"),
-          flag: eb.ref("excluded.flag"),
-          origin: eb.ref("excluded.origin"),
-          position: eb.ref("excluded.position"),
-          revision: eb.ref("excluded.revision"),
-        })),
-      ),
+      .onConflict((conflict) => conflict.column("key").doUpdateSet(REPLACED_SETTING)),
   );
-  const writeRevision = rowStatement(handle, REVISION, (row) =>
+  const writeRevision = rowStatement(handle, namesOf(revisionColumns), (row: RevisionRow) =>
     db.insertInto("revision").values(row),
   );
-  const writeChange = rowStatement(handle, CHANGE, (row) => db.insertInto("change").values(row));
-  const writeAudit = rowStatement(handle, AUDIT, (row) => db.insertInto("audit").values(row));
+  const writeChange = rowStatement(handle, namesOf(changeColumns), (row: ChangeRow) =>
+    db.insertInto("change").values(row),
+  );
+  const writeAudit = rowStatement(handle, namesOf(AUDIT), (row) =>
+    db.insertInto("audit").values(row),
+  );
   const newestAudit = handle.prepare<[], AuditPosition>(
     db
       .selectFrom("audit")
@@ -113,20 +113,27 @@ function createRowWriter(handle: SQLite.Database, db: Kysely<Database>): RowWrit
   };
 }
 
-/**
- * A prepared insert.
- *
- * @param sample has the columns in the order in which every row of the table has them.
- * @param build the query for the sample.
- */
+function namesOf<Row extends object>(row: Row): readonly (keyof Row & string)[] {
+  return Object.keys(row) as (keyof Row & string)[];
+}
+
+/** Every column of an inserted setting but its key, in place of the stored one. */
+const REPLACED_SETTING = Object.fromEntries(
+  namesOf(settingColumns)
+    .filter((name) => name !== "key")
+    .map((name) => [name, sql.ref(`excluded.${name}`)]),
+);
+
+/** A prepared insert of the columns. @param build the query for a row that has them in this order. */
 function rowStatement<Row extends object>(
   handle: SQLite.Database,
-  sample: Row,
+  columns: readonly (keyof Row & string)[],
   build: (row: Row) => Compilable,
 ): (row: Row) => void {
+  const sample = Object.fromEntries(columns.map((name) => [name, ""])) as unknown as Row;
   const statement = handle.prepare<unknown[]>(build(sample).compile().sql);
   return (row) => {
-    const values = Object.values(row);
+    const values = columns.map((name) => row[name]);
     for (const value of values) refuseNul(value, handle);
     statement.run(...values);
   };
@@ -141,32 +148,7 @@ function refuseNul(value: unknown, { name }: SQLite.Database): void {
     );
 }
 
-const SETTING = settingToRow({
-  key: "",
-  value: "",
-  type: "",
-  options: "",
-  help: "",
-  group: 0,
-  flag: 0,
-  origin: "custom",
-  position: 0,
-  revision: 0,
-});
-
 const ORIGIN = { actor: "", door: "", method: "", requestId: "", peer: "" };
-
-const REVISION = revisionToRow({ ...ORIGIN, revision: 0, time: 0, reason: "" });
-
-const CHANGE = changeToRow(0, {
-  key: "",
-  oldValue: null,
-  newValue: null,
-  oldHash: null,
-  newHash: null,
-  oldDefinition: null,
-  newDefinition: null,
-});
 
 const AUDIT = rowAfter(START, doneEntry(ORIGIN, 0, [], {}));
 
