@@ -2,26 +2,15 @@ import { nearestName, quote } from "../config/complaint.ts";
 import type { FlagName } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
+import { counted } from "./quantity.ts";
 
 /** Sub-command, such as `revoke` of `token`. */
 export interface Action {
-  /** Number of arguments. */
-  readonly count: number;
-  /** The flags of its command that are its own. */
-  readonly flags: readonly FlagName[];
+  /** Number of arguments after its name, or the fewest and most. */
+  readonly count: number | readonly [min: number, max: number];
+  /** The flags of its command that it takes. Default: all. */
+  readonly flags?: readonly FlagName[];
   readonly act: (run: CommandRun, rest: readonly string[]) => Promise<void>;
-}
-
-/** @throws CliFailure (usage) naming the nearest one when a command has no such action. */
-export function actionNamed<T>(
-  command: string,
-  actions: Readonly<Record<string, T>>,
-  name: string,
-): T {
-  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-  if (action !== undefined) return action;
-  const nearest = nearestName(name, Object.keys(actions));
-  throw usage(`there is no ${command} ${quote(name)}: did you mean ${command} ${nearest}?`);
 }
 
 /**
@@ -46,19 +35,42 @@ export async function runAction(
 ): Promise<void> {
   const [name = "", ...rest] = run.args.positionals;
   const action = actionNamed(command, actions, name);
-  if (rest.length !== action.count)
-    throw usage(
-      action.count === 0
-        ? `${command} ${name} takes nothing after it`
-        : `${command} ${name} takes one argument`,
-    );
+  checkCount(`${command} ${name}`, action, rest.length);
   for (const flag of flags)
-    if (!action.flags.includes(flag) && run.args.has(flag))
+    if (!takes(action, flag) && run.args.has(flag))
       throw usage(
-        `--${flag} goes with ${command} ${Object.keys(actions)
-          .filter((other) => actions[other]?.flags.includes(flag))
+        `--${flag} goes with ${command} ${Object.entries(actions)
+          .flatMap(([other, one]) => (takes(one, flag) ? other : []))
           .join(`, ${command} `)} only`,
       );
   check?.(name);
   await action.act(run, rest);
+}
+
+/** @throws CliFailure (usage) naming the nearest one when a command has no such action. */
+function actionNamed(
+  command: string,
+  actions: Readonly<Record<string, Action>>,
+  name: string,
+): Action {
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (action !== undefined) return action;
+  const nearest = nearestName(name, Object.keys(actions));
+  throw usage(`there is no ${command} ${quote(name)}: did you mean ${command} ${nearest}?`);
+}
+
+function checkCount(what: string, { count }: Action, given: number): void {
+  const [min, max] = typeof count === "number" ? [count, count] : count;
+  if (given >= min && given <= max) return;
+  if (max === 0) throw usage(`${what} takes nothing after it`);
+  if (min === max) throw usage(`${what} takes ${max === 1 ? "one argument" : `${max} arguments`}`);
+  throw usage(
+    given < min
+      ? `${what}: an argument is missing`
+      : `${what}: more than ${counted(max, "argument")}`,
+  );
+}
+
+function takes({ flags }: Action, flag: FlagName): boolean {
+  return flags === undefined || flags.includes(flag);
 }

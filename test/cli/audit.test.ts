@@ -80,7 +80,7 @@ test("export prints each row as a line, from the oldest or another on", async ()
 test.each<[string[], number, RegExp]>([
   [["audit"], 2, /an argument is missing/],
   [["audit", "show"], 2, /there is no audit "show"/],
-  [["audit", "verify", "--subject", "x"], 2, /--subject does not go with audit verify/],
+  [["audit", "verify", "--subject", "x"], 2, /--subject goes with audit list only/],
   [["audit", "verify", "--json"], 2, /prints no JSON/],
   [["audit", "verify", "--checkpoint", "none"], 3, /none/],
   [["audit", "verify", "--checkpoint", "mooring.db"], 1, /no text|is no checkpoint|more than/],

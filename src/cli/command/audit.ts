@@ -10,7 +10,7 @@ import {
   ListAuditEventsResponseSchema,
   WatchAuditResponseSchema,
 } from "../../../gen/mooring/v1/audit_service_pb.js";
-import { actionNamed } from "../action.ts";
+import { type Action, runAction } from "../action.ts";
 import type { FlagName } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { usage } from "../failure.ts";
@@ -25,12 +25,6 @@ const PAGE = 1_000;
 const DEFAULT_LIMIT = "20";
 const MAX_LIMIT = 1_000_000;
 
-interface Action {
-  readonly run: (run: CommandRun) => Promise<void>;
-  /** Its flags. */
-  readonly flags: readonly FlagName[];
-}
-
 const filters = [
   ...["actor", "token-id", "method", "outcome", "subject", "since", "until", "limit"],
 ] as const satisfies readonly FlagName[];
@@ -41,10 +35,10 @@ const following = [
 ] as const satisfies readonly FlagName[];
 
 const actions: Readonly<Record<string, Action>> = {
-  list: { run: listOrFollow, flags: [...filters, "follow", "after"] },
-  verify: { run: verifyAudit, flags: ["checkpoint"] },
-  export: { run: exportAudit, flags: ["after"] },
-  checkpoint: { run: writeCheckpoint, flags: ["output", "force"] },
+  list: { count: 0, flags: [...filters, "follow", "after"], act: listOrFollow },
+  verify: { count: 0, flags: ["checkpoint"], act: verifyAudit },
+  export: { count: 0, flags: ["after"], act: exportAudit },
+  checkpoint: { count: 0, flags: ["output", "force"], act: writeCheckpoint },
 };
 
 export const auditCommand: Command = {
@@ -68,15 +62,7 @@ export const auditCommand: Command = {
   flags: [...filters, "follow", "checkpoint", "after", "output", "force"],
   offline: true,
   positionals: [1, 1],
-  run: async (run) => {
-    const [name = ""] = run.args.positionals;
-    const action = actionNamed("audit", actions, name);
-    const other = auditCommand.flags.find(
-      (flag) => run.args.has(flag) && !action.flags.includes(flag),
-    );
-    if (other !== undefined) throw usage(`--${other} does not go with audit ${name}`);
-    await action.run(run);
-  },
+  run: (run) => runAction("audit", actions, { run, flags: auditCommand.flags }),
 };
 
 async function listOrFollow(run: CommandRun): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Database, databaseName } from "../../config/database.ts";
-import { actionNamed } from "../action.ts";
+import { type Action, runAction } from "../action.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { checkIsThere, readDatabaseConfig } from "../connection.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
@@ -8,7 +8,10 @@ import { counted } from "../quantity.ts";
 /** Interval of progress messages, in rows. */
 const PROGRESS = 10_000;
 
-const actions: Readonly<Record<string, (run: CommandRun) => Promise<void>>> = { copy, check };
+const actions: Readonly<Record<string, Action>> = {
+  copy: { count: 0, flags: ["from", "to", "dry-run"], act: copy },
+  check: { count: 0, flags: [], act: check },
+};
 
 export const databaseCommand: Command = {
   name: "database",
@@ -25,10 +28,7 @@ export const databaseCommand: Command = {
   flags: ["from", "to", "dry-run"],
   offline: true,
   positionals: [1, 1],
-  run: async (run) => {
-    const [name = ""] = run.args.positionals;
-    await actionNamed("database", actions, name)(run);
-  },
+  run: (run) => runAction("database", actions, { run, flags: databaseCommand.flags }),
 };
 
 async function copy({ args, world, output, notice }: CommandRun): Promise<void> {
@@ -53,7 +53,6 @@ async function copy({ args, world, output, notice }: CommandRun): Promise<void> 
 async function check({ args, world, output }: CommandRun): Promise<void> {
   const text = args.text("database");
   if (text === undefined) throw usage("database check takes --database");
-  if (args.text("from") ?? args.text("to")) throw usage("--from and --to go with database copy");
   const { database }: { readonly database: Database } = readDatabaseConfig(text, world);
   checkIsThere(database);
   const problems = await world.databases.check(database);

@@ -15,7 +15,8 @@ import {
   SyncMountsResponseSchema,
   WatchMountsResponseSchema,
 } from "../../../gen/mooring/v1/mount_service_pb.js";
-import { nearestName, quote } from "../../config/complaint.ts";
+import { quote } from "../../config/complaint.ts";
+import { type Action, runAction } from "../action.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readText, writeNewFile } from "../file.ts";
@@ -24,27 +25,23 @@ import { readItem, readMountMembers } from "../mount-input.ts";
 import { writeMount, writeMounts, writeResults, writeStatus } from "../mount-text.ts";
 import { readPages } from "../pages.ts";
 import { canAsk, confirm } from "../prompt.ts";
-import { counted } from "../quantity.ts";
 
-type Action = (run: CommandRun, rest: readonly string[]) => Promise<void>;
-
-/** Each with the fewest and most arguments after its own name. */
-const actions: Readonly<Record<string, readonly [min: number, max: number, Action]>> = {
-  list: [0, 0, list],
-  get: [1, 1, get],
-  create: [3, 500, createOne],
-  set: [2, 500, set],
-  replace: [2, 2, replace],
-  copy: [3, 3, copy],
-  rename: [2, 2, rename],
-  delete: [1, 500, remove],
-  compare: [1, 1, compare],
-  sync: [1, 501, sync],
-  adopt: [1, 501, adopt],
-  rollback: [1, 501, rollback],
-  import: [1, 1, importFile],
-  export: [0, 500, exportAll],
-  watch: [0, 0, watch],
+const actions: Readonly<Record<string, Action>> = {
+  list: { count: 0, act: list },
+  get: { count: 1, act: get },
+  create: { count: [3, 500], act: createOne },
+  set: { count: [2, 500], act: set },
+  replace: { count: 2, act: replace },
+  copy: { count: 3, act: copy },
+  rename: { count: 2, act: rename },
+  delete: { count: [1, 500], act: remove },
+  compare: { count: 1, act: compare },
+  sync: { count: [1, 501], act: sync },
+  adopt: { count: [1, 501], act: adopt },
+  rollback: { count: [1, 501], act: rollback },
+  import: { count: 1, act: importFile },
+  export: { count: [0, 500], act: exportAll },
+  watch: { count: 0, act: watch },
 };
 
 export const mountCommand: Command = {
@@ -88,18 +85,7 @@ export const mountCommand: Command = {
   ],
   offline: false,
   positionals: [1, 502],
-  run: async (run) => {
-    const [name = "", ...rest] = run.args.positionals;
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action === undefined)
-      throw usage(
-        `there is no mount ${quote(name)}: did you mean mount ${nearestName(name, Object.keys(actions))}?`,
-      );
-    const [min, max, act] = action;
-    if (rest.length < min) throw usage(`mount ${name}: an argument is missing`);
-    if (rest.length > max) throw usage(`mount ${name}: more than ${counted(max, "argument")}`);
-    await act(run, rest);
-  },
+  run: (run) => runAction("mount", actions, { run, flags: mountCommand.flags }),
 };
 
 /** A mount may take two minutes on a site. */

@@ -12,9 +12,9 @@ import {
   UpdateSiteResponseSchema,
   WatchSitesResponseSchema,
 } from "../../../gen/mooring/v1/site_service_pb.js";
-import { nearestName, quote } from "../../config/complaint.ts";
+import { type Action, runAction } from "../action.ts";
 import type { Command, CommandRun } from "../command.ts";
-import { CliFailure, EXIT, usage } from "../failure.ts";
+import { CliFailure, EXIT } from "../failure.ts";
 import { printEvents } from "../follow.ts";
 import { printableLine } from "../printable.ts";
 import { canAsk, confirm } from "../prompt.ts";
@@ -29,20 +29,17 @@ import {
   writeSites,
 } from "../site-text.ts";
 
-type Action = (run: CommandRun, rest: readonly string[]) => Promise<void>;
-
-/** Each with the fewest and most arguments after its own name. */
-const actions: Readonly<Record<string, readonly [min: number, max: number, Action]>> = {
-  add: [2, 2, add],
-  list: [0, 0, list],
-  check: [1, 1, check],
-  compare: [1, 1, compare],
-  adopt: [1, 1_000, adopt],
-  sync: [1, 1_000, sync],
-  set: [1, 100, set],
-  log: [1, 1, log],
-  watch: [0, 0, watch],
-  remove: [1, 1, remove],
+const actions: Readonly<Record<string, Action>> = {
+  add: { count: 2, act: add },
+  list: { count: 0, act: list },
+  check: { count: 1, act: check },
+  compare: { count: 1, act: compare },
+  adopt: { count: [1, 1_000], act: adopt },
+  sync: { count: [1, 1_000], act: sync },
+  set: { count: [1, 100], act: set },
+  log: { count: 1, act: log },
+  watch: { count: 0, act: watch },
+  remove: { count: 1, act: remove },
 };
 
 export const siteCommand: Command = {
@@ -82,18 +79,7 @@ export const siteCommand: Command = {
   ],
   offline: false,
   positionals: [1, 1_001],
-  run: async (run) => {
-    const [name = "", ...rest] = run.args.positionals;
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action === undefined)
-      throw usage(
-        `there is no site ${quote(name)}: did you mean site ${nearestName(name, Object.keys(actions))}?`,
-      );
-    const [min, max, act] = action;
-    if (rest.length < min) throw usage(`site ${name}: an argument is missing`);
-    if (rest.length > max) throw usage(`site ${name}: more than ${counted(max, "argument")}`);
-    await act(run, rest);
-  },
+  run: (run) => runAction("site", actions, { run, flags: siteCommand.flags }),
 };
 
 /** A site may take its time; the flag says otherwise. */
