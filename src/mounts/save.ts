@@ -5,6 +5,7 @@ import { failedPrecondition, invalid, ServiceError, type Violation } from "../me
 import { message, type Text } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import { mountKey, readMountKey } from "../settings/mount-key.ts";
+import { checkManaged } from "../settings/save.ts";
 import { createTicks } from "../ticks.ts";
 import { type CheckedMount, isSecretItem, type MountInput, withMountInput } from "./input.ts";
 import {
@@ -80,7 +81,7 @@ export async function decideSave(
     const field = `mounts[${number}].`;
     const before = mounts.get(input.name);
     if (before !== undefined && !pathsOf(before).every(rules.allows)) rules.refuse();
-    checkManaged(input.name, rules.managedBy);
+    checkManaged(input.name, rules.managedBy(input.name));
     if (names.has(input.name))
       violations.push({
         field: `${field}name`,
@@ -207,13 +208,6 @@ function isRenewed(before: Mount | undefined, mount: Mount): boolean {
         before.overrides[site]?.credentialRevision !== credentialRevision,
     )
   );
-}
-
-/** @throws FAILED_PRECONDITION for a mount that a file declares. */
-export function checkManaged(name: string, managedBy: SaveRules["managedBy"]): void {
-  const manager = managedBy(name);
-  if (manager !== undefined)
-    throw failedPrecondition(message("SETTING_MANAGED", { key: name, file: manager }));
 }
 
 /** Notes for whom a user has given a credential: it is sent to them once. */

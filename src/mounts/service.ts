@@ -10,6 +10,7 @@ import type { Engine } from "../settings/engine.ts";
 import type { History } from "../settings/history.ts";
 import type { SettingItem } from "../settings/item.ts";
 import { isMountChange, readMountKey } from "../settings/mount-key.ts";
+import { checkManaged } from "../settings/save.ts";
 import { SiteFailure } from "../sites/failure.ts";
 import { siteError } from "../sites/service.ts";
 import type { Site } from "../sites/site.ts";
@@ -35,7 +36,7 @@ import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service
 import { nameSite } from "./rename-site.ts";
 import { replaceInputs } from "./replace.ts";
 import { checkPaths, rollBack } from "./rollback.ts";
-import { checkManaged, decideDelete, decideSave, resultAs } from "./save.ts";
+import { decideDelete, decideSave, resultAs } from "./save.ts";
 import type { MountBook } from "./site/book.ts";
 import type { MountFollow } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
@@ -70,7 +71,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     wantedOfAll(all())(name);
   /** Declaration of a mount, by the mount's name. */
   let declared: ReadonlyMap<string, string> = new Map();
-  const guard = (name: string): void => checkManaged(name, (each) => declared.get(each));
+  const guard = (name: string): void => checkManaged(name, declared.get(name));
   const waiter = createWaiter();
   book.onChange(waiter.notify);
 

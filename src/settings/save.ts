@@ -96,15 +96,23 @@ export async function decideItems(
       continue;
     }
     violations.push(...decideItem(draft, input, path, rules));
-    const manager = managedBy(input.key);
-    if (manager !== undefined && (hidden || draft.get(input.key)?.value !== before?.value))
-      throw failedPrecondition(
-        message("SETTING_MANAGED", { key: named(input.key), file: manager }),
-      );
+    if (hidden || draft.get(input.key)?.value !== before?.value)
+      checkManaged(named(input.key), managedBy(input.key));
   }
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
   return skipped;
+}
+
+/**
+ * Refuses a change of what a file declares.
+ *
+ * @param name key of a setting or name of a mount.
+ * @param file that manages it; undefined: none.
+ * @throws FAILED_PRECONDITION naming the file.
+ */
+export function checkManaged(name: Text, file: string | undefined): void {
+  if (file !== undefined) throw failedPrecondition(message("SETTING_MANAGED", { key: name, file }));
 }
 
 function isReadonlyChange(

@@ -18,6 +18,7 @@ import { FLAG, type SettingItem, type Skipped } from "./item.ts";
 import type { Rights } from "./rights.ts";
 import { changesAfter, decideRollback } from "./rollback.ts";
 import {
+  checkManaged,
   decideSave,
   decideValue,
   isHidden,
@@ -159,7 +160,8 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     change(origin, options, (draft) => {
       for (const [key, value] of Object.entries(values)) {
         const hides = origin.rights?.isMasked;
-        refuseManaged(draft, { key, value, manager: managedBy(key), hides });
+        const now = draft.get(key);
+        if (isHidden(now, value, hides) || now?.value !== value) checkManaged(key, managedBy(key));
         decideValue(draft, key, value, hides);
       }
     });
@@ -256,25 +258,6 @@ async function checkKnown(
   const known = await store.knownKeys(absent);
   const unknown = absent.find((key) => !known.has(key));
   if (unknown !== undefined) throw unknownSetting(unknown);
-}
-
-function refuseManaged(
-  draft: Draft,
-  {
-    key,
-    value,
-    manager,
-    hides,
-  }: {
-    readonly key: string;
-    readonly value: string;
-    readonly manager: string | undefined;
-    readonly hides: SaveRules["hides"];
-  },
-): void {
-  const now = draft.get(key);
-  if (manager !== undefined && (isHidden(now, value, hides) || now?.value !== value))
-    throw failedPrecondition(message("SETTING_MANAGED", { key, file: manager }));
 }
 
 function decideDelete(draft: Draft, key: string, expected: number | undefined): void {
