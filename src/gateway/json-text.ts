@@ -18,7 +18,11 @@ export const JSON_OPTIONS = { useProtoFieldName: true, alwaysEmitImplicit: true 
 /** From so many elements on, the text of each is kept. */
 const LONG = 256;
 
-type LongList = readonly [field: DescField, elements: readonly Message[]];
+interface LongList {
+  readonly field: DescField;
+  readonly type: DescMessage;
+  readonly elements: readonly Message[];
+}
 
 /**
  * Writes JSON text of messages; `member` chooses one of them in place of all.
@@ -64,24 +68,22 @@ export function createJsonText(
   );
   return (desc, message, { registry, member, isOnce = false } = {}) => {
     const options = optionsOf(registry);
-    const listed = ([field, elements]: LongList): string => {
-      const { message: of } = field;
-      if (of === undefined) throw new Error(`${field} is no list of messages`);
-      return `[${elements.map(textIn(registry)(of)).join(",")}]`;
-    };
-    const fields = member === undefined ? membersOf(desc) : [member];
-    const long = isOnce ? [] : fields.flatMap((field) => longList(field, message));
-    const [first] = long;
-    if (member !== undefined && first !== undefined) return listed(first);
-    const rest = Object.fromEntries(long.map(([{ localName }]) => [localName, []]));
-    const json = serializeJson(
-      desc,
-      long.length === 0 ? message : { ...message, ...rest },
-      options,
+    const fields = member === undefined ? desc.fields : [member];
+    const long =
+      isOnce || isWellKnown(desc) ? NONE : fields.flatMap((one) => longList(one, message));
+    if (long.length === 0) {
+      const json = serializeJson(desc, message, options);
+      return stringify(member ? ((json as JsonObject)[nameOf(member)] ?? null) : json);
+    }
+    const texts = new Map(
+      long.map(({ field, type, elements }) => {
+        const listed = `[${elements.map(textIn(registry)(type)).join(",")}]`;
+        return [nameOf(field), listed];
+      }),
     );
-    if (member !== undefined) return stringify((json as JsonObject)[nameOf(member)] ?? null);
-    if (long.length === 0) return stringify(json);
-    const texts = new Map(long.map((list) => [nameOf(list[0]), listed(list)]));
+    if (member !== undefined) return texts.get(nameOf(member)) ?? "null";
+    const rest = Object.fromEntries(long.map(({ field }) => [field.localName, []]));
+    const json = serializeJson(desc, { ...message, ...rest }, options);
     const members = Object.entries(json as JsonObject).map(
       ([name, value]) => `${stringify(name)}:${texts.get(name) ?? stringify(value)}`,
     );
@@ -89,13 +91,16 @@ export function createJsonText(
   };
 }
 
+const NONE: readonly LongList[] = [];
+
 /** Messages of protobuf itself have a JSON of their own. */
-function membersOf({ typeName, fields }: DescMessage): readonly DescField[] {
-  return typeName.startsWith("google.protobuf.") ? [] : fields;
+function isWellKnown({ typeName }: DescMessage): boolean {
+  return typeName.startsWith("google.protobuf.");
 }
 
 function longList(field: DescField, message: Message): LongList[] {
   if (field.fieldKind !== "list" || field.listKind !== "message") return [];
   const elements: unknown = Reflect.get(message, field.localName);
-  return Array.isArray(elements) && elements.length >= LONG ? [[field, elements]] : [];
+  if (!Array.isArray(elements) || elements.length < LONG) return [];
+  return [{ field, type: field.message, elements }];
 }

@@ -10,10 +10,11 @@ import { nodeSink, type Sink } from "./stream.ts";
 
 /** A request and a response of Fastify, over HTTP/1.1 or HTTP/2. */
 export class NodeHttp implements Http {
+  readonly path: string;
+  readonly query: string;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   readonly #slow: SlowReaders;
-  readonly #prefix: string;
   #pieces: BodyPieces | undefined;
 
   /** @param prefix of the path, which the gateway's rules do not have. */
@@ -21,7 +22,9 @@ export class NodeHttp implements Http {
     this.#request = request;
     this.#reply = reply;
     this.#slow = slow;
-    this.#prefix = prefix;
+    const { path, query } = pathAndQuery(request);
+    this.path = path.slice(prefix.length);
+    this.query = query;
   }
 
   get id(): string {
@@ -29,20 +32,12 @@ export class NodeHttp implements Http {
   }
 
   get method(): string {
-    return this.#request.method;
+    return this.#request.raw.method ?? "";
   }
 
   get url(): string {
     const { headers, url } = this.#request.raw;
     return `http://${headers.host ?? headers[":authority"] ?? "localhost"}${url}`;
-  }
-
-  get path(): string {
-    return pathAndQuery(this.#request).path.slice(this.#prefix.length);
-  }
-
-  get query(): string {
-    return pathAndQuery(this.#request).query;
   }
 
   get address(): string | undefined {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import { createBindings } from "../../src/gateway/rest/binding.ts";
 import { matchesPath, splitPath } from "../../src/gateway/rest/path.ts";
-import { createRouter, MAX_URLS } from "../../src/gateway/rest/router.ts";
+import { createRouter, MAX_ROUTES } from "../../src/gateway/rest/router.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
 import { echo } from "./door.ts";
 
@@ -53,7 +53,7 @@ test("finds exactly the templates that match, the most specific one first", () =
 });
 
 test("many paths are registered by their first segment, and each is found", async () => {
-  const paths = Array.from({ length: MAX_URLS + 1 }, (_, index) => `/v1/kind${index}/{text}`);
+  const paths = Array.from({ length: MAX_ROUTES + 1 }, (_, index) => `/v1/kind${index}/{text}`);
   const app = fastify();
   const urls = new Set<string>();
   app.addHook("onRoute", ({ url }) => void urls.add(url));
@@ -63,7 +63,7 @@ test("many paths are registered by their first segment, and each is found", asyn
   const methods = defineRpcs(rpcs).map(echo);
   await app.register(restGateway, { methods, connect: false });
   expect([...urls].sort()).toEqual(["/v1/*", "/v2", "/v3::all"]);
-  for (const path of ["/v1/kind0/a", `/v1/kind${MAX_URLS}/a`]) {
+  for (const path of ["/v1/kind0/a", `/v1/kind${MAX_ROUTES}/a`]) {
     const reply = await app.inject(path);
     expect([reply.statusCode, JSON.parse(reply.json())]).toEqual([200, { text: "a" }]);
   }

@@ -23,20 +23,20 @@ export type Query = readonly QueryPair[];
 /** Most parameters in one query, and most elements in one list. */
 const MAX_QUERY_ITEMS = 1_000;
 
-const EMPTY: Query = [];
-
 /**
  * Cuts a query string (without its question mark) at `&`. `+` and `%20` are both a space.
  *
  * @throws INVALID_ARGUMENT for more than MAX_QUERY_ITEMS parameters or a broken escape in a name.
  */
 export function parseQuery(text: string): Query {
-  if (text === "") return EMPTY;
-  const parts = text.split("&", MAX_QUERY_ITEMS + 1);
-  if (parts.length > MAX_QUERY_ITEMS) {
-    throw badRequest(`the query has more than ${MAX_QUERY_ITEMS} parameters`);
+  const pairs: QueryPair[] = [];
+  for (const part of text.split("&")) {
+    if (part === "") continue;
+    if (pairs.length === MAX_QUERY_ITEMS)
+      throw badRequest(`the query has more than ${MAX_QUERY_ITEMS} parameters`);
+    pairs.push(parsePair(part));
   }
-  return parts.filter((part) => part !== "").map(parsePair);
+  return pairs;
 }
 
 /** Reports whether a parameter has a non-empty value. */
@@ -71,6 +71,7 @@ function parsePair(part: string): QueryPair {
 }
 
 function unescapeQuery(text: string): string | undefined {
+  if (!ESCAPED.test(text)) return text;
   const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
   try {
     // HTTP/2 allows bytes beyond ASCII, one character each.
@@ -81,6 +82,7 @@ function unescapeQuery(text: string): string | undefined {
   }
 }
 
+const ESCAPED = /[+%\x80-\xff]/;
 const BEYOND_ASCII = /[\x80-\xff]/;
 const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

@@ -40,71 +40,80 @@ export interface Variant {
   readonly body: Buffer | string;
 }
 
-/** A successful reply, encoded once. */
-export interface RestReply {
+/** Bytes that many clients get, and the compressed variants that are ready. */
+interface Compressed {
+  readonly encoded: Encoded;
+  readonly variants: Map<Coding, Variant>;
+}
+
+/** Longest body that is sent as text, in UTF-16 units. */
+const SHORT = 2_048;
+
+/** A successful reply, encoded once as its binding says. */
+export class RestReply {
   /** The opaque text of the entity tag without a coding; undefined: the reply has none. */
   readonly state: string | undefined;
   /** Whether the tag identifies the caller's part of the state. */
   readonly isPart: boolean;
   /** The tag as a client sends it back: compared before anything is parsed. */
   readonly tag: string | undefined;
+  readonly #type: string;
+  /** Headers of all variants and of 304. */
+  readonly #common: Headers;
+  readonly #identity: Variant;
+  /** Undefined for a reply that is not compressed. */
+  readonly #compressed: Compressed | undefined;
+
+  /** @throws UnencodableReply */
+  constructor({ reply: rule }: Binding, message: Message, gateway: Gateway) {
+    const shown = readState(rule, message, gateway.prefix);
+    const part = partOf(message);
+    this.state = shown && part ? withPart(shown, part) : shown;
+    this.isPart = part !== undefined;
+    this.tag = this.state === undefined ? undefined : entityTag(this.state);
+    this.#type = rule.raw ? typeOf(httpBodyOf(message, rule.field)) : TYPES[rule.shape];
+    const text = encodeBody(rule, message, gateway);
+    const encoded = rule.kept ? new Encoded(Buffer.from(text)) : undefined;
+    const compressible = encoded?.compressible === true;
+    this.#compressed = encoded?.compressible ? { encoded, variants: new Map() } : undefined;
+    this.#common = {
+      "cache-control": cacheControl(rule, gateway),
+      ...languageHeaders(rule, message, compressible),
+    };
+    const isShort = typeof text === "string" && text.length <= SHORT;
+    this.#identity = this.#variant(isShort ? text : (encoded?.bytes ?? Buffer.from(text)));
+  }
+
   /**
    * The reply for a client that accepts these codings, the preferred one first. A compressed
    * variant is created on first use; until it is ready, the reply is sent uncompressed.
    */
-  variant(accepted: readonly Coding[]): Variant;
+  variant(accepted: readonly Coding[]): Variant {
+    const [preferred] = accepted;
+    if (preferred === undefined || this.#compressed === undefined) return this.#identity;
+    const { encoded, variants } = this.#compressed;
+    const body = encoded.offer(preferred);
+    if (body !== undefined && body !== encoded.bytes && !variants.has(preferred))
+      variants.set(preferred, this.#variant(body, preferred));
+    const ready = accepted.find((coding) => variants.has(coding));
+    return (ready && variants.get(ready)) ?? this.#identity;
+  }
+
   /** The headers of 304 for a client that has the reply with this tag. */
-  unchanged(tag: string): Variant;
-}
+  unchanged(tag: string): Variant {
+    return { headers: { etag: tag, ...this.#common }, body: "" };
+  }
 
-/** Longest body that is sent as text, in UTF-16 units. */
-const SHORT = 2_048;
-
-/** Encodes a response message as its binding says. */
-export function createReply(binding: Binding, message: Message, gateway: Gateway): RestReply {
-  const rule = binding.reply;
-  const shown = readState(rule, message, gateway.prefix);
-  const text = encodeBody(rule, message, gateway);
-  const encoded = rule.kept ? new Encoded(Buffer.from(text)) : undefined;
-  const part = partOf(message);
-  const state = shown && part ? withPart(shown, part) : shown;
-  const compressible = encoded?.compressible === true;
-  const common: Headers = {
-    "cache-control": cacheControl(rule, gateway),
-    ...languageHeaders(rule, message, compressible),
-  };
-  const type = rule.raw ? typeOf(httpBodyOf(message, rule.field)) : TYPES[rule.shape];
-  const variantOf = (body: Buffer | string, coding?: Coding): Variant => {
+  #variant(body: Buffer | string, coding?: Coding): Variant {
     const headers: Record<string, string> = {
-      "content-type": type,
+      "content-type": this.#type,
       "content-length": String(Buffer.byteLength(body)),
+      ...this.#common,
     };
     if (coding !== undefined) headers["content-encoding"] = coding;
-    if (state !== undefined) headers["etag"] = entityTag(state, coding);
-    return { body, headers: Object.assign(headers, common) };
-  };
-  const isShort = typeof text === "string" && text.length <= SHORT;
-  const identity = variantOf(isShort ? text : (encoded?.bytes ?? Buffer.from(text)));
-  const coded = new Map<Coding, Variant>();
-  const ready = (coding: Coding): Variant | undefined => {
-    const body = encoded?.offer(coding);
-    if (body === undefined || body === encoded?.bytes) return undefined;
-    const variant = coded.get(coding) ?? variantOf(body, coding);
-    coded.set(coding, variant);
-    return variant;
-  };
-  return {
-    state,
-    isPart: part !== undefined,
-    tag: state === undefined ? undefined : entityTag(state),
-    variant: ([preferred, ...others]) => {
-      if (preferred === undefined || !compressible) return identity;
-      const made = ready(preferred);
-      const other = others.find((coding) => coded.has(coding));
-      return made ?? (other && coded.get(other)) ?? identity;
-    },
-    unchanged: (tag) => ({ headers: { etag: tag, ...common }, body: "" }),
-  };
+    if (this.state !== undefined) headers["etag"] = entityTag(this.state, coding);
+    return { body, headers };
+  }
 }
 
 /** Headers of a reply's variants, and its language. */

@@ -61,9 +61,9 @@ export class RestDialect {
       this.#refuseMethod(http, match.allow);
       return "answered";
     }
-    const choice = choose(match.bindings, http.query);
-    const own = problem === undefined ? choice : { ...choice, problem };
-    return new RestExchange(this.#replies, { ...own, parts: match.parts }, http);
+    const choice = choose(match.bindings, match.parts, http.query);
+    if (problem !== undefined) choice.problem = problem;
+    return new RestExchange(this.#replies, choice, http);
   }
 
   #find(http: Http, exact: Url["exact"]): Match | undefined {
@@ -90,7 +90,7 @@ export class RestDialect {
   }
 }
 
-function choose(bindings: readonly Binding[], text: string): Choice {
+function choose(bindings: readonly Binding[], parts: Choice["parts"], text: string): Choice {
   let [binding] = bindings;
   if (binding === undefined) throw new HttpFault(404, "nothing is served here");
   try {
@@ -100,13 +100,13 @@ function choose(bindings: readonly Binding[], text: string): Choice {
     });
     if (chosen !== undefined) {
       binding = chosen;
-      return { binding, query };
+      return { binding, query, parts, problem: undefined };
     }
     const names = [...new Set(bindings.flatMap(({ request }) => request.requireQuery))];
     const kind = names.length === 1 ? "the query parameter" : "one of the query parameters";
     throw badRequest(`give ${kind} ${names.join(", ")}`);
   } catch (problem) {
-    return { binding, query: [], problem };
+    return { binding, query: [], parts, problem };
   }
 }
 

@@ -75,18 +75,8 @@ export function createRouter(
     route.order = order;
     addRoute(root, route);
   });
-  const byUrl = Map.groupBy(
-    routes.flatMap((route) => urlsOf(route.template).map((url) => ({ url, route }))),
-    ({ url }) => url,
-  );
-  const urls = [...byUrl].map(([url, entries]) => {
-    const sharing = entries.map(({ route }) => route);
-    const [only] = sharing;
-    const exact = sharing.length === 1 && only && isExact(only) ? only.methods : undefined;
-    return { url, exact };
-  });
   return {
-    urls: urls.length > MAX_URLS ? byFirstSegment(urls) : urls,
+    urls: routes.length > MAX_ROUTES ? firstSegments(routes) : allUrls(routes),
     search: (path, httpMethod) => {
       const found = search(root, path, httpMethod);
       if (found !== undefined || !trailingSlash || !/[^/]\/$/.test(path)) return found;
@@ -96,14 +86,28 @@ export function createRouter(
 }
 
 /**
- * Most paths that are registered one by one. Fastify takes about a millisecond for each with all its
- * HTTP methods; beyond this number it gets the first segments of the paths instead.
+ * Most templates that are registered one by one. Fastify takes about a millisecond for each with all
+ * its HTTP methods; beyond this number it gets the first segments of the paths instead.
  */
-export const MAX_URLS = 512;
+export const MAX_ROUTES = 512;
 
-function byFirstSegment(urls: readonly Url[]): Url[] {
-  const first = urls.map(({ url }) => url.replace(/^(\/[^/]+)\/.*$/, "$1/*"));
-  return [...new Set(first)].map((url) => ({ url, exact: undefined }));
+function allUrls(routes: readonly Route[]): Url[] {
+  const byUrl = Map.groupBy(
+    routes.flatMap((route) => urlsOf(route.template).map((url) => ({ url, route }))),
+    ({ url }) => url,
+  );
+  return [...byUrl].map(([url, entries]) => {
+    const sharing = entries.map(({ route }) => route);
+    const [only] = sharing;
+    const exact = sharing.length === 1 && only && isExact(only) ? only.methods : undefined;
+    return { url, exact };
+  });
+}
+
+function firstSegments(routes: readonly Route[]): Url[] {
+  const urls = new Set<string>();
+  for (const { template } of routes) for (const url of urlsOf(template, 1)) urls.add(url);
+  return [...urls].map((url) => ({ url, exact: undefined }));
 }
 
 function createRoute(group: readonly Binding[], warn: RouterOptions["warn"]): Route[] {
@@ -148,9 +152,11 @@ function alwaysBefore(earlier: Binding, later: Binding): boolean {
  * Paths that a template covers, in the notation of Fastify's router (find-my-way): `*` for the
  * rest, `::` for a colon. A template with variables is registered by the text before its first one:
  * `:name` of that router takes at most maxParamLength characters. `**` may also be empty.
+ *
+ * @param most segments that are written out, where more follow. Default: all.
  */
-function urlsOf({ segments, verb }: PathTemplate): string[] {
-  const open = segments.findIndex((segment) => segment.kind !== "literal");
+function urlsOf({ segments, verb }: PathTemplate, most = segments.length): string[] {
+  const open = segments.findIndex(({ kind }, index) => kind !== "literal" || index === most);
   const texts = open < 0 ? segments : segments.slice(0, open);
   const before = texts
     .map((segment) => (segment.kind === "literal" ? `/${urlText(segment.text)}` : ""))
@@ -235,51 +241,53 @@ interface Found {
   readonly parts: PathParts;
 }
 
+/** A path, and the routes that it has matched. */
+interface Search {
+  /** The path without its verb. */
+  readonly parts: PathParts;
+  readonly verb: string;
+  readonly found: Found[];
+}
+
 /** Adds the routes below a node that the path matches from its segment `at` on. */
-function collect(
-  node: Node,
-  at: number,
-  parts: PathParts,
-  { takes, found }: { readonly takes: (route: Route) => boolean; readonly found: Found[] },
-): void {
+function collect(node: Node, at: number, search: Search): void {
+  const { parts, verb, found } = search;
   for (const route of node.rests)
-    if (takes(route) && matchesPath(route.template.segments, parts)) found.push({ route, parts });
+    if (route.template.verb === verb && matchesPath(route.template.segments, parts))
+      found.push({ route, parts });
   const raw = parts.raw[at];
   if (raw === undefined) {
-    for (const route of node.ends) if (takes(route)) found.push({ route, parts });
+    for (const route of node.ends) if (route.template.verb === verb) found.push({ route, parts });
     return;
   }
   const text = parts.text[at];
   const literal = text === undefined ? undefined : node.literals.get(text);
-  if (literal !== undefined) collect(literal, at + 1, parts, { takes, found });
-  if (node.one !== undefined && raw !== "") collect(node.one, at + 1, parts, { takes, found });
+  if (literal !== undefined) collect(literal, at + 1, search);
+  if (node.one !== undefined && raw !== "") collect(node.one, at + 1, search);
 }
-
-const hasNoVerb = ({ template }: Route): boolean => template.verb === "";
 
 /** All routes that a path matches, the most specific one first. */
 function findRoutes(root: Node, path: string): readonly Found[] {
   const found: Found[] = [];
   const whole = splitPath(path);
-  collect(root, 0, whole, { takes: hasNoVerb, found });
+  collect(root, 0, { parts: whole, verb: "", found });
   const cut = cutVerb(whole);
-  if (cut !== undefined) {
-    const takes = ({ template }: Route): boolean => template.verb === cut.verb;
-    collect(root, 0, cut.parts, { takes, found });
-  }
+  if (cut !== undefined) collect(root, 0, { ...cut, found });
   return found.length < 2 ? found : found.sort((a, b) => a.route.order - b.route.order);
 }
 
 function search(root: Node, path: string, httpMethod: string): Match | undefined {
-  const allow = new Set<string>();
-  for (const { route, parts } of findRoutes(root, path)) {
+  const routes = findRoutes(root, path);
+  for (const { route, parts } of routes) {
     const bindings = bindingsFor(route.methods, httpMethod);
-    if (bindings) return { bindings, parts, allow: [] };
-    for (const one of allowedMethods(route)) allow.add(one);
+    if (bindings) return { bindings, parts, allow: NONE };
   }
-  if (allow.size === 0) return undefined;
+  if (routes.length === 0) return undefined;
+  const allow = new Set(routes.flatMap(({ route }) => allowedMethods(route)));
   return { bindings: undefined, parts: undefined, allow: [...allow] };
 }
+
+const NONE: readonly string[] = [];
 
 /** HEAD is answered as GET; a binding of any method takes what has none of its own, but OPTIONS. */
 export function bindingsFor(

@@ -15,7 +15,7 @@ import { anyBodyMessage, takesAnyBody } from "./http-body.ts";
 import { readJson } from "./json.ts";
 import { captureVariables, type PathParts } from "./path.ts";
 import type { Query } from "./query.ts";
-import { createReply, type RestReply } from "./reply.ts";
+import { RestReply } from "./reply.ts";
 import { bodyMessage, emptyMessage, fillMessage, readForm, takesForm } from "./request.ts";
 import {
   createEventEncoder,
@@ -31,9 +31,9 @@ export interface Choice {
   readonly binding: Binding;
   readonly query: Query;
   /** Error of the query or the Content-Type; sent after the admission. */
-  problem?: unknown;
+  problem: unknown;
   /** The path's segments, where the template may have variables. */
-  readonly parts?: PathParts | undefined;
+  readonly parts: PathParts | undefined;
 }
 
 /** Encoders and encoded replies of REST, shared by all exchanges. */
@@ -45,7 +45,7 @@ export class RestReplies {
     createEventEncoder(binding.reply, this.gateway.prefix, this.gateway),
   );
   readonly #replies = memoize((binding: Binding) =>
-    memoize((message: Message) => createReply(binding, message, this.gateway)),
+    memoize((message: Message) => new RestReply(binding, message, this.gateway)),
   );
 
   constructor(gateway: Gateway) {
@@ -54,7 +54,7 @@ export class RestReplies {
 
   /** The encoded reply; that of a read is the same as long as its message is the same. */
   encode(binding: Binding, message: Message): RestReply {
-    if (!binding.reply.kept) return createReply(binding, message, this.gateway);
+    if (!binding.reply.kept) return new RestReply(binding, message, this.gateway);
     return this.#replies(binding)(message);
   }
 
