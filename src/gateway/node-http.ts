@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Incoming, readBody } from "../transport/body.ts";
@@ -71,9 +72,20 @@ export class NodeHttp implements Http {
 
   #incoming({ peer, signal }: BodyReading): Incoming {
     const { raw } = this.#request;
-    // A client that waits for this status sends nothing before it (RFC 9110, section 10.1.1).
-    if (/100-continue/i.test(raw.headers.expect ?? "")) this.#response.writeContinue();
+    if (this.#waitsForContinue) this.#response.writeContinue();
     return { stream: raw, peer, signal, hasEnded: (bytes) => this.#isWhole(bytes) };
+  }
+
+  /**
+   * Whether the client sends nothing before status 100 (RFC 9110, section 10.1.1). Node sends it
+   * before the request gets here, unless the server listens for `checkContinue`.
+   */
+  get #waitsForContinue(): boolean {
+    const { raw, server } = this.#request;
+    if (!/100-continue/i.test(raw.headers.expect ?? "")) return false;
+    const { stream } = this.#response as { stream?: ServerHttp2Stream };
+    if (stream !== undefined) return (stream.sentInfoHeaders?.length ?? 0) === 0;
+    return server.server.listenerCount("checkContinue") > 0;
   }
 
   #isWhole(bytes: number): boolean {

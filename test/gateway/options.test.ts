@@ -356,3 +356,11 @@ describe("PATCH", () => {
     expect(await masks({ fillUpdateMask: true }, "?updateMask=title")).toEqual(["title"]);
   });
 });
+
+test("a wrapper given whole and by its value is given more than once", async () => {
+  const twice = [400, { code: 3, message: expect.stringContaining("given more than once") }];
+  const ask = serving([GET]);
+  expect(await ask("/get?note.value=a")).toEqual([200, { note: "a" }]);
+  expect(await ask("/get?note=a&note.value=b")).toEqual(twice);
+  expect(await ask("/get?note.value=a&note=b")).toEqual(twice);
+});

@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import helmet from "@fastify/helmet";
 import rateLimit from "@fastify/rate-limit";
 import { fastify } from "fastify";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import { defineRpcs } from "./contract.ts";
 import { echo, echoed, send } from "./door.ts";
@@ -247,4 +247,50 @@ test("a malformed Content-Type is refused after the admission", async () => {
   const known = { ...headers, authorization: "x" };
   const malformed = await send(port, "/post", { method: "POST", headers: known, body: "{}" });
   expect([malformed.status, admitted]).toEqual([415, ["Post", "Post"]]);
+});
+
+describe("a client that waits for 100 Continue gets it once", () => {
+  test.each([
+    ["from Node", false],
+    ["from the gateway, where the server leaves it to its handlers", true],
+  ])("%s", async (_name, isLeft) => {
+    const app = application();
+    await app.register(restGateway, { methods });
+    const port = await listen(app);
+    if (isLeft)
+      app.server.on("checkContinue", (request, response) =>
+        app.server.emit("request", request, response),
+      );
+    const socket = connect(port, "127.0.0.1");
+    let received = "";
+    socket.on("data", (bytes) => {
+      received += bytes;
+    });
+    const head = "POST /post HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\nconnection: close\r\n";
+    socket.write(`${head}content-type: application/json\r\ncontent-length: 2\r\n\r\n`);
+    await once(socket, "data");
+    socket.write("{}");
+    await once(socket, "close");
+    expect(received.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 100", "HTTP/1.1 200"]);
+  });
+
+  test("over HTTP/2", async () => {
+    const app = fastify({ http2: true });
+    onTestFinished(async () => void (await app.close()));
+    await app.register(restGateway, { methods });
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    const stream = session.request({ ":method": "POST", ":path": "/post", expect: "100-continue" });
+    let continued = 0;
+    stream.on("continue", () => {
+      continued += 1;
+      if (continued === 1) stream.end("{}");
+    });
+    const [headers] = await once(stream, "response");
+    stream.resume();
+    await once(stream, "close");
+    session.close();
+    expect([headers[":status"], continued]).toEqual([200, 1]);
+  });
 });

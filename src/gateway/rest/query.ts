@@ -1,4 +1,5 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { badRequest, quote } from "../failure.ts";
 import {
   createFieldSetter,
@@ -90,6 +91,8 @@ const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export interface Target {
   /** Proto names joined by dots. */
   readonly field: string;
+  /** The field that one text fills whole: that of the wrapper for the value of a wrapper. */
+  readonly filled: string;
   readonly repeated: boolean;
   readonly reader: TextReader;
   readonly set: FieldSetter;
@@ -170,7 +173,10 @@ function createTarget(path: FieldPath): Target | undefined {
   const reader = leaf?.fieldKind === "map" ? undefined : leaf && createTextReader(leaf);
   if (leaf === undefined || reader === undefined) return undefined;
   const repeated = leaf.fieldKind === "list";
-  return { field: fieldPathText(path), repeated, reader, set: createFieldSetter(path) };
+  const field = fieldPathText(path);
+  const inWrapper = isWrapperDesc(leaf.parent);
+  const filled = inWrapper ? field.slice(0, field.lastIndexOf(".")) : field;
+  return { field, filled, repeated, reader, set: createFieldSetter(path) };
 }
 
 /** Why a parameter fills no field: it names none, one that is filled otherwise, one that no text fills. */
@@ -207,8 +213,9 @@ function findEntry({ desc, reading }: ParameterRules, name: string): Target | un
   const read = readValue(keyType, key);
   if (read === undefined) return undefined;
   const set = createFieldSetter(fields);
+  const field = fieldPathText(fields);
   return {
-    ...{ field: fieldPathText(fields), repeated: true, reader },
+    ...{ field, filled: field, repeated: true, reader },
     set: (message, value) => set(message, [String(read), value]),
   };
 }
@@ -266,11 +273,11 @@ function fillDirect(
         throw badRequest(`query parameter ${quote(pair.name)}: no such field`);
       continue;
     }
-    if (!target.repeated && filled.has(target.field)) {
+    if (!target.repeated && filled.has(target.filled)) {
       if (tolerance.repeatedParameters) continue;
       throw badRequest(`query parameter ${quote(pair.name)}: given more than once`);
     }
-    filled.add(target.field);
+    filled.add(target.filled);
     target.set(message, readText(target, queryValue(pair), inQuery(pair.name)));
   }
 }
