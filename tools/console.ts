@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "..");
 
 /** What goes into the first script: what stands around the pages, what the first one needs, and the styles, of which no script is left. */
 const SHARED =
-  /node_modules\/(?!diff\/)|src\/client\/|src\/console\/(?:api\/(?!audit|drivers|incidents|mounts|sites|status|token|webhooks)|i18n\/(?!en-later|later|zh-cn)|components\/(?:around|button|icon|state|use-call|when)\.|shell\/(?!palette\.tsx)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
+  /node_modules\/(?!diff\/)|src\/client\/|src\/console\/(?:api\/(?!audit|drivers|incidents|mounts|sites|status|token|webhooks)|i18n\/(?!en-later|later|zh-cn)|components\/(?:button|state|use-call|when)\.|shell\/(?!palette\.tsx)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
 
 /** What goes into the script that the other pages share: their words, their parts, differences. */
 const LATER =

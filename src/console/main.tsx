@@ -1,8 +1,8 @@
 import { render } from "preact";
+import { until } from "./api/follow.ts";
 import { connection, followSettings } from "./api/live.ts";
 import { followRights, rights } from "./api/rights.ts";
 import { session } from "./api/session.ts";
-import { until } from "./api/wait.ts";
 import { setLanguage } from "./i18n/language.ts";
 import { preferredLanguage } from "./i18n/preferred.ts";
 import { edits, followEdits } from "./settings/edit.ts";

@@ -10,11 +10,10 @@ import { language } from "../i18n/language.ts";
 import { refused, settingService } from "./client.ts";
 import { isBlind } from "./early.ts";
 import type { Failure } from "./failure.ts";
-import { followCalls } from "./follow.ts";
+import { followCalls, until, whileVisible } from "./follow.ts";
 import { rememberRevision } from "./revision.ts";
 import { may, rights } from "./rights.ts";
 import { session } from "./session.ts";
-import { until, whileVisible } from "./wait.ts";
 
 /** All settings at one revision. Never changed; each revision has one of its own. */
 export interface Settings {

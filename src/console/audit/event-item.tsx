@@ -1,8 +1,8 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import type { AuditEvent } from "../../../gen/mooring/v1/audit_pb.js";
+import { Icon } from "../components/button.tsx";
 import { Fact } from "../components/fact.tsx";
-import { Icon } from "../components/icon.tsx";
 import { When } from "../components/when.tsx";
 import { dateTime, timeOfDay } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";

@@ -1,20 +1,33 @@
-import "../i18n/later.ts";
+import { toJsonString } from "@bufbuild/protobuf";
 import { timestampFromDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
-import type { AuditEvent } from "../../../gen/mooring/v1/audit_pb.js";
-import { type AuditFilter, type AuditRows, followAudit, readOlder } from "../api/audit.ts";
+import {
+  type AuditCheckpoint,
+  type AuditEvent,
+  AuditEventSchema,
+} from "../../../gen/mooring/v1/audit_pb.js";
+import {
+  type AuditFilter,
+  type AuditRows,
+  auditService,
+  followAudit,
+  readOlder,
+} from "../api/audit.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { Button } from "../components/button.tsx";
+import { CopyButton } from "../components/copy.tsx";
 import { dayOf, Filters } from "../components/filters.tsx";
+import { saveFile } from "../components/save-file.ts";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
-import { useFollow } from "../components/use-follow.ts";
+import { useFollow } from "../components/use-call.ts";
 import { day } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";
 import { place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { Checkpoint } from "./checkpoint.tsx";
-import { Download } from "./download.tsx";
+import { say } from "../shell/toast.tsx";
 import { EventItem } from "./event-item.tsx";
+import { Verification } from "./verification.tsx";
+import "../i18n/later.ts";
 import "./audit.css";
 
 const OUTCOMES = [
@@ -123,4 +136,62 @@ function methodsOf(events: readonly AuditEvent[] = []): string[] {
 
 function byDay(events: readonly AuditEvent[]): Map<string, AuditEvent[]> {
   return Map.groupBy(events, ({ time }) => (time ? day(timestampMs(time)) : ""));
+}
+
+/**
+ * Position of the audit: stored elsewhere, it proves later whether a row was changed or is missing.
+ */
+function Checkpoint({ of }: { readonly of: AuditCheckpoint }) {
+  return (
+    <section class="sheet block checkpoint" aria-labelledby="checkpoint">
+      <div>
+        <h2 id="checkpoint">{t("audit.checkpoint")}</h2>
+        <p class="quiet">{t("audit.checkpointAbout")}</p>
+      </div>
+      <pre class="mono">{of.text.trim()}</pre>
+      <p class="ways">
+        <CopyButton text={of.text} />
+      </p>
+      <Verification origin={of.origin} />
+    </section>
+  );
+}
+
+const PAGE = 1_000;
+/** Rows of one file at most: what a browser holds in memory without trouble. */
+const MOST = 100_000;
+
+/** Downloads the rows that fit the filters, one JSON object a line, newest first. */
+function Download({ filter }: { readonly filter: AuditFilter }) {
+  const busy = useSignal(false);
+  const download = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      const lines = await readLines(filter);
+      const today = new Date().toISOString().slice(0, 10);
+      saveFile(`mooring-audit-${today}.jsonl`, lines.join(""));
+      if (lines.length >= MOST) say(t("audit.cut", { count: MOST }));
+    } catch (thrown) {
+      say(failureOf(thrown).message || t("state.offline"));
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <Button icon="backup" disabled={busy.value} onClick={() => void download()}>
+      {t("audit.download")}
+    </Button>
+  );
+}
+
+async function readLines(filter: AuditFilter): Promise<string[]> {
+  const lines: string[] = [];
+  let pageToken = "";
+  do {
+    const page = await auditService.listAuditEvents({ ...filter, pageSize: PAGE, pageToken });
+    for (const event of page.events)
+      lines.push(`${toJsonString(AuditEventSchema, event, { useProtoFieldName: true })}\n`);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "" && lines.length < MOST);
+  return lines.slice(0, MOST);
 }

@@ -1,18 +1,19 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { ImportSettingsResponse } from "../../../gen/mooring/v1/setting_service_pb.js";
+import {
+  ImportOutcome,
+  type ImportSettingsResponse,
+} from "../../../gen/mooring/v1/setting_service_pb.js";
 import { settingService } from "../api/client.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
-import { Button } from "../components/button.tsx";
+import { Button, Icon } from "../components/button.tsx";
+import { ReasonField } from "../components/field.tsx";
 import { mistakeOf } from "../components/json-mistake.ts";
-import { ReasonField } from "../components/reason.tsx";
 import { Notice } from "../components/state.tsx";
-import { t } from "../i18n/language.ts";
+import { number, t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
-import { DropZone } from "./drop-zone.tsx";
-import { countOf, OutcomeTable } from "./outcome-table.tsx";
 
 /** Pause after a key press in the passphrase before it is tried, in milliseconds. */
 const TRY_AFTER = 500;
@@ -191,5 +192,116 @@ function Refusal({ failure }: { readonly failure: Failure | undefined }) {
         </>
       )}
     </Notice>
+  );
+}
+
+/** Takes one file: dropped, or chosen. */
+function DropZone(props: {
+  /** Name of the accepted file. */
+  readonly name: string | undefined;
+  readonly onFile: (file: File) => void;
+}) {
+  const over = useSignal(false);
+  const take = (files: FileList | null | undefined): void => {
+    const file = files?.[0];
+    if (file !== undefined) props.onFile(file);
+  };
+  return (
+    <label
+      class={over.value ? "drop over" : "drop"}
+      onDragOver={(event) => {
+        event.preventDefault();
+        over.value = true;
+      }}
+      onDragLeave={() => {
+        over.value = false;
+      }}
+      onDrop={(event) => {
+        event.preventDefault();
+        over.value = false;
+        take(event.dataTransfer?.files);
+      }}
+    >
+      <Icon name="file" />
+      <span>{props.name ?? t("import.drop")}</span>
+      <input
+        type="file"
+        class="unseen"
+        accept=".json,application/json"
+        onChange={(event) => {
+          take(event.currentTarget.files);
+          // Allows choosing the same file again.
+          event.currentTarget.value = "";
+        }}
+      />
+    </label>
+  );
+}
+
+const OUTCOMES = {
+  added: ImportOutcome.ADDED,
+  changed: ImportOutcome.CHANGED,
+  skipped: ImportOutcome.SKIPPED,
+  unchanged: ImportOutcome.UNCHANGED,
+} as const;
+
+type Outcome = keyof typeof OUTCOMES;
+
+const ORDER = Object.keys(OUTCOMES) as Outcome[];
+/** Rows that are shown at once. */
+const MOST = 200;
+
+function countOf({ settings }: ImportSettingsResponse, outcome: Outcome): number {
+  return settings.filter((one) => one.outcome === OUTCOMES[outcome]).length;
+}
+
+/** Outcome, or preview, of each setting of a backup. Unchanged settings are hidden at first. */
+function OutcomeTable({ result }: { readonly result: ImportSettingsResponse }) {
+  const hidden = useSignal<readonly Outcome[]>(["unchanged"]);
+  const toggle = (outcome: Outcome): void => {
+    const rest = hidden.value.filter((one) => one !== outcome);
+    hidden.value = rest.length < hidden.value.length ? rest : [...rest, outcome];
+  };
+  const nameOf = (outcome: ImportOutcome) => ORDER.find((one) => OUTCOMES[one] === outcome);
+  const rows = ORDER.filter((one) => !hidden.value.includes(one)).flatMap((one) =>
+    result.settings.filter(({ outcome }) => outcome === OUTCOMES[one]),
+  );
+  return (
+    <div class="outcomes">
+      <fieldset class="marks" aria-label={t("settings.filters")}>
+        {ORDER.map((one) => (
+          <Button key={one} aria-pressed={!hidden.value.includes(one)} onClick={() => toggle(one)}>
+            {t(`outcome.${one}`)} <span class="tally">{number(countOf(result, one))}</span>
+          </Button>
+        ))}
+      </fieldset>
+      {rows.length > 0 && (
+        <div class="table">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{t("history.key")}</th>
+                <th scope="col">{t("outcome.label")}</th>
+                <th scope="col">{t("outcome.why")}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.slice(0, MOST).map(({ key, outcome, reason }) => (
+                <tr key={key}>
+                  <td>
+                    <code>{key}</code>
+                  </td>
+                  <td>{t(`outcome.${nameOf(outcome) ?? "unchanged"}`)}</td>
+                  <td class="quiet">{reason}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {rows.length > MOST && (
+        <p class="quiet small">{t("toast.more", { count: rows.length - MOST })}</p>
+      )}
+    </div>
   );
 }

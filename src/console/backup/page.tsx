@@ -1,9 +1,15 @@
-import "../i18n/later.ts";
-import { may } from "../api/rights.ts";
+import { useSignal } from "@preact/signals";
+import { SecretsMode } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { settingService } from "../api/client.ts";
+import { failureOf } from "../api/failure.ts";
+import { may, rights } from "../api/rights.ts";
+import { Button } from "../components/button.tsx";
+import { saveFile } from "../components/save-file.ts";
+import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { Export } from "./export.tsx";
 import { Import } from "./import.tsx";
+import "../i18n/later.ts";
 import "../components/field.css";
 import "./backup.css";
 
@@ -15,5 +21,106 @@ export default function BackupPage() {
       {may("backup:export") && <Export />}
       {may("backup:import") && <Import />}
     </>
+  );
+}
+
+/** The contract's bound, in characters. */
+const SHORTEST = 8;
+
+const MODES = [
+  { mode: SecretsMode.OMIT, name: "omit" },
+  { mode: SecretsMode.SEAL, name: "seal" },
+  { mode: SecretsMode.CLEAR, name: "clear" },
+] as const;
+
+/** Without this, they are left out. */
+function mayTakeSecrets(): boolean {
+  return may("settings:reveal") && rights.value?.isVisitor === false;
+}
+
+/** Downloads a backup, with the secrets as one chooses. */
+function Export() {
+  const mode = useSignal<SecretsMode>(SecretsMode.OMIT);
+  const passphrase = useSignal("");
+  const wrong = useSignal("");
+  const busy = useSignal(false);
+  const seals = mode.value === SecretsMode.SEAL;
+  const download = async (): Promise<void> => {
+    if (seals && [...passphrase.value].length < SHORTEST) {
+      wrong.value = t("export.short", { count: SHORTEST });
+      return;
+    }
+    busy.value = true;
+    try {
+      const request = { secrets: mode.value, passphrase: seals ? passphrase.value : "" };
+      const { document } = await settingService.exportSettings(request);
+      const day = new Date().toISOString().slice(0, 10);
+      saveFile(`mooring-settings-${day}.json`, `${JSON.stringify(document, null, 2)}\n`);
+      passphrase.value = "";
+      wrong.value = "";
+    } catch (thrown) {
+      wrong.value = failureOf(thrown).message || t("state.offline");
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <section class="sheet block" aria-labelledby="export-title">
+      <div>
+        <h2 id="export-title">{t("export.title")}</h2>
+        <p class="quiet">{t("export.about")}</p>
+      </div>
+      <form
+        class="block-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void download();
+        }}
+      >
+        <fieldset>
+          <legend class="label">{t("export.secrets")}</legend>
+          {MODES.slice(0, mayTakeSecrets() ? MODES.length : 1).map(({ mode: one, name }) => (
+            <label key={name} class="check">
+              <input
+                type="radio"
+                name="secrets"
+                checked={mode.value === one}
+                onChange={() => {
+                  mode.value = one;
+                }}
+              />
+              <span>
+                {t(`export.${name}`)} <span class="quiet small">{t(`export.${name}Hint`)}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        {seals && (
+          <label>
+            <span class="label">{t("backup.passphrase")}</span>
+            <input
+              class="input short"
+              type="password"
+              autocomplete="new-password"
+              value={passphrase.value}
+              onInput={(event) => {
+                passphrase.value = event.currentTarget.value;
+              }}
+            />
+          </label>
+        )}
+        {mode.value === SecretsMode.CLEAR && (
+          <Notice kind="warning">{t("export.clearWarning")}</Notice>
+        )}
+        <p class="wrong" role="alert">
+          {wrong}
+        </p>
+        <div>
+          <Button kind="main" icon="backup" type="submit" disabled={busy.value}>
+            {t("export.download")}
+          </Button>
+        </div>
+      </form>
+    </section>
   );
 }

@@ -1,5 +1,9 @@
+import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { failureOf } from "../api/failure.ts";
+import { t } from "../i18n/language.ts";
+import { Button } from "./button.tsx";
 import "./dialog.css";
 
 interface DialogProps {
@@ -18,5 +22,47 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       <h2>{title}</h2>
       {children}
     </dialog>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  /** Description of the loss. */
+  readonly children: ComponentChildren;
+  /** Label of the button. */
+  readonly action: string;
+  /** Does it. Where it fails the dialog stays, and says why. */
+  readonly onAction: () => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Asks before something that can't be undone. */
+export function Confirm({ title, children, action, onAction, onClose }: ConfirmProps) {
+  const wrong = useSignal("");
+  const busy = useSignal(false);
+  const act = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      await onAction();
+      onClose();
+    } catch (thrown) {
+      wrong.value = failureOf(thrown).message || t("state.offline");
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p>{children}</p>
+      <p class="wrong" role="alert">
+        {wrong}
+      </p>
+      <div class="actions">
+        <Button onClick={onClose}>{t("action.cancel")}</Button>
+        <Button kind="danger" disabled={busy.value} onClick={() => void act()}>
+          {action}
+        </Button>
+      </div>
+    </Dialog>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { refine } from "../shell/location.ts";
-import { Icon } from "./icon.tsx";
+import { Icon } from "./button.tsx";
 import "./field.css";
 import "./search-field.css";
 

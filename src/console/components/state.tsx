@@ -2,8 +2,7 @@ import { type ComponentChildren, Fragment } from "preact";
 import type { Failure } from "../api/failure.ts";
 import type { Need } from "../api/rights.ts";
 import { t } from "../i18n/language.ts";
-import { Button } from "./button.tsx";
-import { Icon, type IconName } from "./icon.tsx";
+import { Button, Icon, type IconName } from "./button.tsx";
 import "./state.css";
 
 /** Rows in the place of what is still on its way. */

@@ -1,8 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { type Failure, failureOf } from "../api/failure.ts";
+import { whileVisible } from "../api/follow.ts";
 
 /** A call on its way, or how it ended. */
-export interface CallState<T> {
+interface CallState<T> {
   /** The newest result; it stays while a call is repeated. */
   readonly data: T | undefined;
   readonly failure: Failure | undefined;
@@ -39,4 +40,21 @@ export function useCall<T>(
     return () => leaving.abort();
   }, [turn, ...dependencies]);
   return { ...state, again: () => setTurn((count) => count + 1) };
+}
+
+/**
+ * Follows a source while a component is mounted and visible.
+ *
+ * @param follow ends when the signal is aborted; called again when the page becomes visible again.
+ * @param dependencies restart it when they change.
+ */
+export function useFollow(
+  follow: (signal: AbortSignal) => Promise<void>,
+  dependencies: readonly unknown[],
+): void {
+  useEffect(() => {
+    const leaving = new AbortController();
+    void whileVisible(follow, leaving.signal);
+    return () => leaving.abort();
+  }, dependencies);
 }

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { ago, ahead, dateTime } from "../i18n/format.ts";
 
 /**
@@ -12,5 +13,17 @@ export function When(props: { readonly time: number; readonly ahead?: boolean })
     <time dateTime={new Date(time).toISOString()} title={dateTime(time)}>
       {props.ahead ? ahead(time) : ago(time)}
     </time>
+  );
+}
+
+/** A sentence with an element in it, where its language wants that: at `{when}`. */
+export function Around(props: { readonly text: string; readonly children: ComponentChildren }) {
+  const [before, after] = props.text.split("{when}");
+  return (
+    <>
+      {before}
+      {props.children}
+      {after}
+    </>
   );
 }

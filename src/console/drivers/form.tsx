@@ -1,9 +1,14 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { useComputed, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import { driverService } from "../api/drivers.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
-import { Icon } from "../components/icon.tsx";
+import { Button, Icon } from "../components/button.tsx";
+import { CopyButton } from "../components/copy.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { mistakeOf } from "../components/json-mistake.ts";
+import { saveFile } from "../components/save-file.ts";
 import { Failed, Notice } from "../components/state.tsx";
 import { Words } from "../components/words.tsx";
 import { t } from "../i18n/language.ts";
@@ -11,8 +16,6 @@ import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { ItemField } from "./item-field.tsx";
 import { behaviourOf } from "./list.tsx";
-import { PasteButton } from "./paste.tsx";
-import { type Checked, Result } from "./result.tsx";
 import { isShown, type Values } from "./shown.ts";
 
 /** Pause after a key press before the service checks the form, in milliseconds. */
@@ -128,4 +131,169 @@ function Alert({ text }: { readonly text: string }) {
       <Words text={words === "" ? text : words} />
     </Notice>
   );
+}
+
+/** Starts the form from a configuration that one has: its values, or a whole storage. */
+function PasteButton(props: {
+  readonly driver: string;
+  readonly onPaste: (values: Values) => void;
+}) {
+  const [asked, ask] = useState(false);
+  const [text, setText] = useState("");
+  const [wrong, setWrong] = useState("");
+  const take = (): void => {
+    const read = readConfiguration(text, props.driver);
+    if (typeof read === "string") {
+      setWrong(read);
+      return;
+    }
+    props.onPaste(read);
+    setText("");
+    setWrong("");
+    ask(false);
+  };
+  return (
+    <>
+      <Button icon="file" onClick={() => ask(true)}>
+        {t("paste.open")}
+      </Button>
+      {asked && (
+        <Dialog title={t("paste.open")} onClose={() => ask(false)}>
+          <label>
+            <span class="label">{t("paste.label")}</span>
+            <textarea
+              class="input mono"
+              rows={8}
+              spellcheck={false}
+              value={text}
+              aria-invalid={wrong !== ""}
+              aria-describedby="paste-wrong"
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          </label>
+          <p class="wrong" id="paste-wrong" role="alert">
+            {wrong}
+          </p>
+          <div class="actions">
+            <Button onClick={() => ask(false)}>{t("action.cancel")}</Button>
+            <Button kind="main" onClick={take}>
+              {t("paste.take")}
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+/** Members of a storage that its server keeps, which are no items of a driver's form. */
+const KEPT = ["id", "driver", "addition", "status", "modified", "disabled", "mount_details"];
+
+/**
+ * Reads a configuration: an object of values, or a storage as shown by file-listing servers, with
+ * the driver's own values as JSON text in `addition`.
+ *
+ * @returns the values as text; or a description of the problem.
+ */
+function readConfiguration(text: string, driver: string): Values | string {
+  const mistake = mistakeOf(text);
+  if (mistake) return t("json.mistake", { line: mistake.line, column: mistake.column });
+  const whole: unknown = JSON.parse(text);
+  if (!isObject(whole)) return t("paste.noObject");
+  const other = whole["driver"];
+  if (typeof other === "string" && other !== driver) return t("paste.other", { driver: other });
+  const own = typeof whole["addition"] === "string" ? readAddition(whole["addition"]) : {};
+  if (own === undefined) return t("paste.noAddition");
+  const storage = typeof other === "string" || "addition" in whole;
+  const rest = Object.entries(whole).filter(([name]) => !storage || !KEPT.includes(name));
+  return Object.fromEntries(
+    [...rest, ...Object.entries(own)].map(([name, value]) => [name, asText(value)]),
+  );
+}
+
+function readAddition(text: string): object | undefined {
+  try {
+    const own: unknown = JSON.parse(text);
+    return isObject(own) ? own : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Result of the service's check of a configuration. */
+interface Checked {
+  /** Item name to what is wrong; `values` for the whole. */
+  readonly violations: ReadonlyMap<string, string>;
+  /** The configuration with its defaults. */
+  readonly values: JsonObject;
+}
+
+/** The configuration that the form makes, as the service understands it. */
+function Result(props: { readonly driver: string; readonly checked: Checked | undefined }) {
+  const { driver, checked } = props;
+  const [failure, setFailure] = useState("");
+  const wrong = [...(checked?.violations ?? [])];
+  const json = JSON.stringify(checked?.values ?? {}, null, 2);
+  const schema = async (): Promise<void> => {
+    try {
+      const read = await driverService.getDriverSchema({ driver });
+      saveFile(`${driver}.schema.json`, JSON.stringify(read.schema, null, 2));
+      setFailure("");
+    } catch (thrown) {
+      setFailure(failureOf(thrown).message || t("state.offline"));
+    }
+  };
+  return (
+    <aside class="result" aria-label={t("drivers.result")}>
+      <h2>{t("drivers.result")}</h2>
+      {checked && wrong.length === 0 && (
+        <p class="fits">
+          <Icon name="done" /> {t("drivers.fits")}
+        </p>
+      )}
+      {wrong.length > 0 && (
+        <>
+          <p>{t("drivers.wrong", { count: wrong.length })}</p>
+          <ul>
+            {wrong.map(([field, description]) => (
+              <li key={field}>
+                <a href={`#item-${field}`} onClick={(event) => focusItem(event, field)}>
+                  {field}
+                </a>
+                : {description.replace(`${field}: `, "")}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard. */}
+      <pre class="mono" tabIndex={0}>
+        {json}
+      </pre>
+      <div class="ways">
+        <CopyButton text={json} name={t("drivers.copyJson")} />
+        <Button icon="file" onClick={() => void schema()}>
+          {t("drivers.schema")}
+        </Button>
+      </div>
+      {failure !== "" && (
+        <p class="wrong" role="alert">
+          {failure}
+        </p>
+      )}
+    </aside>
+  );
+}
+
+function focusItem(event: Event, field: string): void {
+  event.preventDefault();
+  document.getElementById(`item-${field}`)?.focus();
 }

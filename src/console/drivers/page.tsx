@@ -1,7 +1,7 @@
 import "../i18n/later.ts";
 import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
-import { useFollow } from "../components/use-follow.ts";
+import { useFollow } from "../components/use-call.ts";
 import { language, t } from "../i18n/language.ts";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";

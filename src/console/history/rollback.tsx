@@ -4,7 +4,7 @@ import { type Failure, failureOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
 import { Button } from "../components/button.tsx";
 import { ChangeList } from "../components/change-list.tsx";
-import { ReasonField } from "../components/reason.tsx";
+import { ReasonField } from "../components/field.tsx";
 import { Failed, Notice, Skeleton } from "../components/state.tsx";
 import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";

@@ -1,6 +1,6 @@
 import type { Mount, MountStatus } from "../../../gen/mooring/v1/mount_pb.js";
 import { incidents } from "../api/incidents.ts";
-import { Icon } from "../components/icon.tsx";
+import { Icon } from "../components/button.tsx";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { href } from "../shell/location.ts";

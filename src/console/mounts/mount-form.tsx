@@ -5,7 +5,7 @@ import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
-import { Confirm } from "../components/confirm.tsx";
+import { Confirm } from "../components/dialog.tsx";
 import { Field } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
 import { ItemField } from "../drivers/item-field.tsx";

@@ -1,15 +1,14 @@
-import "../i18n/later.ts";
 import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts";
 import { followIncidents } from "../api/incidents.ts";
 import { followMounts, mounts, mountsFailure } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
-import { useFollow } from "../components/use-follow.ts";
+import { useFollow } from "../components/use-call.ts";
 import { language, t } from "../i18n/language.ts";
-import { href, place } from "../shell/location.ts";
+import { go, href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { MountForm } from "./mount-form.tsx";
-import { NewMount } from "./new-mount.tsx";
+import "../i18n/later.ts";
 import "./mounts.css";
 
 /** A mount, or a new one: its status on its sites, and the form of its driver. */
@@ -43,4 +42,43 @@ export default function MountPage() {
     );
   const info = catalogue.value?.drivers.get(mount.driver);
   return <MountForm key={mount.name} mount={mount} driver={mount.driver} info={info} />;
+}
+
+/** A new mount: its driver first, then the driver's form. */
+function NewMount({ driver }: { readonly driver: string }) {
+  const drivers = catalogue.value?.drivers ?? new Map();
+  const info = drivers.get(driver);
+  if (info !== undefined) return <MountForm key={driver} driver={driver} info={info} />;
+  return (
+    <>
+      <PageHead title={t("mounts.new")}>
+        <div class="ways">
+          <a class="button" href={href("mounts")}>
+            {t("page.mounts")}
+          </a>
+          <a class="button" href={href("share-links")}>
+            {t("shares.title")}
+          </a>
+        </div>
+      </PageHead>
+      <div class="sheet block block-form">
+        <label class="label" for="mount-driver">
+          {t("mount.driver")}
+        </label>
+        <select
+          id="mount-driver"
+          class="input"
+          value=""
+          onChange={(event) => go(href("mount", { new: event.currentTarget.value }))}
+        >
+          <option value="">{t("drivers.choose")}</option>
+          {[...drivers].map(([name, { label }]) => (
+            <option key={name} value={name}>
+              {label || name}
+            </option>
+          ))}
+        </select>
+      </div>
+    </>
+  );
 }

@@ -1,15 +1,23 @@
-import "../i18n/later.ts";
-import { followIncidents } from "../api/incidents.ts";
-import { followMounts, mounts, mountsFailure } from "../api/mounts.ts";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { useSignal } from "@preact/signals";
+import type { Incident } from "../../../gen/mooring/v1/incident_pb.js";
+import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import { failureOf } from "../api/failure.ts";
+import { followIncidents, incidentService, incidents } from "../api/incidents.ts";
+import { followMounts, mountService, mounts, mountsFailure } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
-import { Empty, Failed, Skeleton } from "../components/state.tsx";
-import { useFollow } from "../components/use-follow.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { Empty, Failed, Notice, Skeleton } from "../components/state.tsx";
+import { useCall, useFollow } from "../components/use-call.ts";
+import { When } from "../components/when.tsx";
 import { t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { AdoptMounts } from "./adopt.tsx";
-import { IncidentList } from "./incidents.tsx";
+import { CLASSES } from "./incident-classes.ts";
 import { MountList } from "./list.tsx";
+import { Results } from "./results.tsx";
+import "../i18n/later.ts";
 import "./mounts.css";
 
 /** Mounts of sites: how each is on its sites, and what does not work. */
@@ -45,5 +53,165 @@ export default function MountsPage() {
         <MountList mounts={[...known.values()]} />
       )}
     </>
+  );
+}
+
+/** Mounts that do not work, with what to do; nothing where all do. */
+function IncidentList() {
+  const open = incidents.value;
+  if (open.length === 0) return null;
+  return (
+    <section class="sheet" aria-labelledby="incidents">
+      <h2 class="sheet-title" id="incidents">
+        {t("incident.title", { count: open.length })}
+      </h2>
+      <ul class="incidents">
+        {open.map((incident) => (
+          <OneIncident key={incident.id} of={incident} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function OneIncident({ of }: { readonly of: Incident }) {
+  const wrong = useSignal("");
+  const acknowledge = async (): Promise<void> => {
+    try {
+      await incidentService.acknowledgeIncident({ id: of.id });
+      wrong.value = "";
+    } catch (thrown) {
+      wrong.value = failureOf(thrown).message || t("state.offline");
+    }
+  };
+  const word = CLASSES[of.class];
+  return (
+    <li>
+      <p>
+        <strong>
+          {of.site} <code>{of.mountPath}</code>
+        </strong>{" "}
+        {word && <span class="badge">{t(word)}</span>}{" "}
+        <span class="quiet small">
+          {of.driver}
+          {of.openTime && (
+            <>
+              {" · "}
+              <When time={timestampMs(of.openTime)} />
+            </>
+          )}
+          {of.acknowledgeTime && ` · ${t("incident.acknowledged", { actor: of.acknowledgedBy })}`}
+        </span>
+      </p>
+      {of.message !== "" && <p class="mono small">{of.message}</p>}
+      <p>{of.action}</p>
+      {of.items.length > 0 && (
+        <p class="quiet small">
+          {t("incident.items", {
+            names: of.items.map(({ label, name }) => label || name).join(", "),
+          })}
+        </p>
+      )}
+      <div class="ways">
+        {of.guide !== "" && (
+          <a class="button" href={of.guide} target="_blank" rel="noreferrer">
+            {t("drivers.guide")}
+          </a>
+        )}
+        {of.acknowledgeTime === undefined && may("incidents:acknowledge") && (
+          <Button onClick={() => void acknowledge()}>{t("incident.acknowledge")}</Button>
+        )}
+      </div>
+      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+    </li>
+  );
+}
+
+/** Takes the mounts of a site, after they were shown. */
+function AdoptMounts() {
+  const isOpen = useSignal(false);
+  if (!may("sites:read")) return null;
+  return (
+    <>
+      <Button
+        onClick={() => {
+          isOpen.value = true;
+        }}
+      >
+        {t("mounts.adopt")}
+      </Button>
+      {isOpen.value && (
+        <AdoptDialog
+          onClose={() => {
+            isOpen.value = false;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+async function siteNames(signal: AbortSignal): Promise<readonly string[]> {
+  const { siteService } = await import("../api/sites.ts");
+  const { sites } = await siteService.listSites({}, { signal });
+  return sites.map(({ name }) => name);
+}
+
+function AdoptDialog({ onClose }: { readonly onClose: () => void }) {
+  const site = useSignal("");
+  const results = useSignal<readonly MountResult[] | undefined>(undefined);
+  const wrong = useSignal("");
+  const busy = useSignal(false);
+  const { data: names = [] } = useCall(siteNames, []);
+  const act = async (dryRun: boolean): Promise<void> => {
+    busy.value = true;
+    try {
+      results.value = (await mountService.adoptMounts({ site: site.value, dryRun })).results;
+      wrong.value = "";
+      if (!dryRun) onClose();
+    } catch (thrown) {
+      wrong.value = failureOf(thrown).message || t("state.offline");
+    } finally {
+      busy.value = false;
+    }
+  };
+  const found = results.value;
+  return (
+    <Dialog title={t("mounts.adopt")} onClose={onClose}>
+      <p class="quiet">{t("mounts.adoptAbout")}</p>
+      <label class="label" for="adopt-site">
+        {t("page.sites")}
+      </label>
+      <select
+        id="adopt-site"
+        class="input"
+        value={site.value}
+        onChange={(event) => {
+          site.value = event.currentTarget.value;
+          results.value = undefined;
+        }}
+      >
+        <option value="">{t("drivers.choose")}</option>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {found?.length === 0 && <p class="quiet">{t("mounts.same")}</p>}
+      {found !== undefined && found.length > 0 && <Results results={found} />}
+      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      <div class="ways">
+        <Button onClick={onClose}>{t("action.cancel")}</Button>
+        <Button disabled={busy.value || site.value === ""} onClick={() => void act(true)}>
+          {t("mounts.look")}
+        </Button>
+        {found?.some(({ outcome }) => outcome !== "skipped") && (
+          <Button kind="main" disabled={busy.value} onClick={() => void act(false)}>
+            {t("mounts.take")}
+          </Button>
+        )}
+      </div>
+    </Dialog>
   );
 }

@@ -7,7 +7,7 @@ import { mountService } from "../api/mounts.ts";
 import { Button } from "../components/button.tsx";
 import { Field } from "../components/field.tsx";
 import { Failed, Notice, Skeleton } from "../components/state.tsx";
-import { useFollow } from "../components/use-follow.ts";
+import { useFollow } from "../components/use-call.ts";
 import { ItemField } from "../drivers/item-field.tsx";
 import type { Values } from "../drivers/shown.ts";
 import { language, t } from "../i18n/language.ts";

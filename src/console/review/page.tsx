@@ -7,7 +7,7 @@ import type { Failure } from "../api/failure.ts";
 import { settings } from "../api/live.ts";
 import { Button } from "../components/button.tsx";
 import { ChangeList } from "../components/change-list.tsx";
-import { ReasonField } from "../components/reason.tsx";
+import { ReasonField } from "../components/field.tsx";
 import { Empty, Failed, Notice, Skeleton } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
 import { ConflictBox } from "../settings/conflict.tsx";

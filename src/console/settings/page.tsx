@@ -1,23 +1,23 @@
-import "../i18n/later.ts";
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { RefObject } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { connection, type Settings, settings, trouble } from "../api/live.ts";
 import { may, rights } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
 import { number, t } from "../i18n/language.ts";
-import { place, refine } from "../shell/location.ts";
+import { go, href, place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Downloaders } from "./downloaders.tsx";
-import { edits } from "./edit.ts";
-import { EditBar } from "./edit-bar.tsx";
+import { conflicts, discard, edits, violations } from "./edit.ts";
 import { marks as allMarks, find, has, type Mark } from "./find.ts";
 import { groupName, groupOrder } from "./label.ts";
 import { NewSetting } from "./new-setting.tsx";
 import { Row } from "./row.tsx";
-import { useScrolledCount } from "./scrolled.ts";
+import "../i18n/later.ts";
 import "./page.css";
+import "./edit-bar.css";
 
 /** The group of offline downloads (contract, section 2.4). */
 const OFFLINE = 5;
@@ -189,4 +189,58 @@ function mayMakeOwn(): boolean {
 function groupOf(asked: string | null, groups: readonly number[]): number {
   const wanted = asked === null ? 1 : Number(asked);
   return groups.includes(wanted) ? wanted : (groups[0] ?? 1);
+}
+
+/** Number of pending edits, with their actions. */
+function EditBar() {
+  const count = edits.value.size;
+  if (count === 0) return null;
+  const wrong = violations.value.size;
+  const others = conflicts.value.length;
+  return (
+    <section class="edit-bar" aria-label={t("edits.title")}>
+      <p role="status">
+        <strong>{t("edits.count", { count })}</strong>
+        {wrong > 0 && <span class="refused"> · {t("edits.wrong", { count: wrong })}</span>}
+        {others > 0 && <span class="contested"> · {t("edits.conflicts", { count: others })}</span>}
+      </p>
+      <Button onClick={() => discard([...edits.peek().keys()])}>{t("edits.discard")}</Button>
+      <Button kind="main" onClick={() => go(href("review"))}>
+        {t("edits.review")}
+      </Button>
+    </section>
+  );
+}
+
+/** Rows that are there at once: about a screen. */
+const FIRST = 12;
+/** Rows that come each time one nears the end. */
+const STEP = 40;
+
+/**
+ * Number of rows of a long list to show: grows on scrolling towards its end.
+ *
+ * @param end an element after the last row.
+ * @param list name of the list; another one starts again.
+ */
+function useScrolledCount(
+  end: RefObject<HTMLElement | null>,
+  length: number,
+  list: string,
+): number {
+  const [state, setState] = useState({ list, count: FIRST });
+  const count = state.list === list ? state.count : FIRST;
+  useEffect(() => {
+    const element = end.current;
+    if (element === null || count >= length) return;
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        if (entry?.isIntersecting) setState({ list, count: count + STEP });
+      },
+      { rootMargin: "300px" },
+    );
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [end, count, length, list]);
+  return Math.min(count, length);
 }

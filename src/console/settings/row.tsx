@@ -1,17 +1,21 @@
 import { useComputed } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
 import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
+import { settingService } from "../api/client.ts";
+import { asOwn } from "../api/live.ts";
+import { loadMaker, makers } from "../api/revision.ts";
 import { may, rights } from "../api/rights.ts";
-import { Button } from "../components/button.tsx";
-import { Icon } from "../components/icon.tsx";
+import { Button, Icon } from "../components/button.tsx";
+import { Confirm } from "../components/dialog.tsx";
+import { Around, When } from "../components/when.tsx";
 import { Words } from "../components/words.tsx";
 import { t } from "../i18n/language.ts";
+import { href } from "../shell/location.ts";
 import { ConflictBox } from "./conflict.tsx";
-import { DEPRECATED, DeleteSetting } from "./delete-setting.tsx";
 import { conflicts, discard, edit, edits, violations } from "./edit.ts";
 import { editorOf, isWide } from "./editor/editor.tsx";
 import { isPublic } from "./find.ts";
 import { aboutOf, isCustom, labelOf } from "./label.ts";
-import { LastChange } from "./maker.tsx";
 import { ResetToken } from "./reset-token.tsx";
 import "./row.css";
 
@@ -125,4 +129,65 @@ function shortly(value: string): string {
   if (value === "") return t("value.empty");
   const [line = ""] = value.split("\n", 1);
   return line.length > LONGEST || line !== value ? `${line.slice(0, LONGEST)}…` : line;
+}
+
+/** Actor and time of a setting's last change, with a link to its history. */
+function LastChange({ of, revision }: { readonly of: string; readonly revision: bigint }) {
+  useEffect(() => void loadMaker(revision), [revision]);
+  const maker = makers.value.get(revision);
+  const nth = t("row.revision", { revision: String(revision) });
+  if (!may("history:read")) return <span class="quiet">{nth}</span>;
+  return (
+    <a class="quiet" href={href("history", { key: of })}>
+      {maker && (
+        <>
+          <Around text={t("row.changed", { actor: maker.actor })}>
+            <When time={maker.time} />
+          </Around>
+          {" · "}
+        </>
+      )}
+      {nth}
+    </a>
+  );
+}
+
+/** The flag of what may be deleted (contract, section 2.4). */
+const DEPRECATED = 3;
+
+/** Deletes a custom setting, or one that has no effect any more, after a question. */
+function DeleteSetting({ setting }: { readonly setting: Setting }) {
+  const { key } = setting;
+  const [asked, ask] = useState(false);
+  const remove = async (): Promise<void> => {
+    discard([key]);
+    await asOwn(settingService.deleteSetting({ key, expectedRevision: await retire(setting) }));
+  };
+  return (
+    <>
+      <Button kind="bare" onClick={() => ask(true)}>
+        {t("delete.open")}
+      </Button>
+      {asked && (
+        <Confirm
+          title={t("delete.title", { key })}
+          action={t("delete.now")}
+          onAction={remove}
+          onClose={() => ask(false)}
+        >
+          {t("delete.question")}
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** Only deprecated settings can be deleted: any other becomes one first. @returns its revision. */
+async function retire({ key, flag, revision }: Setting): Promise<bigint> {
+  if (flag === DEPRECATED) return revision;
+  // With its current value, which the page does not have of a secret.
+  const { setting } = await settingService.getSetting({ key });
+  const input = { key, value: setting?.value ?? "", flag: DEPRECATED, expectedRevision: revision };
+  const saved = await asOwn(settingService.saveSettings({ settings: [input] }));
+  return saved.revision;
 }

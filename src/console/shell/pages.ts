@@ -1,6 +1,6 @@
 import type { ComponentType } from "preact";
 import { may, type Need } from "../api/rights.ts";
-import type { IconName } from "../components/icon.tsx";
+import type { IconName } from "../components/button.tsx";
 import type { MessageKey } from "../i18n/messages.ts";
 
 /** Page of the console. Its code is loaded on first use. */

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { catalogue, driverService } from "../api/drivers.ts";
 import { settings } from "../api/live.ts";
 import { may } from "../api/rights.ts";
-import { Icon, type IconName } from "../components/icon.tsx";
+import { Icon, type IconName } from "../components/button.tsx";
 import { t } from "../i18n/language.ts";
 import { labelOf } from "../settings/label.ts";
 import { go, href } from "./location.ts";

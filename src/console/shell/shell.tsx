@@ -1,9 +1,12 @@
+import { signal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect } from "preact/hooks";
 import { connection, trouble } from "../api/live.ts";
 import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
 import { CurrentPage } from "./current-page.tsx";
 import { Logo, Looks, Menu } from "./menu.tsx";
-import { Palette } from "./palette-host.tsx";
+import { openPalette, paletteOpen } from "./palette-open.ts";
 import { Toasts } from "./toast.tsx";
 import "./shell.css";
 
@@ -34,4 +37,28 @@ export function Shell() {
       <Palette />
     </div>
   );
+}
+
+const Loaded = signal<{ readonly Palette: ComponentType } | undefined>(undefined);
+
+/** Command palette, opened with Ctrl K or ⌘ K. */
+function Palette() {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      openPalette();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  const open = paletteOpen.value;
+  useEffect(() => {
+    if (open && Loaded.peek() === undefined)
+      void import("./palette.tsx").then((module) => {
+        Loaded.value = module;
+      });
+  }, [open]);
+  const Shown = Loaded.value?.Palette;
+  return open && Shown ? <Shown /> : null;
 }

@@ -1,11 +1,14 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { loginAddress } from "../api/login.ts";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { failureOf } from "../api/failure.ts";
+import { type LoginResult, logIn, loginAddress, logOut } from "../api/login.ts";
+import { enter as signIn } from "../api/rights.ts";
+import { ended } from "../api/session.ts";
 import { Button } from "../components/button.tsx";
+import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { Looks } from "../shell/menu.tsx";
-import { LoginForm } from "./login.tsx";
-import { TokenForm } from "./token.tsx";
+import { Logo, Looks } from "../shell/menu.tsx";
 import "../components/field.css";
 import "./page.css";
 
@@ -30,5 +33,217 @@ export function SignIn() {
       )}
       <Looks />
     </main>
+  );
+}
+
+/** Form for a login at the upstream, with a one-time code on request. */
+function LoginForm() {
+  const name = useRef<HTMLInputElement>(null);
+  const password = useRef<HTMLInputElement>(null);
+  const code = useRef<HTMLInputElement>(null);
+  const wrong = useSignal("");
+  const needsCode = useSignal(false);
+  const isCodeWrong = useSignal(false);
+  useLayoutEffect(() => name.current?.focus(), []);
+  useLayoutEffect(() => code.current?.focus(), [needsCode.value]);
+  const enter = async (keep: boolean): Promise<void> => {
+    const username = name.current?.value.trim() ?? "";
+    const typed = password.current?.value ?? "";
+    const digits = code.current?.value.trim() ?? "";
+    if (username === "" || typed === "") {
+      wrong.value = t("login.empty");
+      return (username === "" ? name : password).current?.focus();
+    }
+    isCodeWrong.value = false;
+    const result = await logIn({ username, password: typed, code: digits });
+    if (result.kind === "in") {
+      wrong.value = await opens(result.token, keep);
+      if (wrong.value !== "") password.current?.focus();
+      return;
+    }
+    isCodeWrong.value = result.kind === "code";
+    const isFirst = result.kind === "code" && !needsCode.value;
+    if (result.kind === "code") needsCode.value = true;
+    wrong.value = isFirst ? "" : wordsOf(result);
+    (result.kind === "code" ? code : password).current?.select();
+  };
+  return (
+    <Entry onEnter={enter}>
+      <div>
+        <label class="label" for="username">
+          {t("login.name")}
+        </label>
+        <input
+          id="username"
+          ref={name}
+          class="input"
+          autocomplete="username"
+          autocapitalize="none"
+          spellcheck={false}
+          aria-describedby="login-help login-wrong"
+        />
+      </div>
+      <div>
+        <label class="label" for="password">
+          {t("login.password")}
+        </label>
+        <input
+          id="password"
+          ref={password}
+          class="input"
+          type="password"
+          autocomplete="current-password"
+          aria-invalid={wrong.value !== "" && !isCodeWrong.value}
+          aria-describedby="login-help login-wrong"
+        />
+      </div>
+      {needsCode.value && (
+        <div>
+          <label class="label" for="code">
+            {t("login.code")}
+          </label>
+          <input
+            id="code"
+            ref={code}
+            class="input mono"
+            inputmode="numeric"
+            autocomplete="one-time-code"
+            aria-invalid={wrong.value !== "" && isCodeWrong.value}
+            aria-describedby="code-help login-wrong"
+          />
+          <p class="quiet small" id="code-help">
+            {t("login.codeHelp")}
+          </p>
+        </div>
+      )}
+      <p class="wrong" id="login-wrong" role="alert">
+        {wrong}
+      </p>
+      <p class="quiet small" id="login-help">
+        {t("login.help")}
+      </p>
+    </Entry>
+  );
+}
+
+/** Signs in with a session of the server. @returns why not; empty: it is done. */
+async function opens(token: string, keep: boolean): Promise<string> {
+  try {
+    await signIn(token, { keep });
+    return "";
+  } catch (thrown) {
+    // A session that opens nothing here is of no use.
+    await logOut(token);
+    const { kind, message } = failureOf(thrown);
+    if (kind === "denied") return t("login.noAdmin");
+    return kind === "offline" ? t("state.offline") : message;
+  }
+}
+
+function wordsOf(result: Exclude<LoginResult, { kind: "in" }>): string {
+  switch (result.kind) {
+    case "wrong":
+      return t("login.wrong");
+    case "code":
+      return t("login.wrongCode");
+    case "locked":
+      return t("login.locked");
+    case "silent":
+      return t("login.silent");
+    default:
+      return t("login.refused", { words: result.words });
+  }
+}
+
+/** Form for a token. It is sent to the service and kept in memory; elsewhere only on request. */
+function TokenForm() {
+  const field = useRef<HTMLInputElement>(null);
+  const wrong = useSignal("");
+  useLayoutEffect(() => field.current?.focus(), []);
+  const enter = async (keep: boolean): Promise<void> => {
+    const token = field.current?.value.trim() ?? "";
+    try {
+      if (token === "") wrong.value = t("signIn.empty");
+      // A token must be a valid header value.
+      else if (!/^[\x21-\x7e]+$/.test(token)) wrong.value = t("signIn.noToken");
+      else return await signIn(token, { keep });
+    } catch (thrown) {
+      const { kind, message } = failureOf(thrown);
+      wrong.value = kind === "offline" ? t("state.offline") : message;
+    }
+    field.current?.focus();
+  };
+  return (
+    <Entry onEnter={enter}>
+      <div>
+        <label class="label" for="token">
+          {t("signIn.token")}
+        </label>
+        <input
+          id="token"
+          ref={field}
+          class="input mono"
+          type="password"
+          autocomplete="current-password"
+          spellcheck={false}
+          aria-invalid={wrong.value !== ""}
+          aria-describedby="token-help token-wrong"
+        />
+        <p class="wrong" id="token-wrong" role="alert">
+          {wrong}
+        </p>
+        <p class="quiet small" id="token-help">
+          {t("signIn.help")}
+        </p>
+      </div>
+    </Entry>
+  );
+}
+
+interface EntryProps {
+  /** Signs in, or says at the fields why not. @param keep as for `signIn`. */
+  readonly onEnter: (keep: boolean) => Promise<void>;
+  readonly children: ComponentChildren;
+}
+
+/** The form around the fields of a sign-in. It is sent once at a time. */
+function Entry({ onEnter, children }: EntryProps) {
+  const busy = useSignal(false);
+  const keep = useSignal(false);
+  const enter = async (): Promise<void> => {
+    if (busy.value) return;
+    busy.value = true;
+    try {
+      await onEnter(keep.value);
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void enter();
+      }}
+    >
+      <h1>
+        <Logo /> Mooring
+      </h1>
+      {ended.value === "tokenEnded" && <Notice kind="warning">{t("signIn.tokenEnded")}</Notice>}
+      {children}
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={keep.value}
+          onChange={(event) => {
+            keep.value = event.currentTarget.checked;
+          }}
+        />
+        <span>{t("signIn.keep")}</span>
+      </label>
+      <Button kind="main" type="submit" disabled={busy.value}>
+        {t("signIn.enter")}
+      </Button>
+    </form>
   );
 }

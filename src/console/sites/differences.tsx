@@ -10,7 +10,7 @@ import { asOwn } from "../api/live.ts";
 import { may } from "../api/rights.ts";
 import { siteService } from "../api/sites.ts";
 import { Button } from "../components/button.tsx";
-import { ReasonField } from "../components/reason.tsx";
+import { ReasonField } from "../components/field.tsx";
 import { SettingLink } from "../components/setting-link.tsx";
 import { Failed, Notice, Skeleton } from "../components/state.tsx";
 import { TextDiff } from "../components/text-diff.tsx";

@@ -1,6 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type Site, SiteMode } from "../../../gen/mooring/v1/site_pb.js";
-import { Icon } from "../components/icon.tsx";
+import { Icon } from "../components/button.tsx";
 import { When } from "../components/when.tsx";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";

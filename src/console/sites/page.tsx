@@ -1,15 +1,19 @@
-import "../i18n/later.ts";
+import { useSignal } from "@preact/signals";
+import { failureOf } from "../api/failure.ts";
 import { may } from "../api/rights.ts";
-import { followSites, sites, sitesFailure } from "../api/sites.ts";
+import { followSites, siteService, sites, sitesFailure } from "../api/sites.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
-import { useFollow } from "../components/use-follow.ts";
+import { useFollow } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
-import { href, place } from "../shell/location.ts";
+import { go, href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { AddSite } from "./add.tsx";
 import { SiteList } from "./list.tsx";
 import { OneSite } from "./one-site.tsx";
+import "../i18n/later.ts";
 import "./sites.css";
+import "../components/field.css";
 
 /** Running servers that get their settings from here: how each is, and what differs there. */
 export default function SitesPage() {
@@ -39,6 +43,102 @@ export default function SitesPage() {
         <SiteList sites={[...known.values()]} />
       )}
       {name !== null && <a href={href("sites")}>{t("page.sites")}</a>}
+    </>
+  );
+}
+
+const EMPTY = { name: "", url: "", token: "" };
+
+/** Adds a site, once it has answered. Nothing is written there. */
+function AddSite() {
+  const asked = useSignal(false);
+  const input = useSignal(EMPTY);
+  const wrong = useSignal<readonly string[]>([]);
+  const busy = useSignal(false);
+  const add = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      const { site } = await siteService.createSite({ site: input.value });
+      asked.value = false;
+      input.value = EMPTY;
+      wrong.value = [];
+      go(href("sites", { name: site?.name }));
+    } catch (thrown) {
+      const { violations, message } = failureOf(thrown);
+      const said = violations.map(({ description }) => description);
+      wrong.value = said.length > 0 ? said : [message || t("state.offline")];
+    } finally {
+      busy.value = false;
+    }
+  };
+  const common = (name: keyof typeof EMPTY) =>
+    ({
+      id: `site-${name}`,
+      class: "input mono",
+      autocomplete: "off",
+      spellcheck: false,
+      value: input.value[name],
+      onInput: (event: { currentTarget: HTMLInputElement }) => {
+        input.value = { ...input.peek(), [name]: event.currentTarget.value };
+      },
+    }) as const;
+  const field = (name: keyof typeof EMPTY) => (
+    <div>
+      <label class="label" for={`site-${name}`}>
+        {t(`sites.${name}`)}
+      </label>
+      {name === "token" ? <input {...common(name)} type="password" /> : <input {...common(name)} />}
+    </div>
+  );
+  return (
+    <>
+      <Button
+        icon="add"
+        onClick={() => {
+          asked.value = true;
+        }}
+      >
+        {t("sites.add")}
+      </Button>
+      {asked.value && (
+        <Dialog
+          title={t("sites.add")}
+          onClose={() => {
+            asked.value = false;
+          }}
+        >
+          <form
+            class="block-form"
+            noValidate
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (!busy.value) void add();
+            }}
+          >
+            <p class="quiet">{t("sites.addAbout")}</p>
+            {field("name")}
+            {field("url")}
+            {field("token")}
+            {wrong.value.map((words) => (
+              <p key={words} class="wrong" role="alert">
+                {words}
+              </p>
+            ))}
+            <div class="actions">
+              <Button
+                onClick={() => {
+                  asked.value = false;
+                }}
+              >
+                {t("action.cancel")}
+              </Button>
+              <Button kind="main" type="submit" disabled={busy.value}>
+                {t("sites.add")}
+              </Button>
+            </div>
+          </form>
+        </Dialog>
+      )}
     </>
   );
 }

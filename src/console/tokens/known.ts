@@ -1,8 +1,8 @@
 import type { StreamOptions } from "../../client/follow.ts";
-import { allPrincipals, allTokens } from "../api/access-list.ts";
 import { auditService } from "../api/audit.ts";
 import { followCalls } from "../api/follow.ts";
 import { may } from "../api/rights.ts";
+import { allPrincipals, allTokens } from "../api/token.ts";
 
 /** Between two looks for what the service does not tell of: who has used a token. In milliseconds. */
 const NOW_AND_THEN = 30_000;

@@ -9,8 +9,7 @@ import { Empty, Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { type End, EndField, endRequest } from "./end.tsx";
-import { MadeToken } from "./made.tsx";
+import { type End, EndField, endRequest, MadeToken } from "./end.tsx";
 
 /** Overlap of the old token, in hours. */
 const OVERLAPS = [0, 1, 24, 168, 720];

@@ -1,18 +1,24 @@
-import "../i18n/later.ts";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
-import type { Webhook } from "../../../gen/mooring/v1/incident_pb.js";
+import {
+  type Webhook,
+  type WebhookDelivery,
+  WebhookDeliveryState,
+} from "../../../gen/mooring/v1/incident_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
-import { Button } from "../components/button.tsx";
-import { Confirm } from "../components/confirm.tsx";
+import { Button, Icon } from "../components/button.tsx";
 import { CopyButton } from "../components/copy.tsx";
+import { Confirm } from "../components/dialog.tsx";
 import { Empty, Failed, Notice, Skeleton } from "../components/state.tsx";
 import { useCall } from "../components/use-call.ts";
+import { When } from "../components/when.tsx";
 import { t } from "../i18n/language.ts";
+import type { MessageKey } from "../i18n/messages.ts";
 import { CLASSES } from "../mounts/incident-classes.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { AddWebhook } from "./add.tsx";
-import { Deliveries } from "./deliveries.tsx";
+import "../i18n/later.ts";
 import "./webhooks.css";
 
 async function listWebhooks(signal: AbortSignal): Promise<readonly Webhook[]> {
@@ -154,6 +160,89 @@ function OneWebhook({
           {t("webhook.deleteQuestion")}
         </Confirm>
       )}
+    </li>
+  );
+}
+
+const STATES: Partial<Record<WebhookDeliveryState, MessageKey>> = {
+  [WebhookDeliveryState.WAITING]: "delivery.waiting",
+  [WebhookDeliveryState.DELIVERED]: "delivery.delivered",
+  [WebhookDeliveryState.FAILED]: "delivery.failed",
+};
+
+/**
+ * The newest deliveries of a webhook, each with its body.
+ *
+ * @param props.turn read again when it changes.
+ */
+function Deliveries({ webhook, turn }: { readonly webhook: string; readonly turn: number }) {
+  const { data, failure, again } = useCall(
+    (signal) => webhookService.listWebhookDeliveries({ name: webhook }, { signal }),
+    [webhook, turn],
+  );
+  if (data === undefined) return failure ? <Failed failure={failure} /> : <Skeleton rows={2} />;
+  if (data.deliveries.length === 0) return <p class="quiet">{t("delivery.none")}</p>;
+  return (
+    <ul class="deliveries">
+      {data.deliveries.map((delivery) => (
+        <OneDelivery key={delivery.id} delivery={delivery} onSent={again} />
+      ))}
+    </ul>
+  );
+}
+
+function OneDelivery({
+  delivery,
+  onSent,
+}: {
+  readonly delivery: WebhookDelivery;
+  readonly onSent: () => void;
+}) {
+  const { id, type, state, attempts, status, error, body, createTime, retryTime } = delivery;
+  const busy = useSignal(false);
+  const wrong = useSignal("");
+  const send = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      await webhookService.resendWebhookDelivery({ id });
+      wrong.value = "";
+      onSent();
+    } catch (thrown) {
+      wrong.value = failureOf(thrown).message || t("state.offline");
+    } finally {
+      busy.value = false;
+    }
+  };
+  const isGood = state === WebhookDeliveryState.DELIVERED;
+  return (
+    <li data-delivery={id}>
+      <p class="small">
+        <span class={`health ${isGood ? "good" : "bad"}`}>
+          <Icon name={isGood ? "done" : "warning"} />
+          {t(STATES[state] ?? "delivery.waiting")}
+        </span>{" "}
+        <code>{type}</code> {createTime && <When time={timestampMs(createTime)} />}
+        <span class="quiet">
+          {" · "}
+          {t("delivery.attempts", { count: attempts })}
+          {status > 0 && ` · HTTP ${status}`}
+          {retryTime && (
+            <>
+              {" · "}
+              {t("delivery.next")} <When time={timestampMs(retryTime)} />
+            </>
+          )}
+        </span>
+      </p>
+      {error !== "" && <p class="wrong small">{error}</p>}
+      <details>
+        <summary class="small">{t("delivery.body")}</summary>
+        <pre class="mono small">{body}</pre>
+      </details>
+      <Button disabled={busy.value} onClick={() => void send()}>
+        {t("delivery.resend")}
+      </Button>
+      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
     </li>
   );
 }

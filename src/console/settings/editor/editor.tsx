@@ -1,14 +1,10 @@
 import type { JSX } from "preact";
 import type { Setting } from "../../../../gen/mooring/v1/setting_pb.js";
-import { Choice } from "./choice.tsx";
-import { Colour } from "./colour.tsx";
+import type { EditorProps } from "./fields.tsx";
+import { Choice, Colour, Line, NumberField, Switch, Text } from "./fields.tsx";
 import { Json } from "./json.tsx";
 import { List } from "./list.tsx";
-import { NumberField } from "./number.tsx";
-import type { EditorProps } from "./props.ts";
 import { Secret } from "./secret.tsx";
-import { Switch } from "./switch.tsx";
-import { Line, Text } from "./text.tsx";
 import "../../components/field.css";
 import "./editor.css";
 

@@ -1,9 +1,8 @@
 import { useRef } from "preact/hooks";
-import { Button } from "../../components/button.tsx";
-import { Icon } from "../../components/icon.tsx";
+import { Button, Icon } from "../../components/button.tsx";
 import { type Mistake, mistakeOf } from "../../components/json-mistake.ts";
 import { t } from "../../i18n/language.ts";
-import { common, type EditorProps } from "./props.ts";
+import { common, type EditorProps } from "./fields.tsx";
 
 /** JSON, with the place where it stops being JSON. */
 export function Json(props: EditorProps) {

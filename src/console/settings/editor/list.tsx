@@ -1,7 +1,7 @@
 import { useRef } from "preact/hooks";
-import { Icon } from "../../components/icon.tsx";
+import { Icon } from "../../components/button.tsx";
 import { t } from "../../i18n/language.ts";
-import type { EditorProps } from "./props.ts";
+import type { EditorProps } from "./fields.tsx";
 
 /** Names between commas, each of which can be taken away; more are typed or pasted at the end. */
 export function List({ id, value, describedBy, invalid, fixed, onChange }: EditorProps) {

@@ -4,7 +4,7 @@ import { failureOf } from "../../api/failure.ts";
 import { Button } from "../../components/button.tsx";
 import { t } from "../../i18n/language.ts";
 import { discard, edits } from "../edit.ts";
-import { common, type EditorProps } from "./props.ts";
+import { common, type EditorProps } from "./fields.tsx";
 
 /**
  * A password, token or key. The page does not have it: to show it is a call of its own. What one
