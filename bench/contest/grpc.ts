@@ -91,7 +91,7 @@ async function etcdSide(lab: Lab, mooring: Mooring): Promise<Side> {
 }
 
 /** A side under h2load, after one real call that must succeed. */
-export async function h2loadSide(
+async function h2loadSide(
   lab: Lab,
   name: string,
   server: Running,

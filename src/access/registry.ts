@@ -6,7 +6,7 @@ import type { AccessStore, StoredPrincipal, StoredToken } from "./store.ts";
 import { hashOf, idOf, secretOf } from "./token-text.ts";
 
 /** Identity of a token. */
-export interface Identity {
+interface Identity {
   /** Name in history and log: the principal, and after a slash the token's id. */
   readonly name: string;
   readonly principal: string;

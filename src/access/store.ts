@@ -45,7 +45,7 @@ export interface AccessRows {
 }
 
 /** Changed rows. */
-export interface AccessNews extends AccessRows {
+interface AccessNews extends AccessRows {
   readonly version: number;
   /**
    * The rows are all that there are, and others mean nothing any more: another database, or an older
@@ -72,7 +72,7 @@ export interface AccessTransaction {
 }
 
 /** Rows that one change of access writes. */
-export interface AccessWrite extends Partial<AccessRows> {
+interface AccessWrite extends Partial<AccessRows> {
   readonly forgotten?: readonly string[];
   readonly audit: readonly AuditEntry[];
 }

@@ -18,14 +18,14 @@ import {
 } from "./token-rule.ts";
 import { makeToken } from "./token-text.ts";
 
-export interface TokenInput extends Lifetime {
+interface TokenInput extends Lifetime {
   readonly principal: string;
   readonly scopes: readonly string[];
   readonly limits: readonly string[];
   readonly comment: string;
 }
 
-export interface RotateInput {
+interface RotateInput {
   readonly id: string;
   /** Milliseconds; undefined: 24 hours. */
   readonly overlap: number | undefined;
@@ -43,10 +43,10 @@ export interface TokenView {
 }
 
 /** A token with its text, which is shown once. */
-export type NewTokenView = TokenView & { readonly text: string };
+type NewTokenView = TokenView & { readonly text: string };
 
 /** Filter for tokens. */
-export interface TokenQuery extends PageRequest {
+interface TokenQuery extends PageRequest {
   /** Name of the principal; empty: all. */
   readonly principal: string;
   /** Only those that open something now. */

@@ -9,7 +9,7 @@ import { createTally, type Noted } from "./tally.ts";
 const MAX_WAITING = 1_000;
 
 /** Something that was done, as {@link doneEntry} takes it. */
-export interface Done {
+interface Done {
   readonly origin: AuditOrigin;
   readonly subjects: readonly string[];
   readonly detail: AuditEntry["detail"];

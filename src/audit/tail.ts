@@ -18,7 +18,7 @@ export interface Progress {
 }
 
 /** Filter, and the part that the store does not apply. */
-export interface Selected extends AuditFilter {
+interface Selected extends AuditFilter {
   readonly fits: (row: AuditRow) => boolean;
 }
 

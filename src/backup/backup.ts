@@ -27,7 +27,7 @@ export interface BackupServiceDeps extends SaveRules {
   readonly now: () => number;
 }
 
-export interface ImportConditions extends ChangeOptions {
+interface ImportConditions extends ChangeOptions {
   readonly passphrase: string;
   /** Leave out settings with values that are refused, instead of refusing everything. */
   readonly skipInvalid: boolean;

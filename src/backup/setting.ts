@@ -23,7 +23,7 @@ export interface Skipped {
 }
 
 /** Format of a backup. AList and OpenList write the same one. */
-export type BackupSource = "mooring" | "alist-backup" | "alist-database" | "setting-list";
+type BackupSource = "mooring" | "alist-backup" | "alist-database" | "setting-list";
 
 /** A backup, whatever it was read from. */
 export interface ReadBackup {

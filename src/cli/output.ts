@@ -8,7 +8,7 @@ import { type Column, renderTable } from "./table.ts";
 import type { OutputStream } from "./world.ts";
 
 /** Styles in use; none carries a meaning by itself. */
-export type Style = "bold" | "dim" | "red" | "green" | "yellow";
+type Style = "bold" | "dim" | "red" | "green" | "yellow";
 
 /** Standard output, or standard error, as commands write to it. */
 export interface Output {

@@ -25,7 +25,7 @@ const GROUPS = [
 ] as const;
 
 /** The group's name, or its number where it has none: custom settings may use any. */
-export function groupName(group: number): string {
+function groupName(group: number): string {
   return GROUPS[group] ?? String(group);
 }
 

@@ -16,7 +16,7 @@ export const cliVariables = [
 ] as const;
 
 /** Input of a command: `process.stdin`, or any stream of a test. */
-export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
+type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
 
 /** Output of a command. */
 export type OutputStream = NodeJS.WritableStream & {

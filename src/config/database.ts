@@ -4,13 +4,13 @@ import { path } from "./value.ts";
 /** Database to open. */
 export type Database = SqliteDatabase | PostgresDatabase;
 
-export interface SqliteDatabase {
+interface SqliteDatabase {
   readonly dialect: "sqlite";
   /** Absolute path, or `:memory:` for a private database that ends with the process. */
   readonly filename: string;
 }
 
-export interface PostgresDatabase {
+interface PostgresDatabase {
   readonly dialect: "postgres";
   /** With the password. Secret. */
   readonly url: string;

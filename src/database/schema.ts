@@ -1,10 +1,10 @@
-import type { Generated, Insertable, Selectable } from "kysely";
+import type { Generated, Selectable } from "kysely";
 
 /** Columns of a table in the order in which rows are written, with their types in PostgreSQL. */
 type Columns<Table> = Readonly<Record<keyof Table & string, "text" | "int" | "bigint">>;
 
 /** Stored setting. A known key has a row only after its first save. */
-export interface SettingTable {
+interface SettingTable {
   key: string;
   value: string;
   type: string;
@@ -34,7 +34,7 @@ export const settingColumns: Columns<SettingTable> = {
 };
 
 /** Committed change of settings: time, actor and transport. */
-export interface RevisionTable {
+interface RevisionTable {
   revision: number;
   /** Milliseconds since 1970 UTC. */
   time: number;
@@ -61,7 +61,7 @@ export const revisionColumns: Columns<RevisionTable> = {
  * Change of one key in a revision. A value is null where the setting did not exist, and where it is
  * secret: then a keyed hash replaces it. The definitions are JSON, of custom settings only.
  */
-export interface ChangeTable {
+interface ChangeTable {
   revision: number;
   key: string;
   old_value: string | null;
@@ -84,13 +84,13 @@ export const changeColumns: Columns<ChangeTable> = {
 };
 
 /** Facts about the database itself, such as its random id. */
-export interface MetaTable {
+interface MetaTable {
   name: string;
   value: string;
 }
 
 /** Principal. `version` is the version of the tables when the row was written. */
-export interface PrincipalTable {
+interface PrincipalTable {
   id: string;
   name: string;
   kind: string;
@@ -102,7 +102,7 @@ export interface PrincipalTable {
 }
 
 /** A token: its text is not kept, a hash of its secret is. */
-export interface AccessTokenTable {
+interface AccessTokenTable {
   id: string;
   principal_id: string;
   /** SHA-256 of the secret in base64url. */
@@ -130,20 +130,20 @@ export interface AccessTokenTable {
 /**
  * Last use of a token. A separate table: it is written often, and other processes are not notified.
  */
-export interface TokenUseTable {
+interface TokenUseTable {
   token_id: string;
   time: number;
   peer: string;
 }
 
 /** One row: the version of the other access tables, which increases with each change. */
-export interface AccessHeadTable {
+interface AccessHeadTable {
   id: number;
   version: number;
 }
 
 /** A site. Booleans are 0 or 1; what is sealed is the service's to open. */
-export interface SiteTable {
+interface SiteTable {
   id: string;
   name: string;
   url: string;
@@ -162,7 +162,7 @@ export interface SiteTable {
 }
 
 /** State of a site's settings, as JSON. */
-export interface SiteStateTable {
+interface SiteStateTable {
   site_id: string;
   /** Grows by one with each write. */
   version: number;
@@ -171,7 +171,7 @@ export interface SiteStateTable {
 }
 
 /** Action at a site. */
-export interface SiteLogTable {
+interface SiteLogTable {
   site_id: string;
   seq: number;
   time: number;
@@ -184,14 +184,14 @@ export interface SiteLogTable {
 }
 
 /** State of one mount on a site, as JSON. An empty name: of all mounts there. */
-export interface MountStateTable {
+interface MountStateTable {
   site_id: string;
   name: string;
   state: string;
 }
 
 /** Work that one process does at a time. */
-export interface LeaseTable {
+interface LeaseTable {
   name: string;
   holder: string;
   /** Milliseconds since 1970 UTC. */
@@ -199,7 +199,7 @@ export interface LeaseTable {
 }
 
 /** Action or refusal. Rows are appended, and deleted from the oldest on. */
-export interface AuditTable {
+interface AuditTable {
   /** From 1 on, without gaps. */
   seq: number;
   /** Milliseconds since 1970 UTC. */
@@ -224,14 +224,14 @@ export interface AuditTable {
  * One row: the newest of the audit. Its lock orders the rows of several instances; SQLite needs
  * none.
  */
-export interface AuditHeadTable {
+interface AuditHeadTable {
   id: number;
   seq: number;
   hash: string;
 }
 
 /** A mount of a site that does not work, or did not. Times are milliseconds since 1970 UTC. */
-export interface IncidentTable {
+interface IncidentTable {
   id: string;
   site_id: string;
   mount_path: string;
@@ -252,7 +252,7 @@ export interface IncidentTable {
 }
 
 /** A target of notifications. */
-export interface WebhookTable {
+interface WebhookTable {
   id: string;
   name: string;
   /** Sealed, as `secret`. */
@@ -268,7 +268,7 @@ export interface WebhookTable {
 }
 
 /** Notification to one target. */
-export interface WebhookDeliveryTable {
+interface WebhookDeliveryTable {
   id: string;
   webhook_id: string;
   incident_id: string;
@@ -306,7 +306,6 @@ export interface Database {
 export type SettingRow = Selectable<SettingTable>;
 export type RevisionRow = Selectable<RevisionTable>;
 export type ChangeRow = Selectable<ChangeTable>;
-export type NewSettingRow = Insertable<SettingTable>;
 export type PrincipalRow = Selectable<PrincipalTable>;
 export type AccessTokenRow = Selectable<AccessTokenTable>;
 export type IncidentRow = Selectable<IncidentTable>;

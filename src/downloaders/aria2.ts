@@ -16,7 +16,7 @@ import { readVersion } from "./version.ts";
 import { converse } from "./websocket-exchange.ts";
 
 /** Connection data of an aria2. */
-export interface Aria2Call {
+interface Aria2Call {
   /**
    * Address of its JSON-RPC interface: http, https, ws or wss, usually with the path `/jsonrpc`. A
    * user name and password in it are sent as HTTP Basic authentication (`--rpc-user`).

@@ -13,7 +13,7 @@ import { createSession, type Session } from "./qbittorrent-session.ts";
 import { readVersion } from "./version.ts";
 
 /** Connection data of a qBittorrent. */
-export interface QbittorrentCall {
+interface QbittorrentCall {
   /**
    * Address of its Web UI: http or https, with the user name and password in it, percent-encoded
    * (`http://admin:secret@host:8080/`). A sub-folder of a reverse proxy belongs to it; a query and

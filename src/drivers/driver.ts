@@ -22,7 +22,7 @@ export interface DriverService {
 }
 
 /** From one catalogue to the next that a reader sees. */
-export interface CatalogueStep {
+interface CatalogueStep {
   readonly catalogue: Catalogue;
   readonly difference: CatalogueDifference;
 }

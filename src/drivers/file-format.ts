@@ -36,14 +36,11 @@ export interface ItemText {
 }
 
 /** Members that differ in a family, by family. */
-export type Variants<T> = Readonly<Partial<Record<Family, T>>>;
+type Variants<T> = Readonly<Partial<Record<Family, T>>>;
 
-export type ItemVariant = Pick<
-  ItemText,
-  "type" | "default" | "options" | "required" | "legacy_help"
->;
+type ItemVariant = Pick<ItemText, "type" | "default" | "options" | "required" | "legacy_help">;
 
-export interface DriverVariant {
+interface DriverVariant {
   readonly config?: ConfigText;
   /** Names of the items that the family has, in the order of its form. Left out: that of the file. */
   readonly order?: readonly string[];

@@ -5,7 +5,7 @@ import { absentValueOf, type Step, stepsOf } from "./show-when.ts";
 import { longestOf } from "./validate.ts";
 
 /** A JSON value: schemas are plain data. */
-export type Json = Scalar | readonly Json[] | { readonly [member: string]: Json };
+type Json = Scalar | readonly Json[] | { readonly [member: string]: Json };
 
 /** A JSON object. */
 export type JsonObject = Record<string, Json>;

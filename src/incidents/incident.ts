@@ -21,7 +21,7 @@ export type IncidentClass = (typeof CLASSES)[number];
  * Where an incident was noticed: the mount's status in the server's list, a listing that Mooring made,
  * or the end of a token's life.
  */
-export const SOURCES = ["status", "probe", "expiry"] as const;
+const SOURCES = ["status", "probe", "expiry"] as const;
 
 export type IncidentSource = (typeof SOURCES)[number];
 

@@ -42,7 +42,7 @@ export class ServiceError extends Error {
 type OutgoingDetail = NonNullable<ConstructorParameters<typeof ConnectError>[3]>[number];
 
 /** Domain of the reasons in `google.rpc.ErrorInfo`. */
-export const ERROR_DOMAIN = "mooring";
+const ERROR_DOMAIN = "mooring";
 
 /** An error with its message as data, which is translated when it is sent. */
 export class LocalizableError extends ConnectError {
@@ -104,11 +104,6 @@ export function rejectViolations(violations: readonly Violation[]): void {
 /** NOT_FOUND. */
 export function notFound(text: Message): ServiceError {
   return new ServiceError(Code.NotFound, text);
-}
-
-/** ALREADY_EXISTS. */
-export function alreadyExists(text: Message): ServiceError {
-  return new ServiceError(Code.AlreadyExists, text);
 }
 
 /** FAILED_PRECONDITION: the request is well-formed, but not in this state. */

@@ -116,7 +116,7 @@ export async function toWrite(
 }
 
 /** The row of a change of settings. */
-export function revisionEntry(commit: RevisionCommit): AuditEntry {
+function revisionEntry(commit: RevisionCommit): AuditEntry {
   const { time, revision, reason, changes } = commit;
   const keys = changes.map(({ key }) => key);
   const why = reason === "" ? {} : { reason };

@@ -44,7 +44,7 @@ const MEMBERS: Readonly<Record<string, Member>> = {
   format: optional((value) => isText(value) && Object.hasOwn(formats, value), "a known format"),
 };
 
-export interface DefinitionPlace {
+interface DefinitionPlace {
   /** The file's name, for messages. */
   readonly file: string;
   /** Family whose settings and forms are offered. */

@@ -46,7 +46,7 @@ export interface EngineDeps {
 const MAX_REASON = 500;
 
 /** Called for every commit of any process on the database, in order, after it is visible. */
-export interface CommitListener {
+interface CommitListener {
   append(commits: readonly RevisionCommit[]): void;
   /** There were too many to hand over; those that are kept are in the history. */
   skipTo(revision: number): void;

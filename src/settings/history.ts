@@ -13,12 +13,12 @@ const PAGE_BYTES = 2 * 2 ** 20;
 const FIRST_READ = 8;
 
 /** A request for a page of the history. */
-export interface HistoryQuery extends Omit<RevisionFilter, "limit"> {
+interface HistoryQuery extends Omit<RevisionFilter, "limit"> {
   /** 0: 50. More than 1,000 is 1,000 (AIP-158). A page of large revisions has fewer. */
   readonly pageSize: number;
 }
 
-export interface HistoryPage {
+interface HistoryPage {
   readonly revisions: readonly RevisionSummary[];
   /** The `before` of the next page; undefined: this was the last one. */
   readonly next: number | undefined;

@@ -22,7 +22,7 @@ import { MASK } from "./value.ts";
 import type { ChangeOrigin } from "./writer.ts";
 
 /** What the message of a setting shows in addition to the item. */
-export interface SettingView {
+interface SettingView {
   /** Position in a list. */
   readonly index: number;
   readonly managed: boolean;

@@ -42,7 +42,7 @@ export interface SettingServiceDeps extends SaveRules, Downloaders {
 }
 
 /** Conditions and modes of a change. */
-export interface ChangeConditions extends ChangeOptions {
+interface ChangeConditions extends ChangeOptions {
   /** Required newest revision; ABORTED if anything has changed since. */
   readonly expectedRevision?: number | undefined;
 }

@@ -83,7 +83,7 @@ export interface RevisionFilter {
 }
 
 /** Change without its values. */
-export type ChangedKey = Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">;
+type ChangedKey = Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">;
 
 /** A revision with what it changed, by key. */
 export interface RevisionSummary extends StoredRevision {

@@ -15,7 +15,7 @@ export interface SiteRow {
 }
 
 /** Limits of a call. */
-export interface CallLimits {
+interface CallLimits {
   /** Milliseconds; default 10,000. */
   readonly limit?: number;
   /** Other headers than those of Mooring itself. */

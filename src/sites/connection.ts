@@ -16,7 +16,7 @@ export interface SiteAccess {
 }
 
 /** A request to a site. */
-export interface Question {
+interface Question {
   readonly method: "GET" | "POST";
   /** With the path of the site. */
   readonly path: string;

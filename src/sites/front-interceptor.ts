@@ -43,12 +43,12 @@ const CHANGES: ReadonlySet<DescMethod> = new Set<DescMethod>([
 ]);
 
 /** The identity cannot be read from the upstream: HTTP 502. */
-export class BadGateway extends Fault {
+class BadGateway extends Fault {
   override readonly status = 502;
 }
 
 /** The upstream refused a value: nothing of it stays in Mooring either. */
-export class UpstreamRefusal extends Fault {
+class UpstreamRefusal extends Fault {
   /** The code of the upstream's own envelope: 400 to 599. */
   override readonly envelopeCode: number;
 

@@ -114,7 +114,7 @@ function normalPin(text: string): string {
 }
 
 /** Returns the problem of a site's address, which it does not repeat; undefined: none. */
-export function checkUrl(text: string): Text | undefined {
+function checkUrl(text: string): Text | undefined {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || text.length > 1_000)
     return message("SITE_URL_INVALID");

@@ -20,7 +20,7 @@ import { watchBook } from "./watch.ts";
 import type { Workers } from "./worker.ts";
 
 /** Result of a sync, or of its dry run. */
-export interface Synced {
+interface Synced {
   /** The revision that was brought there. */
   readonly revision: number;
   readonly results: readonly Pushed[];
@@ -251,7 +251,7 @@ async function connect({ workers, engine }: SiteServiceDeps, site: Site): Promis
 }
 
 /** A failure of a site as clients learn of it. */
-export async function told<T>(work: Promise<T>): Promise<T> {
+async function told<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -78,7 +78,7 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
 }
 
 /** Adds refusals to those that are kept; the oldest are dropped. */
-export function withRefusals(
+function withRefusals(
   kept: SiteState["takenBack"],
   refusals: readonly Refusal[],
 ): SiteState["takenBack"] {

@@ -59,12 +59,12 @@ export interface UpstreamRefusedValue extends TakenBack {
  * Delivery of a change to the upstream at the time of the reply. `pending`: not known yet; it is
  * settled in the background by reading the upstream's values.
  */
-export type Delivery =
+type Delivery =
   | { readonly outcome: "applied" | "pending" }
   | { readonly outcome: "refused"; readonly refusals: readonly UpstreamRefusedValue[] };
 
 /** A request that an admin of the upstream has sent to the upstream itself, for history and audit. */
-export interface PassedCall {
+interface PassedCall {
   /** The admin's name there. */
   readonly visitor: string;
   /** The last part of its path, such as `set_transmission`. */

@@ -40,7 +40,7 @@ export interface MeasuredState {
 }
 
 /** A site: its name is an admin's word. */
-export interface MeasuredSite {
+interface MeasuredSite {
   readonly name: string;
   readonly up: boolean;
   /** Revisions that it does not have yet. */

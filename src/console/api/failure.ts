@@ -5,7 +5,7 @@ import {
 } from "../../../gen/google/rpc/error_details_pb.js";
 
 /** Kind of a failure, by the action to take. */
-export type FailureKind =
+type FailureKind =
   /** The service was not reached: it comes back, or the network does. */
   | "offline"
   /** The token's scopes do not allow it. */

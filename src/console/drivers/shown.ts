@@ -25,7 +25,7 @@ export function isShown(
 }
 
 /** Value of an item: as given, or its default. */
-export function settled(item: ConfigItem, values: Values): string {
+function settled(item: ConfigItem, values: Values): string {
   const given = values[item.name] ?? item.default;
   return item.type === "bool" && given === "" ? "false" : given;
 }

@@ -14,7 +14,7 @@ export interface Place {
 export type Query = Readonly<Record<string, string | undefined>>;
 
 /** The console's folder. */
-export const folder = new URL(".", window.location.href);
+const folder = new URL(".", window.location.href);
 
 export const place = signal<Place>(read());
 

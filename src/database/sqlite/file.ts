@@ -85,7 +85,7 @@ export function tightenFiles(path: string, notify: Notify): void {
  *
  * @returns what says how they are not there any more: undefined while they are.
  */
-export function watchFiles(path: string): () => string | undefined {
+function watchFiles(path: string): () => string | undefined {
   if (path === ":memory:") return () => undefined;
   const opened = filesOf(path).map((file) => ({ file, identity: identityOf(file) }));
   return () => {

@@ -4,7 +4,7 @@ import { CLASSES, type IncidentClass } from "../incident.ts";
 import { keyProblem } from "./sign.ts";
 
 /** Languages of the texts that are sent. */
-export const WEBHOOK_LANGUAGES = ["en", "zh-CN"] as const;
+const WEBHOOK_LANGUAGES = ["en", "zh-CN"] as const;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MAX_URL = 2_000;

@@ -3,7 +3,7 @@ import { createBatches } from "../../sites/batch.ts";
 import { type MountState, NEW_MOUNT, NEW_SITE_MOUNTS, type SiteMounts } from "./state.ts";
 
 /** A stored state: of one mount on one site, or with an empty name of all mounts there. */
-export interface StoredMountState {
+interface StoredMountState {
   readonly siteId: string;
   readonly name: string;
   /** JSON. */

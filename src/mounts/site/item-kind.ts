@@ -32,13 +32,8 @@ export function itemKind(driver: string, item: string): ItemKind {
   }
 }
 
-/** Names of the items of a driver that its server refreshes. */
-export function learnedItems(driver: string): string[] {
-  return Object.keys(drivers[driver] ?? {}).filter((item) => itemKind(driver, item) === "learned");
-}
-
 /** Reports whether a refresh invalidates the item: on several sites only the first refresh works. */
-export function isCredential(driver: string, item: string): boolean {
+function isCredential(driver: string, item: string): boolean {
   const kind = kindOf(driver, item);
   return kind === "token" || kind === "once";
 }

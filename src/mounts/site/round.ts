@@ -41,7 +41,7 @@ export interface MountRoundOptions {
 }
 
 /** Result of a round for one mount. */
-export interface MountDone {
+interface MountDone {
   readonly name: string;
   readonly path: string;
   readonly steps: readonly Step[];
@@ -152,7 +152,7 @@ export async function runMountRound(
 }
 
 /** Finds the row of each mount, and the rows that belong to none. */
-export function identify(
+function identify(
   rows: readonly StorageRow[],
   wanted: readonly WantedMount[],
   known: ReadonlyMap<string, MountState>,

@@ -1,10 +1,11 @@
 import type { Text } from "../../messages/message.ts";
+
 /**
  * What Mooring is doing with a mount of a site; empty: nothing. Stored before the first call.
  * `mount`: the site has the whole row, and its driver may still be starting. `gone`: deleted; the row of
  * a hanging mount may come back.
  */
-export type Phase = "" | "create" | "change" | "mount" | "delete" | "gone";
+type Phase = "" | "create" | "change" | "mount" | "delete" | "gone";
 
 /** A value that the site has made of another one. Both are keyed hashes. */
 export interface Rewritten {

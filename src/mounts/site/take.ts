@@ -143,7 +143,7 @@ export function readMount(
 }
 
 /** The state of a mount after it was taken: both sides are equal, credentials included. */
-export function takenState(
+function takenState(
   mount: WantedMount,
   row: StorageRow,
   before: MountState | undefined,

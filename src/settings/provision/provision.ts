@@ -23,7 +23,7 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_PROBLEMS = 100;
 
 /** A setting that the file declares. */
-export interface ProvisionEntry {
+interface ProvisionEntry {
   readonly key: string;
   readonly value: string;
   readonly line: number;
