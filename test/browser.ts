@@ -6,7 +6,7 @@ import { needs } from "./downloaders/program.ts";
 /** The same engine; without windows a page takes a quarter of the processor's time. */
 const PROGRAMS = ["chromium-headless-shell", "chromium"];
 
-/** A browser without a screen that talks to nobody but the test. */
+/** A headless browser that connects to the test alone. */
 const FLAGS = [
   "--headless",
   "--no-sandbox",

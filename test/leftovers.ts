@@ -74,14 +74,14 @@ export async function takeLeftovers(): Promise<string[]> {
   return [...fake, ...left];
 }
 
-/** @returns nothing for what may stay, and what the project has not started. */
+/** @returns nothing for what may stay, and for timers of Node and vitest. */
 function describe({ kind, timer, start }: Resource): string[] {
   const places = (start.stack ?? "")
     .split("\n")
     .filter((line) => line.includes(ROOT) && !/node_modules|test\/leftovers/.test(line))
     .map((line) => line.trim().replace(ROOT, ""));
+  if (timer === undefined) return [`${kind}: ${places.join(" < ") || "not started by a call"}`];
   if (places.length === 0) return [];
-  if (timer === undefined) return [`${kind}: ${places.join(" < ")}`];
   const { _destroyed: isOver, _repeat: period, _idleTimeout: delay = 0 } = timer;
   if (isOver) return [];
   const isJob = typeof period === "number" || places.some((place) => place.includes(JOBS));

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export const RUN_FOLDER = "MOORING_TEST_RUN_FOLDER";
 
 /**
- * Makes something that takes long once in a run: the first who asks makes it, the others wait. It may
+ * Makes something that takes long once in a run: the first caller makes it, the others wait. It may
  * be copied and used, but not changed.
  *
  * @param make makes a file or folder at the path that it is given.
@@ -27,12 +27,12 @@ export async function oncePerRun(
       mkdirSync(lock);
       break;
     } catch {
-      // Somebody makes it. Where that fails, the lock goes, and it is the next one's turn.
+      // Another process makes it. Where that fails, the lock goes, and this one tries.
       await sleep(50);
     }
   }
   try {
-    // Between the look and the lock somebody may have finished it.
+    // Another process may have finished it between the check and the lock.
     if (existsSync(made)) return made;
     await make(`${made}.new`);
     await rename(`${made}.new`, made);

@@ -52,7 +52,7 @@ test("scopes include what they are of no use without", () => {
   expect(grant.has("settings:reveal")).toBe(false);
 });
 
-test("nobody covers more than they hold", () => {
+test("a grant covers no more than it holds", () => {
   const writer = createGrant(["settings:write"], []);
   const reader = createGrant(["settings:read"], []);
   expect(covers(writer, reader)).toBe(true);

@@ -148,7 +148,7 @@ test("is only read", async () => {
   expect([reply.statusCode, reply.headers.allow]).toEqual([405, "GET, HEAD"]);
 });
 
-test("where nobody has built it, it says so", async () => {
+test("without a build the console answers with the reason", async () => {
   const bare = Fastify();
   await bare.register(consolePlugin, { folder: join(folder, "nothing") });
   const reply = await bare.inject("/console/");

@@ -23,7 +23,7 @@ describe("a token that was mistyped", () => {
     "mrg_",
   ];
 
-  test.each(mistyped)("is looked for nowhere, and is nobody's: %#", async (sent) => {
+  test.each(mistyped)("is not looked up, and opens nothing: %#", async (sent) => {
     const { book, upstream, caller } = await asked(sent);
     expect(caller).toBe(undefined);
     for (const look of [book.fresh, book.find, upstream.who]) expect(look).not.toHaveBeenCalled();

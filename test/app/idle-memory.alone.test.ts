@@ -8,13 +8,13 @@ import { startService } from "../wire/service.ts";
 
 const MIB = 2 ** 20;
 
-/** Fills memory with buffers that nobody needs. */
+/** Fills memory with buffers without a reference. */
 function waste(): void {
   const pieces = Array.from({ length: 40 }, () => Buffer.alloc(MIB));
   expect(pieces).toHaveLength(40);
 }
 
-test("buffers that nobody needs are given back when no more come", async () => {
+test("memory of unreferenced buffers is returned when no more are made", async () => {
   const before = process.memoryUsage().arrayBuffers;
   onTestFinished(releaseWhenIdle({ interval: 20, worth: 4 * MIB }));
   waste();

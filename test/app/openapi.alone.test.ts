@@ -376,7 +376,7 @@ describe("the reference", () => {
   });
 });
 
-/** A document's options for rpcs that nobody calls. */
+/** A document's options for rpcs that are not called. */
 function plain(descs: readonly object[]) {
   return {
     methods: descs.map((desc) => ({
@@ -398,7 +398,7 @@ function plain(descs: readonly object[]) {
 test("the first page says what this is and leads to what there is", async () => {
   const html = await (await get("/")).text();
   expect(html).toContain("Mooring v9.8.7");
-  // The console is 503 where the program runs from its source and nobody has built it.
+  // The console is 503 where the program runs from its source without a build.
   for (const [, path = ""] of html.matchAll(/href="([^"]+)"/g))
     expect((await get(`/${path}`)).status, path).not.toBe(404);
 });
@@ -406,7 +406,7 @@ test("the first page says what this is and leads to what there is", async () => 
 test.each([
   { mode: "token", without: 401, withToken: 200 },
   { mode: "off", without: 404, withToken: 404 },
-])("with MOORING_REFLECTION=$mode the contract is not shown to everybody", async (expected) => {
+])("with MOORING_REFLECTION=$mode the contract needs a token", async (expected) => {
   const { mode, without, withToken } = expected;
   const closedService = await startService({ env: { MOORING_REFLECTION: mode } });
   onTestFinished(closedService.stop);

@@ -54,7 +54,7 @@ test("what one token is refused is one row, whatever it asks for", () => {
   });
 });
 
-test("calls of nobody are one row for a reason, with the addresses that sent most", () => {
+test("unauthenticated calls are one row for a reason, with the addresses that sent most", () => {
   const tally = createTally(() => 0, unexpected);
   for (let at = 0; at < 5_000; at += 1)
     tally.note(noted({ actor: "", peer: `10.1.${at >> 8}.${at & 255}` }, NOBODY));

@@ -57,7 +57,7 @@ describe("the database of an existing server", () => {
   });
 
   test.each(["wal", "delete"])(
-    "is read when nobody has it open, and no file is left beside it (mode %s)",
+    "is read when no process has it open, and no file is left beside it (mode %s)",
     async (mode) => {
       const made = make({ mode });
       fill(made);

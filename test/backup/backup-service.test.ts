@@ -24,7 +24,7 @@ const real = resolve(import.meta.dirname, "../../../shared/facts/backups");
 const passphrase = "correct horse battery";
 const usual = { passphrase: "", skipInvalid: false };
 
-/** A site that somebody has set up, secrets and custom settings included. */
+/** A site with settings, secrets and custom settings included. */
 async function site(options?: PartsOptions): Promise<Parts> {
   const parts = await testParts(newPath(), options);
   await parts.settings.resetToken(tester);

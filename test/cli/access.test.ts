@@ -73,7 +73,7 @@ test("a principal is made, listed, and disabled with its tokens", async () => {
   });
 });
 
-test("lists are as long as somebody wants", async () => {
+test("lists have as many rows as wanted", async () => {
   for (const name of ["one", "two", "three"])
     await cli(["token", "create", name, "--scopes", "settings:read"]);
   const idsOf = async (...args: string[]): Promise<string[]> => {

@@ -104,7 +104,7 @@ function rehash(database: SQLite.Database, seq: number, prev?: string): string {
   return hash;
 }
 
-/** Writes all rows from one on anew, as somebody does who knows how. */
+/** Writes all rows from one on anew, with a chain that fits. */
 function rewriteFrom(database: SQLite.Database, seq: number): void {
   let prev: string | undefined;
   const { last } = database.prepare("select max(seq) as last from audit").get() as { last: number };

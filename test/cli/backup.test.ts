@@ -108,7 +108,7 @@ describe("a sealed export", () => {
     expect(`${sealed.out}${sealed.err}${opened.out}${opened.err}`).not.toContain("correct");
   });
 
-  test("is not written when the two are not the same, or nobody answers", async () => {
+  test("is not written when the two are not the same, or without an answer", async () => {
     const args = ["export", "sealed.json", "--secrets", "seal"];
     const differs = await cli(args, { terminal: 80, answers: ["correct horse", "other horse"] });
     expect(differs.code).toBe(2);

@@ -43,7 +43,7 @@ describe("a wrong command line", () => {
   });
 });
 
-describe("output that nobody reads any more", () => {
+describe("output whose reader is gone", () => {
   const closed = () =>
     new Writable({
       write: (_chunk, _encoding, done) =>

@@ -400,7 +400,7 @@ describe("history, diff and rollback", () => {
     expect((await cli(["rollback", before, "--yes"], { terminal: 80 })).code).toBe(0);
   });
 
-  test("rollback does what was shown: a change while somebody thinks is a conflict", async () => {
+  test("rollback does what was shown: a change during the question is a conflict", async () => {
     const before = String(await newest());
     await cli(["set", "site_title=Wrong"]);
     const ended = await cli(["rollback", before], {

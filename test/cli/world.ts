@@ -12,7 +12,7 @@ export interface Given {
   readonly stdin?: string | Buffer;
   /** Columns of a terminal that everything goes to; absent: there is none. */
   readonly terminal?: number;
-  /** What somebody types, a line for each question; a function is what happens before. */
+  /** Typed lines, one for each question; a function runs before its answer. */
   readonly answers?: readonly (string | (() => Promise<string>))[];
   readonly world?: Partial<World>;
 }

@@ -76,7 +76,7 @@ describe("a qBittorrent 5.2", () => {
     await expect(client.checkLogin({ url: peer.url(LOGIN) })).resolves.toBeDefined();
   });
 
-  it("that never ends the log-out keeps nobody longer than the time of the call", async () => {
+  it("that never ends: the log-out takes no longer than the time of the call", async () => {
     const peer = await serveWebApi({ "POST auth/logout": () => undefined });
     const hasty = createQbittorrentClient({ timeoutMs: 500 });
     await expect(hasty.checkLogin({ url: peer.url(LOGIN) })).resolves.toBeDefined();

@@ -383,7 +383,7 @@ describe("reading a driver file", () => {
   });
 
   it.each([
-    ["a family that nobody knows", { families: ["flist"] }, "families", "openlist, alist"],
+    ["an unknown family", { families: ["flist"] }, "families", "openlist, alist"],
     ["no family at all", { families: [] }, "families", "openlist, alist"],
     ["a guide without https", { guide: "http://example.com" }, "guide", "https://"],
     ["a variant of no family", { variants: { flist: {} } }, "variants.flist", "not a member"],

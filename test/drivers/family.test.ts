@@ -46,8 +46,8 @@ interface AlistFacts {
   readonly against_openlist: { only_local_in_common_drivers: { names: string[] } };
 }
 
-const credential = "a credential of somebody's own application, not ours to hand on: left empty";
-const text = "a text of somebody else's: left empty";
+const credential = "a credential of another application: left empty";
+const text = "a text of another author: left empty";
 
 /** Defaults where the catalogue is meant to differ from the families' servers, and why. */
 const OWN_DEFAULTS: Readonly<Record<string, string>> = {
@@ -72,7 +72,7 @@ const OWN_DEFAULTS: Readonly<Record<string, string>> = {
   "ThunderXExpert/algorithms": credential,
   "ThunderXExpert/client_id": credential,
   "ThunderXExpert/client_secret": credential,
-  "UrlTree/url_structure": "a text of somebody else's: an example of our own stands there",
+  "UrlTree/url_structure": "a text of another author: has an example of our own",
   "WuKongNetdisk/aid": credential,
   "YandexDisk/client_id": credential,
   "YandexDisk/client_secret": credential,

@@ -196,7 +196,7 @@ describe("a change of the folder", () => {
     expect(await next()).toEqual({ change: { ...unchanged, added: ["More"] } });
   });
 
-  it("is not told to those who unsubscribed, and to nobody after close", async () => {
+  it("does not notify former subscribers, and none after close", async () => {
     const catalogue = await open();
     const heard: string[][] = [];
     const leave = catalogue.subscribe(({ difference }) => heard.push([...difference.added]));

@@ -92,7 +92,7 @@ export async function checkLoad({ url, instances, savers, watchers }: Load): Pro
     }),
   );
   for (const one of shown) expect(one).toEqual(shown[0]);
-  // Whoever goes on with a token that has ended is soon told to wait.
+  // A client that continues with a token that has ended is soon limited.
   await Promise.all(watchers.map((watcher) => watcher.stop()));
   await checkReset(instances, instances.length);
 }

@@ -184,7 +184,7 @@ describe("a long reply of the server behind", () => {
     session.close();
   });
 
-  test("ends where it has said, whatever comes after it, and nobody else gets that", async () => {
+  test("ends at its declared length; what follows reaches no other client", async () => {
     const { body, isWhole } = await got("/more");
     expect(isWhole).toBe(true);
     expect(hashOf(body)).toBe(HASH);

@@ -19,7 +19,7 @@ const unsure = () => Promise.reject(new StoreError("unsure", "the database did n
 const away = () => Promise.reject(new StoreError("away", "the database is down"));
 
 describe("a database that can't be asked", () => {
-  test("lets memory answer when it says that it is down: nobody else has changed anything", async () => {
+  test("answers from memory when the server is down: no other process has changed anything", async () => {
     const failures: unknown[] = [];
     const parts = await testParts(newPath(), {
       wrap: wrapped(() => ({ changedElsewhere: () => true, delta: away })),
@@ -30,7 +30,7 @@ describe("a database that can't be asked", () => {
     expect(failures).toMatchObject([{ failure: "away" }]);
   });
 
-  test("lets nobody in when it does not answer: others may have ended a right", async () => {
+  test("admits no call when the server does not answer: others may have ended a right", async () => {
     const parts = await testParts(newPath(), {
       wrap: wrapped(() => ({ changedElsewhere: () => true, delta: unsure })),
     });
@@ -39,7 +39,7 @@ describe("a database that can't be asked", () => {
     expect(failure.message).toMatch(/^the state of this token cannot be determined at the moment/);
   });
 
-  test("makes nobody believe that nothing was saved when that is not known", async () => {
+  test("reports an unknown outcome, not a failed save", async () => {
     const parts = await testParts(newPath(), { wrap: wrapped(() => ({ transact: unsure })) });
     const failure = await failureOf(() => save(parts, { site_title: "x" }));
     expect(failure.code).toBe(Code.Unavailable);
@@ -50,7 +50,7 @@ describe("a database that can't be asked", () => {
 });
 
 describe("a right that ends", () => {
-  test("has ended everywhere when that is answered, and other saves wait for nobody", async () => {
+  test("has ended everywhere at the reply, and other saves wait for no process", async () => {
     const order: string[] = [];
     const parts = await testParts(newPath(), {
       wrap: wrapped(() => ({

@@ -30,7 +30,7 @@ describe("a change", () => {
     expect(again.engine.snapshot().revision).toBe(1);
   });
 
-  test("leaves snapshots that somebody holds as they are", async () => {
+  test("leaves older snapshots as they are", async () => {
     const parts = await testParts(newPath());
     const before = parts.engine.snapshot();
     await save(parts, { site_title: "Harbour", mine: "custom" });
@@ -149,7 +149,7 @@ describe("settings that the program does not know", () => {
       });
     });
 
-    test("are shown to nobody without a token", async () => {
+    test("are not shown without a token", async () => {
       const { publicReads } = await upgraded();
       const open = publicReads.settings(publicReads.snapshot());
       expect(Object.keys(open)).toEqual([]);

@@ -243,7 +243,7 @@ describe("a reader that is slow", () => {
     expect(await slow.until(8)).toEqual(range(1, 8));
   });
 
-  test("is not whoever waits when one large change, or many at once, come", async () => {
+  test("is not one that waits when one large change, or many at once, come", async () => {
     const { feed, append } = feedOn(0);
     const readers = Array.from({ length: 3 }, () => reader(feed, 0));
     let last = 0;
@@ -260,7 +260,7 @@ describe("a reader that is slow", () => {
     for (const { seen } of readers) expect(seen).toEqual(range(1, 258));
   });
 
-  test("is not whoever is one change behind, however large that is", async () => {
+  test("is not one that is one change behind, however large that is", async () => {
     const { feed, append } = feedOn(0);
     const busy = reader(feed, 0);
     append(1);
@@ -284,7 +284,7 @@ describe("a reader that is slow", () => {
     expect(store.reads).toBe(1);
   });
 
-  test("is what memory is kept for: of what nobody reads only the newest stays", async () => {
+  test("is what memory is kept for: without readers only the newest stays", async () => {
     const { feed, append, store } = feedOn(0);
     append(100, MiB / 16);
     expect(await reader(feed, 99).until(100)).toEqual([100]);

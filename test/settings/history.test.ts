@@ -56,7 +56,7 @@ describe("the list of revisions", () => {
     expect((await history.list({ pageSize: 10 })).next).toBeUndefined();
   });
 
-  test("has 50 on a page when nobody says how many, and 1,000 at most", async () => {
+  test("has 50 on a page by default, and 1,000 at most", async () => {
     const asked: number[] = [];
     const { history } = await written(51, (store) => ({
       ...store,

@@ -11,7 +11,7 @@ const CONTRACT =
     ", ",
   );
 
-describe("what anybody may read", () => {
+describe("what may be read without a token", () => {
   test("has every member of the contract, each as text", async () => {
     const { publicReads } = await testParts(newPath());
     const settings = publicReads.settings(publicReads.snapshot());

@@ -11,7 +11,7 @@ const newPath = temporaryPaths();
 const back = (parts: Parts, revision: number, keys: readonly string[] = [], dryRun = false) =>
   parts.settings.rollback({ revision, keys }, tester, { dryRun });
 
-/** Key to value of what somebody has set or made. */
+/** Key to value of settings that are set or made. */
 const values = ({ settings }: Parts): Record<string, string> =>
   Object.fromEntries(
     settings

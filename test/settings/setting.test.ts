@@ -103,7 +103,7 @@ describe("connecting a download manager", () => {
     expect(settings.get("qbittorrent_seedtime").value).toBe("0");
   });
 
-  test("names every missing member, and asks nobody then", async () => {
+  test("names every missing member, and makes no call", async () => {
     const { asked, ...clients } = managers(async () => ({ version: "1" }));
     const { settings } = await testParts(newPath(), clients);
     const nothing = { uri: undefined, secret: undefined, url: undefined, seedtime: undefined };

@@ -62,7 +62,7 @@ describe("a group that comes back whole", () => {
     expect(stored(parts, "site_title")).toBe("and again");
   });
 
-  test("many at once: whatever the order, nobody's own change is lost", async () => {
+  test("many at once: whatever the order, no change is lost", async () => {
     const parts = await testParts(newPath());
     const keys = ["site_title", "robots_txt", "announcement", "allow_indexed"];
     const page = groupOf(parts, ...keys);

@@ -124,7 +124,7 @@ describe("changes that wait at the same time", () => {
     expect(parts.settings.get("site_title")).toMatchObject({ value: "two", revision: 2 });
   });
 
-  test("a text that PostgreSQL cannot store is refused with its save alone, whoever makes it", async () => {
+  test("a text that PostgreSQL cannot store is refused with its save alone, whatever its caller", async () => {
     const { seen, wrap } = watched();
     const parts = await testParts(newPath(), { wrap });
     const inDraft = (value: string) =>

@@ -182,7 +182,7 @@ test.each([
   ["site_title", /differs from site to site/],
   ["aria2_uri", /a separate step/],
   ["filename_char_mapping", /until the site restarts/],
-])("a comparison notes what somebody should know of %s", async (key, note) => {
+])("a comparison has the note on %s", async (key, note) => {
   await mooring.sites.service.create({ name: "one", url: site.url, token: site.token() }, ORIGIN);
   const { comparisons } = await mooring.sites.service.compare("one");
   expect(comparisons.find((each) => each.key === key)?.note).sentence(note);

@@ -60,7 +60,7 @@ test("a silent site is silence, and is not remembered as a right", async () => {
   await expect.poll(async () => (await who()).kind).toBe("admin");
 });
 
-test("what was asked before somebody left does not count after", async () => {
+test("an answer from before a logout does not count after it", async () => {
   site.mode = { kind: "slow", ms: 100 };
   const before = who();
   await expect.poll(asked).toBe(1);
@@ -79,7 +79,7 @@ test("too many questions at once are refused", async () => {
   expect(refused.length).toBe(300 - 256);
 });
 
-test("whoever has them forgotten makes no room for more questions", async () => {
+test("invalidation makes no room for more questions", async () => {
   ask(300);
   site.mode = { kind: "hang" };
   const questions = Array.from({ length: 256 }, (_, at) => who(`token-${at}`));

@@ -21,7 +21,7 @@ export interface SessionRules {
 
 export type Refusal = { readonly code: number; readonly message: string };
 
-/** Who somebody is at the site, by the header `authorization`. */
+/** The user of a request at the site, by the header `authorization`. */
 export interface Sessions {
   readonly users: Map<string, User>;
   login(
@@ -83,7 +83,7 @@ export function createSessions(rules: SessionRules): Sessions {
     },
     who: (request, permanent) => {
       const token = request.headers.authorization ?? "";
-      // With an emptied token, whoever sends none is an admin.
+      // With an emptied token, a client without a token is an admin.
       if (token === permanent) return register(admin, request) ?? admin;
       if (token === "") return { code: 401, message: "Guest user is disabled, login please" };
       const session = issued.get(token);

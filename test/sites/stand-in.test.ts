@@ -285,7 +285,7 @@ describe("states", () => {
   });
 });
 
-describe("who somebody is", () => {
+describe("the user of a request", () => {
   const login = async (password = "admin-password", from = ""): Promise<Answer> =>
     call("POST", "/api/auth/login", {
       token: "",
@@ -337,7 +337,7 @@ describe("who somebody is", () => {
     expect((await login("admin-password", "8.8.8.8")).code).toBe(200);
   });
 
-  test("an old AList forgets nobody", async () => {
+  test("an old AList keeps sessions for good", async () => {
     await another({ manner: "alist", sessionsOutlive: true });
     const token = await tokenOf();
     await call("GET", "/api/auth/logout", { token });

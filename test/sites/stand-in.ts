@@ -74,7 +74,7 @@ export interface StandIn {
   /** The permanent token now. */
   token(): string;
   value(key: string): string | undefined;
-  /** Changes a row behind everybody's back. */
+  /** Changes a row without a call. */
   put(key: string, value: string): void;
   /** Whether download managers can be reached: they are stored first all the same. */
   managersAnswer: boolean;

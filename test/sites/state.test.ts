@@ -144,7 +144,7 @@ describe("a site that says yes", () => {
 });
 
 describe("how a site is spoken to", () => {
-  test("one call at a time, whoever asks", async () => {
+  test("one call at a time, whatever its caller", async () => {
     await followSite(mooring, site);
     site.mode = { kind: "slow", ms: 20 };
     await Promise.all([
@@ -159,7 +159,7 @@ describe("how a site is spoken to", () => {
     expect(site.mostAtOnce()).toBe(1);
   });
 
-  test("as one device, so that a limit of devices throws nobody out", async () => {
+  test("as one device, so that a limit of devices ends no other session", async () => {
     await another({ manner: "alist", maxDevices: 1 });
     await followSite(mooring, site);
     await mooring.save("site_title", "by one device");

@@ -97,7 +97,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       expect((await other.news(0)).version).toBe(0);
     }));
 
-  test("ended tokens are noted by counted time, and forgotten ones are known by nobody any more", () =>
+  test("ended tokens are noted by counted time, and deleted ones are unknown", () =>
     withTwo(async (one, other) => {
       const tokens = [
         token("a"),

@@ -269,7 +269,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         await reading;
       });
 
-      test("waits for nobody who knows it already, or has closed", async () => {
+      test("waits for no store that knows it already, or has closed", async () => {
         const other = await open();
         await write(setting(1, { a: "1" }));
         await other.close();
@@ -287,7 +287,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
     });
 
     describe("a turn", () => {
-      test("is one caller's in each interval, whoever asks", async () => {
+      test("is one caller's in each interval, whatever the store", async () => {
         const other = await open();
         const claims = [store, other, store, other].map((by) =>
           by.claimTurn("sweep", 1_000, 5_000),

@@ -261,7 +261,7 @@ export function describeHistory(at: OpenStore): void {
       ]);
     });
 
-    test("is done on what is stored at that moment, whoever saves meanwhile", async () => {
+    test("is done on what is stored at that moment, whatever is saved meanwhile", async () => {
       await write(setting(1, { a: "old" }));
       const other = await open();
       const writes = Array.from({ length: 10 }, (_, at) =>

@@ -20,6 +20,6 @@ export function say(event: unknown): void {
 }
 
 function send(message: object): void {
-  // Gone when the parent is; then nobody has to hear it.
+  // The parent may be gone.
   process.send?.(message, undefined, undefined, () => undefined);
 }

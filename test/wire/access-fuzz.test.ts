@@ -21,7 +21,7 @@ let byKey: string;
 let byGroup: string;
 /** The newest revision of what was made before. */
 let last: bigint;
-/** What nobody may hear of: the outside's keys and values. */
+/** What no reply may have: keys and values outside of the limits. */
 const secret = new RegExp(OUTSIDE);
 
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { servedServices } from "../../src/app/routes.ts";
 import { defineRpc } from "../gateway/contract.ts";
 import { startService } from "./service.ts";
 
-// A contract with an rpc of somebody who has forgotten to say who may call it.
+// A contract with an rpc without an access option.
 vi.mock("../../src/app/routes.ts", async (original) => {
   const routes = await original<typeof Routes>();
   return {

@@ -189,7 +189,7 @@ describe("bytes of bodies that are still arriving", () => {
       const crowded = (): Promise<string> =>
         askHttp2(service.port, fieldsOf(one), much).then(textOf);
       await untilSo(async () => saying("crowded").test(await crowded()));
-      // Somebody else is served meanwhile.
+      // Another client is served meanwhile.
       const other = await dial(service.port, "127.0.0.2");
       other.socket.write(headOf(save, much.length));
       other.socket.write(much);

@@ -21,7 +21,7 @@ test.each(sharedPortTransports.map((one) => [one.name, one] as const))(
     const told = create(WatchPublicSettingsResponseSchema, {
       event: { case: "snapshot", value: { settings: snapshot } },
     }).event;
-    // Whoever encodes the event reads it.
+    // Encoding the event reads it.
     Object.defineProperty(event, "event", {
       enumerable: true,
       get: () => {
@@ -29,14 +29,14 @@ test.each(sharedPortTransports.map((one) => [one.name, one] as const))(
         return told;
       },
     });
-    const { promise: everybody, resolve } = Promise.withResolvers<void>();
+    const { promise: allJoined, resolve } = Promise.withResolvers<void>();
     let readers = 0;
     const served = await serveRoutes((router) =>
       router.service(PublicService, {
         async *watchPublicSettings() {
           readers += 1;
           if (readers === READERS) resolve();
-          await everybody;
+          await allJoined;
           yield event;
         },
       }),

@@ -23,7 +23,7 @@ describe("the client's address behind proxies", () => {
       "203.0.113.9",
       "what stands before it is ignored",
     ],
-    ["127.0.0.1", "10.1.2.3", "10.1.2.3", "nobody but proxies"],
+    ["127.0.0.1", "10.1.2.3", "10.1.2.3", "only proxies"],
     ["127.0.0.1", "unknown", "127.0.0.1", "no address"],
     ["127.0.0.1", "203.0.113.9, <script>", "127.0.0.1", "no address behind one"],
     ["127.0.0.1", "203.0.113.9:4711", "203.0.113.9", "with a port"],
@@ -49,8 +49,8 @@ describe("the client's address behind proxies", () => {
     ["2001:db8::5", 'for="[2001:db9::1]"', "2001:db9::1", "IPv6"],
     ["127.0.0.1", 'for="2\\03.0.113.9"', "203.0.113.9", "with an escape in quotes"],
     ["127.0.0.1", "for=1.1.1.1, for=203.0.113.9,for=10.1.2.3", "203.0.113.9", "from the right"],
-    ["127.0.0.1", "for=10.1.2.3", "10.1.2.3", "nobody but proxies"],
-    ["127.0.0.1", "for=unknown", "127.0.0.1", "a client that nobody knows"],
+    ["127.0.0.1", "for=10.1.2.3", "10.1.2.3", "only proxies"],
+    ["127.0.0.1", "for=unknown", "127.0.0.1", "an unknown client"],
     ["127.0.0.1", "for=1.1.1.1, for=_hidden, for=10.1.2.3", "10.1.2.3", "a hidden one"],
     ["127.0.0.1", "for=1.1.1.1, proto=https", "127.0.0.1", "nothing of the client"],
     ["127.0.0.1", "for=1.1.1.1;for=203.0.113.9", "127.0.0.1", "two things at once"],
@@ -90,7 +90,7 @@ describe("the client's address behind proxies", () => {
       createPeerOf(trusted)("127.0.0.1", sent({ forwarded: part.repeat(20_000) }));
   });
 
-  test("is whoever has connected where no proxy is trusted", () => {
+  test("is the peer of the connection where no proxy is trusted", () => {
     expect(createPeerOf([])("127.0.0.1", sent({ "x-forwarded-for": "203.0.113.9" }))).toBe(
       "127.0.0.1",
     );

@@ -46,15 +46,12 @@ describe("one port for all protocols", () => {
 
   afterAll(() => service.stop());
 
-  test.each(["P", "PR"])(
-    "a client that says only %s keeps nobody else from being served",
-    async (text) => {
-      const { socket } = await dial(service.port);
-      socket.write(text);
-      for (let count = 0; count < 3; count += 1)
-        expect((await http1Sender(service.port)("/ping")).text).toBe("pong");
-    },
-  );
+  test.each(["P", "PR"])("a client that sends only %s delays no other", async (text) => {
+    const { socket } = await dial(service.port);
+    socket.write(text);
+    for (let count = 0; count < 3; count += 1)
+      expect((await http1Sender(service.port)("/ping")).text).toBe("pong");
+  });
 
   test("a request that comes byte by byte is read", async () => {
     const { socket, until } = await dial(service.port);

@@ -51,7 +51,7 @@ describe("over REST", () => {
     expect(headers).toMatchObject({ "content-language": "zh-CN", vary: "Accept-Language" });
   });
 
-  test("a request without a wish, or with one that nobody can meet, is answered in English", async () => {
+  test("a request without a preference, or with one that cannot be met, is answered in English", async () => {
     for (const headers of [{}, { "accept-language": "tlh, de;q=0.5" }]) {
       const { data, headers: got } = await readTitle(TITLE, headers);
       expect(data.label).toBe("Site title");

@@ -56,7 +56,7 @@ describe.each(ways)("reflection over %s", (_name, type, version, alone) => {
   const asked = (): Buffer =>
     type.endsWith("json") ? enveloped(Buffer.from('{"listServices":""}')) : question;
 
-  test("answers everybody where it is on", async () => {
+  test("answers every client where it is on", async () => {
     expect((await ask("on")).text).toContain("mooring.v1.SettingService");
   });
 
@@ -65,7 +65,7 @@ describe.each(ways)("reflection over %s", (_name, type, version, alone) => {
     expect(answer.text).toContain("mooring.v1.SettingService");
   });
 
-  test("answers nobody else, before it is asked anything", async () => {
+  test("answers no other client, before its first request", async () => {
     for (const headers of [{}, { authorization: "guessed" }]) {
       const answer = await ask("token", headers, undefined);
       // gRPC clients take the HTTP status for UNAUTHENTICATED.

@@ -252,7 +252,7 @@ const cases: readonly RestCase[] = [
   save("a body of a delete does not matter", [{ key: "rest_gone", value: "1", flag: 3 }]),
   succeeds("whatever it is", `${SETTING}/delete?key=rest_gone`, post({ key: "site_title" }), null),
 
-  // Download managers: what is refused before anybody is asked.
+  // Download managers: what is refused before a call to them.
   refuses(
     "aria2 needs an address and a secret",
     `${SETTING}/set_aria2`,

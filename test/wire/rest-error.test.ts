@@ -156,7 +156,7 @@ const cases: readonly RestCase[] = [
   }),
   rejects("PUT", SAVE, { method: "PUT", body: [] }, 405, /use POST/, { allow: /^POST/ }),
   rejects("DELETE", "/ping", { method: "DELETE" }, 405, /use GET/, { allow: /^GET, POST, HEAD/ }),
-  rejects("a method that nobody knows", "/ping", { method: "PROPFIND" }, 405, /use GET/, {
+  rejects("an unknown method", "/ping", { method: "PROPFIND" }, 405, /use GET/, {
     allow: /^GET/,
   }),
 
@@ -200,7 +200,7 @@ const cases: readonly RestCase[] = [
     /headers are too large/,
   ),
   refuses(
-    "more parameters than anybody needs",
+    "too many parameters",
     `/api/admin/setting/list?${"a=1&".repeat(1_001)}`,
     {},
     400,
@@ -309,7 +309,7 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
     }
   });
 
-  test("a client that goes away in the middle of its body hurts nobody", async () => {
+  test("a client that disconnects in the middle of its body harms no other", async () => {
     const socket = connect(service.port, "127.0.0.1");
     socket.write(`POST ${SAVE} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n[{`);
     await new Promise((resolve) => socket.once("ready", resolve));

@@ -48,7 +48,7 @@ const WRONG: readonly (readonly [string, JsonObject, readonly string[]])[] = [
   ["two patterns in one", { exclude: { patterns: ["a,b"] } }, ["exclude"]],
   ["a long pattern", { include: { patterns: ["x".repeat(256)] } }, ["include"]],
   ["many patterns", { include: { patterns: Array(201).fill("a") } }, ["include"]],
-  ["a key of nobody's", { overrides: { values: { no_such: "x" } } }, ["overrides[no_such]"]],
+  ["an unknown key", { overrides: { values: { no_such: "x" } } }, ["overrides[no_such]"]],
   [
     "a key of the site's",
     { overrides: { values: { token: "s3cret-word" } } },

@@ -65,7 +65,7 @@ describe.each(rpcTransports)("WatchSites over $name", ({ open }) => {
     transport.close();
   });
 
-  test("nobody watches without a token", async () => {
+  test("a watch needs a token", async () => {
     const transport = open(service);
     const watching = transport.watch(watchSites, create(watchSites.input), {});
     const first = watching[Symbol.asyncIterator]().next();

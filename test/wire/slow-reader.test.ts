@@ -117,7 +117,7 @@ describe.each(ways)("over %s", (_name, open) => {
 });
 
 describe.each(ways)("over %s, with little patience,", (_name, open) => {
-  test("a stream that nobody reads is dropped", async () => {
+  test("a stream that is not read is dropped", async () => {
     const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 50 });
     const served = await serve(slow);
     try {
@@ -203,7 +203,7 @@ const replies = ended.flatMap(([name, headers, body = Buffer.alloc(0)]) => [
 ]);
 
 describe.each(replies)("over HTTP/2, $name", ({ headers, body, size }) => {
-  test("that nobody takes is reset", async () => {
+  test("that is not read is reset", async () => {
     const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 50 });
     const served = await serveEnded(slow, size);
     try {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-/** The same requests as somebody sends them who has no token, and who has a wrong one. */
+/** The same requests without a token, and with a wrong one. */
 const intruders = [
   ["no token", {}],
   ["a wrong token", { authorization: "Bearer guessed" }],

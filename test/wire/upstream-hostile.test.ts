@@ -205,7 +205,7 @@ describe("in front of a site", () => {
   });
 });
 
-test("half a request of a stranger holds up nobody's change", async () => {
+test("half a request of a stranger delays no change", async () => {
   const site = await startStandIn();
   onTestFinished(() => site.stop());
   // Reads a request whole before it says anything, as servers in Go do.

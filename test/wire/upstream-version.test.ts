@@ -45,7 +45,7 @@ describe.each(transports)("in front of a server, over $name", ({ open, env = {} 
     return outcome.kind === "reply" ? versionIn(outcome.message) : outcome.message;
   }
 
-  test("everybody sees the server's version, in a read and in a watch", async () => {
+  test("every client sees the server's version, in a read and in a watch", async () => {
     expect(behind()).not.toBe(VERSION);
     expect(await versionFor(getPublicSettings, "")).toBe(behind());
     if (transport.name !== "Connect GET")

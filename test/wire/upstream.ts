@@ -45,7 +45,7 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontedSit
   options.before?.(site);
   const service = await startService({
     env: {
-      // Nobody is left who could ask again over a connection that is kept for a moment.
+      // No client sends another request over a kept connection.
       MOORING_SHUTDOWN_GRACE: "50ms",
       MOORING_UPSTREAM: site.url,
       ...(withToken ? { MOORING_UPSTREAM_TOKEN: site.token() } : {}),

@@ -4,7 +4,7 @@ import { END_STREAM, FRAME, RawHttp2 } from "./raw/http2.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 // Requests over HTTP/2 that come whole in one read: the service has seen their end before it has let
-// them in, and nobody tells of it a second time.
+// them in, and there is no second event.
 
 const NOTHING = Buffer.alloc(0);
 

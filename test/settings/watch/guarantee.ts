@@ -11,7 +11,7 @@ export interface Recorded {
   readonly values: Values;
 }
 
-/** What was committed, whoever did it. */
+/** The commits of all writers. */
 export interface Truth {
   readonly revision: number;
   readonly values: Values;

@@ -184,7 +184,7 @@ describe("the guarantees, among many writers and readers in one process", () => 
     expect(broken(await open, only("site_title"))).toEqual([]);
   });
 
-  test("resumable: whoever goes away and comes back has missed nothing", async () => {
+  test("resumable: a client that reconnects has missed nothing", async () => {
     const path = newPath();
     const parts = await written(1, path);
     const history = await readUntil(openStreams(parts).settings(), recorded, 1);

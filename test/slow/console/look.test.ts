@@ -139,7 +139,7 @@ describe.each(asked)("in %s, light and dark, narrow and wide", (locale, views) =
       // Edits would ask before the next page.
       await page.evaluate("window.onbeforeunload = null");
     }
-    // As somebody sees it who may do little.
+    // As a user with few rights sees it.
     await page.goto(`${console.origin}/console/`);
     await page
       .locator('[aria-label="Sign out"], [aria-label="退出登录"]')

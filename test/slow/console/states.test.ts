@@ -23,7 +23,7 @@ async function tryAgain(page: Page): Promise<void> {
 }
 
 test.each(pages)(
-  "$address says that it loads, that nobody answers, and goes on then",
+  "$address shows loading, then no answer, and continues",
   async ({ address, call, ready }) => {
     const page = await console.open(address);
     const held: Route[] = [];

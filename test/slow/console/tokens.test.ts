@@ -168,7 +168,7 @@ describe("a token", () => {
   test("that one uses oneself says so before it is revoked, and signs out", async () => {
     const secret = await console.token(["tokens:manage"], "own");
     const page = await console.enter("tokens?q=own", { token: secret });
-    // Nobody gives what they do not hold.
+    // A user cannot give a scope that they do not hold.
     await page.getByRole("link", { name: "New token" }).first().click();
     expect(await page.locator(".scope-list input").count()).toBe(1);
     await page.goBack();
@@ -192,7 +192,7 @@ test("the list stays while the service is away, and is read anew when it comes b
   await expect.poll(() => page.locator("[data-token]").count()).toBe(2);
 });
 
-test("very many tokens are counted, and as many shown as anybody looks at", async () => {
+test("very many tokens are counted, and a page of them is shown", async () => {
   const service = console.client(AccessService);
   for (let count = 0; count < 310; count += 1)
     await service.createToken({ principal: "crowd", scopes: ["drivers:read"] });

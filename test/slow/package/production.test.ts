@@ -40,7 +40,7 @@ test("npm ci --omit=dev and npm start serve, on whatever Node the machine has", 
   let members: readonly number[] = [];
   onTestFinished(() => {
     killTree(service.pid ?? 0);
-    // Without npm in between nobody else ends them.
+    // Without npm in between they are ended here.
     for (const member of members) if (isRunning(member)) process.kill(member, "SIGKILL");
   });
   let address = "";

@@ -98,7 +98,7 @@ describe("how old a reply may be while the database is away", () => {
         ),
       ),
     });
-    const nobody = async () => [...new Set(Object.values(await said()))];
+    const notStale = async () => [...new Set(Object.values(await said()))];
     const { metrics } = mooring.log().find(({ msg }) => msg === "serving") as { metrics: string };
     const measured = async (name: string): Promise<number> => {
       const text = await (await fetch(`http://${metrics}/metrics`)).text();
@@ -106,7 +106,7 @@ describe("how old a reply may be while the database is away", () => {
     };
     const last = "mooring_database_last_contact_timestamp_seconds";
 
-    await expect.poll(nobody, SOON).toEqual([null]);
+    await expect.poll(notStale, SOON).toEqual([null]);
     expect(await measured("mooring_database_up")).toBe(1);
 
     await server.kill("SIGKILL");
@@ -137,7 +137,7 @@ describe("how old a reply may be while the database is away", () => {
 
     await server.start();
     await mooring.logged(({ msg }) => String(msg).includes("is back"));
-    await expect.poll(nobody, SOON).toEqual([null]);
+    await expect.poll(notStale, SOON).toEqual([null]);
     expect(await measured("mooring_database_up")).toBe(1);
   });
 });

@@ -195,7 +195,7 @@ describe("while the server does not run", () => {
     },
   );
 
-  test("and one that does not answer lets nobody in whose token may have ended", LONG, async () => {
+  test("and one that does not answer admits no token that may have ended", LONG, async () => {
     const own = await startPostgres();
     onTestFinished(() => own.remove());
     const [instance] = await startInstances(await own.newDatabase(), 1);

@@ -1,4 +1,4 @@
-// A program: posts large bodies that nobody wants, each twenty times, and prints each one's replies'
+// A program: posts large bodies that are refused, each twenty times, and prints each one's replies'
 // status or how they failed. Arguments: port, and as JSON a list of paths and headers, these as names and
 // values in turn.
 import { request } from "node:http";

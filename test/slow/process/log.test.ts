@@ -111,7 +111,7 @@ describe("the log", () => {
     const list = "/api/admin/setting/list";
     for (let call = 0; call < 50; call += 1)
       await send(list, { headers: { authorization: `wrong-${call}` } });
-    // Whoever has the token is heard each time.
+    // Each failure of a client with the token has a line.
     for (let call = 0; call < 3; call += 1) await send(`${list}?group=x`, { headers });
     mooring.kill("SIGTERM");
     await mooring.ended;

@@ -69,7 +69,7 @@ describe("over TLS", () => {
     };
   };
 
-  test("the probe needs no name of the certificate, whoever has signed it", async () => {
+  test("the probe needs no name of the certificate, whatever its issuer", async () => {
     expect(await asked(await variables("own"), ["health"])).toEqual(serves);
   });
 

@@ -255,7 +255,7 @@ test("who falls silent after any reply keeps no connection, in front of a server
   expect(await Promise.all(left)).toEqual(expected);
 });
 
-test("a connection goes on after a request whose body nobody reads", async () => {
+test("a connection continues after a request whose body is not read", async () => {
   const socket = connect((await start(FRONT)).port(), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
   let replies = "";

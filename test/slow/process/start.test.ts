@@ -117,7 +117,7 @@ describe("the first start", () => {
 });
 
 describe("the command line", () => {
-  test("answers who calls from the first moment on, and refuses nobody", async () => {
+  test("answers connections from the first moment on, and refuses none", async () => {
     const port = await freePort();
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_LISTEN: `127.0.0.1:${port}` };
     const mooring = runMooring({ folder: await testFolder(), env });

@@ -78,7 +78,7 @@ test("each call is a span whose parent the client has named, on every protocol",
   expect(JSON.stringify(collector.spans)).not.toContain(TOKEN);
 });
 
-test("a collector that is not there keeps nobody waiting", async () => {
+test("a collector that does not answer delays no call", async () => {
   const mooring = await startedMooring({
     folder: await testFolder(),
     env: { MOORING_ADMIN_TOKEN: TOKEN, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" },

@@ -87,7 +87,7 @@ test("every call beside workers that are killed is answered or its connection cl
   const clients = Array.from({ length: 12 }, asking);
   for (let round = 0; round < 3; round += 1) await kill(mooring, workersOf(mooring).at(-1) ?? 0);
   over = true;
-  // Whoever was neither answered nor closed would wait here.
+  // A connection that was neither answered nor closed would wait here.
   await Promise.all(clients);
   expect(outcomes.filter((outcome) => outcome.includes("pong")).length).toBeGreaterThan(0);
   await until(() => openFiles(mooring.pid) === before);

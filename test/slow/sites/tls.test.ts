@@ -57,7 +57,7 @@ test("another fingerprint is refused before anything is sent", async () => {
   expect(site.seen.length).toBe(asked);
 });
 
-test("http for https says what to write, whoever answers there", async () => {
+test("http for https says what to write, whatever answers there", async () => {
   const at = site.url.replace("https", "http");
   const said = "uses TLS: write its address with https://";
   await expect(count({ url: at })).rejects.toThrow(`${at} ${said}`);

@@ -141,12 +141,12 @@ test("a thousand slow downloads leave calls of the API as they are", {
   const slow: ClientRequest[] = [];
   const replies: IncomingMessage[] = [];
   for (let round = 0; round < 20; round += 1) {
-    // A tenth is slow because nobody reads. All of them would take more memory than the system has for
-    // its sockets, and connections of whoever else runs on it would be cut off.
+    // A tenth is slow because it is not read. All of them would take more memory than the system has for
+    // its sockets, and connections of other programs would be cut off.
     const path = round % 10 === 0 ? "/d/big/" : "/d/slow/";
     const calls = Array.from({ length: 50 }, () => get(at(`${path}${GB}`), { agent: false }));
     slow.push(...calls);
-    // Nobody reads more than the head.
+    // Only the head is read.
     replies.push(...(await Promise.all(calls.map(answerOf))));
   }
   expect(replies.every(({ statusCode }) => statusCode === 200)).toBe(true);

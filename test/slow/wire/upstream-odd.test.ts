@@ -41,7 +41,7 @@ describe("a server behind that answers oddly takes nothing down", () => {
   test.each([
     ["a status that is none", "HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n"],
     [
-      "an upgrade that nobody asked for",
+      "an upgrade that was not requested",
       "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
     ],
     ["no HTTP", "SSH-2.0-OpenSSH\r\n"],
@@ -129,7 +129,7 @@ describe("a server behind that can't be asked: people are told why, and no addre
     );
   });
 
-  test("a certificate that nobody knows", async (context) => {
+  test("a certificate of an unknown issuer", async (context) => {
     needs("openssl")(context);
     const certificate = await makeCertificate();
     const key = await readFile(certificate.privateKey, "utf8");

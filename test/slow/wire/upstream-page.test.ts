@@ -44,16 +44,16 @@ test("the site's own page works through the front: login, save, title, logout", 
   await page.waitForFunction('document.title === "From the page"');
 });
 
-test("a page that is open while somebody else saves reverts nothing", async () => {
+test("a page that is open during another save reverts nothing", async () => {
   await login();
   await notice("loaded");
-  const body = [{ key: "robots_txt", value: "saved by somebody else" }];
+  const body = [{ key: "robots_txt", value: "saved elsewhere" }];
   await front.call("POST", "/api/admin/setting/save", { token: TOKEN, body });
   await page.fill("#key-site_title", "From a stale page");
   await page.click("#save");
   await notice("saved");
   expect(front.site.value("site_title")).toBe("From a stale page");
-  expect(front.site.value("robots_txt")).toBe("saved by somebody else");
+  expect(front.site.value("robots_txt")).toBe("saved elsewhere");
 });
 
 test("after a logout the page is told so", async () => {

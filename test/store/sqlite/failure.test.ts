@@ -123,10 +123,10 @@ describe("opening a database says in one sentence", () => {
   });
 
   describe("as a user without rights", () => {
-    /** Opens it in a process that is nobody, when this one is root. */
-    const openAsNobody = async (path: string): Promise<unknown> => {
+    /** Opens it in a process without rights, when this one is root. */
+    const openWithoutRights = async (path: string): Promise<unknown> => {
       const other = startProcess(program);
-      if (isRoot) await other.call("becomeNobody");
+      if (isRoot) await other.call("dropRights");
       return other.call("open", path).catch((error: unknown) => error);
     };
     const allowed = async (path: string, file: number, folder: number): Promise<void> => {
@@ -140,7 +140,7 @@ describe("opening a database says in one sentence", () => {
     test("that it may not be read", async () => {
       const path = await made();
       await allowed(path, 0o000, 0o755);
-      expect(await openAsNobody(path)).toMatchObject({
+      expect(await openWithoutRights(path)).toMatchObject({
         name: "StoreError",
         message: expect.stringMatching(/cannot be opened: give this process the right/),
       });
@@ -149,12 +149,12 @@ describe("opening a database says in one sentence", () => {
     test("that it is read-only, or that its folder is", async () => {
       const file = await made();
       await allowed(file, 0o444, 0o755);
-      expect(await openAsNobody(file)).toMatchObject({
+      expect(await openWithoutRights(file)).toMatchObject({
         message: expect.stringMatching(/give this process the right to read and write the file/),
       });
       const inFolder = await made();
       await allowed(inFolder, 0o666, 0o555);
-      expect(await openAsNobody(inFolder)).toMatchObject({
+      expect(await openWithoutRights(inFolder)).toMatchObject({
         message: expect.stringMatching(/give this process the right to (read and )?write/),
       });
     });

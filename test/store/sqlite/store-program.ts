@@ -22,7 +22,7 @@ serve({
     store = await openSqliteSettingStore(path);
     return store.databaseId;
   },
-  becomeNobody: () => process.setuid?.(65_534),
+  dropRights: () => process.setuid?.(65_534),
   load: () => store.load(),
   close: () => store.close(),
   changedElsewhere: () => store.changedElsewhere(),

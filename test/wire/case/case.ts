@@ -35,7 +35,7 @@ export interface ExpectedFailure {
   readonly fields?: readonly string[];
 }
 
-/** The headers of somebody who has the admin token. */
+/** The headers of a client with the admin token. */
 export const ADMIN = { authorization: TOKEN } as const;
 /** The headers of a guest. */
 export const NOBODY: Readonly<Record<string, string>> = {};

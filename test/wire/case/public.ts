@@ -42,9 +42,9 @@ export const PUBLIC_MEMBERS: readonly string[] = [
 const allMembers = Object.fromEntries(PUBLIC_MEMBERS.map((name) => [name, expect.any(String)]));
 const pong = { message: "pong" };
 
-/** What nobody needs a token for. */
+/** Calls that need no token. */
 export const publicCases: readonly WireCase[] = [
-  wireCase("anybody may ping", replies(ping, {}, pong, NOBODY)),
+  wireCase("ping needs no token", replies(ping, {}, pong, NOBODY)),
   wireCase(
     "ping does not look at a token",
     replies(ping, {}, pong, { authorization: "" }),
@@ -53,7 +53,7 @@ export const publicCases: readonly WireCase[] = [
     replies(ping, {}, pong),
   ),
   wireCase(
-    "anybody may read the public settings, and finds every member of the contract",
+    "the public settings need no token, and have every member of the contract",
     replies(getPublicSettings, {}, { settings: allMembers }, NOBODY),
   ),
   wireCase(

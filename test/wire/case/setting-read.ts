@@ -47,7 +47,7 @@ export const settingReadCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "the defaults of a group are what its settings are when nobody has set them",
+    "the defaults of a group are the values of settings that are not set",
     replies(
       listDefaultSettings,
       { groups: [1] },

@@ -21,7 +21,7 @@ export interface Cuttable {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Its bytes. `first` has all that a request needs, or ends where a field does: whoever takes it for
+   * Its bytes. `first` has all that a request needs, or ends where a field does: a server that takes it for
    * the whole does what was never asked for.
    */
   readonly body: { readonly first: Buffer; readonly rest: Buffer };

@@ -28,7 +28,7 @@ export async function dial(port: number, from = "127.0.0.1"): Promise<Line> {
     bytes = Buffer.concat([bytes, chunk]);
     for (const look of waiting) look();
   });
-  // Whoever is cut off may say so by a reset.
+  // A connection that is cut may end with a reset.
   socket.on("error", () => undefined);
   const closed = new Promise<Buffer>((resolve) => socket.on("close", () => resolve(bytes)));
   await once(socket, "connect");

@@ -8,7 +8,7 @@ import { type Cuttable, TITLE } from "./cuttable.ts";
 
 const { getSetting, listRevisions } = SettingService.method;
 
-/** A service, and somebody who looks over another connection at what was carried out. */
+/** A service, and a client that reads over another connection what was carried out. */
 export class Witness {
   readonly service: TestService;
   readonly #transport: Transport;

@@ -73,7 +73,7 @@ test("a standby that lacks the last changes of rights and uses their versions ag
   expect(await opens(kept)).toBe(false);
 });
 
-test("whoever takes rights away at a promoted standby waits for leases that only the old server knew", {
+test("a change of rights at a promoted standby waits for leases that only the old server knew", {
   timeout: 90_000,
 }, async () => {
   const primary = await startPostgres();

@@ -77,7 +77,7 @@ test("a server that is killed refuses saves and takes them again when it is back
     failures.push(await failureOf(() => save(store, 2)));
   expect(failures.at(-1)?.failure).toBe("away");
   await vi.waitFor(() => expect(said.join()).toMatch(/error: .*reads go on from memory/), SOON);
-  // Whoever asks whether something has changed has to be told that nobody knows.
+  // The answer to whether something has changed has to be: not known.
   await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true), SOON);
   await own.start();
   await vi.waitFor(async () => save(store, 2), SOON);
@@ -85,7 +85,7 @@ test("a server that is killed refuses saves and takes them again when it is back
   expect(await store.commits(0, 9, 9)).toHaveLength(2);
 });
 
-test("a server that does not answer is given up, and nobody can know what became of the save", {
+test("a server that does not answer is given up, and the outcome of the save is unknown", {
   timeout: 60_000,
 }, async () => {
   const own = await startPostgres();

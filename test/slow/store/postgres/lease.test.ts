@@ -29,7 +29,7 @@ test("a renewal that the server was long about does not hide what was changed me
   await vi.waitFor(async () => expect(await renewing()).toHaveLength(1), SOON);
   await save(other.store, 1);
   await other.store.seenEverywhere(1);
-  // From here on nobody may be told by the slow one that nothing has changed.
+  // From here on the slow instance must not report that nothing has changed.
   const told: boolean[] = [];
   const looking = setInterval(() => told.push(slow.store.changedElsewhere()), 1);
   await holder.query("rollback");

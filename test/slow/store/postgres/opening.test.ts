@@ -112,7 +112,7 @@ test("a database of before is brought up to date once by instances that start to
   const first = Object.entries(migrations).slice(0, 1);
   await migrate(db, "old", Object.fromEntries(first));
   await db.destroy();
-  // Somebody reads a table that a step changes, for longer than a save may wait.
+  // Another session reads a table that a step changes, for longer than a save may wait.
   const reader = new pg.Client({ connectionString: url });
   await reader.connect();
   onTestFinished(() => reader.end());

@@ -1,0 +1,266 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Follower, ORIGIN, startFollower } from "./follower.ts";
+import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
+
+const soon = <T>(look: () => T) => expect.poll(look);
+
+let mooring: Follower;
+let site: StandIn;
+
+beforeEach(async () => {
+  [mooring, site] = await Promise.all([startFollower(), startStandIn()]);
+});
+
+/** Others on the same database. */
+let others: Follower[] = [];
+
+afterEach(async () => {
+  for (const other of others) await other.close();
+  others = [];
+  await mooring.close();
+  await site.stop();
+});
+
+async function secondProcess(): Promise<Follower> {
+  const second = await startFollower({ folder: mooring.folder });
+  others.push(second);
+  return second;
+}
+
+async function another(options: StandInOptions): Promise<void> {
+  await site.stop();
+  site = await startStandIn(options);
+}
+
+const service = () => mooring.sites.service;
+const ALL = { keys: [], dryRun: false };
+const SYNC = { ...ALL, connectDownloaders: false };
+
+async function add(input: Parameters<ReturnType<typeof service>["create"]>[0] = {}) {
+  return service().create({ name: "one", url: site.url, token: site.token(), ...input }, ORIGIN);
+}
+
+/** A site whose values are Mooring's, and which follows. */
+async function following(): Promise<void> {
+  await add();
+  await service().adopt("one", ALL, ORIGIN);
+  await service().update("one", { mode: "follow" }, ORIGIN);
+}
+
+const state = () => service().get("one").state;
+
+test("a save is there soon, the site's own row with another value, and nothing else is sent", async () => {
+  await following();
+  const row = { ...site.settings.rows.get("site_title") };
+  await mooring.save("site_title", "from Mooring");
+  await soon(() => site.value("site_title")).toBe("from Mooring");
+  expect(site.saves).toEqual([[{ ...row, value: "from Mooring" }]]);
+  await soon(() => state().appliedRevision).toBe(service().revision());
+  expect(mooring.events.at(-1)).toMatchObject({ action: "push", keys: ["site_title"] });
+});
+
+test("settings without a hook go in one call, each other one alone", async () => {
+  await following();
+  await mooring.settings.settings.save(
+    [
+      { key: "site_title", value: "a" },
+      { key: "search_index", value: "database" },
+      { key: "multipart_chunk_size", value: "7" },
+      { key: "robots_txt", value: "b" },
+    ],
+    ORIGIN,
+  );
+  await soon(() => state().appliedRevision).toBe(service().revision());
+  const keys = site.saves.map((save) => (save as { key: string }[]).map(({ key }) => key));
+  expect(keys).toEqual([["site_title", "robots_txt"], ["multipart_chunk_size"], ["search_index"]]);
+});
+
+test("what was pushed is read back, with its group alone where it is one", async () => {
+  await following();
+  const lists = () => site.seen.map(({ url }) => url).filter((url) => url.includes("/list"));
+  const from = lists().length;
+  await mooring.save("site_title", "one group");
+  await soon(() => state().appliedRevision).toBe(service().revision());
+  expect(lists().slice(from)).toContain("/api/admin/setting/list?group=1");
+  // A program of the operator saves a row that has no group.
+  site.hold = (stage) => {
+    if (stage !== "stored") return;
+    const row = site.settings.rows.get("site_title");
+    if (row !== undefined) row.group = 0;
+    site.hold = undefined;
+  };
+  await mooring.save("site_title", "in another group");
+  await soon(() => state().appliedRevision).toBe(service().revision());
+  expect([state().drift, state().refused]).toEqual([[], {}]);
+});
+
+test("many saves are coalesced", async () => {
+  await following();
+  site.mode = { kind: "slow", ms: 100 };
+  for (let at = 1; at <= 20; at += 1) await mooring.save("site_title", `title ${at}`);
+  await soon(() => site.value("site_title")).toBe("title 20");
+  expect(site.saves.length).toBeLessThan(6);
+});
+
+test("a value that the site refuses is remembered, tried once, and the site is as it was", async () => {
+  await following();
+  const before = site.value("search_index");
+  await mooring.save("search_index", "meilisearch");
+  await soon(() => Object.keys(state().refused)).toEqual(["search_index"]);
+  expect(state().refused["search_index"]?.reason).toBe(
+    "failed to execute hook on search_index: not support index: meilisearch",
+  );
+  // The old value was saved again, because a refusal leaves search off.
+  expect([site.value("search_index"), site.settings.engine]).toEqual([before, "none"]);
+  const saves = site.saves.length;
+  await service().check("one");
+  await mooring.save("site_title", "another");
+  await soon(() => site.value("site_title")).toBe("another");
+  expect(site.saves.length).toBe(saves + 1);
+  await mooring.save("search_index", "bleve");
+  await soon(() => site.value("search_index")).toBe("bleve");
+  expect(state().refused).toEqual({});
+});
+
+test.each(["openlist", "alist"] as const)(
+  "%s: one refused value of a call does not keep the others back",
+  async (manner) => {
+    await another({ manner });
+    await following();
+    const hook = site.settings.save;
+    // A server that refuses something unexpected.
+    site.settings.save = async (body) => {
+      const rows = body as { key: string }[];
+      const refusal = { code: 500, message: "no such title\n\tat /build/x.go" };
+      if (!rows.some(({ key }) => key === "site_title")) return hook(body);
+      if (manner === "alist") await hook(rows.filter(({ key }) => key !== "site_title"));
+      return refusal;
+    };
+    await mooring.settings.settings.save(
+      [
+        { key: "site_title", value: "a" },
+        { key: "robots_txt", value: "b" },
+      ],
+      ORIGIN,
+    );
+    await soon(() => site.value("robots_txt")).toBe("b");
+    await soon(() => state().refused["site_title"]?.reason).toBe("no such title");
+  },
+);
+
+test("a rewritten value is no drift and is not sent again", async () => {
+  await following();
+  await mooring.save("logo", "https://retired.example/logo.svg");
+  await soon(() => Object.keys(state().rewritten)).toEqual(["logo"]);
+  const saves = site.saves.length;
+  await service().sync("one", SYNC, "test");
+  expect(site.saves.length).toBe(saves);
+  expect(state().drift).toEqual([]);
+});
+
+test("drift is put right and recorded", async () => {
+  await following();
+  site.put("site_title", "changed behind one's back");
+  await soon(() => site.value("site_title")).toBe(mooring.value("site_title"));
+  await soon(() => mooring.events.at(-1)?.action).toBe("correct");
+  expect(mooring.events.at(-1)?.keys).toEqual(["site_title"]);
+});
+
+test("drift that a check finds is corrected soon, and no check delays the next look", async () => {
+  await mooring.close();
+  mooring = await startFollower({ times: { look: 60_000, lookAgain: 300 } });
+  await following();
+  await mooring.save("site_title", "pushed");
+  await soon(() => state().appliedRevision).toBe(service().revision());
+  await service().check("one");
+  site.put("site_title", "theirs");
+  await soon(() => site.value("site_title")).toBe("pushed");
+  await service().check("one");
+  site.put("robots_txt", "theirs");
+  await service().check("one");
+  await soon(() => site.value("robots_txt")).toBe(mooring.value("robots_txt"));
+});
+
+test("two writers that fight are noticed: after three times the key is left, until the next save", async () => {
+  await following();
+  for (let round = 0; round < 3; round += 1) {
+    site.put("site_title", `theirs ${round}`);
+    await soon(() => site.value("site_title")).toBe(mooring.value("site_title"));
+  }
+  site.put("site_title", "theirs for good");
+  await soon(() => mooring.events.at(-1)?.action).toBe("fight");
+  await soon(() => state().drift).toEqual(["site_title"]);
+  expect(site.value("site_title")).toBe("theirs for good");
+  await mooring.save("site_title", "a new word");
+  await soon(() => site.value("site_title")).toBe("a new word");
+  await soon(() => state().drift).toEqual([]);
+});
+
+test("a site that observes is shown, and not put right", async () => {
+  await following();
+  await service().update("one", { mode: "observe" }, ORIGIN);
+  site.put("site_title", "theirs");
+  await soon(() => state().drift).toEqual(["site_title"]);
+  expect(site.saves).toEqual([]);
+});
+
+test("what the site does not know is reported and never sent", async () => {
+  site.settings.rows.delete("site_title");
+  await following();
+  await mooring.save("site_title", "unknown there");
+  await mooring.save("robots_txt", "known there");
+  await soon(() => site.value("robots_txt")).toBe("known there");
+  expect(state().missing).toContain("site_title");
+  expect(site.value("site_title")).toBeUndefined();
+});
+
+test("overrides and patterns: the site has its own value, and what is left out is left alone", async () => {
+  await following();
+  await service().update(
+    "one",
+    {
+      overrides: { site_title: "its own" },
+      exclude: ["robots_*", "group:9"],
+    },
+    ORIGIN,
+  );
+  await mooring.settings.settings.save(
+    [
+      { key: "site_title", value: "Mooring's" },
+      { key: "robots_txt", value: "left out" },
+      { key: "s3_buckets", value: "[]" },
+      { key: "main_color", value: "#000000" },
+    ],
+    ORIGIN,
+  );
+  await soon(() => site.value("main_color")).toBe("#000000");
+  expect(site.value("site_title")).toBe("its own");
+  expect(site.value("robots_txt")).not.toBe("left out");
+});
+
+test("it goes on after a restart of Mooring, and pushes what was saved meanwhile", async () => {
+  await following();
+  const second = await secondProcess();
+  await site.stop();
+  await mooring.save("site_title", "while it was down");
+  await soon(() => state().error?.kind).toBe("unreachable");
+  await mooring.sites.close();
+  await site.start();
+  await soon(() => site.value("site_title")).toBe("while it was down");
+  expect(second.sites.isLeader()).toBe(true);
+});
+
+test("of two processes one follows", async () => {
+  await following();
+  const second = await secondProcess();
+  const leaders = () => [mooring, second].filter(({ sites }) => sites.isLeader());
+  await soon(() => leaders().length).toBe(1);
+  const [leader] = leaders();
+  await second.save("site_title", "saved at the other one");
+  await soon(() => site.value("site_title")).toBe("saved at the other one");
+  const other = leader === second ? mooring : second;
+  const pushes = (of: Follower | undefined) =>
+    of?.events.filter(({ action }) => action === "push").length;
+  await soon(() => pushes(leader)).toBe(1);
+  expect(pushes(other)).toBe(0);
+});
