@@ -1,4 +1,6 @@
-import type { Grant } from "./grant.ts";
+import type { HandlerContext } from "@connectrpc/connect";
+import { Call, callKey } from "../gateway/call.ts";
+import { type Grant, NOTHING, ROOT } from "./grant.ts";
 
 /** The owner of a token. */
 export interface Caller {
@@ -38,4 +40,11 @@ export function admissionOf(
 ): Admission | undefined {
   const principal = call?.principal;
   return principal instanceof Admission ? principal : undefined;
+}
+
+/** The grant of the caller: none before admission; a command on the database itself is root. */
+export function grantOf(context: Pick<HandlerContext, "values">): Grant {
+  if (context instanceof Call) return admissionOf(context)?.grant ?? NOTHING;
+  const info = context.values.get(callKey);
+  return info === undefined || info.door === "cli" ? ROOT : (admissionOf(info)?.grant ?? NOTHING);
 }

@@ -1,10 +1,12 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
-import { oncePerTick } from "../database/once-per-tick.ts";
-import { type Call, callKey } from "../gateway/call.ts";
-import { toConnectError } from "../gateway/report.ts";
+import type { Recorder } from "../audit/recorder.ts";
+import { oncePerTick } from "../database/shared-run.ts";
+import { type Call, type CallInfo, callKey } from "../gateway/call.ts";
+import { type CallObserver, toConnectError } from "../gateway/report.ts";
 import { LocalizableError } from "../messages/error.ts";
 import type { Localize } from "../messages/localize.ts";
 import { type Message, message } from "../messages/message.ts";
@@ -236,4 +238,30 @@ function tooMany(seconds: number): ConnectError {
 export function readToken(header: string | undefined): string {
   const value = (header ?? "").trim();
   return /^bearer( |$)/i.test(value) ? value.slice("bearer".length).trim() : value;
+}
+
+/** Audits refused calls: those without a valid token, and those without the scope. */
+export function auditRefusals(audit: Pick<Recorder, "note">): CallObserver {
+  return {
+    ended: ({ desc, call, error }) => {
+      const reason = error && refusalOf(error.code, call, desc);
+      if (reason === undefined || error === undefined) return;
+      const { actor = "", door, requestId, peer } = call;
+      audit.note({
+        origin: { actor, door, method: desc.name, requestId, peer },
+        outcome: codeToString(error.code).toUpperCase(),
+        reason,
+      });
+    },
+  };
+}
+
+/** Why a call was refused, in the same few words for all; undefined: it failed for another reason. */
+function refusalOf(code: Code, call: CallInfo, desc: DescMethod): string | undefined {
+  if (code === Code.PermissionDenied) return "the token has no right to it";
+  // An admitted call may still fail because a right has ended or for another reason.
+  if (admissionOf(call) !== undefined || publicMethods.has(desc)) return undefined;
+  if (code === Code.ResourceExhausted) return "too many wrong tokens";
+  if (code !== Code.Unauthenticated) return undefined;
+  return call.header?.("authorization") === undefined ? "no token" : "a wrong token";
 }

@@ -22,8 +22,7 @@ import {
 import { originOf } from "../audit/origin.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
 import type { AccessService } from "./access.ts";
-import { admissionOf } from "./admission.ts";
-import { grantOf } from "./call-grant.ts";
+import { admissionOf, grantOf } from "./admission.ts";
 import type { AccessCaller } from "./change.ts";
 import type { TokenView } from "./token.ts";
 

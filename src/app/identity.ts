@@ -3,7 +3,7 @@ import type { Identity } from "../access/authenticate.ts";
 import { ROOT } from "../access/grant.ts";
 import type { AccessRegistry } from "../access/registry.ts";
 import { isWellFormed, TOKEN_PREFIX } from "../access/token-text.ts";
-import { oncePerTick } from "../database/once-per-tick.ts";
+import { oncePerTick } from "../database/shared-run.ts";
 import type { Engine } from "../settings/engine.ts";
 import { createTokenComparison, TOKEN_KEY } from "../settings/token.ts";
 import { admitVisitor } from "../sites/front-interceptor.ts";

@@ -41,7 +41,7 @@ export interface DoorsDeps extends Omit<UpstreamParts, "requestId"> {
   readonly admit: Access["admit"];
   /** Checks a token alone. */
   readonly check: Access["check"];
-  readonly observer: CallObserver;
+  readonly observer: Required<CallObserver>;
   readonly slowReaders: SlowReaders;
   /** Bytes of requests that are still arriving. */
   readonly buffered: Buffered;

@@ -1,10 +1,9 @@
-import { publicMethods, readToken } from "../access/authenticate.ts";
-import { auditRefusals } from "../access/refusal.ts";
+import { auditRefusals, publicMethods, readToken } from "../access/authenticate.ts";
 import { requirementOf } from "../access/requirement.ts";
 import { TOKEN_PREFIX } from "../access/token-text.ts";
 import type { Config } from "../config/config.ts";
 import { createMethods } from "../gateway/method.ts";
-import { type CallObserver, reportInterceptor, tellAll } from "../gateway/report.ts";
+import { type CallObserver, countStreams, reportInterceptor, tellAll } from "../gateway/report.ts";
 import { createTranslations } from "../messages/language.ts";
 import { createLocalize, localizeFailure } from "../messages/localize.ts";
 import { plainTextInterceptor } from "../messages/plain-text.ts";
@@ -87,7 +86,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     });
     const { authentication, audit, settings, upstream } = services;
     const health = createHealth(servedServices.map(({ typeName }) => typeName));
-    const toLog = { started: ignore, ended: logCalls(log) };
+    const toLog = { ended: logCalls(log) };
     const observer = tellAll([streams, toLog, auditRefusals(audit), ...(deps.observers ?? [])]);
     const methods = createMethods(createRoutes(services, health, translations), [
       reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
@@ -162,18 +161,3 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
 }
 
 /** No-op: the log reports ends of calls alone. */
-function ignore(): void {}
-
-/** Counts the streams that are open. */
-function countStreams(): CallObserver & { count(): number } {
-  let open = 0;
-  return {
-    count: () => open,
-    started: ({ methodKind }) => {
-      if (methodKind === "server_streaming") open += 1;
-    },
-    ended: ({ desc }) => {
-      if (desc.methodKind === "server_streaming") open -= 1;
-    },
-  };
-}

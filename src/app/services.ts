@@ -127,7 +127,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     checkpoints,
     isSecret: (key) => engine.snapshot().get(key)?.secret === true,
     databaseId: () => store.databaseId,
-    databaseAwayFor: () => store.awayFor(),
+    databaseAwayFor: store.awayFor,
     drivers: createDriverService({ live: drivers, stopping: stopping.signal }),
     status: createStatusService({
       store,

@@ -5,10 +5,10 @@ import {
   GetStatusResponseSchema,
   type StatusService as StatusServiceDesc,
 } from "../../gen/mooring/v1/status_service_pb.js";
-import { grantOf } from "../access/call-grant.ts";
+import { grantOf } from "../access/admission.ts";
 import type { EndingToken } from "../access/ending.ts";
 import type { IncidentService } from "../incidents/service.ts";
-import { rightsOf } from "../settings/call-rights.ts";
+import { rightsOfCaller } from "../settings/rights.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { StatusService } from "./status.ts";
 
@@ -31,7 +31,7 @@ export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServi
   const snapshot = (): Snapshot => source.settings.snapshot();
   return {
     getStatus: async (_request, context) => {
-      const { isLimited, canReadItem } = rightsOf(context, snapshot);
+      const { isLimited, canReadItem } = rightsOfCaller(context, snapshot);
       const ending = source.access.endingTokens();
       const named = grantOf(context).has("tokens:manage") ? ending.slice(0, MAX_NAMED) : [];
       const incidents = grantOf(context).has("incidents:read")

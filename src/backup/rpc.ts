@@ -14,8 +14,8 @@ import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
-import { rightsOf } from "../settings/call-rights.ts";
 import { changeOriginOf } from "../settings/message.ts";
+import { rightsOfCaller } from "../settings/rights.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { BackupService } from "./backup.ts";
 import type { Outcome } from "./plan.ts";
@@ -43,7 +43,7 @@ export function backupImpl(
   const sayIn = createSayIn(translations);
   return {
     exportSettings: async ({ secrets, passphrase }, context) => {
-      const rights = rightsOf(context, snapshot);
+      const rights = rightsOfCaller(context, snapshot);
       const mode = modeOf(secrets, passphrase);
       // A caller who chooses the passphrase can read the sealed secrets.
       if (mode.mode !== "omit") rights.requireScope("settings:reveal");
@@ -59,7 +59,7 @@ export function backupImpl(
         throw invalid([
           { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
         ]);
-      const rights = rightsOf(context, snapshot);
+      const rights = rightsOfCaller(context, snapshot);
       const { revision, result } = await backup.import(
         { value: document },
         changeOriginOf(context, reason, rights),

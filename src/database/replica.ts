@@ -1,5 +1,5 @@
 import { StoreError } from "./error.ts";
-import { oneAtATime } from "./serial.ts";
+import { oneAtATime } from "./shared-run.ts";
 import { freshFailure } from "./store-failure.ts";
 
 export interface ReplicaDeps {

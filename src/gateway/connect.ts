@@ -11,9 +11,8 @@ import {
 } from "@connectrpc/connect/protocol-grpc-web";
 import { decodeBinary } from "../transport/decode.ts";
 import { type Form, framedReply, namesOf, sendFailure, sendUnary } from "./connect-reply.ts";
-import { MAX_TIME } from "./deadline.ts";
 import { type Encoded, encodeOnce, type Format } from "./encoded.ts";
-import { type Exchange, type Http, HttpCall } from "./exchange.ts";
+import { type Exchange, type Http, HttpCall, MAX_TIME } from "./exchange.ts";
 import { decompressionFor, PREFIX_LENGTH, unwrap, unwrapEach } from "./length-prefix.ts";
 import { isRead, type Method } from "./method.ts";
 import { createNegotiator } from "./negotiation.ts";

@@ -15,18 +15,32 @@ export interface CallReport {
 /** Observer of calls. */
 export interface CallObserver {
   /** A call has begun; `ended` follows. */
-  started(desc: DescMethod, call: CallInfo): void;
+  started?(desc: DescMethod, call: CallInfo): void;
   ended(report: CallReport): void;
 }
 
 /** Combines observers. */
-export function tellAll(observers: readonly CallObserver[]): CallObserver {
+export function tellAll(observers: readonly CallObserver[]): Required<CallObserver> {
   return {
     started: (desc, call) => {
-      for (const { started } of observers) started(desc, call);
+      for (const { started } of observers) started?.(desc, call);
     },
     ended: (report) => {
       for (const { ended } of observers) ended(report);
+    },
+  };
+}
+
+/** Counts the streams that are open. */
+export function countStreams(): CallObserver & { count(): number } {
+  let open = 0;
+  return {
+    count: () => open,
+    started: ({ methodKind }) => {
+      if (methodKind === "server_streaming") open += 1;
+    },
+    ended: ({ desc }) => {
+      if (desc.methodKind === "server_streaming") open -= 1;
     },
   };
 }
@@ -58,7 +72,7 @@ export function reportInterceptor(
   };
   return (next) => async (request) => {
     const begun = { desc: request.method, call: callOf(request), started: now() };
-    begin(begun.desc, begun.call);
+    begin?.(begun.desc, begun.call);
     try {
       const response = await next(request);
       const { encode } = (request as { readonly call?: Call }).call ?? {};

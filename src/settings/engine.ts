@@ -1,5 +1,5 @@
-import { oncePerTick } from "../database/once-per-tick.ts";
 import { createReplica } from "../database/replica.ts";
+import { oncePerTick } from "../database/shared-run.ts";
 import { seenFailure, writeFailure } from "../database/store-failure.ts";
 import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";

@@ -8,11 +8,10 @@ import {
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { invalidPageToken } from "../messages/page.ts";
-import { rightsOf } from "./call-rights.ts";
 import { describeChange } from "./change.ts";
 import type { History } from "./history.ts";
 import { changeToProto, revisionToProto } from "./message.ts";
-import type { Rights } from "./rights.ts";
+import { type Rights, rightsOfCaller } from "./rights.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { RevisionSummary } from "./store.ts";
 
@@ -23,7 +22,7 @@ type HistoryImpl = Pick<
 >;
 
 export function historyImpl(history: History, snapshot: () => Snapshot): HistoryImpl {
-  const rights = (context: HandlerContext): Rights => rightsOf(context, snapshot);
+  const rights = (context: HandlerContext): Rights => rightsOfCaller(context, snapshot);
 
   return {
     listRevisions: async ({ pageSize, pageToken, key, actor, since, until }, context) => {

@@ -1,4 +1,7 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import { grantOf } from "../access/admission.ts";
 import { type Grant, outsideLimits } from "../access/grant.ts";
+import { memoize } from "../memoize.ts";
 import { denied } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { parseDefinition } from "./commit.ts";
@@ -101,4 +104,16 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
       if (!grant.has(scope)) throw denied(message("SCOPE_MISSING", { scope }));
     },
   };
+}
+
+const rights = memoize((grant: Grant) =>
+  memoize((snapshot: () => Snapshot) => rightsOf(grant, snapshot)),
+);
+
+/** The caller's rights to single settings; made once for each grant. */
+export function rightsOfCaller(
+  context: Pick<HandlerContext, "values">,
+  snapshot: () => Snapshot,
+): Rights {
+  return rights(grantOf(context))(snapshot);
 }

@@ -21,12 +21,11 @@ import type { Recorder } from "../audit/recorder.ts";
 import { asPart } from "../gateway/part.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
-import { rightsOf } from "./call-rights.ts";
 import { describeChange } from "./change.ts";
 import type { SettingItem, Skipped } from "./item.ts";
 import { changeOriginOf, changeToProto, createSettingView } from "./message.ts";
 import { clearsWithSnapshot, createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
-import type { Rights } from "./rights.ts";
+import { type Rights, rightsOfCaller } from "./rights.ts";
 import { isHidden } from "./save.ts";
 import type { SettingService } from "./setting.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -67,7 +66,7 @@ export function settingImpl(
   const ofSnapshot = clearsWithSnapshot(replies);
   const snapshot = (): Snapshot => ofSnapshot(service.snapshot());
   const groupsOf = createGroupsOf();
-  const rights = (context: HandlerContext): Rights => rightsOf(context, snapshot);
+  const rights = (context: HandlerContext): Rights => rightsOfCaller(context, snapshot);
   const origin = (context: HandlerContext, reason = "") =>
     changeOriginOf(context, reason, rights(context));
   const skipped = (settings: readonly Skipped[], context: HandlerContext) => {

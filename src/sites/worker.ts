@@ -1,4 +1,4 @@
-import { oneAtATime } from "../database/serial.ts";
+import { oneAtATime } from "../database/shared-run.ts";
 import { message } from "../messages/message.ts";
 import { waitAtMost } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";

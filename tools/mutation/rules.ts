@@ -19,10 +19,10 @@ export const rules: Readonly<Record<string, Rule>> = {
   admission: {
     files: [
       "src/access/{authenticate,admission,requirement,call-grant}.ts",
-      "src/{settings/call-rights,database/once-per-tick}.ts",
+      "src/database/shared-run.ts",
     ],
     tests: [
-      [access, "test/database/once-per-tick.test.ts", "test/app/identity.test.ts"],
+      [access, "test/database/shared-run.test.ts", "test/app/identity.test.ts"],
       ["test/wire/{access,access-late,auth,token-first,throttle}.test.ts"],
     ],
   },

@@ -1,9 +1,8 @@
 import type { JsonValue, Message } from "@bufbuild/protobuf";
 import { memoize } from "../../memoize.ts";
 import { readFrames } from "../../transport/body-pieces.ts";
-import { limitRestTime } from "../deadline.ts";
 import { JSON_TYPE } from "../envelope.ts";
-import { type Exchange, type Http, HttpCall } from "../exchange.ts";
+import { type Exchange, type Http, HttpCall, limitRestTime } from "../exchange.ts";
 import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
 import type { Method } from "../method.ts";
 import { createNegotiator } from "../negotiation.ts";

@@ -1,5 +1,5 @@
 import type { Lease } from "../../database/job.ts";
-import { oneAtATime } from "../../database/serial.ts";
+import { oneAtATime } from "../../database/shared-run.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { message } from "../../messages/message.ts";
 import { startPeriodic, waitAtMost } from "../../periodic.ts";

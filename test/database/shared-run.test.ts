@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { oncePerTick } from "../../src/database/once-per-tick.ts";
+import { oncePerTick } from "../../src/database/shared-run.ts";
 
 describe("who asks in the same turn", () => {
   test("shares one look, and the next turn has its own", async () => {
