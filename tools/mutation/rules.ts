@@ -17,10 +17,7 @@ export const rules: Readonly<Record<string, Rule>> = {
     tests: [[access], ["test/wire/access-{time,late,page,input}.test.ts"]],
   },
   admission: {
-    files: [
-      "src/access/{authenticate,admission,requirement,call-grant}.ts",
-      "src/database/shared-run.ts",
-    ],
+    files: ["src/access/{authenticate,admission,requirement}.ts", "src/database/shared-run.ts"],
     tests: [
       [access, "test/database/shared-run.test.ts", "test/app/identity.test.ts"],
       ["test/wire/{access,access-late,auth,token-first,throttle}.test.ts"],
