@@ -43,3 +43,20 @@ test("CONTRIBUTING names files and folders that are there", () => {
   expect(named.length).toBeGreaterThan(10);
   for (const [, path = ""] of named) expect(existsSync(join(root, path)), path).toBe(true);
 });
+
+test("the architecture page and decisions that hold name files that are there", () => {
+  const files = globSync(
+    ["{src,test,tools,attack,bench}/**/*.{ts,tsx}", "site/.vitepress/**/*.ts"],
+    { cwd: root },
+  );
+  const holding = pages.filter(
+    (page) => /decisions\/\d/.test(page) && !/^\*.*(?:superseded|paths are)/im.test(read(page)),
+  );
+  expect(holding.length).toBeGreaterThan(10);
+  for (const page of ["docs/architecture.md", ...holding])
+    for (const [, name = ""] of read(page).matchAll(/`([a-z\d/.-]+\.tsx?)`/g))
+      expect(
+        files.some((file) => `/${file}`.endsWith(`/${name}`)),
+        `${page} names ${name}`,
+      ).toBe(true);
+});
