@@ -138,7 +138,7 @@ describe("database copy", () => {
     afterAll(() => server?.remove());
 
     test("changes nothing on the way, and saves go on from there", {
-      timeout: 60_000,
+      timeout: 180_000,
     }, async () => {
       const [from, back, url] = [await madeDatabase(1_200), newPath(), await server.newDatabase()];
       expect(await run(["database", "copy", "--from", from, "--to", url])).toMatchObject({

@@ -98,7 +98,8 @@ interface Got {
 }
 
 async function got(path: string, pace = (): Promise<void> | void => undefined): Promise<Got> {
-  const request = get({ port: port1, host: "127.0.0.1", path });
+  // The server may close a kept connection at the moment of the next request.
+  const request = get({ port: port1, host: "127.0.0.1", path, agent: false });
   const [reply] = (await once(request, "response")) as [IncomingMessage];
   const parts: Buffer[] = [];
   try {

@@ -61,10 +61,12 @@ test("a silent site is silence, and is not remembered as a right", async () => {
 });
 
 test("an answer from before a logout does not count after it", async () => {
-  site.mode = { kind: "slow", ms: 100 };
+  const goOn = Promise.withResolvers<void>();
+  site.mode = { kind: "held", until: goOn.promise };
   const before = who();
   await expect.poll(asked).toBe(1);
   sessions.forget();
+  goOn.resolve();
   await before;
   await who();
   expect(asked()).toBe(2);

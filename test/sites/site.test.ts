@@ -139,13 +139,15 @@ describe("first contact", () => {
 describe("trouble", () => {
   test("a save after its time limit is unknown, and settled by reading", async () => {
     const { token, url } = { token: site.token(), url: site.url };
-    const client = createSiteClient({ url, token, ca: "", pin: "" }, 1, 1_000);
+    const client = createSiteClient({ url, token, ca: "", pin: "" }, 1, 2_000);
     const row = site.settings.rows.get("site_title");
     if (row === undefined) throw new Error("no such row");
-    site.mode = { kind: "late-store", ms: 2_000 };
+    const goOn = Promise.withResolvers<void>();
+    site.hold = (stage) => (stage === "save" ? goOn.promise : undefined);
     const wanted = [{ key: "site_title", value: "late", row: { ...row }, secret: false }];
     const { results } = await push(client, wanted, [{ ...row }]);
     expect(results).toMatchObject([{ outcome: "unknown", now: row.value }]);
+    goOn.resolve();
     await soon(() => site.value("site_title")).toBe("late");
     const again = await push(client, wanted, [{ ...row }]);
     expect(again.results).toMatchObject([{ outcome: "applied" }]);

@@ -221,14 +221,24 @@ describe("saving at the site", () => {
 
   test("a save whose caller has gone is stored later", async () => {
     const row = await rowOf("site_title");
-    site.mode = { kind: "late-store", ms: 200 };
+    const [reached, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    site.hold = (stage) => {
+      if (stage !== "save") return undefined;
+      reached.resolve();
+      return goOn.promise;
+    };
+    const caller = new AbortController();
     const request = fetch(`${site.url}/api/admin/setting/save`, {
       method: "POST",
       headers: { authorization: site.token(), "content-type": "application/json" },
       body: JSON.stringify([{ ...row, value: "late" }]),
-      signal: AbortSignal.timeout(50),
+      signal: caller.signal,
     });
-    await expect(request).rejects.toThrow();
+    const failure = expect(request).rejects.toThrow();
+    await reached.promise;
+    caller.abort();
+    await failure;
+    goOn.resolve();
     await expect.poll(() => site.value("site_title")).toBe("late");
   });
 });

@@ -29,7 +29,8 @@ export type Mode =
   | { readonly kind: "error" }
   | { readonly kind: "html" }
   /** A save is stored so much later, even when its caller has gone. */
-  | { readonly kind: "late-store"; readonly ms: number }
+  /** Each call of its API waits for this. */
+  | { readonly kind: "held"; readonly until: Promise<void> }
   /** Each call of its API is answered with this text as JSON. */
   | { readonly kind: "reply"; readonly body: string }
   /** A list of so many bytes. */
@@ -153,6 +154,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     if (mode?.kind === "reply")
       return void response.writeHead(200, { "content-type": "application/json" }).end(mode.body);
     if (mode?.kind === "redirect") return void response.writeHead(302, { location: mode.to }).end();
+    if (mode?.kind === "held") await mode.until;
     if (mode?.kind === "slow") await new Promise((resolve) => setTimeout(resolve, mode.ms));
     const route = routes[`${method} ${inner}`];
     if (route !== undefined) return void (await route(request, response));
@@ -238,10 +240,6 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     "POST /api/admin/setting/save": asAdmin(async (request, response) => {
       const body = await json(request);
       site.saves.push(body);
-      if (site.mode?.kind === "late-store") {
-        const { ms } = site.mode;
-        await new Promise((resolve) => setTimeout(resolve, ms));
-      }
       await site.hold?.("save");
       const result = await settings.save(body);
       await site.hold?.("stored");

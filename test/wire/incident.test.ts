@@ -127,7 +127,7 @@ describe.each(sharedPortTransports)("incidents over $name", ({ open: openTranspo
     const ending = new AbortController();
     try {
       if (!transport.carries(watchIncidents)) return;
-      const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(10_000)]);
+      const { signal } = ending;
       const events = transport.watch(watchIncidents, create(watchIncidents.input), {
         headers,
         signal,

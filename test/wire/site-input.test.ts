@@ -76,7 +76,8 @@ describe.each([
 
   beforeAll(async () => {
     [service, other, front, site] = await Promise.all([
-      startService(),
+      // A list of 50 MB takes its time.
+      startService({ siteTimes: { call: 60_000 } }),
       startService(),
       startFront(),
       startStandIn(),

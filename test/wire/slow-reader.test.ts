@@ -223,7 +223,7 @@ test.each([
   ["one large piece", { ...call("grpc"), ":path": UNARY }, empty],
   ["many pieces", get("/api/public/settings"), Buffer.alloc(0)],
 ])("over HTTP/2, a reply of %s that is taken bit by bit comes whole", async (_, headers, body) => {
-  const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 200 });
+  const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 1_000 });
   const served = await serveEnded(slow, SIZE);
   const client = await RawHttp2.open(served.port);
   const bits = setInterval(() => [0, 1].map((stream) => widen(client, stream, 2_048)), 10);

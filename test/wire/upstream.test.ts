@@ -250,9 +250,11 @@ describe("trouble", () => {
   test("a slow site: the reply says that the change is on its way", async () => {
     const token = await front.login();
     await group(token);
-    front.site.mode = { kind: "slow", ms: 1_500 };
+    const goOn = Promise.withResolvers<void>();
+    front.site.mode = { kind: "held", until: goOn.promise };
     const reply = await save(TOKEN, [{ key: "site_title", value: "slowly" }]);
     expect([reply.code, reply.headers.get("mooring-upstream")]).toEqual([200, "pending"]);
+    goOn.resolve();
     await soon(() => front.site.value("site_title")).toBe("slowly");
   });
 
