@@ -4,14 +4,14 @@ import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore } from "./store.ts";
 import { createTokenService, type TokenService } from "./token.ts";
 
-/** Principals and tokens. Each change ends rights everywhere before it resolves. */
+/** Principals and tokens. A change that ends rights resolves when no process accepts them. */
 export interface AccessService extends PrincipalService, TokenService {}
 
 export interface AccessServiceDeps {
   readonly store: AccessStore;
   readonly book: AccessRegistry;
   readonly randomBytes: (size: number) => Buffer;
-  /** Ends the streams of those who have no right any more. */
+  /** Ends the streams of tokens that are no longer valid. */
   readonly changed: () => Promise<void>;
 }
 

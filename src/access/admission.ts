@@ -6,23 +6,23 @@ import { type Grant, NOTHING, ROOT } from "./grant.ts";
 export interface Caller {
   /** Name in the history. */
   readonly name: string;
-  /** Id of the token; empty: it has none. */
+  /** Id of the token; empty for the permanent token. */
   readonly tokenId: string;
   readonly grant: Grant;
-  /** End of the right, in milliseconds since 1970 UTC; undefined: it has none. */
+  /** Expiry, in milliseconds since 1970 UTC; undefined: it does not expire. */
   readonly until?: number | undefined;
 }
 
 /** The right by which a call was admitted. The gateway carries it as the call's opaque `principal`. */
 export class Admission {
   readonly grant: Grant;
-  /** Id of the token; empty: it has none, as the permanent one. */
+  /** Id of the token; empty for the permanent token. */
   readonly tokenId: string;
-  /** The token as it was sent; kept while the call runs, because a stream ends with it. */
+  /** The token as sent, kept while the call runs: the end of the token ends the call's stream. */
   readonly token: string;
-  /** Time of the admission, of `performance.now()`. */
+  /** Time of the admission, from `performance.now()`. */
   readonly at: number;
-  /** End of the right, in milliseconds since 1970 UTC; undefined: it has none. */
+  /** Expiry, in milliseconds since 1970 UTC; undefined: it does not expire. */
   until: number | undefined;
 
   constructor(caller: Caller, token: string, at: number) {
@@ -34,7 +34,7 @@ export class Admission {
   }
 }
 
-/** The admission of a call; undefined where the call needed none or has not been admitted. */
+/** The admission of a call; undefined for a public method or before the admission. */
 export function admissionOf(
   call: { readonly principal?: unknown } | undefined,
 ): Admission | undefined {

@@ -15,7 +15,7 @@ import { checkRequirement } from "./requirement.ts";
 import type { Throttle } from "./throttle.ts";
 import { TOKEN_PREFIX } from "./token-text.ts";
 
-/** The only methods that need no token. Everything else is closed. */
+/** Methods that need no token. All others require one. */
 export const publicMethods: ReadonlySet<DescMethod> = new Set<DescMethod>([
   PublicService.method.ping,
   PublicService.method.getPublicSettings,
@@ -23,18 +23,18 @@ export const publicMethods: ReadonlySet<DescMethod> = new Set<DescMethod>([
   ...Health.methods,
 ]);
 
-/** Finds whom tokens belong to. */
+/** Finds the caller of a token. */
 export interface Identity {
   /**
-   * Sees what any process has changed; who asks in the same turn of the event loop shares one look.
+   * Applies the changes of all processes. Calls in the same event-loop tick share one check.
    *
-   * @throws ServiceError when that can't be known.
+   * @throws ServiceError when the current state is unknown.
    */
   fresh(): Promise<unknown>;
   /**
-   * Whom a token belongs to, as it was seen last.
+   * Caller of a token, as of the last `fresh`.
    *
-   * @returns undefined for a wrong one.
+   * @returns undefined for an invalid token.
    */
   whose(
     token: string,
@@ -45,29 +45,28 @@ export interface Identity {
 /** Authorization of calls. */
 export interface Access {
   /**
-   * Lets a call in by its headers, before a byte of its body is read, together with all that come in
-   * the same turn of the event loop. The token comes raw or as `Bearer …` (docs/rest-contract.md,
-   * section 5; RFC 6750, section 2.1).
+   * Admits a call by its headers, before its body is read. Calls of one event-loop tick are admitted
+   * together. The token is sent raw or as `Bearer …` (docs/rest-contract.md, section 5; RFC 6750,
+   * section 2.1).
    *
-   * @throws UNAUTHENTICATED without a right token, PERMISSION_DENIED where it has not the scope that
-   *   the method needs, RESOURCE_EXHAUSTED with `retry-after` after too
-   *   many wrong ones.
+   * @throws UNAUTHENTICATED without a valid token, PERMISSION_DENIED without the scope of the method,
+   *   RESOURCE_EXHAUSTED with `retry-after` after too many wrong tokens.
    */
   admit(call: Call): void | Promise<void>;
   /**
-   * Checks the header `authorization` alone, for requests outside of the contract.
+   * Checks the header `authorization` of a request outside of the contract.
    *
-   * @throws as admit does.
+   * @throws as admit.
    */
   check(authorization: string | undefined): Promise<void>;
   /**
-   * Refuses calls without admission or whose right has ended during the body, and ends a stream
-   * when its right ends.
+   * Refuses calls without admission, and calls whose token ended while the body arrived; ends a
+   * stream when its token ends.
    */
   readonly interceptor: Interceptor;
-  /** Looks again at the rights of all open streams: some right may have ended. */
+  /** Checks the tokens of all open streams again, and ends those of invalid tokens. */
   recheck(): Promise<void>;
-  /** Ends open streams whose right has expired, in milliseconds since 1970 UTC. */
+  /** Ends open streams of expired tokens. @param now milliseconds since 1970 UTC. */
   expire(now: number): void;
 }
 
@@ -78,8 +77,8 @@ const WRONG_OF_PRINCIPAL = message("SCOPED_TOKEN_WRONG");
 
 const ENDED = message("TOKEN_RESET");
 /**
- * Duration of a body, in milliseconds, after which the right is checked again before the call runs:
- * a slow sender must not keep a right that has ended.
+ * Milliseconds since the admission after which the token is checked again before the call runs: a
+ * slow body must not extend an ended right.
  */
 const LATE = 1;
 
@@ -94,7 +93,7 @@ export function createAccess(
   localize: Localize = (error) => error,
 ): Access {
   const streams = new Set<Admitted>();
-  /** Calls that need no token go on with those of their turn, as calls with one do after their look. */
+  /** Admits calls of public methods at the end of the tick, as `fresh` does for the others. */
   const turn = oncePerTick(() => undefined);
   const wrong = (peer: string, error: ConnectError): ConnectError => {
     const seconds = throttle.wrong(peer);
@@ -121,7 +120,7 @@ export function createAccess(
       if (publicMethods.has(call.method)) return turn();
       const token = readToken(call.header("authorization"));
       if (token === "") return fail(refused(MISSING));
-      // One step for most: each promise on the way is garbage of every call.
+      // One `then` in the usual case: each promise is garbage of every call.
       return identity.fresh().then(() => {
         try {
           const found = identity.whose(token, call);
@@ -181,7 +180,7 @@ export function createAccess(
         const now = await whose(token, calls[0]?.call).catch(() => undefined);
         for (const { call, admission } of calls)
           if (now === undefined || now.grant !== admission.grant) call.abort(refused(ENDED));
-          // A successor may have brought its end nearer.
+          // A rotation may have set an earlier end.
           else admission.until = now.until;
       }
     },
@@ -190,7 +189,7 @@ export function createAccess(
   async function* held<T>(messages: AsyncIterable<T>, admitted: Admitted): AsyncIterable<T> {
     streams.add(admitted);
     try {
-      // A right that ended before the stream was in the set.
+      // The token may have ended before the stream was in the set.
       renew(admitted.admission, await whose(admitted.admission.token, admitted.call));
       yield* messages;
     } finally {
@@ -206,8 +205,8 @@ interface Admitted {
 }
 
 /**
- * @param caller of the admission's token, as it was seen now.
- * @throws UNAUTHENTICATED when the right of an admission has ended since.
+ * @param caller current caller of the admission's token.
+ * @throws UNAUTHENTICATED when the token has ended or its rights have changed.
  */
 function renew(admission: Admission, caller: Caller | undefined): void {
   if (caller === undefined || caller.grant !== admission.grant) throw refused(ENDED);

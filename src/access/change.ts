@@ -9,13 +9,16 @@ export interface AccessCaller extends AuditOrigin {
   readonly grant: Grant;
 }
 
-/** Runs a change alone; what it ends has ended in every process when this resolves. */
+/**
+ * Runs a change in a transaction of its own. Resolves when every process applies it: rights that it
+ * ends are no longer accepted anywhere.
+ */
 export type Change = <T>(work: (transaction: AccessTransaction) => Promise<T>) => Promise<T>;
 
 export interface ChangeDeps {
   readonly store: Pick<AccessStore, "transact" | "seenEverywhere">;
   readonly book: Pick<AccessRegistry, "reread" | "version">;
-  /** Ends the streams of those who have no right any more. */
+  /** Ends the streams of tokens that are no longer valid. */
   readonly changed: () => Promise<void>;
 }
 

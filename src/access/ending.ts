@@ -4,19 +4,19 @@ import type { AccessRegistry } from "./registry.ts";
 import type { StoredToken } from "./store.ts";
 
 const DAY = 24 * 3_600_000;
-/** A token ends soon in the last fifth of its time, but not earlier than so long before its end. */
+/** A token ends soon in the last fifth of its lifetime, at most so long before its end. */
 const SOON = 14 * DAY;
 const LAST_PART = 0.2;
 /** Interval between notices about expiring tokens, by one of all processes, in milliseconds. */
 const NAMED_EACH = DAY;
 /** Interval between checks, in milliseconds. */
 const LOOK_EACH = 3_600_000;
-/** The turn of it in the store. */
+/** Name of the job. */
 const TURN = "tokens that end soon";
-/** Most tokens that one line names. */
+/** Maximum number of tokens in one notice. */
 const MAX_NAMED = 20;
 
-/** A token that ends soon, and has no successor. */
+/** Token that expires soon and has no successor. */
 export interface EndingToken {
   readonly principal: string;
   readonly tokenId: string;
@@ -30,7 +30,7 @@ export function endsSoon({ createdAt, expiresAt, replacedBy }: StoredToken, now:
   return expiresAt - now <= Math.min(SOON, (expiresAt - createdAt) * LAST_PART);
 }
 
-/** All tokens that end soon, the first to end first. */
+/** Valid tokens that expire soon, the earliest first. */
 export function endingTokens(
   book: Pick<AccessRegistry, "tokens" | "isActive" | "principalOf" | "now">,
 ): readonly EndingToken[] {
@@ -50,7 +50,7 @@ export interface EndingNoticeDeps {
   readonly ending: () => readonly EndingToken[];
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Called at most once a day. @param count of all of them; the first are named. */
+  /** Called at most once a day. @param named the first ones. @param count of all. */
   readonly notice: (named: readonly EndingToken[], count: number) => void;
   readonly onError: (error: unknown) => void;
 }

@@ -4,11 +4,11 @@ import { type Periodic, pauseFor, startPeriodic } from "../periodic.ts";
 import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore, AccessTransaction, StoredToken } from "./store.ts";
 
-/** Tokens that are forgotten in one transaction: so few that no save notices. */
+/** Tokens deleted in one transaction: few, so that saves are not delayed. */
 const STEP = 50;
-/** Between two steps, in milliseconds. */
+/** Pause between two transactions, in milliseconds. */
 const PAUSE = 50;
-/** The turn of it in the store. */
+/** Name of the job. */
 const TURN = "ended tokens";
 /** Origin for the audit. */
 const ORIGIN = { actor: "mooring", door: "", method: "forget", peer: "", requestId: "" };
@@ -27,9 +27,9 @@ export interface ForgettingDeps {
 }
 
 /**
- * Forgets tokens that ended long ago, in the background, one process at a time. How long ago is counted
- * in turns of this: while the service does not run nothing is counted, and a clock that jumps makes no
- * token older. So none goes before its time, though it may go later.
+ * Deletes tokens that ended long ago, in the background, in one process at a time. Age is counted in
+ * runs of this job, not by the clock: downtime and clock jumps do not age a token, so that deletion
+ * may be late and is never early.
  */
 export function startForgetting(deps: ForgettingDeps): Periodic {
   const { store, book, claimTurn, age, interval, now, onError } = deps;
@@ -48,7 +48,7 @@ export function startForgetting(deps: ForgettingDeps): Periodic {
   return startPeriodic(forget, { interval, claim, onError });
 }
 
-/** @returns how many. */
+/** @returns the number of deleted tokens. */
 async function forgetSome(
   transaction: AccessTransaction,
   before: number,

@@ -3,7 +3,7 @@ import type { Violation } from "../messages/error.ts";
 import { denied, type ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 
-/** Everything that a token may be for. */
+/** Scopes of tokens. */
 export const SCOPES = [
   "settings:read",
   "settings:reveal",
@@ -41,14 +41,14 @@ const INCLUDED: Readonly<Record<string, readonly string[]>> = {
 /** Scopes that limits can apply to. */
 const LIMITED = /^(settings|history|backup|drivers|mounts):/;
 const MAX_LIMITS = 100;
-/** Characters of all limits of a token together: each setting of a list is compared with all of them. */
+/** Maximum number of characters of all limits of a token: lists compare each setting with all of them. */
 const MAX_LIMITS_LENGTH = 4_096;
-/** Scopes that a request may name, repeats included. */
+/** Maximum number of scopes in a request, including repeats. */
 const MAX_SCOPES = 100;
 
 /** Rights of a caller. One object per set of scopes and limits. */
 export interface Grant {
-  /** The permanent admin token, and what is as good: nothing is kept from it. */
+  /** Whether every right is granted: the permanent admin token, or a command on the database itself. */
   readonly isRoot: boolean;
   /** Sorted, with included scopes. */
   readonly scopes: readonly string[];
@@ -85,7 +85,7 @@ export const NOTHING: Grant = {
   allowsMount: () => false,
 };
 
-/** Makes a grant of scopes and limits that were checked. */
+/** Creates the grant of validated scopes and limits. */
 export function createGrant(scopes: readonly string[], limits: readonly string[]): Grant {
   const all = new Set(scopes.flatMap((scope) => [scope, ...(INCLUDED[scope] ?? [])]));
   const tests = limits.map(testOf);
@@ -160,7 +160,7 @@ export function grantProblems(scopes: readonly string[], limits: readonly string
   return problems;
 }
 
-/** PERMISSION_DENIED: names the limits of the token, and not what exists outside of them. */
+/** PERMISSION_DENIED that names the limits of the token and nothing outside of them. */
 export function outsideLimits({ limits }: Grant): ServiceError {
   const shown = limits.slice(0, 5).join(", ");
   return denied(message("OUTSIDE_LIMITS", { limits: limits.length > 5 ? `${shown}, …` : shown }));

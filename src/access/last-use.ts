@@ -1,19 +1,19 @@
 import { startPeriodic } from "../periodic.ts";
 import type { AccessStore, TokenUse } from "./store.ts";
 
-/** Uses that wait to be written at one time; the others are noted again a minute later. */
+/** Maximum number of pending uses; further ones are recorded a minute later. */
 const MAX_WAITING = 10_000;
 
-/** Writes when tokens were used last. */
+/** Records the last use of tokens. */
 export interface LastUse {
   note(tokenId: string, time: number, peer: string): void;
-  /** Writes what waits. */
+  /** Writes pending uses. */
   close(): Promise<void>;
 }
 
 /**
- * Notes uses in memory and writes them once an interval: a write for each call would put all calls one
- * after the other.
+ * Collects uses in memory and writes them once per interval: a write for each call would serialize
+ * all calls.
  */
 export function createLastUse(
   store: AccessStore,

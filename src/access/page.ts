@@ -1,6 +1,6 @@
 import { invalidPageToken, pageLimit } from "../messages/page.ts";
 
-/** Items of one page at most, and where nothing else is asked: what a list had before it had pages. */
+/** Maximum and default number of items of a page: lists without pages had this limit. */
 const MAX_PAGE = 10_000;
 
 /** Bytes after which a page ends early. */
@@ -8,7 +8,7 @@ const PAGE_BYTES = 4 * 2 ** 20;
 
 /** Requested page of a list. */
 export interface PageRequest {
-  /** 0, and more than 10,000, are 10,000 (AIP-158). */
+  /** 0 and values above 10,000 mean 10,000 (AIP-158). */
   readonly pageSize: number;
   /** The `next` of the page before; empty: the first page. */
   readonly pageToken: string;
@@ -22,18 +22,18 @@ export interface Page<T> {
 
 /** Position in the order of a list, which remains valid when an item is deleted. */
 export interface Place<T> {
-  /** Names an item's place. */
+  /** Returns the position of an item as text. */
   of(item: T): string;
   /** Returns a predicate for the items after a position; undefined for an invalid position. */
   after(text: string): ((item: T) => boolean) | undefined;
-  /** About what an item takes in a reply, in bytes. Default: 256. */
+  /** Approximate size of an item in a reply, in bytes. Default: 256. */
   sizeOf?(item: T): number;
 }
 
 /**
- * A page of what fits in a list that is in its order.
+ * Page of the matching items of a sorted list.
  *
- * @throws INVALID_ARGUMENT for a negative page size, or a page token that no page has given.
+ * @throws INVALID_ARGUMENT for a negative page size or an invalid page token.
  */
 export function pageOf<T>(
   sorted: readonly T[],

@@ -7,23 +7,23 @@ import { type Page, type PageRequest, type Place, pageOf } from "./page.ts";
 import type { AccessRegistry } from "./registry.ts";
 import type { StoredPrincipal } from "./store.ts";
 
-/** Names that history and log have for others. */
+/** Names that history and log use for other actors. */
 const RESERVED = new Set(["root", "admin", "cli", "mooring", "system"]);
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
-/** A principal's place in the list is its name. */
+/** Position of a principal in the list: its name. */
 const PLACE: Place<StoredPrincipal> = {
   of: ({ name }) => name,
   after: (text) => (NAME.test(text) ? ({ name }) => name > text : undefined),
 };
 
-/** The maximum number of tokens. */
+/** Maximum number of principals. */
 const MAX_PRINCIPALS = 100_000;
 
 /** Service for principals. */
 export interface PrincipalService {
-  /** By name. @throws INVALID_ARGUMENT for a page that there can't be. */
+  /** Sorted by name. @throws INVALID_ARGUMENT for an invalid page size or token. */
   principals(page: PageRequest): Page<StoredPrincipal>;
   /** @throws INVALID_ARGUMENT; ALREADY_EXISTS; RESOURCE_EXHAUSTED. */
   createPrincipal(name: string, kind: string, caller: AccessCaller): Promise<StoredPrincipal>;

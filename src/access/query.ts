@@ -10,7 +10,7 @@ type Db = Kysely<Database> | Transaction<Database>;
 
 /** Observer of reads. */
 export interface Reading {
-  /** Versions of before mean nothing: all rows are to be read. */
+  /** Whether known versions are invalid, so that all rows are read. */
   readonly isAnew: boolean;
   /** Called with the version of the rows. */
   readonly done: (version: number) => void;
@@ -18,11 +18,11 @@ export interface Reading {
 
 export interface AccessQueryDeps {
   readonly db: Kysely<Database>;
-  /** Runs a query; it may be run again, and rejects with a StoreError. */
+  /** Runs a query, possibly repeatedly. Rejects with a StoreError. */
   readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
   /** Like attempt, for reads. Default: attempt. */
   readonly attemptRead?: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Throws when nothing may be written. */
+  /** Throws when the database must not be written. */
   readonly check?: () => void;
   readonly changedElsewhere: () => boolean;
   /** Called before rows are read. */
@@ -35,7 +35,7 @@ export interface AccessQueryDeps {
 
 const NO_ROWS: AccessRows = { principals: [], tokens: [] };
 
-/** The store of access on a database of either kind. */
+/** Creates the access store for both dialects. */
 export function createAccessStore(deps: AccessQueryDeps): AccessStore {
   const {
     db,
@@ -58,7 +58,7 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
         const isSame = version === after && !isAnew;
         // A delta does not include deleted rows: a reader that may have them reads everything.
         const isWhole = !isSame && (isAnew || version < after || after < (await readForgotten(db)));
-        // Rows of a later version come again the next time.
+        // Rows that are newer than the version are read again the next time.
         const rows = isSame ? NO_ROWS : await rowsAfter(db, isWhole ? 0 : after);
         done(version);
         return { version, isWhole, ...rows };
@@ -135,7 +135,7 @@ async function rowsAfter(db: Db, after: number): Promise<AccessRows> {
   return { principals: principals.map(principalFromRow), tokens: await tokensAfter(db, after) };
 }
 
-/** Counted milliseconds: how long the service has run since it counts them. */
+/** Counted running time of the service, in milliseconds. */
 const COUNTED = "access_counted";
 
 async function markEnded(trx: Transaction<Database>, now: number, time: number): Promise<void> {
@@ -157,7 +157,7 @@ async function markEnded(trx: Transaction<Database>, now: number, time: number):
     .execute();
 }
 
-/** Rows of one query: all of them at once would take a multiple of what is kept of them. */
+/** Rows per query: rows take several times the memory of the objects made of them. */
 const PAGE = 500;
 
 async function tokensAfter(db: Db, after: number): Promise<StoredToken[]> {

@@ -10,54 +10,54 @@ interface Identity {
   /** Name in history and log: the principal, and after a slash the token's id. */
   readonly name: string;
   readonly principal: string;
-  /** Empty where it has none. */
+  /** Empty for the permanent token. */
   readonly tokenId: string;
   readonly grant: Grant;
-  /** When the right ends, in milliseconds since 1970 UTC; undefined: never. */
+  /** Expiry, in milliseconds since 1970 UTC; undefined: it does not expire. */
   readonly until: number | undefined;
 }
 
-/** Last use of a token since it was read. */
+/** Token in use since it was read. */
 interface Used {
   readonly identity: Identity;
-  /** When its use was noted last. */
+  /** Time of the last recorded use. */
   noted: number;
 }
 
-/** A use is noted once a minute at most. */
+/** Minimum interval between recorded uses of a token, in milliseconds. */
 const NOTE_EACH = 60_000;
 
 export interface AccessRegistryDeps {
   readonly store: AccessStore;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Called occasionally with a token's last use. */
+  /** Called with a token's use, at most once a minute. */
   readonly used?: (tokenId: string, time: number, peer: string) => void;
 }
 
 /** Rights of all tokens, in memory. */
 export interface AccessRegistry {
-  /** Takes in what others have changed: synchronous while nothing has. Call it before `find`. */
+  /** Applies changes of other processes; synchronous if there are none. Call it before `find`. */
   fresh(): void | Promise<void>;
   /** Like fresh, after a write by this process. */
   reread(): Promise<void>;
-  /** @returns undefined for a token that opens nothing. @param peer asked when the use is noted. */
+  /** @returns undefined for an invalid token. @param peer called when the use is recorded. */
   find(token: string, peer: () => string): Identity | undefined;
   /** Version of the tables at the last read. */
   version(): number;
-  /** Grows with each change that was taken in, also where a version means something else than before. */
+  /** Increases with each applied change, also after the database was replaced. */
   readings(): number;
   principals(): readonly StoredPrincipal[];
   tokens(): Iterable<StoredToken>;
   principalOf(token: Pick<StoredToken, "principalId">): StoredPrincipal | undefined;
-  /** A time that never runs backwards: what has ended stays so whatever becomes of the clock. */
+  /** Time that never decreases: an ended token stays ended if the clock is set back. */
   now(): number;
   isActive(token: StoredToken): boolean;
-  /** When a token ends, as Identity has it. */
+  /** Expiry of a token, as in Identity. */
   endOf(tokenId: string): number | undefined;
 }
 
-/** Reads all tokens; from then on only what has changed. */
+/** Reads all tokens, and later only changed ones. */
 export async function openAccessRegistry({
   store,
   now: clock,
@@ -74,7 +74,7 @@ export async function openAccessRegistry({
     newest = Math.max(newest, clock());
     return newest;
   };
-  /** One object per set of rights: replies are cached by it. */
+  /** One object per set of rights: cached replies are keyed by it. */
   const grantOf = ({ scopes, limits }: StoredToken): Grant => {
     const name = JSON.stringify([scopes, limits]);
     const made = grants.get(name) ?? createGrant(scopes, limits);
@@ -110,7 +110,7 @@ export async function openAccessRegistry({
   const { fresh, refresh } = createReplica({
     read,
     isStale: () => store.changedElsewhere(),
-    // The settings' replica reports that the database is away.
+    // The replica of the settings reports an unavailable database.
     onFailure: () => undefined,
   });
   await read();
@@ -149,7 +149,7 @@ function endOf({ expiresAt, notAfter }: StoredToken): number {
   return Math.min(expiresAt ?? Number.POSITIVE_INFINITY, notAfter ?? Number.POSITIVE_INFINITY);
 }
 
-/** In a time that does not depend on where the two differ. */
+/** Compares in constant time. */
 function hasHash(token: StoredToken, hash: string): boolean {
   const [known, sent] = [Buffer.from(token.hash, "latin1"), Buffer.from(hash, "latin1")];
   return known.length === sent.length && timingSafeEqual(known, sent);

@@ -14,7 +14,7 @@ export interface Requirement {
   readonly limited: boolean;
 }
 
-/** The scope of what only the permanent admin token may do. */
+/** Scope of methods for the permanent admin token alone. */
 const ROOT_ONLY = "root";
 
 /**
@@ -23,7 +23,7 @@ const ROOT_ONLY = "root";
  * @throws Error for a method without a valid option: it must not be served.
  */
 export const requirementOf = memoize((method: DescMethod): Requirement => {
-  // The standard health service is for probes, which have no token.
+  // The standard health service has no such option; probes have no token.
   if (method.parent === Health) return { isPublic: true, scopes: [], limited: true };
   if (!hasOption(method, access))
     throw new Error(

@@ -21,7 +21,7 @@ export function tokenFromRow(row: AccessTokenRow): StoredToken {
   return tokenReader()(row);
 }
 
-/** Reads rows, of which many have the same texts: each text is kept once. */
+/** Converts rows; equal texts and lists of many rows share one object. */
 export function tokenReader(): (row: AccessTokenRow) => StoredToken {
   const texts = new Map<string, string>();
   const lists = new Map<string, readonly string[]>();

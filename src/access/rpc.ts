@@ -26,7 +26,7 @@ import { admissionOf, grantOf } from "./admission.ts";
 import type { AccessCaller } from "./change.ts";
 import type { TokenView } from "./token.ts";
 
-/** Services behind AccessService. */
+/** Service of the rpcs. */
 export interface AccessManager extends AccessService {
   /** Expiry of a token, in milliseconds since 1970 UTC; undefined: none, or unknown token. */
   endOf(tokenId: string): number | undefined;
@@ -95,7 +95,7 @@ export function accessImpl(access: AccessManager): ServiceImpl<typeof AccessServ
   };
 }
 
-/** The history has always called the permanent token's owner `admin`. */
+/** The history names the owner of the permanent token `admin`, the contract `root`. */
 function nameOf(actor: string, isRoot: boolean): string {
   return isRoot && (actor === "admin" || actor === "") ? "root" : actor;
 }
@@ -147,7 +147,7 @@ function tokenOf({ token, principal, isActive, endsSoon, use }: TokenView): Toke
 
 type Made = typeof PrincipalSchema | typeof TokenSchema;
 
-/** `create` takes no member that is undefined. */
+/** `create` does not accept undefined members. */
 function withoutAbsent<S extends Made>(schema: S, members: object) {
   const present = Object.entries(members).filter(([, value]) => value !== undefined);
   return create(schema, Object.fromEntries(present) as never);

@@ -7,7 +7,7 @@ export interface StoredPrincipal {
   readonly kind: string;
   readonly createdAt: number;
   readonly createdBy: string;
-  /** Null: it is not. */
+  /** Null: it is enabled. */
   readonly disabledAt: number | null;
 }
 
@@ -24,14 +24,14 @@ export interface StoredToken {
   readonly createdBy: string;
   /** Null: never. */
   readonly expiresAt: number | null;
-  /** It ends then because a successor has taken its place; null: it has none. */
+  /** End of a rotated token; null: it has no successor. */
   readonly notAfter: number | null;
   readonly replacedBy: string | null;
   readonly revokedAt: number | null;
   readonly revokedBy: string | null;
 }
 
-/** When and from where a token was used last. */
+/** Time and client address of a token's last use. */
 export interface TokenUse {
   readonly tokenId: string;
   readonly time: number;
@@ -48,8 +48,8 @@ export interface AccessRows {
 interface AccessNews extends AccessRows {
   readonly version: number;
   /**
-   * The rows are all that there are, and others mean nothing any more: another database, or an older
-   * state of this one, has taken its place, or tokens were forgotten.
+   * Whether the rows are complete, so that all known rows are discarded: the database was replaced or
+   * restored, or tokens were deleted.
    */
   readonly isWhole: boolean;
 }
@@ -60,13 +60,13 @@ export interface AccessTransaction {
   principal(id: string): Promise<StoredPrincipal | undefined>;
   token(id: string): Promise<StoredToken | undefined>;
   tokenCount(): Promise<number>;
-  /** Tokens that were seen to have ended before a counted time, see `countEnded`; the first `limit` of them. */
+  /** The first `limit` tokens whose end was recorded before a counted time (see `countEnded`). */
   endedBefore(time: number, limit: number): Promise<readonly StoredToken[]>;
   /**
-   * Adds rows, or replaces those of the same id; takes away the tokens of the ids in `forgotten`; `audit`
-   * says what this is. Once, as the last step.
+   * Inserts or replaces rows by id, deletes the tokens in `forgotten`, and appends `audit`. Called once,
+   * as the last step.
    *
-   * @returns the version that they are.
+   * @returns the version of the rows.
    */
   write(rows: AccessWrite): Promise<number>;
 }
@@ -77,15 +77,15 @@ interface AccessWrite extends Partial<AccessRows> {
   readonly audit: readonly AuditEntry[];
 }
 
-/** Keeps who may do what. Rejects with a StoreError only. */
+/** Stores principals and tokens. Rejects only with a StoreError. */
 export interface AccessStore {
   /** Reports whether another process may have written since the last `news`. Cheap. */
   changedElsewhere(): boolean;
   /** Changes after a version; 0: everything. */
   news(after: number): Promise<AccessNews>;
-  /** Runs a change alone; nothing is written when it rejects. */
+  /** Runs a change in a transaction; nothing is written if it rejects. */
   transact<T>(work: (transaction: AccessTransaction) => Promise<T>): Promise<T>;
-  /** Resolves when no process goes by an older version without changedElsewhere being true there. */
+  /** Resolves when every process uses this version, or has changedElsewhere() true. */
   seenEverywhere(version: number): Promise<void>;
   /**
    * Advances the counted time by a step and records when the end of a token was first observed. A
@@ -96,6 +96,6 @@ export interface AccessStore {
    */
   countEnded(now: number, step: number): Promise<number>;
   recordUses(uses: readonly TokenUse[]): Promise<void>;
-  /** When these tokens were used last, those that were. */
+  /** Last uses of these tokens; unused tokens are absent. */
   uses(tokenIds: readonly string[]): Promise<readonly TokenUse[]>;
 }

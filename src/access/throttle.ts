@@ -4,22 +4,22 @@ import { isIP } from "node:net";
 export interface ThrottleOptions {
   /** Per peer and minute, with a burst of twice as many. 0: no limit. */
   readonly perMinute: number;
-  /** Milliseconds that never run backwards. Default: since the process started. */
+  /** Monotonic clock in milliseconds. Default: since the process started. */
   readonly now?: () => number;
-  /** Peers that are kept apart at a time; the one that was quiet longest is forgotten. Default 10,000. */
+  /** Maximum number of tracked peers; the least recently active is dropped. Default: 10,000. */
   readonly peers?: number;
 }
 
-/** Counts wrong tokens. Who sends a right one is never counted and never waits. */
+/** Counts wrong tokens. Valid tokens are not counted and not delayed. */
 export interface Throttle {
   /**
    * Counts a wrong token.
    *
-   * @param peer an IP address; empty: unknown, all of these are one peer.
-   * @returns seconds after which the peer may send another, 0 while it still may now.
+   * @param peer an IP address; empty: unknown. All unknown addresses are one peer.
+   * @returns seconds until the peer may send another; 0: it may now.
    */
   wrong(peer: string): number;
-  /** Peers that are kept. */
+  /** Number of tracked peers. */
   readonly size: number;
 }
 
@@ -27,18 +27,18 @@ export interface Throttle {
 const ALL = 100;
 const MINUTE = 60_000;
 
-/** Tokens left at a moment. */
+/** Token bucket: level at a time. */
 interface Bucket {
   level: number;
   at: number;
 }
 
-/** Makes token buckets, one for each peer and one for all. */
+/** Creates a throttle with one token bucket per peer and one for all peers. */
 export function createThrottle(options: ThrottleOptions): Throttle {
   const { perMinute, now = () => performance.now(), peers = 10_000 } = options;
   const buckets = new Map<string, Bucket>();
   const all: Bucket = { level: 2 * ALL * perMinute, at: now() };
-  /** @returns milliseconds until the bucket holds one again; 0: one was taken. */
+  /** Takes one from a bucket. @returns milliseconds until it has one; 0: taken. */
   const take = (bucket: Bucket, rate: number): number => {
     const time = now();
     bucket.level = Math.min(2 * rate, bucket.level + ((time - bucket.at) / MINUTE) * rate);
@@ -52,11 +52,11 @@ export function createThrottle(options: ThrottleOptions): Throttle {
       if (perMinute === 0) return 0;
       const network = networkOf(peer);
       const bucket = buckets.get(network) ?? { level: 2 * perMinute, at: now() };
-      // The order of a map is that of setting: the first one was quiet longest.
+      // A map keeps insertion order: the first key is the least recently active peer.
       buckets.delete(network);
       buckets.set(network, bucket);
       if (buckets.size > peers) buckets.delete(buckets.keys().next().value ?? "");
-      // A peer that has used up its own takes nothing from the others.
+      // A peer whose bucket is empty takes nothing from the common bucket.
       const wait = take(bucket, perMinute) || take(all, ALL * perMinute);
       return Math.ceil(wait / 1000);
     },
@@ -67,8 +67,8 @@ export function createThrottle(options: ThrottleOptions): Throttle {
 }
 
 /**
- * Whom an address belongs to: an IPv4 address to itself, an IPv6 address to its /64, which one
- * customer has at least (RFC 6177).
+ * Network that is limited as one peer: an IPv4 address, or the /64 of an IPv6 address, because one
+ * customer has at least a /64 (RFC 6177).
  */
 export function networkOf(address: string): string {
   const [plain = ""] = address.split("%");

@@ -13,7 +13,7 @@ const MAX_OVERLAP = 30 * DAY;
 const MAX_TOKENS = 100_000;
 const MAX_COMMENT = 200;
 
-/** @throws INVALID_ARGUMENT; PERMISSION_DENIED for what the caller has not. */
+/** @throws INVALID_ARGUMENT; PERMISSION_DENIED for rights that the caller lacks. */
 export function checkRights(
   scopes: readonly string[],
   limits: readonly string[],
@@ -34,7 +34,7 @@ export function checkComment(comment: string): void {
     ]);
 }
 
-/** Until when a token is to hold. */
+/** Requested expiry of a token. */
 export interface Lifetime {
   /** Milliseconds since 1970 UTC; undefined: in 90 days. */
   readonly expiresAt: number | undefined;
@@ -42,7 +42,7 @@ export interface Lifetime {
 }
 
 /**
- * When a new token ends, in milliseconds since 1970 UTC; null: never.
+ * Expiry of a new token, in milliseconds since 1970 UTC; null: never.
  *
  * @throws INVALID_ARGUMENT.
  */

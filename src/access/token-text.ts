@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 
 /** Prefix of every token of a principal. */
 export const TOKEN_PREFIX = "mrg_";
-/** Letters and digits of a token's id, of its secret (256 bits) and of its check. */
+/** Number of characters of a token's id, its secret (256 bits) and its checksum. */
 const ID_LENGTH = 12;
 const SECRET_LENGTH = 43;
 const CHECK_LENGTH = 6;
@@ -12,17 +12,17 @@ const SECRET_BYTES = 32;
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** A new token: its id, its text, which is shown once, and what is kept of it. */
+/** New token: its id, its text (shown once) and its stored hash. */
 export interface NewToken {
   readonly id: string;
   readonly text: string;
-  /** SHA-256 of the secret and its check in base64url: 256 random bits need nothing slower. */
+  /** SHA-256 of secret and checksum in base64url; 256 random bits need no slower hash. */
   readonly hash: string;
 }
 
 /**
- * Creates `mrg_`, an id, `_`, a secret, and a CRC-32 that detects typing errors and leaks without a
- * query.
+ * Creates a token: `mrg_`, an id, `_`, a secret, and a CRC-32, by which typing errors and leaked
+ * tokens are recognized without the database.
  */
 export function makeToken(randomBytes: (size: number) => Buffer): NewToken {
   const id = base62(randomBytes(9), ID_LENGTH);
@@ -32,7 +32,7 @@ export function makeToken(randomBytes: (size: number) => Buffer): NewToken {
   return { id, text: whole, hash: hashOf(secretOf(whole)) };
 }
 
-/** The id in what looks like one of these tokens; undefined for another form. */
+/** Id of a token of this form; undefined for other texts. */
 export function idOf(text: string): string | undefined {
   if (text.length !== LENGTH || !text.startsWith(TOKEN_PREFIX)) return undefined;
   return text.slice(TOKEN_PREFIX.length, TOKEN_PREFIX.length + ID_LENGTH);

@@ -49,17 +49,17 @@ type NewTokenView = TokenView & { readonly text: string };
 interface TokenQuery extends PageRequest {
   /** Name of the principal; empty: all. */
   readonly principal: string;
-  /** Only those that open something now. */
+  /** Only tokens that are valid now. */
   readonly active: boolean;
 }
 
 /** Tokens of principals. */
 export interface TokenService {
-  /** The newest first. @throws INVALID_ARGUMENT for a page that there can't be. */
+  /** Newest first. @throws INVALID_ARGUMENT for an invalid page size or token. */
   tokens(query: TokenQuery): Promise<Page<TokenView>>;
   /** Tokens that expire soon, the earliest first. */
   endingTokens(): readonly EndingToken[];
-  /** Creates the principal too, if there is none of that name. */
+  /** Creates the principal if it does not exist. */
   createToken(input: TokenInput, caller: AccessCaller): Promise<NewTokenView>;
   rotateToken(input: RotateInput, caller: AccessCaller): Promise<NewTokenView>;
   revokeToken(id: string, caller: AccessCaller): Promise<TokenView>;
@@ -88,7 +88,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
     return { token: { ...token, id, hash }, text };
   };
   let sorted: { readonly tokens: readonly StoredToken[]; readonly readings: number } | undefined;
-  /** In their order, which is made once after each change: a list of many has many pages. */
+  /** Sorted once after each change, for all pages of a list. */
   const newestFirst = (): readonly StoredToken[] => {
     const readings = book.readings();
     if (sorted?.readings !== readings)
@@ -206,7 +206,7 @@ function byAge(one: Aged, other: Aged): number {
   return other.createdAt - one.createdAt || (one.id < other.id ? -1 : 1);
 }
 
-/** A token's place in the list is when it was made, and its id. */
+/** Position of a token in the list: its creation time and id. */
 const PLACE: Place<StoredToken> = {
   of: ({ createdAt, id }) => `${createdAt}-${id}`,
   sizeOf: ({ limits, comment }) =>
@@ -218,7 +218,7 @@ const PLACE: Place<StoredToken> = {
   },
 };
 
-/** A token as history and audit name it. */
+/** Name of a token in history and audit. */
 async function nameOf(
   { id, principalId }: StoredToken,
   transaction: AccessTransaction,

@@ -52,7 +52,7 @@ export function transactionOn(
       return rows.map(tokenFromRow);
     },
     write: async ({ principals = [], tokens = [], forgotten = [], audit }) => {
-      // Its row is locked until the commit: versions become visible in their order.
+      // The row stays locked until the commit, so that versions become visible in order.
       const { version } = await trx
         .insertInto("access_head")
         .values({ id: 1, version: 1 })
@@ -85,7 +85,7 @@ export function transactionOn(
   };
 }
 
-/** The version that took tokens away last. */
+/** Version of the last deletion of tokens. */
 const FORGOTTEN = "access_forgotten";
 
 async function forgetTokens(trx: Transaction<Database>, ids: readonly string[], version: number) {
@@ -95,7 +95,7 @@ async function forgetTokens(trx: Transaction<Database>, ids: readonly string[], 
   await setMeta(trx, FORGOTTEN, String(version));
 }
 
-/** The version that took tokens away last; 0: none did. */
+/** Version of the last deletion of tokens; 0: none. */
 export async function readForgotten(db: Kysely<Database> | Transaction<Database>): Promise<number> {
   return Number((await readMeta(db, FORGOTTEN)) ?? 0);
 }

@@ -11,45 +11,45 @@ import { createTail, forgotten, type Progress } from "./tail.ts";
  * Maximum number of rows that one page scans: a filter without matches must not block other calls.
  */
 const SCAN = 10_000;
-/** Characters of a pattern at most. */
+/** Maximum number of characters of a pattern. */
 const MAX_PATTERN = 255;
 
 /** Selection of rows. */
 export interface AuditSelection extends Omit<AuditFilter, "subjectPart"> {
-  /** A pattern that a name of what it was about fits, where `*` is any text; undefined: any. */
+  /** Pattern that one of the subjects matches; `*` is any text. Undefined: all rows. */
   readonly subject?: string | undefined;
 }
 
 /** A request for a page of rows. */
 export interface AuditQuery extends AuditSelection {
-  /** 0: 50. More than 1,000 is 1,000 (AIP-158). */
+  /** 0: 50. Values above 1,000 mean 1,000 (AIP-158). */
   readonly pageSize: number;
-  /** Only rows after this one, the oldest first. 0: from the oldest that is kept. Undefined: newest first. */
+  /** Only rows after this one, oldest first; 0: from the oldest kept row. Undefined: newest first. */
   readonly after: number | undefined;
-  /** The `next` of the page before. */
+  /** `next` of the previous page. */
   readonly from: number | undefined;
 }
 
 export interface AuditPage {
   readonly rows: readonly AuditRow[];
-  /** The `from` of the next page; undefined: this was the last one. */
+  /** `from` of the next page; undefined: this is the last page. */
   readonly next: number | undefined;
-  /** The oldest row that is kept; 0: none. */
+  /** Oldest kept row; 0: none. */
   readonly oldest: number;
-  /** The hash of the row before it. */
+  /** Hash of the row before the oldest. */
   readonly floorHash: string;
 }
 
-/** Reads who did what. */
+/** Reads the audit. */
 export interface AuditService {
   /** @throws INVALID_ARGUMENT for a negative page size or a pattern that is too long; OUT_OF_RANGE. */
   list(query: AuditQuery): Promise<AuditPage>;
   /**
-   * Rows as they are written, without end.
+   * Stream of rows as they are written.
    *
-   * @param after undefined: those that come from now on.
-   * @throws OUT_OF_RANGE when what came after is not kept any more, or is yet to come; UNAVAILABLE
-   *   when the service stops.
+   * @param after row after which the stream begins; undefined: new rows only.
+   * @throws OUT_OF_RANGE when the next row is no longer kept or `after` does not exist yet;
+   *   UNAVAILABLE when the service stops.
    */
   watch(
     selection: AuditSelection,
@@ -58,7 +58,7 @@ export interface AuditService {
   ): AsyncIterable<Progress>;
   /** Newest position of the audit, with the oldest row. */
   checkpoint(): Promise<Checkpoint & { readonly oldest: number }>;
-  /** Ends all watching. */
+  /** Ends all streams. */
   endStreams(): void;
 }
 
@@ -66,8 +66,9 @@ export interface AuditServiceDeps {
   readonly store: AuditStore;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Interval in which watchers poll for new rows and send bookmarks, in milliseconds. */
+  /** Interval of polling for new rows, in milliseconds. */
   readonly interval: number;
+  /** Interval of bookmarks, in milliseconds. */
   readonly idle: number;
 }
 
@@ -125,7 +126,7 @@ function selectionOf({ subject, ...filter }: AuditSelection) {
   return { ...filter, subjectPart, fits };
 }
 
-/** Wraps the store: failures become service errors, as for the history. */
+/** Wraps the store: read failures become UNAVAILABLE. */
 function explained(store: AuditStore): AuditStore {
   return {
     ...store,

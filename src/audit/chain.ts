@@ -3,14 +3,14 @@ import type { StoredAuditRow } from "../database/schema.ts";
 import { forgottenIn } from "./forgotten.ts";
 import type { AuditEntry, AuditPosition, AuditRow } from "./store.ts";
 
-/** Characters of the names of what a row is about, and of each other text, at most. */
+/** Maximum number of characters of all subjects together, and of each other text. */
 const MAX_SUBJECT = 4_096;
 const MAX_TEXT = 512;
 
-/** A row without its place in the chain. */
+/** Row without number and hashes. */
 export type UnchainedRow = Omit<StoredAuditRow, "seq" | "prev" | "hash">;
 
-/** Converts an entry to a row without its place in the chain. */
+/** Converts an entry to a row without number and hashes. */
 export function toUnchained({ subjects, detail, ...entry }: AuditEntry): UnchainedRow {
   return {
     time: entry.time,
@@ -47,8 +47,8 @@ export function auditFromRow(row: StoredAuditRow): AuditRow {
 }
 
 /**
- * Canonical encoding of a row without its place, `[seq,"prev",`, which precedes it: the rest of a
- * JSON array in the form of RFC 8785, which is that of ECMAScript.
+ * Canonical encoding of a row after `[seq,"prev",`: the rest of a JSON array by RFC 8785, whose
+ * serialization is that of `JSON.stringify`.
  */
 export function tailOf(row: UnchainedRow): string {
   const members = [
@@ -71,7 +71,7 @@ export function hashOf(seq: number, prev: string, tail: string): string {
   return hash("sha256", `[${seq},"${prev}",${tail}`, "hex");
 }
 
-/** The rows of entries that follow a row. */
+/** Chains entries after a row. */
 export function chain(head: AuditPosition, entries: readonly AuditEntry[]): StoredAuditRow[] {
   let last = head;
   return entries.map((entry) => {
@@ -81,7 +81,7 @@ export function chain(head: AuditPosition, entries: readonly AuditEntry[]): Stor
   });
 }
 
-/** The row of an entry that follows a row. */
+/** Chains an entry after a row. */
 export function rowAfter({ seq: before, hash: prev }: AuditPosition, entry: AuditEntry) {
   const unchained = toUnchained(entry);
   const seq = before + 1;
@@ -94,7 +94,7 @@ export function expectedHash({ subjects, seq, prev, ...row }: AuditRow): string 
   return hashOf(seq, prev, tailOf({ ...rest, token_id, request_id, subject: subjects.join("\n") }));
 }
 
-/** The first names, as many as fit. */
+/** The first names that fit in MAX_SUBJECT characters, one per line. */
 function firstLines(names: readonly string[]): string {
   const [first] = names;
   if (names.length === 1 && first !== undefined) return first.slice(0, MAX_SUBJECT);
@@ -107,30 +107,30 @@ function firstLines(names: readonly string[]): string {
   return text;
 }
 
-/** A text that every database keeps as it is. */
+/** Truncates a text and removes what not every database stores: NUL and lone surrogates. */
 function clean(text: string, most = MAX_TEXT): string {
   if (text.length <= most && !text.includes("\0") && text.isWellFormed()) return text;
   return text.slice(0, most).replaceAll("\0", "").toWellFormed();
 }
 
-/** Goes through the audit from its oldest row on. Each method gives the first thing that does not fit. */
+/** Verifies the audit from its oldest row on. The methods return the first problem found. */
 export interface Verifier {
-  /** The next row. @returns what is wrong, a sentence without a full stop that names the row. */
+  /** Verifies the next row. @returns a problem that names the row, without a full stop. */
   add(row: AuditRow): string | undefined;
-  /** After the last row. */
+  /** Called after the last row. @returns a problem of the whole audit. */
   end(): string | undefined;
-  /** The row that was added last, or the one before the oldest. */
+  /** The last verified row, or the one before the oldest. */
   readonly last: AuditPosition;
 }
 
 /**
- * @param floor the row before the oldest one that is kept.
- * @param checkpoint where the audit has stood once: it was kept elsewhere.
+ * @param floor the row before the oldest kept row.
+ * @param checkpoint an earlier position, stored elsewhere.
  */
 export function createVerifier(floor: AuditPosition, checkpoint?: AuditPosition): Verifier {
   let last = floor;
   let checked = checkpoint === undefined;
-  /** The newest row that was forgotten, as the newest row about that says. */
+  /** Newest deleted row, according to the last row about deletions. */
   let named = 0;
   const check = ({ seq, hash }: AuditPosition): string | undefined => {
     if (checkpoint?.seq !== seq) return undefined;

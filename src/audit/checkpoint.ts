@@ -13,8 +13,8 @@ export interface Checkpoint extends AuditPosition {
 }
 
 /**
- * The form of a C2SP tlog-checkpoint without signatures: origin, number, hash in base64, and the time
- * as an extension line. The hash is that of the chain's newest row, and no tree's root.
+ * Text of a checkpoint in the form of a C2SP tlog-checkpoint without signatures: origin, number, hash
+ * in base64, and the time as an extension line. The hash is that of the newest row, not of a tree.
  */
 export function checkpointText({ origin, seq, hash, time }: Checkpoint): string {
   const base64 = Buffer.from(hash, "hex").toString("base64");
@@ -54,21 +54,21 @@ export interface CheckpointsDeps {
 
 /** Publishes positions of the audit. */
 export interface Checkpoints {
-  /** The newest that any process has published; undefined: none as yet. */
+  /** Last checkpoint that any process has published; undefined: none. */
   published(): PublishedPosition | undefined;
-  /** The number of the newest row, as of the last look. */
+  /** Number of the newest row, as of the last check. */
   newest(): number;
   stop(): Promise<void>;
 }
 
-/** Looks now and then; of several processes one publishes. */
+/** Checks periodically; one of several processes publishes. */
 export function startCheckpoints(deps: CheckpointsDeps): Checkpoints {
   const { store, interval, now, onPublished, onError } = deps;
   let known: PublishedPosition | undefined;
   let newest = 0;
   const isDue = (last: PublishedPosition | undefined, seq: number): boolean =>
     seq !== (last?.seq ?? 0) &&
-    // Rows are fewer than before, or the clock is: that is worth a checkpoint, too.
+    // A smaller row number or an earlier time also needs a checkpoint.
     (Math.abs(seq - (last?.seq ?? 0)) >= MAX_ROWS ||
       Math.abs(now() - (last?.time ?? 0)) >= MAX_AGE);
   const look = async (): Promise<void> => {

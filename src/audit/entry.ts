@@ -5,17 +5,17 @@ export function actorOf(principal: string, tokenId: string): string {
   return `${principal}/${tokenId}`;
 }
 
-/** A principal's name has no slash, and names of others have none, or something before it that it has not. */
+/** Matches names of tokens only: names of principals and of other actors do not have this form. */
 const FORM = /^([a-z0-9][a-z0-9._-]*)\/([0-9A-Za-z]{12})$/;
 
-/** The token's id in such a name; empty: it has none, as `admin` and parts of the program. */
+/** Token id in an actor's name; empty for other actors, such as `admin`. */
 export function tokenIdOf(actor: string): string {
   return FORM.exec(actor)?.[2] ?? "";
 }
 
 /** The caller of an operation, and its call. */
 export interface AuditOrigin {
-  /** The token's name, or the part of the program that acts. */
+  /** Name of the token, or of a component of the service. */
   readonly actor: string;
   readonly door: string;
   /** The rpc, such as `SaveSettings`. */
@@ -28,10 +28,10 @@ export interface AuditOrigin {
 const OK = "OK";
 
 /**
- * The row of something that was done.
+ * Entry of a completed action.
  *
  * @param time milliseconds since 1970 UTC.
- * @param subjects names of what it was about.
+ * @param subjects names of the objects of the action.
  * @param detail never a secret value.
  */
 export function doneEntry(

@@ -2,15 +2,15 @@ import type { AuditEntry, AuditRetention, AuditRow } from "./store.ts";
 
 /** Rows that an audit row reports as forgotten: numbers of rows; 0: none. */
 export interface Forgotten {
-  /** The newest forgotten row until then, as the row of the forgetting before says. */
+  /** Newest deleted row before this deletion, according to the previous row of this kind. */
   readonly named: number;
-  /** The newest row that was missing until then. Another one than `named`: rows were taken away. */
+  /** Newest missing row before this deletion. Differs from `named` if rows were removed. */
   readonly found: number;
-  /** The newest forgotten row from then on. */
+  /** Newest deleted row after this deletion. */
   readonly floor: number;
 }
 
-/** The columns of such a row. Tokens that were forgotten have another subject, with a slash. */
+/** Columns of such a row. Rows about deleted tokens have a subject with a slash. */
 export const FORGOTTEN = { actor: "mooring", method: "forget", subject: "audit" } as const;
 
 /** @param time milliseconds since 1970 UTC. */
@@ -22,7 +22,7 @@ export function forgottenEntry(time: number, forgotten: Forgotten): AuditEntry {
   };
 }
 
-/** @returns undefined for a row about something else. */
+/** @returns undefined for other rows. */
 export function forgottenIn(
   row: Pick<AuditRow, "actor" | "method" | "subjects" | "detail">,
 ): Forgotten | undefined {
@@ -31,7 +31,7 @@ export function forgottenIn(
   return isOne && subjects.join("\n") === FORGOTTEN.subject ? readForgotten(detail) : undefined;
 }
 
-/** @param detail JSON; what it lacks is NaN, which equals no number. */
+/** @param detail JSON; absent members become NaN, which equals no number. */
 export function readForgotten(detail: string): Forgotten {
   try {
     const { named, found, floor } = JSON.parse(detail) as Record<string, unknown>;
@@ -41,21 +41,21 @@ export function readForgotten(detail: string): Forgotten {
   }
 }
 
-/** Rows that stay: the newest one, and the one about what was forgotten before it. */
+/** Rows that always stay: the newest one and the last one about deletions. */
 const LAST = 2;
-/** Rows that are forgotten together at least, and how long a row waits for that, in milliseconds. */
+/** Minimum number of rows deleted together, and the maximum wait for it, in milliseconds. */
 const FEW = 100;
 const LONGEST_WAIT = 3_600_000;
 
 /**
- * Chooses the oldest rows that are forgotten now. Each forgetting adds a row, so that rows go together:
- * by number once there are more than are kept, and then a hundredth of them more; by age once there are
- * 100, or one that was due an hour ago.
+ * Chooses the oldest rows to delete now. Each deletion adds a row, so deletions are batched: by number
+ * when the limit is exceeded, then a hundredth of the limit (100 at most) in addition; by age when 100
+ * rows are due, or one has been due for an hour.
  *
- * @param oldest the oldest rows, without the newest one, in their order.
+ * @param oldest the oldest rows in order, without the newest row.
  * @param newest number of the newest row.
- * @param floor number of the newest forgotten row.
- * @returns how many of the oldest rows go. Always a range from the oldest on: the chain has no holes.
+ * @param floor number of the newest deleted row.
+ * @returns the number of rows to delete, from the oldest on, so that the chain has no gaps.
  */
 export function countForgotten(
   oldest: readonly { readonly seq: number; readonly time: number }[],

@@ -3,7 +3,7 @@ import { Call, type CallInfo, callKey, headerOf } from "../gateway/call.ts";
 import type { AuditOrigin } from "./entry.ts";
 import type { Noted } from "./tally.ts";
 
-/** The caller and its call, for the audit; cheap, because reads of secrets use it as well. */
+/** Caller and call, for the audit. Cheap: every read of a secret uses it. */
 export function auditOriginOf(context: HandlerContext): AuditOrigin {
   const info = context instanceof Call ? context : (context.values.get(callKey) ?? NO_CALL);
   const { actor = "", door, requestId, peer } = info;
@@ -17,13 +17,13 @@ export function dryRunOf(context: HandlerContext, subjects: readonly string[]): 
 
 const NO_CALL: CallInfo = { door: "cli", requestId: "", peer: "" };
 
-/** A revision of a message as a number; revisions stay far below 2^53. */
+/** Revision of a message as a number: revisions stay far below 2^53. */
 export function optionalNumber(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
 /**
- * The caller of a change, its call, and its reason.
+ * Caller, call and reason of a change.
  *
  * @param reason of the request; without one, the header (or metadata) `x-change-reason`.
  */

@@ -15,7 +15,7 @@ import type {
 
 type Db = Kysely<Database> | Transaction<Database>;
 
-/** Adds entries to the audit in a transaction, as its last step: the audit's head is locked then. */
+/** Appends entries in a transaction, as its last step, because it locks the head of the audit. */
 export type AppendAudit = (
   trx: Transaction<Database>,
   entries: readonly AuditEntry[],
@@ -24,16 +24,16 @@ export type AppendAudit = (
 export interface AuditQueryDeps {
   readonly db: Kysely<Database>;
   readonly origin: string;
-  /** Runs a query; it may be run again, and rejects with a StoreError. */
+  /** Runs a query, possibly repeatedly. Rejects with a StoreError. */
   readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Throws when nothing may be written. */
+  /** Throws when the database must not be written. */
   readonly check?: () => void;
   readonly append: AppendAudit;
-  /** Locks the newest row in a transaction, where beginning it does not. */
+  /** Locks the head of the audit, on dialects whose begin of a transaction does not. */
   readonly lock?: (trx: Transaction<Database>) => Promise<unknown>;
 }
 
-/** The store of the audit on a database of either kind. */
+/** Creates the audit store for both dialects. */
 export function createAuditStore(deps: AuditQueryDeps): AuditStore {
   const { db, origin, attempt, check, append, lock } = deps;
   const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
@@ -77,7 +77,7 @@ export function createAuditStore(deps: AuditQueryDeps): AuditStore {
   };
 }
 
-/** The newest position that was published, as `seq hash time`. */
+/** Last published position, as `seq hash time`. */
 const PUBLISHED = "audit_published";
 
 export async function readPublished(db: Db): Promise<PublishedPosition | undefined> {
@@ -90,7 +90,7 @@ function textOf({ seq, hash, time }: PublishedPosition): string {
   return `${seq} ${hash} ${time}`;
 }
 
-/** The newest row that was forgotten, as `seq hash`. */
+/** Newest deleted row, as `seq hash`. */
 const FLOOR = "audit_floor";
 
 export async function readAuditFloor(db: Db): Promise<AuditPosition> {
@@ -98,7 +98,7 @@ export async function readAuditFloor(db: Db): Promise<AuditPosition> {
   return hash === undefined ? START : { seq: Number(seq), hash };
 }
 
-/** The newest forgotten row as the audit itself says: the row that says it is always kept. */
+/** Newest deleted row according to the last row about deletions, which is always kept. */
 async function readNamedFloor(db: Db): Promise<number> {
   const { actor, method, subject } = FORGOTTEN;
   const row = await db
@@ -114,9 +114,9 @@ async function readNamedFloor(db: Db): Promise<number> {
 }
 
 /**
- * Step of the schema: adds the row about what was forgotten before there were such rows.
+ * Migration step: adds the row about earlier deletions to a database without such rows.
  *
- * @param db the transaction that all steps run in.
+ * @param db transaction of all steps.
  */
 export async function nameFloor(db: Kysely<unknown>, append: AppendAudit): Promise<void> {
   const trx = db as unknown as Transaction<Database>;
@@ -125,7 +125,7 @@ export async function nameFloor(db: Kysely<unknown>, append: AppendAudit): Promi
   await append(trx, [forgottenEntry(Date.now(), { named: floor, found: floor, floor })]);
 }
 
-/** The newest row that is there, or where the audit begins. */
+/** Newest row, or the position before the first row. */
 export async function readAuditHead(db: Db): Promise<AuditPosition> {
   const row = await db
     .selectFrom("audit")
@@ -161,7 +161,7 @@ export async function readAuditRows(db: Db, range: AuditRange): Promise<readonly
   return rows.map(auditFromRow);
 }
 
-/** A pattern for a text with anything after it, or on both sides. */
+/** LIKE pattern for a prefix (`end`) or a part (`both`). */
 function like(text: string, open: "end" | "both"): string {
   const literal = text.replaceAll(/[!%_]/g, "!$&");
   return open === "end" ? `${literal}%` : `%${literal}%`;

@@ -5,7 +5,7 @@ import { type AuditOrigin, doneEntry } from "./entry.ts";
 import type { AuditEntry, AuditStore } from "./store.ts";
 import { createTally, type Noted } from "./tally.ts";
 
-/** Rows that wait for a database that is away, at most. */
+/** Maximum number of pending rows while the database is unavailable. */
 const MAX_WAITING = 1_000;
 
 /** Something that was done, as {@link doneEntry} takes it. */
@@ -13,22 +13,21 @@ interface Done {
   readonly origin: AuditOrigin;
   readonly subjects: readonly string[];
   readonly detail: AuditEntry["detail"];
+  /** Whether the action must fail without its row; otherwise the row may be written later. */
   readonly isNeeded: boolean;
 }
 
-/** Writes what is no change of its own into the audit. */
+/** Writes rows that belong to no change. */
 export interface Recorder {
-  /** Counts something; it is written within the interval. */
+  /** Counts a call; its row is written within the interval. */
   note(noted: Noted): void;
   /**
-   * Writes a row of something that was done.
+   * Writes the row of a completed action.
    *
-   * @param done.isNeeded whether it must not be without its row; else that is written later when it
-   *   can't be now.
-   * @throws UNAVAILABLE.
+   * @throws UNAVAILABLE if `isNeeded` and the row cannot be written.
    */
   record(done: Done): Promise<void>;
-  /** Writes what waits. */
+  /** Writes pending rows. */
   close(): Promise<void>;
 }
 
@@ -45,7 +44,7 @@ export interface RecorderDeps {
 export function createRecorder({ store, now, interval, onError }: RecorderDeps): Recorder {
   let waiting: readonly AuditEntry[] = [];
   let writing: Promise<void> | undefined;
-  /** @returns how many rows were given up. */
+  /** @returns the number of dropped rows. */
   const keep = (rows: readonly AuditEntry[]): number => {
     waiting = newest(rows);
     return rows.length - waiting.length;
@@ -74,7 +73,7 @@ export function createRecorder({ store, now, interval, onError }: RecorderDeps):
     if (dropped > 0) onError(new Error("rows come faster than they can be written"), dropped);
     void write();
   });
-  // It reports its failures with what was given up.
+  // `write` reports its failures itself, with the number of dropped rows.
   const job = startPeriodic(write, { interval, onError: (error) => onError(error, 0) });
   return {
     note: tally.note,

@@ -80,7 +80,7 @@ function selectionOf(request: {
   };
 }
 
-/** Names of one filter at most: there are not more. */
+/** Maximum number of names of one filter. */
 const MAX_NAMES = 100;
 
 function few(field: string, names: readonly string[]): readonly string[] {

@@ -1,9 +1,9 @@
-/** Action of a caller, or its refusal, before it has a place in the audit. */
+/** Action or refused call, before it is a row of the audit. */
 export interface AuditEntry {
   /** Milliseconds since 1970 UTC. */
   readonly time: number;
   readonly actor: string;
-  /** The id of the token; empty where it has none. */
+  /** Id of the token; empty: none. */
   readonly tokenId: string;
   readonly door: string;
   /** The rpc, such as `SaveSettings`, or the name of an action of the program. */
@@ -12,7 +12,7 @@ export interface AuditEntry {
   readonly requestId: string;
   /** `OK`, or the canonical code of a refusal. */
   readonly outcome: string;
-  /** Names of what it was about; the first ones of very many are kept. */
+  /** Names of the objects of the action. Rows keep the first ones of a long list. */
   readonly subjects: readonly string[];
   /** Becomes a JSON object; never a secret value. */
   readonly detail: Readonly<Record<string, unknown>>;
@@ -22,14 +22,14 @@ export interface AuditEntry {
 export interface AuditRow extends Omit<AuditEntry, "detail"> {
   /** From 1 on, without gaps. */
   readonly seq: number;
-  /** The JSON text as it was written: the hash is of it. */
+  /** Stored JSON text, which the hash covers. */
   readonly detail: string;
-  /** The hash of the row before, in hexadecimal. */
+  /** Hash of the previous row, in hexadecimal. */
   readonly prev: string;
   readonly hash: string;
 }
 
-/** A row's number with its hash. */
+/** Number and hash of a row. */
 export interface AuditPosition {
   readonly seq: number;
   readonly hash: string;
@@ -43,20 +43,20 @@ export interface PublishedPosition extends AuditPosition {
 
 /** Filter for rows. All given members must match. */
 export interface AuditFilter {
-  /** This one, or any token of the principal of this name. */
+  /** An actor, or the name of a principal for all its tokens. */
   readonly actor?: string | undefined;
   readonly tokenId?: string | undefined;
   readonly methods?: readonly string[] | undefined;
   readonly outcomes?: readonly string[] | undefined;
-  /** A text that is somewhere in the names of what it was about, whatever the case of its letters. */
+  /** Part of the subjects, case-insensitive. */
   readonly subjectPart?: string | undefined;
-  /** At or after, in milliseconds since 1970 UTC. */
+  /** Inclusive lower bound of the time, in milliseconds since 1970 UTC. */
   readonly since?: number | undefined;
   /** Exclusive upper bound of the time. */
   readonly until?: number | undefined;
 }
 
-/** A range of rows: after one, before another. */
+/** Range of rows, both bounds exclusive. */
 export interface AuditRange extends AuditFilter {
   readonly after: number;
   readonly before: number;
@@ -66,38 +66,38 @@ export interface AuditRange extends AuditFilter {
 
 /** Retention of the audit. */
 export interface AuditRetention {
-  /** Rows at most; fewer than 2 are 2. */
+  /** Maximum number of rows, at least 2. */
   readonly count: number;
-  /** Older rows go within an hour: milliseconds since 1970 UTC. */
+  /** Older rows are deleted within an hour: milliseconds since 1970 UTC. */
   readonly notBefore: number;
 }
 
-/** Keeps the audit: rows are added to its end, and forgotten from its beginning. Rejects with a StoreError only. */
+/** Store of the audit: rows are appended, and deleted from the oldest on. Rejects only with a StoreError. */
 export interface AuditStore {
-  /** Names the database in checkpoints. */
+  /** Id of the database, for checkpoints. */
   readonly origin: string;
-  /** The newest row; 0 and 64 zeros when there never was one. */
+  /** Newest row; 0 and 64 zeros if there never was one. */
   head(): Promise<AuditPosition>;
   /** Position of the newest deleted row. */
   floor(): Promise<AuditPosition>;
   rows(range: AuditRange): Promise<readonly AuditRow[]>;
-  /** Adds rows in a transaction of their own; those of changes are written with them. */
+  /** Appends rows in a separate transaction. The rows of changes are written with the changes. */
   append(entries: readonly AuditEntry[]): Promise<void>;
   /**
-   * Forgets the oldest rows beyond the retention, at most `step` of them; the newest always stays. A row
-   * that is added says which were forgotten, in the same transaction.
+   * Deletes the oldest rows beyond the retention, at most `step`; the newest always stays. The same
+   * transaction appends a row about the deletion.
    *
-   * @param now the time of that row, in milliseconds since 1970 UTC.
-   * @returns how many were forgotten.
+   * @param now time of that row, in milliseconds since 1970 UTC.
+   * @returns the number of deleted rows.
    */
   forget(retention: AuditRetention, step: number, now: number): Promise<number>;
-  /** Position that was published last; undefined: none. */
+  /** Last published position; undefined: none. */
   published(): Promise<PublishedPosition | undefined>;
   /**
-   * Notes that a position is published, before it is.
+   * Stores a position before it is published.
    *
-   * @param last what `published` has said.
-   * @returns false when another process was faster.
+   * @param last result of `published`.
+   * @returns false if another process has published meanwhile.
    */
   publish(last: PublishedPosition | undefined, next: PublishedPosition): Promise<boolean>;
 }

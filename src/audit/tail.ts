@@ -11,7 +11,7 @@ const SCAN = 10_000;
 
 /** Batch for a reader. */
 export interface Progress {
-  /** The row that it has been brought to. */
+  /** Row up to which the reader is complete. */
   readonly seq: number;
   /** Matching rows up to it. */
   readonly rows: readonly AuditRow[];
@@ -29,8 +29,7 @@ export interface Tail {
 }
 
 /**
- * @param deps.interval in which the store is asked for the newest row while there are readers, in
- * milliseconds.
+ * @param deps.interval interval of polling for the newest row while there are readers, in milliseconds.
  * @param deps.idle interval of bookmarks, in milliseconds.
  */
 export function createTail(deps: {
@@ -52,7 +51,7 @@ export function createTail(deps: {
   };
   const begin = (): Promise<void> => {
     readers += 1;
-    // A store that is out of reach is asked again the next time.
+    // An unavailable store is polled again the next time.
     job ??= startPeriodic(look, { interval, onError: () => undefined });
     return look();
   };
@@ -99,7 +98,7 @@ export function createTail(deps: {
     }
   }
 
-  /** Rows deleted in the meantime may not have been read. */
+  /** Rows may have been deleted before they were read. */
   async function checkKept(after: number): Promise<void> {
     const floor = await store.floor();
     if (after < floor.seq) throw forgotten(after, floor.seq + 1);
@@ -115,7 +114,7 @@ export function createTail(deps: {
   };
 }
 
-/** OUT_OF_RANGE: what came after a row is not kept any more. */
+/** OUT_OF_RANGE: the row after `after` is no longer kept. */
 export function forgotten(after: number, oldest: number): ServiceError {
   return outOfRange(message("AUDIT_ROWS_FORGOTTEN", { row: after, oldest }));
 }

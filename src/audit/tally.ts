@@ -1,25 +1,25 @@
 import { type AuditOrigin, tokenIdOf } from "./entry.ts";
 import type { AuditEntry } from "./store.ts";
 
-/** Something that happens too often for a row each time. */
+/** Call that is counted, because such calls are too frequent for a row each. */
 export interface Noted {
   readonly origin: AuditOrigin;
   /** `OK`, or the canonical code of a refusal. */
   readonly outcome: string;
-  /** Why it was refused, in a few fixed words. */
+  /** Reason of a refusal, one of a few fixed texts. */
   readonly reason?: string;
-  /** Names of what it was about. */
+  /** Names of the objects of the call. */
   readonly subjects?: readonly string[];
 }
 
-/** Kinds of calls that were done, at most; one more has the others written at once. */
+/** Maximum number of groups of completed calls; another one flushes them. */
 const MAX_DONE = 100;
-/** Kinds of refused calls of one interval at most; the others share a row for each outcome. */
+/** Maximum number of groups of refused calls per interval; further ones share a row per outcome. */
 const MAX_REFUSED = 100;
-/** Names of a kind, and its addresses, that are remembered at most. */
+/** Maximum number of names and of addresses of a group. */
 const MAX_NAMES = 100;
 const MAX_PEERS = 100;
-/** Addresses that a row has at most: those with the most calls. */
+/** Maximum number of addresses of a row: those with the most calls. */
 const SHOWN_PEERS = 10;
 
 interface Kind {
@@ -33,30 +33,30 @@ interface Kind {
   /** Request id of the first call. */
   readonly requestId: string;
   readonly peers: Map<string, number>;
-  /** Calls of addresses beyond those. */
+  /** Calls from further addresses. */
   otherPeers: number;
   readonly subjects: Set<string>;
   /** Most recent list of names, which the next call usually repeats. */
   last: readonly string[] | undefined;
 }
 
-/** Counts calls in bounded memory. Refused calls never take the place of those that were done. */
+/** Counts calls in bounded memory. Refused calls never displace completed ones. */
 export interface Tally {
   note(noted: Noted): void;
-  /** The rows of what was counted since the last time. */
+  /** Returns the entries counted since the last drain. */
   drain(): readonly AuditEntry[];
 }
 
-/** Outcome of a call that was done. */
+/** Outcome of a completed call. */
 const OK = "OK";
 
 /**
- * Puts calls together: those that were done by actor, address and method, refused ones by actor and
- * reason. A client without a token has no actor: it can send any number of calls from any address.
+ * Groups completed calls by actor, address and method, and refused ones by actor and reason. An
+ * unauthenticated client has no actor: it can send any number of calls from any address.
  *
  * @param now milliseconds since 1970 UTC.
- * @param write takes rows of calls that were done once there are as many as are kept: each of them has
- *   its actor, however many there are.
+ * @param write receives the entries of completed calls when their groups are full, so that each keeps
+ *   its actor.
  */
 export function createTally(
   now: () => number,
@@ -129,7 +129,7 @@ function addName(names: Set<string>, name: string): void {
   if (names.size < MAX_NAMES) names.add(name);
 }
 
-/** A column has what all calls share; where they differ, `detail` has a list. */
+/** A column has the value that all calls of a group share; different values are a list in `detail`. */
 function entryOf(kind: Kind, time: number): AuditEntry {
   const { outcome, reason, actor, since, count, doors, methods, peers } = kind;
   const many = (names: Set<string>, as: string) => (names.size > 1 ? { [as]: [...names] } : {});
@@ -156,7 +156,7 @@ function only(names: ReadonlySet<string>): string {
   return names.size === 1 ? name : "";
 }
 
-/** The addresses with the most calls, and how many calls came from others. */
+/** Addresses with the most calls, and the number of calls from others. */
 function peersOf({ peers, otherPeers }: Kind) {
   const most = [...peers].sort(([, one], [, other]) => other - one);
   const rest = most.slice(SHOWN_PEERS).reduce((sum, [, calls]) => sum + calls, otherPeers);

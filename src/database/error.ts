@@ -4,9 +4,8 @@
  * - `busy`: another program has held the lock for longer than the wait.
  * - `full`: the disk is full.
  * - `away`: the server reports that it is unavailable, so it is for all clients.
- * - `unsure`: the server did not answer, or the connection broke. Other clients may reach it, and
- * the
- * statement may have been executed.
+ * - `unsure`: the server did not answer, or the connection broke. Other clients may reach it, and the
+ *   statement may have been executed.
  * - `failed`: reading or writing failed; check the file, the disk or the server.
  */
 export type StoreFailure = "unusable" | "busy" | "full" | "away" | "unsure" | "failed";

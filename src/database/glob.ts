@@ -20,7 +20,7 @@ export function fitsGlob(parts: readonly string[], text: string): boolean {
   return true;
 }
 
-/** A test for one pattern, which is split once: for patterns that many texts are compared with. */
+/** Compiles a pattern for many texts. */
 export function createGlob(pattern: string): (text: string) => boolean {
   // Consecutive stars are equivalent to one.
   const parts = pattern.replaceAll(/\*{2,}/g, "*").split("*");

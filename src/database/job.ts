@@ -1,15 +1,15 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Database } from "./schema.ts";
 
-/** Work that one process at a time does for all processes on a database: turns and leases. */
+/** Turns of periodic jobs that one process does for all processes on a database. */
 export interface JobSlots {
   /**
    * Takes the turn of a periodic job that any process may do.
    *
    * @param job its name.
-   * @param interval milliseconds, of any process's clock, until the turn is free again.
+   * @param interval milliseconds until the turn is free again.
    * @param now milliseconds since 1970 UTC.
-   * @returns whether this caller has the turn.
+   * @returns whether the caller has the turn.
    */
   claimTurn(job: string, interval: number, now: number): Promise<boolean>;
 }
@@ -17,28 +17,29 @@ export interface JobSlots {
 /** Stored leases. */
 export interface LeaseStore {
   /**
-   * Takes or renews a lease that one process has at a time.
+   * Takes or renews a lease, which one process holds at a time.
    *
    * @param now milliseconds since 1970 UTC.
-   * @returns whether the holder has it now.
+   * @param ttl lifetime in milliseconds.
+   * @returns whether the holder has the lease.
    */
   lease(name: string, holder: string, now: number, ttl: number): Promise<boolean>;
   release(name: string, holder: string): Promise<void>;
 }
 
-/** How long a lease lasts that is not renewed, and how often it is renewed, in milliseconds. */
+/** Lifetime of a lease without renewal, and interval of renewals, in milliseconds. */
 const TTL = 6_000;
 const RENEWAL = 2_000;
 
-/** A lease as its process sees it. */
+/** Lease of this process. */
 export interface Lease {
   isHeld(): boolean;
-  /** Takes or renews it when it is time to. */
+  /** Takes or renews it if a renewal is due. */
   renew(): Promise<void>;
   release(): Promise<void>;
 }
 
-/** @param holder names this process among all on the database. */
+/** @param holder unique name of this process. */
 export function createLease(
   store: LeaseStore,
   {
@@ -67,15 +68,15 @@ export function createLease(
 
 type Db = Kysely<Database> | Transaction<Database>;
 
-/** Holder of turns: no process renews one, so that all are alike. */
+/** Holder of all turns: turns are not renewed. */
 const NO_HOLDER = "";
 
-/** As `JobSlots.claimTurn`: a turn is a lease of one interval without a holder. */
+/** Implements `JobSlots.claimTurn`: a turn is a lease of one interval without a holder. */
 export function claimTurn(db: Db, job: string, interval: number, now: number): Promise<boolean> {
   return takeIfFree(db, { name: `turn:${job}`, holder: NO_HOLDER, now, ttl: interval, ahead: 2 });
 }
 
-/** As `LeaseStore.lease`. */
+/** Implements `LeaseStore.lease`. */
 export function takeLease(
   db: Db,
   name: string,
@@ -86,7 +87,7 @@ export function takeLease(
   return takeIfFree(db, { name, holder, now, ttl, ahead: 10 });
 }
 
-/** As `LeaseStore.release`. */
+/** Implements `LeaseStore.release`. */
 export async function dropLease(db: Db, name: string, holder: string): Promise<void> {
   await db.deleteFrom("lease").where("name", "=", name).where("holder", "=", holder).execute();
 }
@@ -96,11 +97,11 @@ interface Wanted {
   readonly holder: string;
   readonly now: number;
   readonly ttl: number;
-  /** An end so many times `ttl` ahead comes of a clock that was set back, and blocks no process. */
+  /** A stored end so many times `ttl` ahead is ignored: the clock was set back since. */
   readonly ahead: number;
 }
 
-/** One statement: of several processes one gets it. */
+/** One statement, so that one of several processes gets the lease. */
 async function takeIfFree(db: Db, { name, holder, now, ttl, ahead }: Wanted): Promise<boolean> {
   const expires = now + ttl;
   const { numInsertedOrUpdatedRows } = await db

@@ -10,7 +10,7 @@ export interface Facts {
   readonly fingerprintKey: Buffer;
 }
 
-/** Random facts about the database: made once, by the first process that asks. */
+/** Random facts of the database, created by the first reader. */
 export async function readFacts(db: Db): Promise<Facts> {
   return {
     databaseId: await madeOnce(db, "database_id", 6),
@@ -25,10 +25,10 @@ async function madeOnce(db: Db, name: string, size: number): Promise<string> {
   return (await readMeta(db, name)) ?? "";
 }
 
-/** A rewrite has left what stood there before in the files; its value names the last rewrite. */
+/** Name of the last rewrite whose replaced values are still in the database files. */
 const REPLACED = "replaced_text";
 
-/** @returns the name of the last rewrite whose replaced values have not been erased. */
+/** @returns the name of the last rewrite whose replaced values are not erased yet. */
 export function lastRewrite(db: Db): Promise<string | undefined> {
   return readMeta(db, REPLACED);
 }
@@ -37,25 +37,25 @@ export async function markRewrite(db: Db): Promise<void> {
   await setMeta(db, REPLACED, randomBytes(6).toString("base64url"));
 }
 
-/** Another rewrite's mark stays. */
+/** Removes the mark of this rewrite; that of a later one stays. */
 export async function unmarkRewrite(db: Db, rewrite: string): Promise<void> {
   await db.deleteFrom("meta").where("name", "=", REPLACED).where("value", "=", rewrite).execute();
 }
 
-/** Names the newest change of the sites and of their states. */
+/** Version of the sites and their states. */
 const SITES = "sites_version";
 
-/** @returns a text that differs after each markSites; undefined: there was none. */
+/** @returns a text that changes with each markSites; undefined: none yet. */
 export function sitesVersion(db: Db): Promise<string | undefined> {
   return readMeta(db, SITES);
 }
 
-/** Marks a change of the sites or their states, within the transaction that makes it. */
+/** Changes the version of the sites, in the transaction of the change. */
 export async function markSites(db: Db): Promise<void> {
   await setMeta(db, SITES, randomBytes(9).toString("base64url"));
 }
 
-/** Sets a value if another one, or none, is stored. @returns whether it was set. */
+/** Sets a value if the stored one is `before` (undefined: none). @returns whether it was set. */
 export async function replaceMeta(
   db: Db,
   name: string,

@@ -3,7 +3,7 @@ import { type Migration, Migrator } from "kysely/migration";
 import { StoreError } from "./error.ts";
 import type { Database } from "./schema.ts";
 
-/** The schema's steps, in the order of their names. */
+/** Migration steps, applied in the order of their names. */
 export type Migrations = Readonly<Record<string, Migration>>;
 
 /**
@@ -34,7 +34,7 @@ export async function migrate(
   }
 }
 
-/** The migrator is handed the transaction: one of its own would begin after it has looked. */
+/** Runs the migrator in the given transaction: its own would begin after its first read. */
 async function run(transaction: Transaction<Database>, migrations: Migrations): Promise<void> {
   const migrator = new Migrator({
     db: transaction,
@@ -43,6 +43,6 @@ async function run(transaction: Transaction<Database>, migrations: Migrations): 
     migrationLockTableName: "migration_lock",
   });
   const { error } = await migrator.migrateToLatest();
-  // Thrown, it rolls back.
+  // Throwing rolls back.
   if (error !== undefined) throw error;
 }

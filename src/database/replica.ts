@@ -8,25 +8,25 @@ export interface ReplicaDeps {
   /** Whether another process may have committed since the last read. Synchronous and cheap. */
   readonly isStale: () => boolean;
   /**
-   * Receives the StoreError of a read or a check: memory serves while no process can reach the
-   * database. What it throws is the failure of the call.
+   * Receives the StoreError of a read or a check: while no process can reach the database, calls are
+   * served from memory. An error that it throws fails the call.
    */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Copy in memory of rows that other processes write, too. */
+/** In-memory copy of rows that other processes write too. */
 export interface Replica {
   /**
-   * Brings the copy up to date with all commits until now: synchronous where there are none.
+   * Applies all commits until now; synchronous if there are none.
    *
-   * @throws UNAVAILABLE when other processes may have committed what this one cannot read.
+   * @throws UNAVAILABLE when other processes may have committed and this one cannot read it.
    */
   readonly fresh: () => void | Promise<void>;
-  /** Reads in any case, or once more after the read in progress. @throws as `fresh`. */
+  /** Reads unconditionally, after a read in progress. @throws as `fresh`. */
   readonly refresh: () => Promise<void>;
 }
 
-/** The copy is loaded by its first `refresh`. */
+/** Creates a replica; its first `refresh` loads the copy. */
 export function createReplica({ read, isStale, onFailure }: ReplicaDeps): Replica {
   /** Whether the last read has failed or is not applied yet. */
   let isBehind = false;
@@ -51,7 +51,7 @@ export function createReplica({ read, isStale, onFailure }: ReplicaDeps): Replic
     }
   };
   return {
-    // A read in progress may be the one that this call asks for.
+    // A read in progress may have begun before the commit that this call needs.
     fresh: () => (isBehind || reading.isRunning() || isChanged() ? reading.run() : undefined),
     refresh: reading.run,
   };

@@ -12,7 +12,7 @@ interface SettingTable {
   help: string;
   group_id: number;
   flag: number;
-  /** `known`: defined by the program when it was written. `custom`: made by a client. */
+  /** `known`: defined by the program at the time of writing. `custom`: created by a client. */
   origin: "known" | "custom" | "mount";
   /** Order of custom settings among themselves; 0 for known ones. */
   position: number;
@@ -58,8 +58,8 @@ export const revisionColumns: Columns<RevisionTable> = {
 };
 
 /**
- * Change of one key in a revision. A value is null where the setting did not exist, and where it is
- * secret: then a keyed hash replaces it. The definitions are JSON, of custom settings only.
+ * Change of one key in a revision. A value is null if the setting did not exist, or if it is secret:
+ * then a keyed hash replaces it. Definitions are JSON, for custom settings and mounts only.
  */
 interface ChangeTable {
   revision: number;
@@ -114,7 +114,7 @@ interface AccessTokenTable {
   created_at: number;
   created_by: string;
   expires_at: number | null;
-  /** It ends then whatever it was made for: a successor has taken its place. */
+  /** End of a rotated token. */
   not_after: number | null;
   replaced_by: string | null;
   revoked_at: number | null;
@@ -211,7 +211,7 @@ interface AuditTable {
   peer: string;
   request_id: string;
   outcome: string;
-  /** Names, a line each. */
+  /** Names, separated by line feeds. */
   subject: string;
   /** A JSON object. */
   detail: string;
@@ -221,8 +221,7 @@ interface AuditTable {
 }
 
 /**
- * One row: the newest of the audit. Its lock orders the rows of several instances; SQLite needs
- * none.
+ * One row: the newest row of the audit. Instances lock it to append; SQLite does not need it.
  */
 interface AuditHeadTable {
   id: number;

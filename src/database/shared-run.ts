@@ -1,10 +1,9 @@
 /**
- * Shares a look among all who ask for one in the same turn of the event loop. It is made at the end of
- * the turn, and so sees whatever had happened when any of them asked; and all of them go on together,
- * which costs a busy process half as much as one by one
- * (docs/decisions/0016-calls-of-a-turn-together.md).
+ * Shares one check among all calls of an event-loop tick. The check runs at the end of the tick, after
+ * all of them, and all continue together, which takes half of the CPU time of separate checks in a
+ * busy process (docs/decisions/0016-calls-of-a-turn-together.md).
  *
- * @returns what the look has given, or its failure, to each who asked.
+ * @returns a function whose result is that of the shared check, or its failure.
  */
 export function oncePerTick<T>(look: () => T | Promise<T>): () => Promise<T> {
   let shared: Promise<T> | undefined;

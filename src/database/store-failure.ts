@@ -3,7 +3,7 @@ import { ServiceError, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { StoreError } from "./error.ts";
 
-/** A failed write, as a client may learn of it: RESOURCE_EXHAUSTED for a full disk, or UNAVAILABLE. */
+/** Error of a failed write: RESOURCE_EXHAUSTED for a full disk, else UNAVAILABLE. */
 export function writeFailure(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   const code = error.failure === "full" ? Code.ResourceExhausted : Code.Unavailable;
@@ -11,18 +11,18 @@ export function writeFailure(error: unknown): unknown {
   return new ServiceError(code, message(id, { reason: error.message }), { cause: error });
 }
 
-/** It can't be known whether a right still holds: UNAVAILABLE. */
+/** UNAVAILABLE: it is unknown whether a token is still valid. */
 export function freshFailure(error: StoreError): ServiceError {
   return unavailable(message("TOKEN_STATE_UNKNOWN", { reason: error.message }), error);
 }
 
-/** A change is saved, and it can't be known whether every instance goes by it: UNAVAILABLE. */
+/** UNAVAILABLE: a change is saved, and it is unknown whether every instance applies it. */
 export function seenFailure(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   return unavailable(message("OLD_TOKEN_MAY_HOLD", { reason: error.message }), error);
 }
 
-/** Data that is not in memory. */
+/** Data that is read from the database for each call. */
 type Kept = "history" | "audit";
 
 /** UNAVAILABLE for a failed read. */

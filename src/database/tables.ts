@@ -10,7 +10,7 @@ export interface Ways {
   readonly byKey?: Expression<unknown>;
 }
 
-/** Settings, their history, and the database's facts about itself. */
+/** Tables of settings, their history, and facts about the database. */
 export async function createSettings(
   db: Kysely<unknown>,
   { key, number, byKey }: Ways,
@@ -109,12 +109,12 @@ export async function createAccess(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Since when tokens have ended, so that they are forgotten some day. */
+/** Column with the observed end of tokens, for their deletion. */
 export async function addEnded(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable("access_token").addColumn("ended_at", "bigint").execute();
 }
 
-/** Sites, what is known of each, what was done there, and who does it. */
+/** Tables of sites, their states and logs, and of leases. */
 export async function createSites(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("site")
@@ -171,7 +171,7 @@ export async function createMountStates(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Mounts that do not work, and who is notified. */
+/** Tables of incidents and webhooks. */
 export async function createIncidents(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("incident")

@@ -7,18 +7,18 @@ import type { CallObserver } from "../gateway/report.ts";
 const LABELS = ["grpc_type", "grpc_service", "grpc_method", "door"] as const;
 type Labels = Readonly<Record<(typeof LABELS)[number], string>>;
 
-/** Counts of a method on a transport: plain numbers, which the library reads on a scrape. */
+/** Counts of a method on a transport: plain numbers, read on a scrape. */
 interface Calls {
   readonly labels: Labels;
   started: number;
   /** By canonical code; undefined: OK. */
   readonly handled: Map<Code | undefined, number>;
-  /** Of unary calls; the duration of a stream depends on its client. */
+  /** Undefined for streams, whose duration depends on the client. */
   readonly durations: Durations | undefined;
 }
 
 interface Durations {
-  /** Calls between one bound and the next; the last place has those above all bounds. */
+  /** Number of calls per bucket; the last bucket is above all bounds. */
   readonly counts: number[];
   /** In seconds. */
   sum: number;
@@ -48,12 +48,12 @@ export function countCalls(registry: Registry, bounds: readonly number[]): CallO
   const registers = [registry];
   counter({
     ...{ name: "grpc_server_started_total", labelNames: LABELS, registers },
-    help: "Calls that have begun, on every protocol.",
+    help: "Started calls of all transports.",
     read: () => all().map(({ labels, started }) => [labels, started]),
   });
   counter({
     ...{ name: "grpc_server_handled_total", labelNames: [...LABELS, "grpc_code"], registers },
-    help: "Calls that have ended, on every protocol, by canonical code.",
+    help: "Finished calls of all transports, by gRPC code.",
     read: () =>
       all().flatMap(({ labels, handled }) =>
         [...handled].map(([code, count]) => [
@@ -64,7 +64,7 @@ export function countCalls(registry: Registry, bounds: readonly number[]): CallO
   });
   counter({
     ...{ name: "mooring_refused_tokens_total", labelNames: ["door"], registers },
-    help: "Calls that were refused because their token was missing or wrong.",
+    help: "Calls refused because of a missing or wrong token.",
     read: () =>
       [...new Set(all().map(({ labels }) => labels.door))].map((door) => [
         { door },
@@ -134,7 +134,7 @@ function counter({ read, ...options }: CounterOptions): void {
 /** Histogram in the form that the registry of the library expects. */
 function histogramOf(bounds: readonly number[], read: () => readonly Calls[]) {
   const name = "grpc_server_handling_seconds";
-  const help = "How long unary calls took, on every protocol.";
+  const help = "Duration of unary calls of all transports.";
   const valuesOf = ({ labels, durations }: Calls) => {
     if (durations === undefined) return [];
     let count = 0;

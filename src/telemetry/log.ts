@@ -9,7 +9,7 @@ export type { Logger };
  * The program's log, on stdout: JSON lines, or text for people on a terminal.
  *
  * @param options.format `auto` is pretty on a terminal and JSON elsewhere.
- * @param options.worker names this process in every line where there are several.
+ * @param options.worker number of this worker process, added to every line.
  */
 export async function createLogger(options: {
   readonly level: string;
@@ -29,12 +29,12 @@ export async function createLogger(options: {
   return pino(settings, pretty({ ignore: "pid,hostname", sync: true }));
 }
 
-/** Bytes that wait for a reader who does not read; lines beyond them are left out. */
+/** Maximum number of pending bytes while stdout is not read; further lines are dropped. */
 const WAITING = 4 * 2 ** 20;
 
-/** Writes to stdout beside the event loop, which a reader who does not read must not stop. */
+/** Writes to stdout asynchronously: a blocked pipe must not block the event loop. */
 function jsonOutput(): DestinationStream {
-  // A least length makes it tell when a line has been written (flushLog).
+  // With minLength, flush calls back after the write (flushLog).
   return pino.destination({
     dest: process.stdout.fd,
     sync: false,
@@ -44,10 +44,10 @@ function jsonOutput(): DestinationStream {
 }
 
 /**
- * Resolves when all lines so far are written or the reader is gone: the exit of the process would
- * wait for that without a limit.
+ * Resolves when all lines so far are written or the reader has closed stdout. The exit of the process
+ * would wait for that without a limit.
  *
- * @returns false when the reader has not taken them within `limit` milliseconds.
+ * @returns false if they are not written within `limit` milliseconds.
  */
 export function flushLog(log: Logger, limit: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -60,7 +60,8 @@ export function flushLog(log: Logger, limit: number): Promise<boolean> {
 }
 
 /**
- * JSON leaves DEL and the controls after it as they are (RFC 8259, section 7); a terminal may not.
+ * Escapes DEL and the C1 controls, which JSON does not escape (RFC 8259, section 7) and terminals
+ * interpret.
  */
 function withoutControls(line: string): string {
   return line.replace(CONTROLS, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
@@ -68,9 +69,9 @@ function withoutControls(line: string): string {
 
 const CONTROLS = /[\x7f-\x9f]/g;
 
-/** Codes that tell of a fault on this side. */
+/** Codes of server errors. */
 const FAULTS: ReadonlySet<Code> = new Set([Code.Internal, Code.Unknown, Code.DataLoss]);
-/** Codes that tell of something a person who runs the site may want to look at. */
+/** Codes that operators may need to act on. */
 const TROUBLES: ReadonlySet<Code> = new Set([
   Code.Unavailable,
   Code.ResourceExhausted,
@@ -84,9 +85,9 @@ interface Line {
 }
 
 /**
- * Logs one line for a failed call, with its cause, and one at level debug for any other. A line
- * never has contents of a request or a reply. Unauthenticated clients cannot fill the disk: of one
- * address and code there is a line a minute, with the number of calls that it stands for.
+ * Logs one line for a failed call, with its cause, and one at level debug for any other. Lines have no
+ * contents of requests or replies. Unauthenticated clients cannot fill the disk: one address and code
+ * has one line a minute, with the number of calls.
  */
 export function logCalls(log: Logger): (report: CallReport) => void {
   const write = ({ level, facts }: Line, times = 1): void =>

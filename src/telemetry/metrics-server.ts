@@ -12,13 +12,13 @@ export interface MetricsServer {
 /** Limits of the metrics port. */
 export interface MetricsLimits {
   /**
-   * Connections open at one time; a connection beyond them is closed at once. Descriptors are shared
-   * with the main port, so this port takes only a few of them.
+   * Maximum number of connections; further ones are closed at once. File descriptors are shared with
+   * the main port.
    */
   readonly connections: ConnectionBounds;
-  /** Time for a request to arrive, in milliseconds, from the opening of its connection. */
+  /** Time limit of a request, in milliseconds since its connection was opened. */
   readonly requestMs: number;
-  /** Time without any progress of a reply after which its connection is closed, in milliseconds. */
+  /** Time limit of a reply without progress, in milliseconds. */
   readonly idleMs: number;
 }
 
@@ -29,11 +29,11 @@ const LIMITS: MetricsLimits = {
   idleMs: 10_000,
 };
 
-/** Interval between two checks for requests that take too long, in parts of the time for a request. */
+/** Number of time-out checks within the time limit of a request. */
 const CHECKS = 4;
 
 /**
- * Serves `GET /metrics` without a token, at an address of its own.
+ * Serves `GET /metrics` without a token on a separate address.
  *
  * @param limits default: 64 connections, 32 of them for each address, and ten seconds.
  * @throws Error that names the address and what to do.

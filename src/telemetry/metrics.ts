@@ -9,33 +9,33 @@ import {
 import type { CallObserver } from "../gateway/report.ts";
 import { countCalls } from "./call-metrics.ts";
 
-/** Upper bounds of the histograms, in seconds: from a read from memory to a slow download manager. */
+/** Upper bounds of the histograms, in seconds. */
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];
 
-/** Node's own that are named like counters and count nothing. */
+/** Default metrics that are named like counters and are gauges. */
 const MISNAMED = ["handles", "requests", "resources"].map((name) => `nodejs_active_${name}_total`);
 
 /** Gauges, read on a scrape. */
 export interface MeasuredState {
   readonly revision: number;
-  /** Milliseconds since the database has answered, where it is away; 0: it is there. */
+  /** Milliseconds since the last answer of an unavailable database; 0: it is available. */
   readonly databaseAwayFor: number;
   /** Open streams. */
   readonly watchers: number;
-  /** Streams that were ended because their clients read too slowly, since the start. */
+  /** Streams ended because their clients read too slowly, since the start. */
   readonly droppedWatchers: number;
-  /** Bytes that wait for slow watchers. */
+  /** Bytes buffered for slow watchers. */
   readonly streamBytes: number;
-  /** Bytes of requests that are still arriving. */
+  /** Bytes of incomplete requests. */
   readonly requestBytes: number;
   readonly sites: readonly MeasuredSite[];
-  /** Number of open incidents by class, where this process follows mounts; else 0. */
+  /** Number of open incidents by class; 0 in processes that do not follow mounts. */
   readonly incidents: Readonly<Record<string, number>>;
-  /** Tokens that end soon. */
+  /** Number of tokens that end soon. */
   readonly endingTokens: number;
   /** The number of the audit's newest row. */
   readonly newestAudit: number;
-  /** The checkpoint of the audit that was published last, its hash in hexadecimal. */
+  /** Last published checkpoint of the audit, with its hash in hexadecimal. */
   readonly checkpoint: { readonly seq: number; readonly hash: string } | undefined;
 }
 
@@ -51,7 +51,7 @@ interface MeasuredSite {
   readonly refused: number;
 }
 
-/** Measures for Prometheus. No label holds anything that a client sends. */
+/** Metrics for Prometheus. No label contains data of clients, so that their number is bounded. */
 export interface Metrics {
   readonly observer: CallObserver;
   /** Records the duration of a commit, in milliseconds. */
@@ -62,7 +62,7 @@ export interface Metrics {
   readonly text: () => Promise<string>;
 }
 
-/** Makes the metrics of this process. */
+/** Creates the metrics of this process. */
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -70,7 +70,7 @@ export function createMetrics(version: string): Metrics {
   const registers = [registry];
   const info = new Gauge({
     name: "mooring_build_info",
-    help: "Always 1; the labels say what runs.",
+    help: "Always 1; the labels are the running versions.",
     labelNames: ["version", "node"],
     aggregator: "first",
     registers,
@@ -78,7 +78,7 @@ export function createMetrics(version: string): Metrics {
   info.set({ version, node: process.version }, 1);
   const commits = new Histogram({
     name: "mooring_store_commit_seconds",
-    help: "How long transactions of the database took, waiting for the lock included.",
+    help: "Duration of database transactions, including the wait for the lock.",
     buckets: BUCKETS,
     registers,
   });
@@ -99,30 +99,30 @@ export function createMetrics(version: string): Metrics {
   gauge("mooring_revision", "Newest revision of the settings.", (now) => now.revision, "max");
   gauge(
     "mooring_database_up",
-    "Whether the database answers; where it does not, reads are served from memory.",
+    "1 if the database answers; otherwise reads are served from memory.",
     (now) => Number(now.databaseAwayFor === 0),
     "min",
   );
   gauge(
     "mooring_database_last_contact_timestamp_seconds",
-    "When the database has last answered, in seconds since 1970 UTC.",
+    "Time of the last answer of the database, in seconds since 1970 UTC.",
     (now) => (Date.now() - now.databaseAwayFor) / 1000,
     "min",
   );
   gauge("mooring_watchers", "Open streams.", (now) => now.watchers);
   gauge(
     "mooring_stream_buffered_bytes",
-    "Bytes that wait for watchers that read slowly.",
+    "Bytes buffered for slow watchers.",
     (now) => now.streamBytes,
   );
   gauge(
     "mooring_request_buffered_bytes",
-    "Bytes of requests that are still arriving.",
+    "Bytes of incomplete requests.",
     (now) => now.requestBytes,
   );
   gauge(
     "mooring_tokens_ending_soon",
-    "Tokens that hold, end soon, and have no successor.",
+    "Valid tokens that end soon and have no successor.",
     (now) => now.endingTokens,
     "max",
   );
@@ -134,7 +134,7 @@ export function createMetrics(version: string): Metrics {
   );
   const checkpoint: Gauge<"hash"> = new Gauge({
     name: "mooring_audit_checkpoint",
-    help: "Number of the row that the last checkpoint of the audit is of; the label has its hash.",
+    help: "Row number of the last checkpoint of the audit; the label is its hash.",
     ...{ aggregator: "max", registers, labelNames: ["hash"] as const },
     collect: () => {
       checkpoint.reset();
@@ -156,13 +156,17 @@ export function createMetrics(version: string): Metrics {
       },
     });
   };
-  siteGauge("mooring_site_up", "Whether a site answers.", ({ up }) => Number(up), "min");
-  siteGauge("mooring_site_lag_revisions", "Revisions not at a site yet.", ({ lag }) => lag);
-  siteGauge("mooring_site_drift_keys", "Settings that differ at a site.", ({ drift }) => drift);
+  siteGauge("mooring_site_up", "1 if a site answers.", ({ up }) => Number(up), "min");
+  siteGauge(
+    "mooring_site_lag_revisions",
+    "Revisions that a site does not have yet.",
+    ({ lag }) => lag,
+  );
+  siteGauge("mooring_site_drift_keys", "Settings that differ on a site.", ({ drift }) => drift);
   siteGauge("mooring_site_refused_keys", "Settings that a site refused.", ({ refused }) => refused);
   const incidents: Gauge = new Gauge({
     name: "mooring_incidents",
-    help: "Open incidents of mounts, by class of their cause.",
+    help: "Open incidents of mounts, by class.",
     labelNames: ["class"],
     registers,
     collect: () => {
@@ -172,7 +176,7 @@ export function createMetrics(version: string): Metrics {
   });
   const dropped: Counter = new Counter({
     name: "mooring_watchers_dropped_total",
-    help: "Streams that were ended because their clients read too slowly.",
+    help: "Streams ended because their clients read too slowly.",
     registers,
     collect: () => {
       dropped.reset();

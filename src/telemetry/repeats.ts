@@ -1,25 +1,25 @@
-/** Lines that say the same of one subject again and again, as few of them as tell the story. */
+/** Summarizes repeated log lines of one subject. */
 export interface Repeats<T> {
   /** Writes the line, or counts it. @param subject such as a client's address. */
   add(subject: string, line: T): void;
 }
 
 export interface RepeatsOptions<T> {
-  /** @param times number of lines that this one stands for. */
+  /** @param times number of summarized lines. */
   readonly write: (line: T, times: number) => void;
   /** Time in which the lines after the first are counted, in milliseconds. Default: 60,000. */
   readonly interval?: number;
-  /** Subjects that are kept apart at one time; all others are one. Default 256. */
+  /** Maximum number of separate subjects; further ones share one. Default: 256. */
   readonly subjects?: number;
 }
 
-/** Lines that were counted since the last one was written. */
+/** Lines counted since the last written one. */
 interface Counted<T> {
   last: T;
   times: number;
 }
 
-/** The subject of all that are too many to be kept apart. */
+/** Subject of the lines beyond the maximum number of subjects. */
 const OTHERS = "";
 
 /**

@@ -15,11 +15,11 @@ import type { CallObserver } from "../gateway/report.ts";
 /** Spans of calls, sent by OTLP. */
 export interface Tracing {
   readonly observer: CallObserver;
-  /** Sends what waits. */
+  /** Sends pending spans. */
   close(): Promise<void>;
 }
 
-/** Codes that say that the server has failed (OpenTelemetry, "gRPC Status", server spans). */
+/** Codes of server errors (OpenTelemetry, "gRPC Status", server spans). */
 const FAULTS: ReadonlySet<Code> = new Set([
   Code.Unknown,
   Code.DeadlineExceeded,
@@ -30,8 +30,8 @@ const FAULTS: ReadonlySet<Code> = new Set([
 ]);
 
 /**
- * Makes a span of each call when it has ended, by the semantic conventions of RPC. The client's
- * `traceparent` (W3C Trace Context) is its parent, and decides whether it is kept.
+ * Creates a span for each call when it ends, by the semantic conventions of RPC. The client's
+ * `traceparent` (W3C Trace Context) is its parent and decides about sampling.
  *
  * @param env has OTEL_EXPORTER_OTLP_ENDPOINT and may have other variables that the exporter reads;
  * OTEL_SERVICE_NAME; OTEL_TRACES_SAMPLER_ARG, the share of calls without a parent that are kept.

@@ -89,7 +89,8 @@ export declare type AuditEvent = Message<"mooring.v1.AuditEvent"> & {
 
   /**
    * Objects of the action: keys of settings, a principal, a token
-   * (`PRINCIPAL/TOKEN-ID`), a site. A long list is cut at 4,096 characters.
+   * (`PRINCIPAL/TOKEN-ID`), a site. Names beyond 4,096 characters together are
+   * left out.
    *
    * @generated from field: repeated string subjects = 10;
    */

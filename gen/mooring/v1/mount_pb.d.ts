@@ -232,14 +232,16 @@ export declare type MountInput = Message<"mooring.v1.MountInput"> & {
   driver?: string | undefined;
 
   /**
-   * Items to set. Null removes one; `********` leaves a secret as it is.
+   * Items to set. Null removes an item from the mount; `********` keeps its
+   * value.
    *
    * @generated from field: google.protobuf.Struct config = 4;
    */
   config?: JsonObject | undefined;
 
   /**
-   * Members to set. Null removes one.
+   * Members to set. Null removes a member from the mount; sites keep their
+   * value.
    *
    * @generated from field: google.protobuf.Struct members = 5;
    */

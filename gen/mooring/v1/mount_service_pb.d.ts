@@ -974,9 +974,10 @@ export declare const MountService: GenService<{
   },
   /**
    * RollbackMounts restores mounts of an earlier revision, in a new revision.
-   * Secrets stay unchanged, because the history does not keep them. A mount
-   * that is restored without its secrets is incomplete: `missing` names them,
-   * and the mount is not sent to sites that need them.
+   * Secrets keep their current values, because the history does not store them.
+   * A secret without a current value (the mount was deleted, or had another
+   * driver) is lost: `missing` names it, and the mount is not sent to sites that
+   * need it.
    *
    * @generated from rpc mooring.v1.MountService.RollbackMounts
    */

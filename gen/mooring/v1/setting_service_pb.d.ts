@@ -1255,11 +1255,12 @@ export declare const ImportOutcomeSchema: GenEnum<ImportOutcome>;
  * UNAUTHENTICATED before the request body is read.
  *
  * Besides the codes of each method, every method may return PERMISSION_DENIED
- * (the token lacks a right), INVALID_ARGUMENT (the request cannot be decoded,
- * or is too deep or has too many values), RESOURCE_EXHAUSTED (the request is
- * too large, or a limit of the service is reached), DEADLINE_EXCEEDED (the
- * client's deadline, or the time for the body, has expired) and UNAVAILABLE
- * (the service starts or stops, or the database is unreachable).
+ * (the token lacks a scope, or a setting is outside its limits),
+ * INVALID_ARGUMENT (the request cannot be decoded, is too deep or has too many
+ * values), RESOURCE_EXHAUSTED (the request is too large, or a limit of the
+ * service is reached), DEADLINE_EXCEEDED (the client's deadline, or the time
+ * for the body, has expired) and UNAVAILABLE (the service starts or stops, or
+ * the database is unreachable).
  *
  * @generated from service mooring.v1.SettingService
  */

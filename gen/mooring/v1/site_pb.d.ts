@@ -78,7 +78,8 @@ export declare type Site = Message<"mooring.v1.Site"> & {
   overrides: { [key: string]: string };
 
   /**
-   * The site is paused: neither read nor written.
+   * The site is paused: the service neither reads nor writes it by itself.
+   * Calls such as CheckSite and SyncSite still do.
    *
    * @generated from field: bool paused = 9;
    */
@@ -327,7 +328,7 @@ export declare type SiteInput = Message<"mooring.v1.SiteInput"> & {
   overrides?: SiteOverrides | undefined;
 
   /**
-   * Pause or resume the site.
+   * Pause or resume background reads and writes of the site.
    *
    * @generated from field: optional bool paused = 10;
    */
