@@ -9,7 +9,7 @@ export interface AccessService extends PrincipalService, TokenService {}
 
 export interface AccessServiceDeps {
   readonly store: AccessStore;
-  readonly book: AccessRegistry;
+  readonly registry: AccessRegistry;
   readonly randomBytes: (size: number) => Buffer;
   /** Ends the streams of tokens that are no longer valid. */
   readonly changed: () => Promise<void>;

@@ -99,7 +99,7 @@ export function createAccess(
     const seconds = throttle.wrong(peer);
     return seconds === 0 ? error : tooMany(seconds);
   };
-  const letIn = (call: Call, token: string, caller: Caller | undefined): void => {
+  const admitCaller = (call: Call, token: string, caller: Caller | undefined): void => {
     if (caller === undefined) throw wrong(call.peer, refused(wrongOf(token)));
     call.actor = caller.name;
     call.principal = new Admission(caller, token, performance.now());
@@ -124,12 +124,12 @@ export function createAccess(
       return identity.fresh().then(() => {
         try {
           const found = identity.whose(token, call);
-          if (!(found instanceof Promise)) return letIn(call, token, found);
+          if (!(found instanceof Promise)) return admitCaller(call, token, found);
           return found
             .catch((error: unknown) => {
               throw isRefusal(error) ? wrong(call.peer, error) : error;
             })
-            .then((caller) => letIn(call, token, caller))
+            .then((caller) => admitCaller(call, token, caller))
             .catch(fail);
         } catch (error) {
           return fail(error);

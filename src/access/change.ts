@@ -17,12 +17,12 @@ export type Change = <T>(work: (transaction: AccessTransaction) => Promise<T>) =
 
 export interface ChangeDeps {
   readonly store: Pick<AccessStore, "transact" | "seenEverywhere">;
-  readonly book: Pick<AccessRegistry, "reread" | "version">;
+  readonly registry: Pick<AccessRegistry, "reread" | "version">;
   /** Ends the streams of tokens that are no longer valid. */
   readonly changed: () => Promise<void>;
 }
 
-export function createChange({ store, book, changed }: ChangeDeps): Change {
+export function createChange({ store, registry, changed }: ChangeDeps): Change {
   return async (work) => {
     let version = 0;
     const noting = (transaction: AccessTransaction): AccessTransaction => ({
@@ -38,9 +38,9 @@ export function createChange({ store, book, changed }: ChangeDeps): Change {
         throw writeFailure(error);
       });
     // A local write is read back like one of another process.
-    await book.reread();
+    await registry.reread();
     await changed();
-    await store.seenEverywhere(Math.max(version, book.version())).catch((error: unknown) => {
+    await store.seenEverywhere(Math.max(version, registry.version())).catch((error: unknown) => {
       throw seenFailure(error);
     });
     return result;

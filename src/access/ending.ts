@@ -8,11 +8,11 @@ const DAY = 24 * 3_600_000;
 const SOON = 14 * DAY;
 const LAST_PART = 0.2;
 /** Interval between notices about expiring tokens, by one of all processes, in milliseconds. */
-const NAMED_EACH = DAY;
+const NOTICE_INTERVAL = DAY;
 /** Interval between checks, in milliseconds. */
-const LOOK_EACH = 3_600_000;
+const CHECK_INTERVAL = 3_600_000;
 /** Name of the job. */
-const TURN = "tokens that end soon";
+const JOB = "tokens that end soon";
 /** Maximum number of tokens in one notice. */
 const MAX_NAMED = 20;
 
@@ -32,13 +32,13 @@ export function endsSoon({ createdAt, expiresAt, replacedBy }: StoredToken, now:
 
 /** Valid tokens that expire soon, the earliest first. */
 export function endingTokens(
-  book: Pick<AccessRegistry, "tokens" | "isActive" | "principalOf" | "now">,
+  registry: Pick<AccessRegistry, "tokens" | "isActive" | "principalOf" | "now">,
 ): readonly EndingToken[] {
-  const now = book.now();
-  return [...book.tokens()]
-    .filter((token) => endsSoon(token, now) && book.isActive(token))
+  const now = registry.now();
+  return [...registry.tokens()]
+    .filter((token) => endsSoon(token, now) && registry.isActive(token))
     .map((token) => ({
-      principal: book.principalOf(token)?.name ?? "",
+      principal: registry.principalOf(token)?.name ?? "",
       tokenId: token.id,
       until: token.expiresAt ?? Number.POSITIVE_INFINITY,
     }))
@@ -64,10 +64,10 @@ export function startEndingNotice(deps: EndingNoticeDeps): () => Promise<void> {
   const { store, ending, now, notice, onError } = deps;
   const look = async (): Promise<void> => {
     const tokens = ending();
-    if (tokens.length === 0 || !(await store.claimTurn(TURN, NAMED_EACH, now()))) return;
+    if (tokens.length === 0 || !(await store.claimTurn(JOB, NOTICE_INTERVAL, now()))) return;
     notice(tokens.slice(0, MAX_NAMED), tokens.length);
   };
-  const job = startPeriodic(look, { interval: LOOK_EACH, onError });
+  const job = startPeriodic(look, { interval: CHECK_INTERVAL, onError });
   void job.run();
   return job.stop;
 }

@@ -9,13 +9,13 @@ const STEP = 50;
 /** Pause between two transactions, in milliseconds. */
 const PAUSE = 50;
 /** Name of the job. */
-const TURN = "ended tokens";
+const JOB = "ended tokens";
 /** Origin for the audit. */
-const ORIGIN = { actor: "mooring", door: "", method: "forget", peer: "", requestId: "" };
+const ORIGIN = { actor: "mooring", transport: "", method: "forget", peer: "", requestId: "" };
 
 export interface ForgettingDeps {
   readonly store: Pick<AccessStore, "countEnded" | "transact">;
-  readonly book: Pick<AccessRegistry, "reread">;
+  readonly registry: Pick<AccessRegistry, "reread">;
   readonly claimTurn: JobSlots["claimTurn"];
   /** Retention of an ended token, in milliseconds of running time. */
   readonly age: number;
@@ -32,7 +32,7 @@ export interface ForgettingDeps {
  * may be late and is never early.
  */
 export function startForgetting(deps: ForgettingDeps): Periodic {
-  const { store, book, claimTurn, age, interval, now, onError } = deps;
+  const { store, registry, claimTurn, age, interval, now, onError } = deps;
   const forget = async (signal: AbortSignal): Promise<void> => {
     const counted = await store.countEnded(now(), interval);
     let forgotten = 0;
@@ -40,11 +40,11 @@ export function startForgetting(deps: ForgettingDeps): Periodic {
       forgotten = await store.transact((transaction) =>
         forgetSome(transaction, counted - age, now()),
       );
-      if (forgotten > 0) await book.reread();
+      if (forgotten > 0) await registry.reread();
       if (forgotten === STEP) await pauseFor(PAUSE, signal);
     } while (forgotten === STEP && !signal.aborted);
   };
-  const claim = () => claimTurn(TURN, interval, now());
+  const claim = () => claimTurn(JOB, interval, now());
   return startPeriodic(forget, { interval, claim, onError });
 }
 

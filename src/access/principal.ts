@@ -32,23 +32,23 @@ export interface PrincipalService {
 }
 
 export interface PrincipalDeps {
-  readonly book: Pick<AccessRegistry, "principals" | "now">;
+  readonly registry: Pick<AccessRegistry, "principals" | "now">;
   readonly change: Change;
   readonly randomBytes: (size: number) => Buffer;
 }
 
 export function createPrincipalService(deps: PrincipalDeps): PrincipalService {
-  const { book, change, randomBytes } = deps;
+  const { registry, change, randomBytes } = deps;
   return {
     principals: (page) =>
       pageOf(
-        book.principals().toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+        registry.principals().toSorted((one, other) => (one.name < other.name ? -1 : 1)),
         page,
         PLACE,
       ),
     createPrincipal: async (name, kind, caller) => {
       checkName(name);
-      if (book.principals().length >= MAX_PRINCIPALS)
+      if (registry.principals().length >= MAX_PRINCIPALS)
         throw new ServiceError(
           Code.ResourceExhausted,
           message("TOO_MANY_PRINCIPALS", { most: MAX_PRINCIPALS }),
@@ -59,7 +59,7 @@ export function createPrincipalService(deps: PrincipalDeps): PrincipalService {
             Code.AlreadyExists,
             message("PRINCIPAL_EXISTS", { name: `"${name}"` }),
           );
-        const now = book.now();
+        const now = registry.now();
         const principal = newPrincipal(name, kind, caller.actor, now, randomBytes);
         const audit = [doneEntry(caller, now, [name], { kind })];
         await transaction.write({ principals: [principal], audit });
@@ -71,7 +71,7 @@ export function createPrincipalService(deps: PrincipalDeps): PrincipalService {
         const principal = await transaction.principalNamed(name);
         if (principal === undefined) throw noPrincipal(name);
         if (principal.disabledAt !== null) return principal;
-        const now = book.now();
+        const now = registry.now();
         const disabled = { ...principal, disabledAt: now };
         await transaction.write({
           principals: [disabled],

@@ -25,7 +25,7 @@ interface Used {
 }
 
 /** Minimum interval between recorded uses of a token, in milliseconds. */
-const NOTE_EACH = 60_000;
+const NOTE_INTERVAL = 60_000;
 
 export interface AccessRegistryDeps {
   readonly store: AccessStore;
@@ -136,7 +136,7 @@ export async function openAccessRegistry({
       const known = inUse.get(token.id) ?? { identity: identityOf(token), noted: 0 };
       inUse.set(token.id, known);
       const time = now();
-      if (used !== undefined && time - known.noted >= NOTE_EACH) {
+      if (used !== undefined && time - known.noted >= NOTE_INTERVAL) {
         known.noted = time;
         used(token.id, time, peer());
       }

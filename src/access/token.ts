@@ -67,18 +67,21 @@ export interface TokenService {
 
 export interface TokenDeps {
   readonly store: Pick<AccessStore, "uses">;
-  readonly book: Pick<AccessRegistry, "tokens" | "principalOf" | "isActive" | "now" | "readings">;
+  readonly registry: Pick<
+    AccessRegistry,
+    "tokens" | "principalOf" | "isActive" | "now" | "readings"
+  >;
   readonly change: Change;
   readonly randomBytes: (size: number) => Buffer;
 }
 
 export function createTokenService(deps: TokenDeps): TokenService {
-  const { store, book, change, randomBytes } = deps;
+  const { store, registry, change, randomBytes } = deps;
   const viewOf = (token: StoredToken, principal: string, use?: TokenUse): TokenView => ({
     token,
     principal,
-    isActive: book.isActive(token),
-    endsSoon: book.isActive(token) && endsSoon(token, book.now()),
+    isActive: registry.isActive(token),
+    endsSoon: registry.isActive(token) && endsSoon(token, registry.now()),
     use,
   });
   const insert = (
@@ -90,9 +93,9 @@ export function createTokenService(deps: TokenDeps): TokenService {
   let sorted: { readonly tokens: readonly StoredToken[]; readonly readings: number } | undefined;
   /** Sorted once after each change, for all pages of a list. */
   const newestFirst = (): readonly StoredToken[] => {
-    const readings = book.readings();
+    const readings = registry.readings();
     if (sorted?.readings !== readings)
-      sorted = { tokens: [...book.tokens()].sort(byAge), readings };
+      sorted = { tokens: [...registry.tokens()].sort(byAge), readings };
     return sorted.tokens;
   };
   return {
@@ -102,24 +105,24 @@ export function createTokenService(deps: TokenDeps): TokenService {
         page,
         PLACE,
         (token) =>
-          (principal === "" || book.principalOf(token)?.name === principal) &&
-          (!active || book.isActive(token)),
+          (principal === "" || registry.principalOf(token)?.name === principal) &&
+          (!active || registry.isActive(token)),
       );
       const used = await store.uses(items.map(({ id }) => id));
       const uses = new Map(used.map((use) => [use.tokenId, use]));
       const views = items.map((token) =>
-        viewOf(token, book.principalOf(token)?.name ?? "", uses.get(token.id)),
+        viewOf(token, registry.principalOf(token)?.name ?? "", uses.get(token.id)),
       );
       return { items: views, next };
     },
-    endingTokens: () => endingTokens(book),
+    endingTokens: () => endingTokens(registry),
     createToken: async (input, caller) => {
       const { actor, grant } = caller;
       const { principal: name, scopes, limits, comment } = input;
       checkName(name);
       checkRights(scopes, limits, grant);
       checkComment(comment);
-      const now = book.now();
+      const now = registry.now();
       const expiresAt = endOf(input, now);
       const made = await change(async (transaction) => {
         await checkCount(transaction);
@@ -144,13 +147,14 @@ export function createTokenService(deps: TokenDeps): TokenService {
     rotateToken: async ({ id, overlap: asked, expiresAt }, caller) => {
       const { actor, grant } = caller;
       const overlap = overlapOf(asked);
-      const now = book.now();
+      const now = registry.now();
       if (expiresAt !== undefined) checkEnd(expiresAt, now);
       const made = await change(async (transaction) => {
         const old = await transaction.token(id);
         if (old === undefined) throw noToken(id);
         checkRights(old.scopes, old.limits, grant);
-        if (!book.isActive(old)) throw failedPrecondition(message("TOKEN_TO_ROTATE_ENDED", { id }));
+        if (!registry.isActive(old))
+          throw failedPrecondition(message("TOKEN_TO_ROTATE_ENDED", { id }));
         if (old.replacedBy !== null)
           throw failedPrecondition(
             message("TOKEN_HAS_SUCCESSOR", { id, successor: old.replacedBy }),
@@ -177,7 +181,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
         return { token, text };
       });
       return {
-        ...viewOf(made.token, book.principalOf(made.token)?.name ?? ""),
+        ...viewOf(made.token, registry.principalOf(made.token)?.name ?? ""),
         text: made.text,
       };
     },
@@ -186,7 +190,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
         const token = await transaction.token(id);
         if (token === undefined) throw noToken(id);
         if (token.revokedAt !== null) return token;
-        const now = book.now();
+        const now = registry.now();
         const revoked = { ...token, revokedAt: now, revokedBy: caller.actor };
         const names = [await nameOf(token, transaction)];
         await transaction.write({
@@ -195,7 +199,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
         });
         return revoked;
       });
-      return viewOf(token, book.principalOf(token)?.name ?? "");
+      return viewOf(token, registry.principalOf(token)?.name ?? "");
     },
   };
 }

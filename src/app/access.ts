@@ -68,18 +68,18 @@ export async function openAccess({
     interval: LAST_USE_INTERVAL,
     onError: (error) => log.warn({ err: error }, "when tokens were used last is not written"),
   });
-  const book = await openAccessRegistry({
+  const registry = await openAccessRegistry({
     store: store.access,
     now: Date.now,
     used: lastUse.note,
   });
-  const authentication = createAccess(identityBy(engine, book, upstream), throttle, localize);
+  const authentication = createAccess(identityBy(engine, registry, upstream), throttle, localize);
   const rightsNow = (): string =>
-    `${book.readings()} ${engine.snapshot().get(TOKEN_KEY)?.value ?? ""}`;
+    `${registry.readings()} ${engine.snapshot().get(TOKEN_KEY)?.value ?? ""}`;
   let rights = rightsNow();
   const look = async (): Promise<void> => {
     await refresh(engine, log);
-    await book.fresh();
+    await registry.fresh();
     const now = rightsNow();
     if (now === rights) return;
     await authentication.recheck();
@@ -92,21 +92,24 @@ export async function openAccess({
   const jobs = [
     looking,
     // Rights end by themselves, too.
-    startPeriodic(() => authentication.expire(book.now()), { interval: EXPIRY_INTERVAL, onError }),
+    startPeriodic(() => authentication.expire(registry.now()), {
+      interval: EXPIRY_INTERVAL,
+      onError,
+    }),
   ];
   // The upstream does not report the end of a login; it must be asked.
   if (upstream !== undefined)
     jobs.push(startPeriodic(authentication.recheck, { interval: SESSION_INTERVAL, onError }));
   const manager = createAccessService({
     store: store.access,
-    book,
+    registry,
     randomBytes,
     changed: looking.run,
   });
   const endNotice = startEndingNotice({
     store,
     ending: manager.endingTokens,
-    now: book.now,
+    now: registry.now,
     notice: (tokens, count) =>
       log.warn(
         {
@@ -121,13 +124,13 @@ export async function openAccess({
     onError: (error) => log.warn({ err: error }, "tokens that end soon are not named"),
   });
   const forgetting = startForgetting({
-    ...{ store: store.access, book, claimTurn: store.claimTurn },
+    ...{ store: store.access, registry, claimTurn: store.claimTurn },
     ...{ age: endedTokenAge, interval: FORGET_INTERVAL, now: Date.now },
     onError: (error) => log.warn({ err: error }, "tokens that ended long ago can't be forgotten"),
   });
   return {
     authentication,
-    manager: { ...manager, endOf: book.endOf },
+    manager: { ...manager, endOf: registry.endOf },
     close: async () => {
       // A read in progress must end before the database is closed.
       await Promise.all([...jobs.map((job) => job.stop()), endNotice(), forgetting.stop()]);

@@ -19,8 +19,8 @@ import { describeFailure, failureEnvelope, HttpFault } from "../gateway/failure.
 import { pathAndQuery } from "../gateway/node-http.ts";
 import { refuse } from "../sites/front-refuse.ts";
 import type { HttpParts } from "../transport/listeners.ts";
-import { fewAtATime } from "../transport/pipelining.ts";
-import { leaveOnceAnswered, refuseWith } from "../transport/request.ts";
+import { limitPipelining } from "../transport/pipelining.ts";
+import { drainUnreadBody, refuseWith } from "../transport/request.ts";
 import type { RequestIds } from "../transport/request-id.ts";
 import { settleTarget } from "../transport/target.ts";
 import { answerClientError, answerConnect, type ClientError } from "./client-error.ts";
@@ -87,10 +87,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const handler: RequestListener = (request, response) => {
         if (settleTarget(request, response, requestId, refuse)) return;
         if (options.elsewhere?.(request, response) === true) return;
-        leaveOnceAnswered(request, response);
+        drainUnreadBody(request, response);
         routing(request, response);
       };
-      const inTurn = fewAtATime(handler);
+      const inTurn = limitPipelining(handler);
       const server = createServer(
         {
           maxHeaderSize: options.maxHeaderBytes,

@@ -19,7 +19,7 @@ const ADMIN: Caller = { name: "admin", tokenId: "", grant: ROOT };
  */
 export function identityBy(
   engine: Pick<Engine, "look" | "snapshot">,
-  book: Pick<AccessRegistry, "fresh" | "find">,
+  registry: Pick<AccessRegistry, "fresh" | "find">,
   upstream: Pick<Upstream, "who"> | undefined,
 ): Identity {
   const equals = createTokenComparison();
@@ -29,11 +29,11 @@ export function identityBy(
   return {
     // Both copies, in any order: settings with the permanent token, and principals with theirs.
     fresh: oncePerTick(() => {
-      const readings = [engine.look(), book.fresh()].filter((reading) => reading !== undefined);
+      const readings = [engine.look(), registry.fresh()].filter((reading) => reading !== undefined);
       return readings.length === 0 ? undefined : Promise.all(readings);
     }),
     whose: (sent, call) => {
-      if (isWellFormed(sent)) return book.find(sent, () => call?.peer ?? "") ?? admin(sent);
+      if (isWellFormed(sent)) return registry.find(sent, () => call?.peer ?? "") ?? admin(sent);
       const caller = admin(sent);
       if (caller !== undefined) return caller;
       if (upstream === undefined || sent.startsWith(TOKEN_PREFIX)) return undefined;

@@ -6,14 +6,14 @@ import { type Access, publicMethods } from "../access/authenticate.ts";
 import type { Config } from "../config/config.ts";
 import type { Call } from "../gateway/call.ts";
 import { restGateway } from "../gateway/gateway.ts";
-import { createLane } from "../gateway/grpc.ts";
+import { createGrpcHandler } from "../gateway/grpc.ts";
 import type { Method } from "../gateway/method.ts";
 import type { CallObserver } from "../gateway/report.ts";
 import { createSendStream } from "../gateway/stream.ts";
 import { OWN_PAGES } from "../sites/front-handler.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Buffered } from "../transport/body.ts";
-import type { GrpcDoor } from "../transport/http2.ts";
+import type { GrpcListener } from "../transport/http2.ts";
 import { createPeerOf } from "../transport/peer.ts";
 import { createRequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
@@ -61,7 +61,7 @@ export interface DoorsDeps extends Omit<UpstreamParts, "requestId"> {
 export async function createDoors(
   config: Config,
   deps: DoorsDeps,
-): Promise<{ readonly http: HttpServer; readonly grpc: GrpcDoor }> {
+): Promise<{ readonly http: HttpServer; readonly grpc: GrpcListener }> {
   const { methods, admit, slowReaders, buffered, log } = deps;
   const requestId = createRequestIds(randomBytes(6).toString("base64url"));
   const common = {
@@ -116,7 +116,7 @@ export async function createDoors(
   if (reflect) await registerReflection(fastify, reflect, checkReflection);
   const grpc = {
     server: createGrpcServer({ maxStreams: config.maxStreams, reflect, slowReaders }),
-    lane: createLane({
+    direct: createGrpcHandler({
       ...common,
       requestId,
       sendStream: createSendStream(),
@@ -140,11 +140,11 @@ function reportUnserved({ observer, log }: DoorsDeps) {
       observer.started(call.method, call);
       observer.ended({ desc: call.method, call, duration: 0, error });
     },
-    dropped: (error: ConnectError, { method, door, requestId, peer }: Call) =>
+    dropped: (error: ConnectError, { method, transport, requestId, peer }: Call) =>
       log.debug(
         {
           method: `${method.parent.typeName}/${method.name}`,
-          ...{ door, requestId, peer, reason: error.rawMessage },
+          ...{ door: transport, requestId, peer, reason: error.rawMessage },
         },
         "call dropped",
       ),

@@ -23,7 +23,7 @@ import type { SettingServices } from "./settings.ts";
 
 /** Dependencies of mounts and incidents. */
 export interface MountParts {
-  readonly sites: Pick<Sites, "book">;
+  readonly sites: Pick<Sites, "registry">;
   readonly store: {
     readonly sites: SiteStore;
     readonly mountStates: MountStateStore;
@@ -69,7 +69,7 @@ export async function openMounts(
   // In the opposite order they are closed at the end, and when a later one fails to start.
   await using opened = new AsyncDisposableStack();
   const incidents = await startIncidents({
-    ...{ store: store.incidents, sites: sites.book, lease, driverOf },
+    ...{ store: store.incidents, sites: sites.registry, lease, driverOf },
     sealer: createSealer(secretKeys),
     translations: createTranslations(),
     clientOf: (site) => follow.clientOf(site),
@@ -98,7 +98,7 @@ export async function openMounts(
   const book = createMountBook(store.mountStates);
   const mounts = createMountService({
     ...{ engine, history, fingerprint, book, driverOf, driverNames, stopping: ending.signal },
-    sites: sites.book.sites,
+    sites: sites.registry.sites,
     follow: () => follow,
   });
   // Before a site is written to: a wrong file ends the start.
@@ -124,7 +124,7 @@ export async function openMounts(
     },
   });
   const follow = await startMountFollow({
-    ...{ sites: sites.book, lease, driverOf, hash: fingerprint, book },
+    ...{ sites: sites.registry, lease, driverOf, hash: fingerprint, book },
     now: Date.now,
     random: Math.random,
     wantedOf: mounts.wantedOf,
@@ -180,4 +180,4 @@ export async function openMounts(
 }
 
 /** Origin of work on sites, for audit and history. */
-const WORKER = { actor: "mounts", door: "", method: "mount", peer: "", requestId: "" };
+const WORKER = { actor: "mounts", transport: "", method: "mount", peer: "", requestId: "" };

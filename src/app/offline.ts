@@ -57,7 +57,7 @@ export async function openOffline(config: Config): Promise<Offline> {
 }
 
 /** Origin of changes by a command without a service, for the history. */
-const CLI: CallInfo = { actor: "cli", door: "cli", requestId: "", peer: "" };
+const CLI: CallInfo = { actor: "cli", transport: "cli", requestId: "", peer: "" };
 
 const asCli: Interceptor = (next) => async (request) => {
   request.contextValues.set(callKey, CLI);

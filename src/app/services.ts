@@ -119,7 +119,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     incidents: incidents.incidents,
     webhooks: incidents.webhooks,
     siteName: incidents.siteName,
-    siteId: (name) => sites.book.sites().find((site) => site.name === name)?.id,
+    siteId: (name) => sites.registry.sites().find((site) => site.name === name)?.id,
     driverOf,
     incidentCounts: incidents.counts,
     access: manager,

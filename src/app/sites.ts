@@ -43,7 +43,7 @@ export interface OpenSites extends Sites {
 
 /** Origin of changes by the start of the program. */
 const START: AuditOrigin = {
-  ...{ actor: "sites", door: "start", method: "UpdateSite", requestId: "", peer: "" },
+  ...{ actor: "sites", transport: "start", method: "UpdateSite", requestId: "", peer: "" },
 };
 
 /** Starts following the sites, if there are any; the upstream only after first contact. */
@@ -76,9 +76,9 @@ export async function openSites(
   await using opened = new AsyncDisposableStack();
   opened.defer(sites.close);
   // It is no longer the upstream.
-  for (const site of sites.book.sites())
+  for (const site of sites.registry.sites())
     if (site.upstream && upstream === undefined)
-      await sites.book.update({ ...site, upstream: false }, [
+      await sites.registry.update({ ...site, upstream: false }, [
         doneEntry(START, Date.now(), [site.name], { changed: ["upstream"] }),
       ]);
   opened.move();

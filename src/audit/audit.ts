@@ -73,7 +73,7 @@ export interface AuditServiceDeps {
 }
 
 export function createAuditService(deps: AuditServiceDeps): AuditService {
-  const store = explained(deps.store);
+  const store = withReadErrors(deps.store);
   const tail = createTail({ ...deps, store });
   return {
     list: async ({ pageSize, after, from, subject, ...filter }) => {
@@ -127,7 +127,7 @@ function selectionOf({ subject, ...filter }: AuditSelection) {
 }
 
 /** Wraps the store: read failures become UNAVAILABLE. */
-function explained(store: AuditStore): AuditStore {
+function withReadErrors(store: AuditStore): AuditStore {
   return {
     ...store,
     head: () => mapReadError(store.head(), "audit"),

@@ -16,7 +16,7 @@ export function toUnchained({ subjects, detail, ...entry }: AuditEntry): Unchain
     time: entry.time,
     actor: clean(entry.actor),
     token_id: clean(entry.tokenId),
-    door: clean(entry.door),
+    door: clean(entry.transport),
     method: clean(entry.method),
     peer: clean(entry.peer),
     request_id: clean(entry.requestId),
@@ -34,7 +34,7 @@ export function auditFromRow(row: StoredAuditRow): AuditRow {
     time: Number(row.time),
     actor: String(row.actor),
     tokenId: String(row.token_id),
-    door: String(row.door),
+    transport: String(row.door),
     method: String(row.method),
     peer: String(row.peer),
     requestId: String(row.request_id),
@@ -90,8 +90,9 @@ export function rowAfter({ seq: before, hash: prev }: AuditPosition, entry: Audi
 
 /** The hash that a row should have. */
 export function expectedHash({ subjects, seq, prev, ...row }: AuditRow): string {
-  const { tokenId: token_id, requestId: request_id, ...rest } = row;
-  return hashOf(seq, prev, tailOf({ ...rest, token_id, request_id, subject: subjects.join("\n") }));
+  const { tokenId: token_id, requestId: request_id, transport: door, ...rest } = row;
+  const subject = subjects.join("\n");
+  return hashOf(seq, prev, tailOf({ ...rest, token_id, request_id, door, subject }));
 }
 
 /** The first names that fit in MAX_SUBJECT characters, one per line. */

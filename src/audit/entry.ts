@@ -17,7 +17,7 @@ export function tokenIdOf(actor: string): string {
 export interface AuditOrigin {
   /** Name of the token, or of a component of the service. */
   readonly actor: string;
-  readonly door: string;
+  readonly transport: string;
   /** The rpc, such as `SaveSettings`. */
   readonly method: string;
   readonly requestId: string;
@@ -40,7 +40,18 @@ export function doneEntry(
   subjects: readonly string[],
   detail: AuditEntry["detail"],
 ): AuditEntry {
-  const { actor, door, method, peer, requestId } = origin;
+  const { actor, transport, method, peer, requestId } = origin;
   const tokenId = tokenIdOf(actor);
-  return { time, actor, tokenId, door, method, peer, requestId, outcome: OK, subjects, detail };
+  return {
+    time,
+    actor,
+    tokenId,
+    transport,
+    method,
+    peer,
+    requestId,
+    outcome: OK,
+    subjects,
+    detail,
+  };
 }

@@ -17,7 +17,7 @@ export const FORGOTTEN = { actor: "mooring", method: "forget", subject: "audit" 
 export function forgottenEntry(time: number, forgotten: Forgotten): AuditEntry {
   const { actor, method, subject } = FORGOTTEN;
   return {
-    ...{ time, actor, tokenId: "", door: "", method, peer: "", requestId: "", outcome: "OK" },
+    ...{ time, actor, tokenId: "", transport: "", method, peer: "", requestId: "", outcome: "OK" },
     ...{ subjects: [subject], detail: { ...forgotten } },
   };
 }

@@ -6,8 +6,8 @@ import type { Noted } from "./tally.ts";
 /** Caller and call, for the audit. Cheap: every read of a secret uses it. */
 export function auditOriginOf(context: HandlerContext): AuditOrigin {
   const info = context instanceof Call ? context : (context.values.get(callKey) ?? NO_CALL);
-  const { actor = "", door, requestId, peer } = info;
-  return { actor, door, method: context.method.name, requestId, peer };
+  const { actor = "", transport, requestId, peer } = info;
+  return { actor, transport, method: context.method.name, requestId, peer };
 }
 
 /** Audit entry of a dry run with values for secrets that its caller may not read. */
@@ -15,7 +15,7 @@ export function dryRunOf(context: HandlerContext, subjects: readonly string[]): 
   return { origin: auditOriginOf(context), outcome: "OK", reason: "dry run", subjects };
 }
 
-const NO_CALL: CallInfo = { door: "cli", requestId: "", peer: "" };
+const NO_CALL: CallInfo = { transport: "cli", requestId: "", peer: "" };
 
 /** Revision of a message as a number: revisions stay far below 2^53. */
 export function optionalNumber(value: bigint | undefined): number | undefined {

@@ -89,9 +89,10 @@ function few(field: string, names: readonly string[]): readonly string[] {
 }
 
 function eventOf(row: AuditPage["rows"][number]): AuditEvent {
-  const { seq, time, subjects, prev, ...texts } = row;
+  const { seq, time, transport, subjects, prev, ...texts } = row;
   return create(AuditEventSchema, {
     ...texts,
+    door: transport,
     sequence: BigInt(seq),
     // A damaged row has none; the verifier reports it.
     ...(isTime(time) ? { time: timestampFromMs(time) } : {}),

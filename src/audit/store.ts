@@ -5,7 +5,7 @@ export interface AuditEntry {
   readonly actor: string;
   /** Id of the token; empty: none. */
   readonly tokenId: string;
-  readonly door: string;
+  readonly transport: string;
   /** The rpc, such as `SaveSettings`, or the name of an action of the program. */
   readonly method: string;
   readonly peer: string;

@@ -28,7 +28,7 @@ interface Kind {
   readonly actor: string;
   readonly since: number;
   count: number;
-  readonly doors: Set<string>;
+  readonly transports: Set<string>;
   readonly methods: Set<string>;
   /** Request id of the first call. */
   readonly requestId: string;
@@ -96,9 +96,9 @@ export function createTally(
   return {
     note: (noted) => {
       const kind = noted.outcome === OK ? kindOfDone(noted) : kindOfRefused(noted);
-      const { door, method, peer } = noted.origin;
+      const { transport, method, peer } = noted.origin;
       kind.count += 1;
-      addName(kind.doors, door);
+      addName(kind.transports, transport);
       addName(kind.methods, method);
       if (kind.peers.size < MAX_PEERS || kind.peers.has(peer))
         kind.peers.set(peer, (kind.peers.get(peer) ?? 0) + 1);
@@ -120,7 +120,7 @@ export function createTally(
 function newKind(of: Pick<Kind, "outcome" | "reason" | "actor" | "since" | "requestId">): Kind {
   return {
     ...of,
-    ...{ count: 0, doors: new Set(), methods: new Set() },
+    ...{ count: 0, transports: new Set(), methods: new Set() },
     ...{ peers: new Map(), otherPeers: 0, subjects: new Set(), last: undefined },
   };
 }
@@ -131,11 +131,11 @@ function addName(names: Set<string>, name: string): void {
 
 /** A column has the value that all calls of a group share; different values are a list in `detail`. */
 function entryOf(kind: Kind, time: number): AuditEntry {
-  const { outcome, reason, actor, since, count, doors, methods, peers } = kind;
+  const { outcome, reason, actor, since, count, transports, methods, peers } = kind;
   const many = (names: Set<string>, as: string) => (names.size > 1 ? { [as]: [...names] } : {});
   return {
     ...{ time, actor, tokenId: tokenIdOf(actor), outcome },
-    door: only(doors),
+    transport: only(transports),
     method: only(methods),
     peer: kind.otherPeers === 0 ? only(new Set(peers.keys())) : "",
     requestId: count === 1 ? kind.requestId : "",
@@ -144,7 +144,7 @@ function entryOf(kind: Kind, time: number): AuditEntry {
       count,
       since: new Date(since).toISOString(),
       ...(reason === undefined ? {} : { reason }),
-      ...many(doors, "doors"),
+      ...many(transports, "doors"),
       ...many(methods, "methods"),
       ...(peers.size > 1 ? peersOf(kind) : {}),
     },

@@ -9,11 +9,11 @@ import {
 } from "@connectrpc/connect";
 
 /** Transport of a call; `cli`: none, a command works on the database itself. */
-export type Door = "grpc" | "grpc-web" | "connect" | "rest" | "cli";
+export type CallTransport = "grpc" | "grpc-web" | "connect" | "rest" | "cli";
 
 /** The caller of a call, and how the call came. */
 export interface CallInfo {
-  readonly door: Door;
+  readonly transport: CallTransport;
   /** Id of the call in logs, in the reply's `x-request-id` and in the history. */
   readonly requestId: string;
   /** The client's address without port, such as `127.0.0.1` or `::1`; empty when unknown. */
@@ -36,7 +36,7 @@ export const callKey = createContextKey<CallInfo | undefined>(undefined, {
  * most calls do not use, are made on first use.
  */
 export abstract class Call implements HandlerContext, CallInfo {
-  abstract readonly door: Door;
+  abstract readonly transport: CallTransport;
   abstract readonly requestMethod: string;
   abstract readonly url: string;
   readonly method: DescMethod;
@@ -85,7 +85,7 @@ export abstract class Call implements HandlerContext, CallInfo {
   }
 
   get protocolName(): string {
-    return this.door;
+    return this.transport;
   }
 
   /** Aborted when the client goes away, the deadline passes or the caller loses its rights. */

@@ -30,10 +30,10 @@ export interface Form {
 
 /** The headers that name compressions. */
 export function namesOf({ call, framed }: Form): { encoding: string; accept: string } {
-  const prefix = call.door === "grpc-web" ? "grpc-" : framed ? "connect-" : "";
+  const prefix = call.transport === "grpc-web" ? "grpc-" : framed ? "connect-" : "";
   return framed
     ? {
-        encoding: `${prefix}${call.door === "grpc-web" ? "" : "content-"}encoding`,
+        encoding: `${prefix}${call.transport === "grpc-web" ? "" : "content-"}encoding`,
         accept: `${prefix}accept-encoding`,
       }
     : { encoding: "content-encoding", accept: "accept-encoding" };
@@ -77,13 +77,13 @@ export function framedReply(form: Form, { coding, encode, errorOf }: Framing): S
 }
 
 function contentType({ call, format, framed }: Form): string {
-  const kind = call.door === "grpc-web" ? "grpc-web+" : framed ? "connect+" : "";
+  const kind = call.transport === "grpc-web" ? "grpc-web+" : framed ? "connect+" : "";
   return `application/${kind}${format}`;
 }
 
 function endFrame({ call }: Form, error: ConnectError | undefined): Buffer {
   const trailer = new Headers(call.setTrailer);
-  if (call.door === "grpc-web") {
+  if (call.transport === "grpc-web") {
     const text = trailerSerialize(setTrailerStatus(trailer, error && wellFormed(error)));
     return wrap(Buffer.from(text), trailerFlag);
   }

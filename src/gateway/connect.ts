@@ -237,7 +237,7 @@ function base64(text: string): Uint8Array {
 }
 
 function limitTime(call: HttpCall): void {
-  const web = call.door === "grpc-web";
+  const web = call.transport === "grpc-web";
   const header = call.header(web ? "grpc-timeout" : "connect-timeout-ms") ?? null;
   if (header === null) return;
   const { timeoutMs, error } = (web ? parseGrpcTimeout : parseConnectTimeout)(header, MAX_TIME);

@@ -1,5 +1,5 @@
 // Exports of the package mooring-gateway.
-export { type Call, type CallInfo, callKey, type Door } from "./call.ts";
+export { type Call, type CallInfo, type CallTransport, callKey } from "./call.ts";
 export { type RestGatewayOptions, restGateway } from "./gateway.ts";
 export { createMethods, type Method, type Routes } from "./method.ts";
 export { createOpenApi, type OpenApiOptions } from "./openapi/standalone.ts";

@@ -4,7 +4,7 @@ import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protoco
 import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc-web";
 import { type BodyBounds, RequestAborted } from "../transport/body.ts";
 import type { BodyPieces } from "../transport/body-pieces.ts";
-import { Call, type Door } from "./call.ts";
+import { Call, type CallTransport } from "./call.ts";
 import type { Method } from "./method.ts";
 import type { Gateway } from "./options.ts";
 import type { Sink, StreamReply } from "./stream.ts";
@@ -74,13 +74,13 @@ export interface Http {
 
 /** A call that came as an HTTP request. */
 export class HttpCall extends Call {
-  readonly door: Door;
+  readonly transport: CallTransport;
   readonly http: Http;
   readonly #gateway: HeaderOptions;
 
-  constructor(method: DescMethod, door: Door, http: Http, gateway: HeaderOptions) {
+  constructor(method: DescMethod, transport: CallTransport, http: Http, gateway: HeaderOptions) {
     super(method, http.id);
-    this.door = door;
+    this.transport = transport;
     this.http = http;
     this.#gateway = gateway;
   }

@@ -1,6 +1,6 @@
 import { METHODS } from "node:http";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { leaveOnceAnswered } from "../transport/request.ts";
+import { drainUnreadBody } from "../transport/request.ts";
 import { type SlowReaderBounds, SlowReaders } from "../transport/slow-reader.ts";
 import { ConnectDialect } from "./connect.ts";
 import { type Exchange, type Http, serve } from "./exchange.ts";
@@ -92,7 +92,7 @@ type Open = (
 function createMount(fastify: FastifyInstance, gateway: Gateway, slow: SlowReaders) {
   return (route: { readonly method: string[]; readonly url: string }, open: Open): void => {
     const handle = (request: FastifyRequest, reply: FastifyReply, problem?: FastifyError): void => {
-      leaveOnceAnswered(request.raw, reply.raw);
+      drainUnreadBody(request.raw, reply.raw);
       const http = new NodeHttp(request, reply, slow, fastify.prefix);
       const exchange = open(http, problem, reply);
       if (exchange !== "answered") void serve(gateway, exchange);

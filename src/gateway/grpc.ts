@@ -22,7 +22,7 @@ import { toConnectError } from "./report.ts";
 import { nodeSink, type SendStream, type StreamReply } from "./stream.ts";
 import { withinTrailers } from "./trailer.ts";
 
-export interface LaneOptions {
+export interface GrpcHandlerOptions {
   readonly methods: readonly Method[];
   readonly requestId: RequestIds;
   /** Finds a client's address. */
@@ -41,7 +41,7 @@ export interface LaneOptions {
 }
 
 /** Serves gRPC calls on HTTP/2 streams. */
-export interface Lane {
+export interface GrpcHandler {
   /** @returns false for a method that is not served here: nothing was done. */
   handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
 }
@@ -51,7 +51,7 @@ export interface Lane {
  * grpc-js, which serves all other methods, creates a dozen objects for each call and copies each
  * message of a stream for each of its readers; an encoded reply needs neither.
  */
-export function createLane(options: LaneOptions): Lane {
+export function createGrpcHandler(options: GrpcHandlerOptions): GrpcHandler {
   const methods = new Map(
     options.methods
       .filter((method) => method.kind !== "client_streaming")
@@ -69,7 +69,7 @@ export function createLane(options: LaneOptions): Lane {
 
 /** A call on an HTTP/2 stream. */
 class GrpcCall extends Call {
-  readonly door = "grpc";
+  readonly transport = "grpc";
   readonly requestMethod = "POST";
   readonly stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
@@ -79,7 +79,7 @@ class GrpcCall extends Call {
     method: DescMethod,
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    { requestId, peerOf }: LaneOptions,
+    { requestId, peerOf }: GrpcHandlerOptions,
   ) {
     const sent = headers["x-request-id"];
     super(method, requestId(typeof sent === "string" ? sent : undefined));
@@ -126,7 +126,7 @@ const MAX_TIME = Number.MAX_SAFE_INTEGER;
 async function serve(
   method: UnaryMethod | StreamMethod,
   call: GrpcCall,
-  options: LaneOptions,
+  options: GrpcHandlerOptions,
 ): Promise<void> {
   const { admit, refused, dropped } = options;
   const fail = (error: unknown): void => sendFailure(call, toConnectError(error));
@@ -171,7 +171,7 @@ function limitTime(call: GrpcCall): void {
 function readMessage(
   { input }: DescMethod,
   call: GrpcCall,
-  { bounds, bodyLimit }: LaneOptions,
+  { bounds, bodyLimit }: GrpcHandlerOptions,
 ): Promise<Message> {
   const { stream, peer } = call;
   const limit = bodyLimit(call.method);
@@ -224,7 +224,7 @@ function begin(call: GrpcCall, status: Status): void {
   stream.on("wantTrailers", () => stream.sendTrailers(trailersOf(call, status.error)));
 }
 
-function streamReply(call: GrpcCall, { slowReaders }: LaneOptions): StreamReply {
+function streamReply(call: GrpcCall, { slowReaders }: GrpcHandlerOptions): StreamReply {
   const { stream } = call;
   const status: Status = {};
   return {

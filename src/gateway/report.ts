@@ -103,7 +103,9 @@ interface Begun {
 /** Caller of a request. A request outside of the transports has none. */
 function callOf(request: AnyRequest): CallInfo {
   const { call } = request as { call?: CallInfo };
-  return call ?? request.contextValues.get(callKey) ?? { door: "cli", requestId: "", peer: "" };
+  return (
+    call ?? request.contextValues.get(callKey) ?? { transport: "cli", requestId: "", peer: "" }
+  );
 }
 
 function reasonOf(thrown: unknown, request: { readonly signal: AbortSignal }): unknown {

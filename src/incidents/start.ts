@@ -5,7 +5,7 @@ import type { Language, Translate } from "../messages/language.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
 import { startPeriodic, waitAtMost } from "../periodic.ts";
 import type { Sealer } from "../secrets/sealer.ts";
-import type { Book } from "../sites/book.ts";
+import type { SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import { createAnnounce } from "./announce.ts";
 import { createIncidentBook } from "./book.ts";
@@ -27,7 +27,7 @@ const KEPT = 90 * 86_400_000;
 
 export interface IncidentsDeps {
   readonly store: IncidentStore;
-  readonly sites: Pick<Book, "sites" | "byId">;
+  readonly sites: Pick<SiteRegistry, "sites" | "byId">;
   /** Held by the process that follows mounts: it alone opens and closes incidents, and sends. */
   readonly lease: Pick<Lease, "isHeld">;
   readonly sealer: Sealer;

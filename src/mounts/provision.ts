@@ -18,7 +18,7 @@ const MAX_PROBLEMS = 100;
 
 /** Origin of changes by the file, in the history. */
 const FILE: RevisionOrigin = {
-  ...{ actor: "mounts-file", door: "file", method: "", requestId: "", peer: "" },
+  ...{ actor: "mounts-file", transport: "file", method: "", requestId: "", peer: "" },
   reason: "declared in the file of mounts",
 };
 

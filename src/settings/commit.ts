@@ -38,8 +38,8 @@ export function toCommit(
   changes: readonly StoredChange[],
 ): RevisionCommit {
   const { revision, time, origin } = header;
-  const { actor, door, method, requestId, peer, reason } = origin;
-  return { actor, door, method, requestId, peer, reason, revision, time, changes };
+  const { actor, transport, method, requestId, peer, reason } = origin;
+  return { actor, transport, method, requestId, peer, reason, revision, time, changes };
 }
 
 /** Builds the history entry of a replaced item. */

@@ -56,13 +56,13 @@ export async function explainConflict(
 }
 
 function tell(
-  { revision, time, actor, door, changes }: RevisionSummary,
+  { revision, time, actor, transport, changes }: RevisionSummary,
   rights: Rights | undefined,
 ): string {
   const told = rights === undefined ? changes : changes.filter(rights.canReadChange);
   const keys = told.map(({ key }) => key);
   const listed = keys.length > NAMED ? `${keys.slice(0, NAMED).join(", ")} …` : keys.join(", ");
-  return `revision ${revision} by ${actor} (${door}) at ${new Date(time).toISOString()}: ${listed}`;
+  return `revision ${revision} by ${actor} (${transport}) at ${new Date(time).toISOString()}: ${listed}`;
 }
 
 /** Precondition of a client on one setting. */

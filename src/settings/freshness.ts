@@ -68,7 +68,7 @@ function readRevision(text: string): number {
 
 /** Maximum wait for a revision and interval between checks, in milliseconds. */
 const PATIENCE = 1_000;
-const LOOK = 20;
+const POLL_INTERVAL = 20;
 
 /**
  * Waits until this process shows a revision, or a later one.
@@ -83,6 +83,6 @@ async function reaches(engine: Instance, revision: number): Promise<void> {
       throw unavailable(
         message("REVISION_NOT_REACHED", { shown: engine.snapshot().revision, asked: revision }),
       );
-    await sleep(LOOK);
+    await sleep(POLL_INTERVAL);
   }
 }

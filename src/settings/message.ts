@@ -86,12 +86,12 @@ export function changeToProto({ key, kind, oldValue, newValue, secret }: Change)
 }
 
 export function revisionToProto(summary: RevisionSummary): Revision {
-  const { revision, time, actor, door, method, requestId, peer, reason, changes } = summary;
+  const { revision, time, actor, transport, method, requestId, peer, reason, changes } = summary;
   return create(RevisionSchema, {
     revision: BigInt(revision),
     time: timestampFromMs(time),
     actor,
-    door,
+    door: transport,
     method,
     requestId,
     peer,

@@ -10,7 +10,7 @@ export interface RehashDeps {
 }
 
 /** Origin of the change in the audit. */
-const ORIGIN = { actor: "mooring", door: "start", method: "rehash", peer: "", requestId: "" };
+const ORIGIN = { actor: "mooring", transport: "start", method: "rehash", peer: "", requestId: "" };
 
 /**
  * Replaces the stored hashes of secrets that were not made with the sealing key of now: those of a

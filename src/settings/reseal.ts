@@ -12,7 +12,7 @@ export interface ResealDeps {
 }
 
 /** Origin for the audit. */
-const ORIGIN = { actor: "mooring", door: "start", method: "seal", peer: "", requestId: "" };
+const ORIGIN = { actor: "mooring", transport: "start", method: "seal", peer: "", requestId: "" };
 
 /**
  * Loads what is stored, and seals every secret in it that is in the clear or sealed with an older key.

@@ -14,7 +14,7 @@ export interface StartOptions {
 /** Origin of the changes at the start of the program, for the history. */
 const START: RevisionOrigin = {
   actor: "mooring",
-  door: "start",
+  transport: "start",
   method: "",
   requestId: "",
   peer: "",

@@ -16,7 +16,7 @@ export function entriesOf(site: string, events: readonly SiteEvent[]): AuditEntr
   return events.flatMap(({ time, actor, action, revision, keys, result }) => {
     const outcome = OUTCOMES[action];
     if (outcome === undefined) return [];
-    const origin = { actor, door: "", method: action, peer: "", requestId: "" };
+    const origin = { actor, transport: "", method: action, peer: "", requestId: "" };
     const detail = { revision, keys: keys.length, result: String(result) };
     return [{ ...doneEntry(origin, time, [site, ...keys], detail), outcome }];
   });

@@ -4,8 +4,8 @@ import { FLAG, type SettingItem } from "../settings/item.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import { normalizeStoredValue } from "../settings/value.ts";
 import type { SiteRow } from "./client.ts";
+import { keyPolicyOf } from "./key-policy.ts";
 import { createSelection, type Site, type SiteState } from "./site.ts";
-import { treatmentOf } from "./treatment.ts";
 
 /**
  * Sync status of a setting at a site.
@@ -59,7 +59,7 @@ export function compare(
     const { key, secret } = item;
     const row = known.get(key);
     known.delete(key);
-    const { never, note = "" } = treatmentOf(key);
+    const { never, note = "" } = keyPolicyOf(key);
     if (never || item.flag === FLAG.deprecated) continue;
     const overridden = Object.hasOwn(site.overrides, key);
     const wanted = overridden ? (site.overrides[key] ?? "") : item.value;
@@ -71,12 +71,12 @@ export function compare(
     });
   }
   for (const row of known.values()) {
-    if (treatmentOf(row.key).never) continue;
+    if (keyPolicyOf(row.key).never) continue;
     const standing = selected(row.key, row.group) ? "extra" : "excluded";
     found.push({
       ...{ key: row.key, standing, wanted: undefined, row, item: undefined },
       ...{ secret: row.flag === FLAG.private, overridden: false, drifted: false },
-      note: treatmentOf(row.key).note ?? "",
+      note: keyPolicyOf(row.key).note ?? "",
     });
   }
   return found;
@@ -111,7 +111,7 @@ export function compare(
     const definition = snapshot.get(key)?.definition;
     // The site's value has the same meaning.
     if (definition !== undefined && normalizeStoredValue(definition, there) === wanted) return true;
-    const { trimmed, listed } = treatmentOf(key);
+    const { trimmed, listed } = keyPolicyOf(key);
     if (trimmed && wanted.trim() === there.trim()) return true;
     if (listed?.[wanted] === there) return true;
     const mark = state.rewritten[key];

@@ -5,8 +5,8 @@ import { message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { checkText, checkValue, normalizeValue } from "../settings/value.ts";
+import { keyPolicyOf } from "./key-policy.ts";
 import { checkPattern, type Site, type SiteMode } from "./site.ts";
-import { treatmentOf } from "./treatment.ts";
 
 /** A site as a client describes it. What is undefined stays as it is. */
 export interface SiteInput {
@@ -134,7 +134,7 @@ function checkOverride(
   value: string,
   { definitionOf, keys, maxValueBytes }: KnownKeys,
 ): Text | undefined {
-  if (treatmentOf(key).never) return message("OVERRIDE_OF_SITES_OWN");
+  if (keyPolicyOf(key).never) return message("OVERRIDE_OF_SITES_OWN");
   const definition = definitionOf(key);
   if (definition === undefined && !keys.has(key))
     return message("OVERRIDE_UNKNOWN", { hint: didYouMean(key, keys) });
@@ -171,7 +171,7 @@ export function checkKeys(keys: readonly string[], known: ReadonlySet<string>): 
 
 function keyProblem(key: string, known: ReadonlySet<string>): Text | undefined {
   const name = `"${key.slice(0, 64)}"`;
-  if (treatmentOf(key).never) return message("SETTING_IS_SITES_OWN", { name });
+  if (keyPolicyOf(key).never) return message("SETTING_IS_SITES_OWN", { name });
   if (known.has(key)) return undefined;
   return message("SETTING_UNKNOWN_TO_SITE", { name, hint: didYouMean(key, known) });
 }

@@ -1,7 +1,7 @@
 import { message, type Text } from "../messages/message.ts";
 import type { SiteClient, SiteRow } from "./client.ts";
 import { isUncertain, SiteFailure } from "./failure.ts";
-import { loneOrder, treatmentOf } from "./treatment.ts";
+import { keyPolicyOf, loneOrder } from "./key-policy.ts";
 
 /** A value that a site is to have. */
 export interface Wanted {
@@ -63,9 +63,9 @@ export async function push(
       return false;
     }
   };
-  const together = wanted.filter(({ key }) => !treatmentOf(key).alone);
+  const together = wanted.filter(({ key }) => !keyPolicyOf(key).alone);
   const alone = wanted
-    .filter(({ key }) => treatmentOf(key).alone)
+    .filter(({ key }) => keyPolicyOf(key).alone)
     .sort((a, b) => loneOrder(a.key) - loneOrder(b.key));
   let goesOn = together.length === 0 || (await send(together));
   if (goesOn && refusals.size > 0 && together.length > 1)
@@ -75,7 +75,7 @@ export async function push(
       unsure.add(one.key);
       continue;
     }
-    const { limit, repair } = treatmentOf(one.key);
+    const { limit, repair } = keyPolicyOf(one.key);
     goesOn = await send([one], limit);
     // Some settings are out of order after a refusal, though the old value is listed.
     if (repair && refusals.has(one.key)) goesOn = await send([{ ...one, value: one.row.value }]);
@@ -100,7 +100,7 @@ export async function push(
   );
   if (!goesOn || odd.size === 0) return first;
   for (const one of wanted)
-    if (odd.has(one.key) && !(await send([one], treatmentOf(one.key).limit))) break;
+    if (odd.has(one.key) && !(await send([one], keyPolicyOf(one.key).limit))) break;
   return readBack();
 }
 
@@ -151,7 +151,7 @@ function judge(
   if (now === value) return found("applied");
   if (isUnsure) return found("unknown", message("NO_ANSWER"));
   if (refusal !== undefined) return found("refused", refusal.reason, refusal.code);
-  const { rewritten, trimmed } = treatmentOf(key);
+  const { rewritten, trimmed } = keyPolicyOf(key);
   if (trimmed && now.trim() === value.trim()) return found("applied");
   if (rewritten) return found("rewritten", message("SITE_MADE_OTHER_VALUE"));
   if (now === row.value) return found("refused", KEPT);

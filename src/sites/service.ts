@@ -7,11 +7,11 @@ import type { SettingDefinition } from "../settings/definition.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { changedMembers } from "./audit.ts";
-import { addressOf, type Book } from "./book.ts";
 import type { Comparison } from "./compare.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "./failure.ts";
 import { checkKeys, type SiteInput, withInput } from "./input.ts";
 import type { Pushed } from "./push.ts";
+import { addressOf, type SiteRegistry } from "./registry.ts";
 import type { Round } from "./round.ts";
 import { NEW_STATE, type Site, type SiteState, type SiteView } from "./site.ts";
 import type { SiteEvent, StoredSiteEvent } from "./store.ts";
@@ -71,7 +71,7 @@ export interface SiteService {
 }
 
 export interface SiteServiceDeps {
-  readonly book: Book;
+  readonly registry: SiteRegistry;
   readonly workers: Workers;
   readonly engine: Engine;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
@@ -99,8 +99,8 @@ const EMPTY: Site = Object.freeze({
 });
 
 export function createSiteService(deps: SiteServiceDeps): SiteService {
-  const { book, workers, engine } = deps;
-  const viewOf = (site: Site): SiteView => ({ site, state: book.state(site.id) });
+  const { registry, workers, engine } = deps;
+  const viewOf = (site: Site): SiteView => ({ site, state: registry.state(site.id) });
   const keysOf = ({ known }: SiteState): ReadonlySet<string> =>
     new Set([...Array.from(engine.snapshot().items(), ({ key }) => key), ...known]);
   const known = (state: SiteState) => ({
@@ -109,11 +109,11 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     keys: keysOf(state),
   });
   const namedOf = (site: Site, keys: readonly string[]): readonly string[] => {
-    if (keys.length > 0) checkKeys(keys, keysOf(book.state(site.id)));
+    if (keys.length > 0) checkKeys(keys, keysOf(registry.state(site.id)));
     return keys;
   };
   const taken = (site: Site): ServiceError => {
-    const others = book.sites().filter(({ id }) => id !== site.id);
+    const others = registry.sites().filter(({ id }) => id !== site.id);
     const address = addressOf(site.url);
     const same = others.find(({ url }) => addressOf(url) === address);
     const isNamed = same === undefined || others.some(({ name }) => name === site.name);
@@ -130,10 +130,10 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     told(workers.round(site, { aim: "look", actor: "sites" }));
   return {
     revision: () => engine.snapshot().revision,
-    list: () => book.sites().map(viewOf),
-    get: (name) => viewOf(book.byName(name)),
+    list: () => registry.sites().map(viewOf),
+    get: (name) => viewOf(registry.byName(name)),
     create: async (input, origin) => {
-      if (book.sites().length >= MAX_SITES)
+      if (registry.sites().length >= MAX_SITES)
         throw new ServiceError(
           Code.ResourceExhausted,
           message("TOO_MANY_SITES", { most: MAX_SITES }),
@@ -145,31 +145,31 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       );
       if (site.mode === "follow") throw tooEarly(site);
       const { url, mode } = site;
-      if (!(await book.insert(site, [noted(origin, site, { url, mode })]))) throw taken(site);
+      if (!(await registry.insert(site, [noted(origin, site, { url, mode })]))) throw taken(site);
       try {
         await look(site);
       } catch (error) {
-        await book.delete(site.id, [noted(origin, site, { undone: "it was not reached" })]);
+        await registry.delete(site.id, [noted(origin, site, { undone: "it was not reached" })]);
         throw error;
       }
       return viewOf(site);
     },
     update: async (name, input, origin) => {
-      const before = book.byName(name);
-      const state = book.state(before.id);
+      const before = registry.byName(name);
+      const state = registry.state(before.id);
       const site = withInput(before, input, known(state));
       if (site.mode === "follow" && before.mode !== "follow" && state.appliedRevision === 0)
         throw tooEarly(site);
       const changed = changedMembers(before, site);
       if (site.name !== before.name) {
-        if (book.sites().some((other) => other.name === site.name)) throw taken(site);
+        if (registry.sites().some((other) => other.name === site.name)) throw taken(site);
         await deps.onRename?.(before.name, site.name, origin);
       }
-      if (!(await book.update(site, [noted(origin, site, { changed })]))) throw taken(site);
+      if (!(await registry.update(site, [noted(origin, site, { changed })]))) throw taken(site);
       const isReached = site.url !== before.url || site.token !== before.token;
       if (isReached || site.ca !== before.ca || site.pin !== before.pin)
-        await book.record(site.id, {
-          ...book.state(site.id),
+        await registry.record(site.id, {
+          ...registry.state(site.id),
           error: undefined,
           failures: 0,
           nextTry: 0,
@@ -177,25 +177,25 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       return viewOf(site);
     },
     delete: async (name, origin) => {
-      const site = book.byName(name);
-      await workers.alone(site.id, () => book.delete(site.id, [noted(origin, site, {})]));
+      const site = registry.byName(name);
+      await workers.alone(site.id, () => registry.delete(site.id, [noted(origin, site, {})]));
     },
     check: async (name) => {
-      const site = book.byName(name);
+      const site = registry.byName(name);
       await look(site);
       return viewOf(site);
     },
     compare: async (name) => {
-      const site = book.byName(name);
+      const site = registry.byName(name);
       const { comparisons } = await look(site);
       return { view: viewOf(site), comparisons };
     },
     adopt: async (name, { keys, dryRun }, origin) => {
-      const site = book.byName(name);
+      const site = registry.byName(name);
       return told(takeValues(deps, site, { keys: namedOf(site, keys), dryRun, origin }));
     },
     sync: async (name, { keys, dryRun, connectDownloaders }, actor) => {
-      const site = book.byName(name);
+      const site = registry.byName(name);
       const asked = keys.length === 0 ? undefined : namedOf(site, keys);
       const { revision } = engine.snapshot();
       const aim = dryRun ? "look" : "push";
@@ -212,8 +212,8 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
         connected,
       };
     },
-    log: (name, limit, before) => book.log(book.byName(name).id, limit, before),
-    watch: (signal) => watchBook(book, viewOf, { signal, stopping: deps.stopping }),
+    log: (name, limit, before) => registry.log(registry.byName(name).id, limit, before),
+    watch: (signal) => watchBook(registry, viewOf, { signal, stopping: deps.stopping }),
   };
 }
 

@@ -9,8 +9,8 @@ import type { SettingDefinition } from "../settings/definition.ts";
 import type { Engine } from "../settings/engine.ts";
 import { type Feed, followFeed } from "../settings/feed.ts";
 import { isMountChange } from "../settings/mount-key.ts";
-import { type Book, createBook } from "./book.ts";
 import { createProbes } from "./probe.ts";
+import { createSiteRegistry, type SiteRegistry } from "./registry.ts";
 import { createSiteService, type SiteService, type SiteServiceDeps } from "./service.ts";
 import type { Site } from "./site.ts";
 import type { SiteEvent, SiteStore } from "./store.ts";
@@ -45,7 +45,7 @@ export interface SitesDeps {
 /** All about sites on one store, with what follows them in the background. */
 export interface Sites {
   readonly service: SiteService;
-  readonly book: Book;
+  readonly registry: SiteRegistry;
   readonly workers: Workers;
   /** Whether this process follows the sites. */
   isLeader(): boolean;
@@ -59,17 +59,17 @@ export interface Sites {
 /** Reads the sites and begins to follow them, unless another process does. */
 export async function startSites(deps: SitesDeps): Promise<Sites> {
   const { store, feed, sealer, now, onError } = deps;
-  const book = createBook({ store, sealer, onClosed: deps.onClosed });
+  const registry = createSiteRegistry({ store, sealer, onClosed: deps.onClosed });
   /** Until the feed is read, any revision may have changed a setting. */
   const read = { revision: 0, setting: Number.POSITIVE_INFINITY };
-  const workers = createWorkers({ ...deps, book, read });
+  const workers = createWorkers({ ...deps, registry, read });
   const lease = createLease(store, {
     name: "sites",
     holder: randomBytes(9).toString("base64url"),
     now,
   });
   const probe = createProbes({
-    stateOf: ({ id }) => book.state(id),
+    stateOf: ({ id }) => registry.state(id),
     now,
     retry: ({ id }) => workers.retry(id),
     interval: deps.times?.probe,
@@ -81,19 +81,19 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
   /** After a commit, at once. Sites that fail wait for their time. */
   const followAll = (): void => {
     if (!lease.isHeld()) return;
-    for (const site of book.sites())
+    for (const site of registry.sites())
       if (site.mode === "follow" && !site.paused) ignore(workers.follow(site.id));
   };
   const beat = async (): Promise<void> => {
-    await book.load();
-    if (book.sites().length === 0) return;
+    await registry.load();
+    if (registry.sites().length === 0) return;
     const wasHeld = lease.isHeld();
     await lease.renew();
     if (!lease.isHeld()) return;
     // The previous holder may have left unfinished work.
     if (!wasHeld) followAll();
-    for (const site of book.sites()) if (workers.isDue(site)) ignore(workers.follow(site.id));
-    ignore(probe(book.sites()));
+    for (const site of registry.sites()) if (workers.isDue(site)) ignore(workers.follow(site.id));
+    ignore(probe(registry.sites()));
   };
   const onCommits: Parameters<typeof followFeed>[2] = (commits) => {
     for (const { revision, changes } of commits ?? []) {
@@ -107,22 +107,22 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
     read.revision = revision;
     read.setting = revision;
   };
-  await book.load();
-  await resealAll(book, sealer, store);
+  await registry.load();
+  await resealAll(registry, sealer, store);
   await beat();
   const job = startPeriodic(beat, { interval: deps.times?.beat ?? BEAT, onError });
   ignore(followFeed(feed, stopping.signal, onCommits, onBegin));
   const made = createSiteService({
     ...deps,
-    book,
+    registry,
     workers,
     stopping: ending.signal,
     newId: () => randomBytes(9).toString("base64url"),
   });
-  const service = readingFirst(book, made);
+  const service = readingFirst(registry, made);
   return {
     service,
-    book,
+    registry,
     workers,
     isLeader: lease.isHeld,
     endStreams: () => ending.abort(),
@@ -138,12 +138,12 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
 }
 
 /** Seals what an older key sealed, or none, with the one that seals now. */
-async function resealAll(book: Book, sealer: Sealer, store: SiteStore): Promise<void> {
+async function resealAll(registry: SiteRegistry, sealer: Sealer, store: SiteStore): Promise<void> {
   for (const row of await store.list()) {
-    const site = book.byId(row.id);
+    const site = registry.byId(row.id);
     if (site === undefined || site.token === "") continue;
     if (sealer.needsReseal(row.token) || sealer.needsReseal(row.overrides))
-      await book.update(site, []);
+      await registry.update(site, []);
   }
 }
 
@@ -151,12 +151,12 @@ async function resealAll(book: Book, sealer: Sealer, store: SiteStore): Promise<
  * Service whose changes and requests begin with reading what other processes have written: a site
  * that another process has just created exists, and its changes are kept.
  */
-function readingFirst(book: Pick<Book, "load">, service: SiteService): SiteService {
+function readingFirst(registry: Pick<SiteRegistry, "load">, service: SiteService): SiteService {
   const first =
     <Args extends unknown[], T>(work: (...args: Args) => Promise<T>) =>
     async (...args: Args): Promise<T> => {
       try {
-        await book.load();
+        await registry.load();
       } catch (error) {
         throw writeFailure(error);
       }

@@ -44,7 +44,7 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
   if (refused.length === 0) return round;
   const refusals = refused.map((one) => refusalOf(one, refused, round.state, snapshot));
   const origin: RevisionOrigin = {
-    ...{ actor: "sites", door: "upstream", method: "AdoptSite", requestId: "", peer: "" },
+    ...{ actor: "sites", transport: "upstream", method: "AdoptSite", requestId: "", peer: "" },
     reason: reasonOf(refusals),
   };
   // No database keeps NUL in a text.

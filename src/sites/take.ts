@@ -2,8 +2,8 @@ import { message } from "../messages/message.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { type Adopted, adopt } from "./adopt.ts";
-import type { Book } from "./book.ts";
 import type { Comparison } from "./compare.ts";
+import type { SiteRegistry } from "./registry.ts";
 import type { Site, SiteState } from "./site.ts";
 import type { SiteEvent } from "./store.ts";
 import type { Turn, Workers } from "./worker.ts";
@@ -15,7 +15,7 @@ export interface Taken {
 }
 
 export interface AdoptDeps {
-  readonly book: Book;
+  readonly registry: SiteRegistry;
   readonly workers: Workers;
   readonly engine: Engine;
   readonly managedBy: (key: string) => string | undefined;
@@ -45,7 +45,7 @@ export async function takeValuesIn(
   deps: Omit<AdoptDeps, "workers">,
   options: AdoptOptions,
 ): Promise<Taken> {
-  const { book, engine, managedBy, maxValueBytes } = deps;
+  const { registry, engine, managedBy, maxValueBytes } = deps;
   const { keys, dryRun, origin, onlyDrifted = false } = options;
   const base = engine.snapshot();
   const { comparisons } = await round({ aim: "look", actor: origin.actor });
@@ -63,7 +63,7 @@ export async function takeValuesIn(
   const skipped = result.some(({ outcome }) => outcome === "skipped");
   const isWhole = keys.length === 0 && !onlyDrifted;
   for (let tries = 0; tries < 3; tries += 1) {
-    const before = book.state(site.id);
+    const before = registry.state(site.id);
     const held = { ...before.held };
     for (const { key, outcome, reason } of result)
       if (outcome === "refused") held[key] = { revision: base.get(key)?.revision ?? 0, reason };
@@ -82,7 +82,7 @@ export async function takeValuesIn(
       fights: {},
       appliedRevision: isWhole ? (skipped ? base.revision : revision) : before.appliedRevision,
     };
-    if (!(await book.record(site.id, state, result.length === 0 ? [] : [event]))) continue;
+    if (!(await registry.record(site.id, state, result.length === 0 ? [] : [event]))) continue;
     if (result.length > 0) deps.onEvent(site, event);
     break;
   }

@@ -4,23 +4,23 @@ import { message } from "../messages/message.ts";
 import { waitAtMost } from "../periodic.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { changedMembers } from "./audit.ts";
-import { addressOf } from "./book.ts";
 import { createSiteClient, readPermanentToken } from "./client.ts";
 import { SiteFailure } from "./failure.ts";
+import { keyPolicyOf } from "./key-policy.ts";
 import { createKnownKeys, createOwnRows, type OwnRows } from "./own-rows.ts";
 import { answers } from "./probe.ts";
+import { addressOf } from "./registry.ts";
 import { createSessions, type Sessions, VISITOR_ACTOR, type Visitor } from "./session.ts";
 import type { Site, TakenBack } from "./site.ts";
 import type { Sites, SitesDeps } from "./start.ts";
 import { takeValuesIn } from "./take.ts";
-import { treatmentOf } from "./treatment.ts";
 
 /** Connections for reading identities. */
 const QUESTIONS = 32;
 /** Time that a change of the upstream's own settings waits for its turn, in milliseconds. */
 const TURN = 5_000;
 /** Time limit of a read, in milliseconds. */
-const LOOK = 500;
+const PROBE_TIMEOUT = 500;
 /** Time that a change waits until the upstream has it, in milliseconds. */
 const PATIENCE = 1_000;
 /** The same for values that the upstream checks: its refusal is reported to the caller. */
@@ -117,7 +117,7 @@ export interface Upstream {
 }
 
 const ORIGIN: RevisionOrigin = {
-  ...{ actor: "sites", door: "upstream", method: "AdoptSite", requestId: "", peer: "" },
+  ...{ actor: "sites", transport: "upstream", method: "AdoptSite", requestId: "", peer: "" },
   reason: "values of the upstream",
 };
 
@@ -126,7 +126,7 @@ const UPDATE: AuditOrigin = { ...ORIGIN, method: "UpdateSite" };
 /** Makes contact in the background, again and again until it has worked once. */
 export function startUpstream(deps: UpstreamDeps): Upstream {
   const { sites, url, engine, now, onNotice, onError } = deps;
-  const { book, workers } = sites;
+  const { registry, workers } = sites;
   const access = { url, token: "", ca: "", pin: "" };
   const asking = createSiteClient(access, QUESTIONS);
   const sessions: Sessions = createSessions(asking, now);
@@ -139,9 +139,9 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       }),
     now,
   );
-  const knownKeys = createKnownKeys(() => book.state(mine()?.id ?? "").known);
+  const knownKeys = createKnownKeys(() => registry.state(mine()?.id ?? "").known);
   const stopping = new AbortController();
-  const mine = (): Site | undefined => book.sites().find((site) => site.upstream);
+  const mine = (): Site | undefined => registry.sites().find((site) => site.upstream);
   let meeting: Promise<unknown> | undefined;
   /** The contact that is being made: the site follows when it is over. */
   let settling: Promise<unknown> | undefined;
@@ -168,17 +168,17 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     const { id, paused } = await claim(token);
     // An operator has paused it.
     if (paused) return deps.onMet();
-    const isNew = book.state(id).appliedRevision === 0;
+    const isNew = registry.state(id).appliedRevision === 0;
     await workers.alone(id, (turn) =>
       takeValuesIn(
         turn,
-        { ...deps, book },
+        { ...deps, registry },
         { keys: [], dryRun: false, origin: ORIGIN, onlyDrifted: !isNew },
       ),
     );
     const site = mine();
     if (isNew && site !== undefined)
-      await book.update({ ...site, mode: "follow" }, [noted(site, "mode")]);
+      await registry.update({ ...site, mode: "follow" }, [noted(site, "mode")]);
     // Its version shows in public replies that may be kept already.
     engine.touch();
     deps.onMet();
@@ -187,17 +187,17 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     if (isNew) onNotice("the upstream's settings were taken; from now on it follows");
   };
   const claim = async (token: string): Promise<Site> => {
-    await book.load();
+    await registry.load();
     const address = addressOf(url);
     const known = mine();
-    const same = book.sites().find((site) => addressOf(site.url) === address);
+    const same = registry.sites().find((site) => addressOf(site.url) === address);
     if (known !== undefined && known !== same)
-      await book.update({ ...known, upstream: false }, [noted(known, "upstream")]);
+      await registry.update({ ...known, upstream: false }, [noted(known, "upstream")]);
     if (same !== undefined) {
       if (same.upstream && token === "" && same.url === url) return same;
       const next = { ...same, url, upstream: true, token: token || same.token };
-      await book.update(next, [noted(same, ...changedMembers(same, next))]);
-      await book.record(same.id, { ...book.state(same.id), error: undefined, nextTry: 0 });
+      await registry.update(next, [noted(same, ...changedMembers(same, next))]);
+      await registry.record(same.id, { ...registry.state(same.id), error: undefined, nextTry: 0 });
       return same;
     }
     if (token === "") throw new SiteFailure("unauthorized", message("SITE_TOKEN_UNKNOWN"));
@@ -205,13 +205,13 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       { name: freeName(), url, token },
       { ...ORIGIN, method: "CreateSite" },
     );
-    const made = book.sites().find((site) => addressOf(site.url) === address);
+    const made = registry.sites().find((site) => addressOf(site.url) === address);
     if (made === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
-    await book.update({ ...made, upstream: true }, [noted(made, "upstream")]);
+    await registry.update({ ...made, upstream: true }, [noted(made, "upstream")]);
     return made;
   };
   const freeName = (): string => {
-    const taken = new Set(book.sites().map(({ name }) => name));
+    const taken = new Set(registry.sites().map(({ name }) => name));
     return (
       ["upstream", "upstream-2", "upstream-3"].find((name) => !taken.has(name)) ??
       `upstream-${now()}`
@@ -221,8 +221,8 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   let looking: Promise<void> | undefined;
   const lookOnce = async (): Promise<void> => {
     const site = mine();
-    const isKnownToFail = site === undefined || book.state(site.id).error !== undefined;
-    if (isKnownToFail || site.paused || (await answers(site, LOOK))) return;
+    const isKnownToFail = site === undefined || registry.state(site.id).error !== undefined;
+    if (isKnownToFail || site.paused || (await answers(site, PROBE_TIMEOUT))) return;
     await workers.round(site, { aim: "look", actor: "sites" }).catch((error: unknown) => {
       if (!(error instanceof SiteFailure)) throw error;
     });
@@ -254,10 +254,10 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   return {
     isReady: () => {
       const site = mine();
-      return site !== undefined && book.state(site.id).appliedRevision > 0;
+      return site !== undefined && registry.state(site.id).appliedRevision > 0;
     },
     token: () => mine()?.token ?? "",
-    version: () => book.state(mine()?.id ?? "").version,
+    version: () => registry.state(mine()?.id ?? "").version,
     lacks: (key) => !knownKeys().has(key) && engine.snapshot().get(key)?.definition !== undefined,
     known: knownKeys,
     ownRows,
@@ -265,7 +265,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     forget: sessions.forget,
     meet: (authorization, clientId) => {
       const site = mine();
-      const known = site !== undefined && book.state(site.id);
+      const known = site !== undefined && registry.state(site.id);
       const isNeeded =
         known === false || known.appliedRevision === 0 || known.error?.kind === "unauthorized";
       if (!isNeeded || meeting !== undefined || authorization === "") return;
@@ -288,23 +288,23 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       if (settling !== undefined) await waitAtMost(PATIENCE, settling);
       const site = mine();
       if (site === undefined || site.mode !== "follow" || site.paused) return undefined;
-      const isThere = (): boolean => book.state(site.id).appliedRevision >= revision;
+      const isThere = (): boolean => registry.state(site.id).appliedRevision >= revision;
       const isChecked = Array.from(engine.snapshot().items()).some(
-        (item) => item.revision === revision && treatmentOf(item.key).alone,
+        (item) => item.revision === revision && keyPolicyOf(item.key).alone,
       );
       const began = now();
       // An upstream that can't be asked is no reason to wait for its word.
       const left = (): number =>
         began +
-        (isChecked && book.state(site.id).error === undefined ? CHECKED_PATIENCE : PATIENCE) -
+        (isChecked && registry.state(site.id).error === undefined ? CHECKED_PATIENCE : PATIENCE) -
         now();
       if (sites.isLeader()) void sites.follow(site.id).catch(onError);
       while (!isThere() && left() > 0) {
-        await changed(book, sites.isLeader() ? left() : Math.min(30, left()));
-        if (!sites.isLeader()) await book.load();
+        await changed(registry, sites.isLeader() ? left() : Math.min(30, left()));
+        if (!sites.isLeader()) await registry.load();
       }
       if (!isThere()) return { outcome: "pending" };
-      const refusals = Object.entries(book.state(site.id).takenBack)
+      const refusals = Object.entries(registry.state(site.id).takenBack)
         .filter(([, refusal]) => refusal.revision === revision)
         .map(([key, refusal]) => ({ key, ...refusal }));
       return refusals.length > 0 ? { outcome: "refused", refusals } : { outcome: "applied" };
@@ -313,18 +313,18 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       looking ??= lookOnce().finally(() => {
         looking = undefined;
       });
-      await waitAtMost(LOOK, looking.catch(onError));
+      await waitAtMost(PROBE_TIMEOUT, looking.catch(onError));
     },
     changing: async (pass, by) => {
       const site = mine();
-      if (site === undefined || book.state(site.id).appliedRevision === 0) return pass();
+      if (site === undefined || registry.state(site.id).appliedRevision === 0) return pass();
       let passed: Promise<void> | undefined;
       const turn = workers
         .alone(site.id, async (own) => {
           const take = (origin: RevisionOrigin) =>
             takeValuesIn(
               own,
-              { ...deps, book },
+              { ...deps, registry },
               { keys: [], dryRun: false, origin, onlyDrifted: true },
             );
           // Earlier changes there do not belong to this visitor.
@@ -354,11 +354,11 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       if (site === undefined) return;
       const origin: AuditOrigin =
         by === undefined ? UPDATE : { ...originOf(by), method: UPDATE.method };
-      await book.update({ ...site, token }, [
+      await registry.update({ ...site, token }, [
         doneEntry(origin, now(), [site.name], { changed: ["token"] }),
       ]);
-      const state = book.state(site.id);
-      await book.record(site.id, { ...state, error: undefined, failures: 0, nextTry: 0 });
+      const state = registry.state(site.id);
+      await registry.record(site.id, { ...state, error: undefined, failures: 0, nextTry: 0 });
     },
     connect: async (call, body) => {
       const site = mine();
@@ -379,7 +379,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
 function originOf({ visitor, requestId, peer }: PassedCall): AuditOrigin {
   return {
     actor: `${VISITOR_ACTOR}${visitor}`,
-    door: "rest",
+    transport: "rest",
     method: "AdoptSite",
     requestId,
     peer,
@@ -387,10 +387,10 @@ function originOf({ visitor, requestId, peer }: PassedCall): AuditOrigin {
 }
 
 /** Resolves when something about a site changes, or after so many milliseconds. */
-async function changed(book: Sites["book"], ms: number): Promise<void> {
+async function changed(registry: Sites["registry"], ms: number): Promise<void> {
   let end = (): void => {};
   const change = new Promise<void>((resolve) => {
-    end = book.onChange(resolve);
+    end = registry.onChange(resolve);
   });
   await waitAtMost(ms, change);
   end();

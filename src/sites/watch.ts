@@ -1,25 +1,25 @@
 import { unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { createWaiter } from "../waiter.ts";
-import type { Book } from "./book.ts";
+import type { SiteRegistry } from "./registry.ts";
 import type { Site, SiteView } from "./site.ts";
 
 /** All sites, then each one that changes, and the names of those that are gone. */
 export async function* watchBook(
-  book: Book,
+  registry: SiteRegistry,
   viewOf: (site: Site) => SiteView,
   { signal, stopping }: { readonly signal: AbortSignal; readonly stopping: AbortSignal },
 ): AsyncIterable<{ views: readonly SiteView[]; gone: readonly string[] }> {
   let sent = new Map<string, SiteView>();
   const waiter = createWaiter();
   const waiting = waiter.join([signal, stopping]);
-  const end = book.onChange(waiter.notify);
+  const end = registry.onChange(waiter.notify);
   try {
     for (let first = true; ; first = false) {
       if (!first) await waiting.next();
       if (signal.aborted) return;
       if (stopping.aborted) throw unavailable(message("SERVICE_STOPPING"));
-      const now = new Map(book.sites().map((site) => [site.id, viewOf(site)]));
+      const now = new Map(registry.sites().map((site) => [site.id, viewOf(site)]));
       const views = [...now].filter(
         ([id, view]) => sent.get(id)?.site !== view.site || sent.get(id)?.state !== view.state,
       );

@@ -3,19 +3,19 @@ import { message } from "../messages/message.ts";
 import { waitAtMost } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Engine } from "../settings/engine.ts";
-import type { Book } from "./book.ts";
 import { createSiteClient, type SiteClient } from "./client.ts";
 import { isLasting, SiteFailure } from "./failure.ts";
-import { createPace } from "./pace.ts";
+import { createRateLimit } from "./rate-limit.ts";
+import type { SiteRegistry } from "./registry.ts";
 import { type Round, type RoundOptions, runRound } from "./round.ts";
 import type { Site, SiteState } from "./site.ts";
 import type { SiteEvent } from "./store.ts";
 import { takeBack } from "./take-back.ts";
 
 /** Interval of checks of a site without work, in milliseconds. */
-const LOOK = 60_000;
+const COMPARE_INTERVAL = 60_000;
 /** Interval after a push: an open page may send old values. */
-const LOOK_AGAIN = 10_000;
+const RECHECK_INTERVAL = 10_000;
 /** First and longest pause after a failure. */
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
@@ -23,7 +23,7 @@ const LONGEST_PAUSE = 60_000;
 const AT_ONCE = 32;
 
 export interface WorkerDeps {
-  readonly book: Book;
+  readonly registry: SiteRegistry;
   readonly engine: Engine;
   readonly hash: Fingerprint;
   readonly now: () => number;
@@ -75,8 +75,8 @@ export interface Workers {
 }
 
 export function createWorkers(deps: WorkerDeps): Workers {
-  const { book, engine, hash, now } = deps;
-  const { look = LOOK, lookAgain = LOOK_AGAIN, call } = deps.times ?? {};
+  const { registry, engine, hash, now } = deps;
+  const { look = COMPARE_INTERVAL, lookAgain = RECHECK_INTERVAL, call } = deps.times ?? {};
   const clients = new Map<string, { readonly site: Site; readonly client: SiteClient }>();
   const queues = new Map<string, Promise<unknown>>();
   const followers = new Map<string, ReturnType<typeof oneAtATime<void>>>();
@@ -85,7 +85,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
   const looked = new Map<string, Site>();
   /** Sites that are tried before their time. */
   const retried = new Set<string>();
-  const pace = createPace();
+  const rateLimit = createRateLimit();
   let running = 0;
   const waiting: (() => void)[] = [];
   let closed = false;
@@ -116,7 +116,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
     const done = before.then(async () => {
       const leave = await enter();
       try {
-        const site = book.byId(siteId);
+        const site = registry.byId(siteId);
         if (site === undefined || closed) throw new SiteFailure("refused", message("SITE_GONE"));
         const client = clientOf(site);
         const round: Turn["round"] = (options) => attempt(site, client, options, leave);
@@ -140,7 +140,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
     options: RoundOptions,
     leave: () => void,
   ): Promise<Round> => {
-    const before = book.state(site.id);
+    const before = registry.state(site.id);
     looked.set(site.id, site);
     try {
       const snapshot = engine.snapshot();
@@ -153,12 +153,12 @@ export function createWorkers(deps: WorkerDeps): Workers {
         : found;
       // Another process has worked on the site: its state is used, and read again.
       const isPatient = options.actor === "sites" && !site.upstream;
-      if (!(await book.record(site.id, round.state, round.events, { isPatient }))) {
+      if (!(await registry.record(site.id, round.state, round.events, { isPatient }))) {
         nextLook.set(site.id, now());
         // Callers wait for what was refused.
         const { takenBack } = round.state;
         if (takenBack !== before.takenBack)
-          await book.record(site.id, { ...book.state(site.id), takenBack });
+          await registry.record(site.id, { ...registry.state(site.id), takenBack });
         return round;
       }
       for (const event of round.events) deps.onEvent(site, event);
@@ -199,15 +199,15 @@ export function createWorkers(deps: WorkerDeps): Workers {
       ...{ time, actor: "sites", action: "fail", keys: [], result: failure.text },
       revision: engine.snapshot().revision,
     };
-    await book.record(site.id, state, isNew ? [event] : [], { isPatient: true });
+    await registry.record(site.id, state, isNew ? [event] : [], { isPatient: true });
     if (isNew) deps.onEvent(site, event);
   };
 
   const followOnce = async (siteId: string): Promise<void> => {
     // A save waits for the upstream.
-    if (book.byId(siteId)?.upstream !== true) await pace();
+    if (registry.byId(siteId)?.upstream !== true) await rateLimit();
     await alone(siteId, async ({ site, round }) => {
-      const { error, nextTry, appliedRevision } = book.state(siteId);
+      const { error, nextTry, appliedRevision } = registry.state(siteId);
       const isLooked =
         looked.get(siteId) === site && (nextLook.get(siteId) ?? 0) > now() && error === undefined;
       // Another round has brought everything there already, or nothing but mounts has changed since.
@@ -215,7 +215,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
       const { revision, setting } = deps.read ?? { revision: 0, setting: newest };
       if (isLooked && appliedRevision >= Math.min(setting, newest)) {
         if (appliedRevision < revision && site.mode === "follow")
-          await book.record(siteId, { ...book.state(siteId), appliedRevision: revision });
+          await registry.record(siteId, { ...registry.state(siteId), appliedRevision: revision });
         return;
       }
       if (deps.isHeld?.(site) === true) return;
@@ -242,7 +242,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
       return follow(siteId).finally(() => retried.delete(siteId));
     },
     isDue: (site) => {
-      const { error, nextTry } = book.state(site.id);
+      const { error, nextTry } = registry.state(site.id);
       if (site.paused || followers.get(site.id)?.isRunning() === true) return false;
       if (error !== undefined) return !isLasting(error) && nextTry <= now();
       return looked.get(site.id) !== site || (nextLook.get(site.id) ?? 0) <= now();

@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { Counter, type Histogram, type Registry } from "prom-client";
-import type { Door } from "../gateway/call.ts";
+import type { CallTransport } from "../gateway/call.ts";
 import type { CallObserver } from "../gateway/report.ts";
 
 const LABELS = ["grpc_type", "grpc_service", "grpc_method", "door"] as const;
@@ -35,16 +35,16 @@ interface Durations {
  * @param bounds upper bounds of the durations, in seconds.
  */
 export function countCalls(registry: Registry, bounds: readonly number[]): CallObserver {
-  const calls = new Map<DescMethod, Map<Door, Calls>>();
+  const calls = new Map<DescMethod, Map<CallTransport, Calls>>();
   const refused = new Map<string, number>();
-  const callsOf = (desc: DescMethod, door: Door): Calls => {
-    const doors = calls.get(desc) ?? new Map<Door, Calls>();
-    const known = doors.get(door) ?? newCalls(desc, door, bounds);
-    doors.set(door, known);
-    calls.set(desc, doors);
+  const callsOf = (desc: DescMethod, transport: CallTransport): Calls => {
+    const byTransport = calls.get(desc) ?? new Map<CallTransport, Calls>();
+    const known = byTransport.get(transport) ?? newCalls(desc, transport, bounds);
+    byTransport.set(transport, known);
+    calls.set(desc, byTransport);
     return known;
   };
-  const all = (): Calls[] => [...calls.values()].flatMap((doors) => [...doors.values()]);
+  const all = (): Calls[] => [...calls.values()].flatMap((each) => [...each.values()]);
   const registers = [registry];
   counter({
     ...{ name: "grpc_server_started_total", labelNames: LABELS, registers },
@@ -73,11 +73,11 @@ export function countCalls(registry: Registry, bounds: readonly number[]): CallO
   });
   registry.registerMetric(histogramOf(bounds, all) as unknown as Histogram);
   return {
-    started: (desc, { door }) => {
-      callsOf(desc, door).started += 1;
+    started: (desc, { transport }) => {
+      callsOf(desc, transport).started += 1;
     },
-    ended: ({ desc, call: { door }, duration, error }) => {
-      const { handled, durations } = callsOf(desc, door);
+    ended: ({ desc, call: { transport }, duration, error }) => {
+      const { handled, durations } = callsOf(desc, transport);
       const code = error?.code;
       handled.set(code, (handled.get(code) ?? 0) + 1);
       if (durations !== undefined) {
@@ -85,18 +85,18 @@ export function countCalls(registry: Registry, bounds: readonly number[]): CallO
         const place = placeOf(duration / 1_000, bounds);
         durations.counts[place] = (durations.counts[place] ?? 0) + 1;
       }
-      if (code === Code.Unauthenticated) refused.set(door, (refused.get(door) ?? 0) + 1);
+      if (code === Code.Unauthenticated) refused.set(transport, (refused.get(transport) ?? 0) + 1);
     },
   };
 }
 
-function newCalls(desc: DescMethod, door: Door, bounds: readonly number[]): Calls {
+function newCalls(desc: DescMethod, transport: CallTransport, bounds: readonly number[]): Calls {
   return {
     labels: {
       grpc_type: desc.methodKind,
       grpc_service: desc.parent.typeName,
       grpc_method: desc.name,
-      door,
+      door: transport,
     },
     started: 0,
     handled: new Map(),

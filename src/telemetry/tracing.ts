@@ -69,11 +69,11 @@ export function createTracing(
         const ended = Date.now();
         const name = `${desc.parent.typeName}/${desc.name}`;
         const attributes: Attributes = {
-          "rpc.system.name": call.door.startsWith("grpc") ? "grpc" : "connectrpc",
+          "rpc.system.name": call.transport.startsWith("grpc") ? "grpc" : "connectrpc",
           "rpc.method": name,
           "rpc.response.status_code": error ? codeToString(error.code).toUpperCase() : "OK",
           "client.address": call.peer,
-          "mooring.door": call.door,
+          "mooring.door": call.transport,
           "mooring.request_id": call.requestId,
         };
         const options = { kind: SpanKind.SERVER, startTime: ended - duration, attributes };

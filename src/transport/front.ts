@@ -17,19 +17,19 @@ const MAX_WAITING = 1_000;
 const MAX_WAIT = 10_000;
 
 /** Takes over a connection whose first bytes are already buffered. */
-export type TakeConnection = (socket: Socket) => void;
+export type ConnectionHandler = (socket: Socket) => void;
 
 /** Connection handlers, by protocol. */
-export interface Takers {
-  readonly http1: TakeConnection;
-  readonly http2: TakeConnection;
+export interface ConnectionHandlers {
+  readonly http1: ConnectionHandler;
+  readonly http2: ConnectionHandler;
 }
 
 /** A port. It may listen before its handlers exist. */
 export interface Front {
   readonly server: Server;
   /** Hands over the connections that wait, and every later one. */
-  open(takers: Takers): void;
+  open(handlers: ConnectionHandlers): void;
   /** Closes the connections that were not handed over, whose clients have not sent a request. */
   closeSilent(): void;
   /** Stops listening and closes the connections that were not handed over. */
@@ -40,12 +40,12 @@ export interface Front {
 
 /**
  * Makes the front: HTTP/2 connections go to one taker, all others to another. Until there are
- * takers, it answers `/ping` (docs/rest-contract.md, section 4: answers before anything else is ready),
+ * handlers, it answers `/ping` (docs/rest-contract.md, section 4: answers before anything else is ready),
  * `/livez` and `/readyz` and holds other connections. What is held too long is answered 503 over HTTP/1.1
  * and GOAWAY over HTTP/2. With credentials all of this happens within TLS.
  */
 function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front {
-  let takers: Takers | undefined;
+  let handlers: ConnectionHandlers | undefined;
   /** Callbacks that inspect a waiting connection again. */
   const waiting = new Map<Socket, () => void>();
   const untaken = new Set<Socket>();
@@ -72,7 +72,7 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
         socket.end(reply);
       }, maxWaitMs).unref();
     };
-    const handOver = (take: TakeConnection): void => {
+    const handOver = (take: ConnectionHandler): void => {
       untaken.delete(socket);
       clearTimeout(timer);
       socket.unshift(seen);
@@ -87,7 +87,8 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
       const start = seen.toString("latin1", 0, LONGEST_EARLY);
       // "P" or "PR" may still become either.
       if (start.length < PREFACE.length && PREFACE.startsWith(start)) return;
-      if (takers !== undefined) handOver(start.startsWith(PREFACE) ? takers.http2 : takers.http1);
+      if (handlers !== undefined)
+        handOver(start.startsWith(PREFACE) ? handlers.http2 : handlers.http1);
       else {
         const early = EARLY.find(([line]) => start.startsWith(line) || line.startsWith(start));
         if (early !== undefined && start.length < early[0].length) return;
@@ -121,7 +122,7 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
     server,
     renew: tls?.renew,
     open: (to) => {
-      takers = to;
+      handlers = to;
       const held = [...waiting.values()];
       waiting.clear();
       for (const look of held) look();
@@ -223,7 +224,7 @@ const LONGEST_EARLY = Math.max(...EARLY.map(([line]) => line.length));
 const GOAWAY = Buffer.from("000000040000000000" + "00000807000000000000000000" + "00000000", "hex");
 
 /** Hands a connection to an HTTP/1.1 server that listens nowhere itself. */
-export function toHttp1(server: HttpServer): TakeConnection {
+export function toHttp1(server: HttpServer): ConnectionHandler {
   return (socket) => {
     server.emit("connection", socket);
     // The listener for "readable" has paused the flow; the parser waits for "data".

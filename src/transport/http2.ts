@@ -8,17 +8,17 @@ import {
 import type { Server as GrpcServer } from "@grpc/grpc-js";
 import { ServerCredentials } from "@grpc/grpc-js";
 import { discardRest } from "./body.ts";
-import type { TakeConnection } from "./front.ts";
+import type { ConnectionHandler } from "./front.ts";
 import { refuseWith } from "./request.ts";
 import { agreesOnHost } from "./target.ts";
 
 /** Server of gRPC. */
-export interface GrpcDoor {
-  /** Keeps the connections, and serves what the lane does not. */
+export interface GrpcListener {
+  /** Keeps the connections, and serves what `direct` does not. */
   readonly server: GrpcServer;
   /** Asked first. */
-  readonly lane: { handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean };
-  /** Refuses a call that the lane does not serve by its header `authorization`. */
+  readonly direct: { handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean };
+  /** Refuses a call that `direct` does not serve by its header `authorization`. */
   readonly check?: (authorization: string | undefined) => Promise<void>;
 }
 
@@ -45,16 +45,16 @@ type StreamListener = (
  * @param options.grpcHere false: gRPC has another port, and its calls go to the handler.
  * @param options.maxHeaderBytes of one request; announced to clients.
  */
-export function createHttp2Door(
-  grpc: GrpcDoor,
+export function createHttp2Handler(
+  grpc: GrpcListener,
   handler: RequestListener | undefined,
   options: { readonly grpcHere?: boolean; readonly maxHeaderBytes: number },
-): TakeConnection {
+): ConnectionHandler {
   const { grpcHere = true, maxHeaderBytes } = options;
   const injector = grpc.server.createConnectionInjector(ServerCredentials.createInsecure());
   const server = newestHttp2Server(grpc.server);
   server.updateSettings({ maxHeaderListSize: maxHeaderBytes });
-  sortStreams(server, grpcHere ? grpc : undefined, handler);
+  routeStreams(server, grpcHere ? grpc : undefined, handler);
   return (socket) => injector.injectConnection(socket);
 }
 
@@ -66,17 +66,17 @@ function newestHttp2Server(grpc: GrpcServer): Http2Server {
   return server;
 }
 
-function sortStreams(
+function routeStreams(
   server: Http2Server,
-  grpc: GrpcDoor | undefined,
+  grpc: GrpcListener | undefined,
   handler: RequestListener | undefined,
 ): void {
   const grpcListeners = server.listeners("stream") as StreamListener[];
   server.removeAllListeners("stream");
-  const toLibrary = heardToTheEnd((stream, headers, flags, rawHeaders) => {
+  const toLibrary = replayMissedEnd((stream, headers, flags, rawHeaders) => {
     for (const listener of grpcListeners) listener.call(server, stream, headers, flags, rawHeaders);
   });
-  const toHandler = handler === undefined ? toLibrary : heardToTheEnd(compatible(handler));
+  const toHandler = handler === undefined ? toLibrary : replayMissedEnd(compatible(handler));
   const sort: StreamListener = (stream, headers, flags, rawHeaders) => {
     const type = headers["content-type"] ?? "";
     if (grpc === undefined || !GRPC_TYPE.test(type))
@@ -85,19 +85,19 @@ function sortStreams(
     if (headers[":method"] !== "POST") return refuse(stream, 405);
     if (!agreesOnHost(rawHeaders, headers[":authority"])) return refuse(stream, 400);
     if (!PROTO_TYPE.test(type)) return refuse(stream, 415);
-    if (grpc.lane.handle(stream, headers)) return;
+    if (grpc.direct.handle(stream, headers)) return;
     const pass = (): void => toLibrary(stream, headers, flags, rawHeaders);
     if (grpc.check === undefined) return pass();
     grpc.check(headers.authorization).then(pass, () => refuse(stream, 401));
   };
-  server.on("stream", aFewATurn(sort));
+  server.on("stream", admitStreams(sort));
 }
 
 /**
  * Replays a missed end for listeners that expect to see it: a stream without a body emits its end
  * at once, possibly while it waited for its tick or its admission.
  */
-function heardToTheEnd(listen: StreamListener): StreamListener {
+function replayMissedEnd(listen: StreamListener): StreamListener {
   return (stream, headers, flags, rawHeaders) => {
     listen(stream, headers, flags, rawHeaders);
     if (stream.readableEnded) stream.emit("end");
@@ -105,19 +105,19 @@ function heardToTheEnd(listen: StreamListener): StreamListener {
 }
 
 /** Streams that are begun in one turn of the event loop; each takes about 0.2 ms. */
-const PER_TURN = 8;
+const STREAMS_PER_TICK = 8;
 
 /**
  * Stream admission: one read of a connection may bring hundreds of streams; those beyond the first
  * few wait for later ticks, so that others are served in between. Streams that were reset in the
  * meantime are dropped.
  */
-function aFewATurn(listen: StreamListener): StreamListener {
+function admitStreams(listen: StreamListener): StreamListener {
   const waiting: Parameters<StreamListener>[] = [];
   let begun = 0;
   const nextTurn = (): void => {
     begun = 0;
-    while (begun < PER_TURN && waiting.length > 0) begin(waiting.shift());
+    while (begun < STREAMS_PER_TICK && waiting.length > 0) begin(waiting.shift());
   };
   const begin = (stream: Parameters<StreamListener> | undefined): void => {
     if (stream === undefined || stream[0].destroyed) return;
@@ -128,7 +128,7 @@ function aFewATurn(listen: StreamListener): StreamListener {
   return (...stream) => {
     // It may fail before and after its listeners exist: that ends the stream, not the process.
     stream[0].on("error", ignore);
-    if (begun < PER_TURN && waiting.length === 0) return begin(stream);
+    if (begun < STREAMS_PER_TICK && waiting.length === 0) return begin(stream);
     waiting.push(stream);
   };
 }

@@ -3,7 +3,7 @@ import type { Server as HttpServer, RequestListener } from "node:http";
 import type { Server as NetServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ConnectionBounds, type Front, limitConnections, toHttp1 } from "./front.ts";
-import { createHttp2Door, type GrpcDoor } from "./http2.ts";
+import { createHttp2Handler, type GrpcListener } from "./http2.ts";
 
 /** Interval of checks for idle connections during a drain, in milliseconds. */
 const DRAIN_CHECK = 20;
@@ -27,7 +27,7 @@ export interface HttpParts {
 
 export interface OpenDoorsOptions {
   readonly http: HttpParts;
-  readonly grpc: GrpcDoor;
+  readonly grpc: GrpcListener;
   /** The shared port, which listens already. */
   readonly front: Front;
   /** The gRPC port; undefined: it shares the other. */
@@ -53,12 +53,12 @@ export async function openDoors(options: OpenDoorsOptions): Promise<Doors> {
   const { fastify, server: http, handler, announceEnd } = options.http;
   await fastify.ready();
   if (grpcFront !== undefined) {
-    const alone = createHttp2Door(grpc, undefined, { maxHeaderBytes });
+    const alone = createHttp2Handler(grpc, undefined, { maxHeaderBytes });
     grpcFront.open({ http1: alone, http2: alone });
   }
   // If gRPC has its own port, its streams get 404 here like any unknown path.
   const grpcHere = grpcFront === undefined;
-  const http2 = createHttp2Door(grpc, handler, { grpcHere, maxHeaderBytes });
+  const http2 = createHttp2Handler(grpc, handler, { grpcHere, maxHeaderBytes });
   front.open({ http1: toHttp1(http), http2 });
   const fronts = [front, ...(grpcFront === undefined ? [] : [grpcFront])];
   const servers: NetServer[] = fronts.map(({ server }) => server);

@@ -21,7 +21,7 @@ type Counted = ServerResponse & { _onPendingData(bytes: number): void };
  * until enough replies wait to be sent. Here each request counts as a part of that, so that Node reads
  * no more beyond a few; what it had read already waits for its turn.
  */
-export function fewAtATime(handler: RequestListener): RequestListener {
+export function limitPipelining(handler: RequestListener): RequestListener {
   return (request, response) => {
     // Nearly every one: nothing is before it, so that it has its connection already.
     if (response.socket !== null) return handler(request, response);

@@ -50,7 +50,7 @@ const LEAVES = Symbol("leaves the rest");
  * Drains the unread body of a request that is answered early: checked when the reply ends, because
  * over HTTP/2 no event reports that without a body to send.
  */
-export function leaveOnceAnswered(
+export function drainUnreadBody(
   request: IncomingMessage,
   response: ServerResponse & { [LEAVES]?: true },
 ): void {
@@ -69,7 +69,7 @@ export function leaveOnceAnswered(
 /** Makes a listener that answers with a status alone. */
 export function refuseWith(status: number) {
   return (request: IncomingMessage, response: ServerResponse): void => {
-    leaveOnceAnswered(request, response);
+    drainUnreadBody(request, response);
     response.writeHead(status).end();
   };
 }

@@ -37,7 +37,7 @@ const PACE = 4 * 1024;
 /** A transfer may be paused by its reader, such as a film: for so many times a client's patience. */
 const PAUSE = 30;
 /** Number of checks of a stream within the client's limit. */
-const LOOKS = 5;
+const CHECKS_PER_PATIENCE = 5;
 
 const made = new WeakSet<object>();
 
@@ -172,7 +172,10 @@ export class SlowReaders {
       this.#looking = undefined;
     });
     // One timer for all streams keeps it out of short calls.
-    this.#looking ??= setInterval(() => this.#look(), this.#bounds.patienceMs / LOOKS).unref();
+    this.#looking ??= setInterval(
+      () => this.#look(),
+      this.#bounds.patienceMs / CHECKS_PER_PATIENCE,
+    ).unref();
   }
 
   #look(): void {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { leaveOnceAnswered } from "./request.ts";
+import { drainUnreadBody } from "./request.ts";
 
 /** Sends a whole reply with these headers besides its own. */
 type Refuse = (
@@ -44,7 +44,7 @@ export function settleTarget(
   const sent = headers["x-request-id"];
   const own = { "x-request-id": requestId(typeof sent === "string" ? sent : undefined) };
   if (problem === undefined) {
-    leaveOnceAnswered(request, response);
+    drainUnreadBody(request, response);
     response.writeHead(204, own).end();
   } else refuse(request, response, 400, problem, own);
   return true;

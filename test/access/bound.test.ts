@@ -9,7 +9,7 @@ const MOST = 100_000;
 
 test("there are no more principals and tokens than memory has room for", async () => {
   const service = createPrincipalService({
-    book: { principals: () => Array.from({ length: MOST }), now: () => 0 } as never,
+    registry: { principals: () => Array.from({ length: MOST }), now: () => 0 } as never,
     change: () => Promise.reject(new Error("nothing is asked of the database")),
     randomBytes: Buffer.alloc,
   });

@@ -37,10 +37,10 @@ async function storeOf(tokens: readonly StoredToken[]): Promise<Store> {
 /** Forgetting in as many processes as are asked for, on a clock that can be set. */
 async function forgetting(store: Store, { processes = 1 } = {}) {
   const clock = { now: START };
-  const book = await openAccessRegistry({ store: store.access, now: () => clock.now });
+  const registry = await openAccessRegistry({ store: store.access, now: () => clock.now });
   const start = () =>
     startForgetting({
-      ...{ store: store.access, book, claimTurn: store.claimTurn },
+      ...{ store: store.access, registry, claimTurn: store.claimTurn },
       ...{ age: AGE, interval: HOUR, now: () => clock.now },
       onError: (error) => expect.unreachable(String(error)),
     });
@@ -54,7 +54,7 @@ async function forgetting(store: Store, { processes = 1 } = {}) {
       clock.now += PAUSE;
       await Promise.all(jobs.map((job) => job.run()));
     }
-    return [...book.tokens()].map(({ id }) => id.replace(/0+$/, "")).sort();
+    return [...registry.tokens()].map(({ id }) => id.replace(/0+$/, "")).sort();
   };
   return { clock, pass, stop };
 }

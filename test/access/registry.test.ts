@@ -20,7 +20,7 @@ const stored = ({ id, hash }: { readonly id: string; readonly hash: string }): S
   ...{ replacedBy: null, revokedAt: null, revokedBy: null },
 });
 
-async function bookOf(tokens: readonly StoredToken[], time = () => 1_000) {
+async function registryOf(tokens: readonly StoredToken[], time = () => 1_000) {
   const store = await openSqliteSettingStore(newPath());
   onTestFinished(() => store.close());
   const { access } = store;
@@ -28,39 +28,39 @@ async function bookOf(tokens: readonly StoredToken[], time = () => 1_000) {
   await access.transact((trx) => trx.write(rows));
   const uses: [string, number][] = [];
   const used = (id: string, at: number): void => void uses.push([id, at]);
-  return { access, uses, book: await openAccessRegistry({ store: access, now: time, used }) };
+  return { access, uses, registry: await openAccessRegistry({ store: access, now: time, used }) };
 }
 
 test("a token's id alone opens nothing: its secret has to be the right one", async () => {
   const sameId = (size: number): Buffer => (size === 9 ? Buffer.alloc(9, 7) : randomBytes(size));
   const [own, other] = [makeToken(sameId), makeToken(sameId)];
   expect(own.id).toBe(other.id);
-  const { book } = await bookOf([stored(own)]);
-  expect(book.find(own.text, () => "")).toMatchObject({ name: `program/${own.id}` });
-  expect(book.find(other.text, () => "")).toBe(undefined);
+  const { registry } = await registryOf([stored(own)]);
+  expect(registry.find(own.text, () => "")).toMatchObject({ name: `program/${own.id}` });
+  expect(registry.find(other.text, () => "")).toBe(undefined);
 });
 
 test("what many tokens may do is one grant, so that replies can be kept by it", async () => {
   const made = Array.from({ length: 3 }, () => makeToken(randomBytes));
-  const { book } = await bookOf(made.map(stored));
-  const grants = made.map(({ text }) => book.find(text, () => "")?.grant);
+  const { registry } = await registryOf(made.map(stored));
+  const grants = made.map(({ text }) => registry.find(text, () => "")?.grant);
   expect(new Set(grants).size).toBe(1);
 });
 
 test("more tokens than one query reads are all known", async () => {
   const made = Array.from({ length: 1_203 }, () => makeToken(randomBytes));
-  const { book } = await bookOf(made.map(stored));
-  expect([...book.tokens()]).toHaveLength(1_203);
-  for (const { text } of made) expect(book.find(text, () => "")).toBeDefined();
+  const { registry } = await registryOf(made.map(stored));
+  expect([...registry.tokens()]).toHaveLength(1_203);
+  for (const { text } of made) expect(registry.find(text, () => "")).toBeDefined();
 });
 
 test("a use is noted once a minute", async () => {
   let now = 100_000;
   const made = makeToken(randomBytes);
-  const { book, uses } = await bookOf([stored(made)], () => now);
+  const { registry, uses } = await registryOf([stored(made)], () => now);
   for (const step of [0, 59_999, 1, 30_000, 30_000]) {
     now += step;
-    book.find(made.text, () => "");
+    registry.find(made.text, () => "");
   }
   expect(uses).toEqual([
     [made.id, 100_000],
@@ -71,48 +71,48 @@ test("a use is noted once a minute", async () => {
 
 test("tokens of the same scopes and other limits have grants of their own", async () => {
   const [one, other] = [makeToken(randomBytes), makeToken(randomBytes)];
-  const { book } = await bookOf([stored(one), { ...stored(other), limits: ["key:b*"] }]);
-  const limits = [one, other].map(({ text }) => book.find(text, () => "")?.grant.limits);
+  const { registry } = await registryOf([stored(one), { ...stored(other), limits: ["key:b*"] }]);
+  const limits = [one, other].map(({ text }) => registry.find(text, () => "")?.grant.limits);
   expect(limits).toEqual([["key:a*"], ["key:b*"]]);
 });
 
 test("tokens of a disabled principal open nothing, though they have no end themselves", async () => {
   const made = makeToken(randomBytes);
-  const { access, book } = await bookOf([stored(made)]);
+  const { access, registry } = await registryOf([stored(made)]);
   const disabled = { ...PRINCIPAL, disabledAt: 500 };
   await access.transact((trx) => trx.write({ principals: [disabled], audit: [] }));
-  await book.reread();
-  expect(book.find(made.text, () => "")).toBe(undefined);
+  await registry.reread();
+  expect(registry.find(made.text, () => "")).toBe(undefined);
 });
 
 test("a forgotten token opens nothing, although it was in use", async () => {
   const [kept, gone] = [makeToken(randomBytes), makeToken(randomBytes)];
-  const { access, book } = await bookOf([stored(kept), stored(gone)]);
-  expect(book.find(gone.text, () => "")).toBeDefined();
+  const { access, registry } = await registryOf([stored(kept), stored(gone)]);
+  expect(registry.find(gone.text, () => "")).toBeDefined();
   await access.transact((trx) => trx.write({ forgotten: [gone.id], audit: [] }));
-  await book.reread();
-  expect([...book.tokens()].map(({ id }) => id)).toEqual([kept.id]);
-  expect(book.find(gone.text, () => "")).toBe(undefined);
-  expect(book.find(kept.text, () => "")).toBeDefined();
+  await registry.reread();
+  expect([...registry.tokens()].map(({ id }) => id)).toEqual([kept.id]);
+  expect(registry.find(gone.text, () => "")).toBe(undefined);
+  expect(registry.find(kept.text, () => "")).toBeDefined();
 });
 
 test("only what has changed is read, and readings without news are not counted", async () => {
   const made = makeToken(randomBytes);
-  const { access, book } = await bookOf([stored(made)]);
-  const first = book.readings();
-  expect(book.version()).toBe(1);
-  await book.reread();
-  expect([book.version(), book.readings()]).toEqual([1, first]);
+  const { access, registry } = await registryOf([stored(made)]);
+  const first = registry.readings();
+  expect(registry.version()).toBe(1);
+  await registry.reread();
+  expect([registry.version(), registry.readings()]).toEqual([1, first]);
   const revoked = { ...stored(made), revokedAt: 900, revokedBy: "admin" };
   await access.transact((trx) => trx.write({ tokens: [revoked], audit: [] }));
-  await book.reread();
-  expect([book.version(), book.readings()]).toEqual([2, first + 1]);
-  expect(book.find(made.text, () => "")).toBe(undefined);
+  await registry.reread();
+  expect([registry.version(), registry.readings()]).toEqual([2, first + 1]);
+  expect(registry.find(made.text, () => "")).toBe(undefined);
 });
 
 test("what could not be read is read at the next call, whether it is stale or not", async () => {
   const made = makeToken(randomBytes);
-  const { access } = await bookOf([stored(made)]);
+  const { access } = await registryOf([stored(made)]);
   let failing = false;
   const store: AccessStore = {
     ...access,
@@ -120,15 +120,15 @@ test("what could not be read is read at the next call, whether it is stale or no
     news: (version) =>
       failing ? Promise.reject(new StoreError("busy", "away")) : access.news(version),
   };
-  const book = await openAccessRegistry({ store, now: () => 1_000 });
-  expect(book.fresh()).toBe(undefined);
+  const registry = await openAccessRegistry({ store, now: () => 1_000 });
+  expect(registry.fresh()).toBe(undefined);
   failing = true;
-  await book.reread();
+  await registry.reread();
   // Memory serves meanwhile.
-  expect(book.find(made.text, () => "")).toBeDefined();
+  expect(registry.find(made.text, () => "")).toBeDefined();
   failing = false;
-  const reading = book.fresh();
+  const reading = registry.fresh();
   expect(reading).toBeInstanceOf(Promise);
   await reading;
-  expect(book.fresh()).toBe(undefined);
+  expect(registry.fresh()).toBe(undefined);
 });

@@ -3,7 +3,13 @@ import { createRecorder } from "../../src/audit/recorder.ts";
 import type { AuditEntry } from "../../src/audit/store.ts";
 import { StoreError } from "../../src/database/error.ts";
 
-const origin = { actor: "admin", door: "rest", method: "ExportSettings", peer: "", requestId: "" };
+const origin = {
+  actor: "admin",
+  transport: "rest",
+  method: "ExportSettings",
+  peer: "",
+  requestId: "",
+};
 const done = { origin, subjects: [], detail: {} };
 
 function recorder() {

@@ -4,7 +4,13 @@ import { createTally, type Noted } from "../../src/audit/tally.ts";
 
 const noted = (members: Partial<Noted["origin"]> = {}, rest: Partial<Noted> = {}): Noted => ({
   origin: {
-    ...{ actor: "admin", door: "rest", method: "GetSetting", peer: "10.0.0.1", requestId: "r" },
+    ...{
+      actor: "admin",
+      transport: "rest",
+      method: "GetSetting",
+      peer: "10.0.0.1",
+      requestId: "r",
+    },
     ...members,
   },
   outcome: "OK",
@@ -21,7 +27,7 @@ test("one call is a row with all that is known of it", () => {
   tally.note(noted({ actor: "p/0123456789ab" }, { subjects: ["aria2_secret"] }));
   expect(tally.drain()).toEqual([
     {
-      ...{ time: 60_000, actor: "p/0123456789ab", tokenId: "0123456789ab", door: "rest" },
+      ...{ time: 60_000, actor: "p/0123456789ab", tokenId: "0123456789ab", transport: "rest" },
       ...{ method: "GetSetting", peer: "10.0.0.1", requestId: "r", outcome: "OK" },
       subjects: ["aria2_secret"],
       detail: { count: 1, since: "1970-01-01T00:01:00.000Z" },
@@ -32,13 +38,13 @@ test("one call is a row with all that is known of it", () => {
 
 test("reads are counted by who, from where and what, with everything that they have seen", () => {
   const tally = createTally(() => 0, unexpected);
-  for (const key of ["a", "b", "a"]) tally.note(noted({ door: key }, { subjects: [key] }));
+  for (const key of ["a", "b", "a"]) tally.note(noted({ transport: key }, { subjects: [key] }));
   tally.note(noted({ peer: "10.0.0.2" }));
   tally.note(noted({ method: "ListSettings" }));
   tally.note(noted({ actor: "other" }));
   const rows = tally.drain();
   expect(rows).toHaveLength(4);
-  expect(rows[0]).toMatchObject({ door: "", requestId: "", subjects: ["a", "b"] });
+  expect(rows[0]).toMatchObject({ transport: "", requestId: "", subjects: ["a", "b"] });
   expect(rows[0]?.detail).toMatchObject({ count: 3, doors: ["a", "b"] });
 });
 

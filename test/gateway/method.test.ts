@@ -9,9 +9,9 @@ import {
 import { Call } from "../../src/gateway/call.ts";
 import { createMethods } from "../../src/gateway/method.ts";
 
-/** A call of a door that the test makes up. */
+/** Call of a transport that the test defines. */
 class TestCall extends Call {
-  readonly door = "grpc";
+  readonly transport = "grpc";
   readonly requestMethod = "POST";
   readonly url = "http://localhost/";
   protected address(): string {

@@ -120,7 +120,7 @@ test("sends the request id with every reply", async () => {
 });
 
 test("tells the rpc its door, headers and peer", async () => {
-  answer = (call) => ({ word: [call.door, call.header("authorization"), call.peer].join() });
+  answer = (call) => ({ word: [call.transport, call.header("authorization"), call.peer].join() });
   const reply = await door.send("/word", { headers: { Authorization: "abc" } });
   expect(reply.json).toMatchObject({ data: "rest,abc,127.0.0.1" });
 });

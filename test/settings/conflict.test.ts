@@ -46,7 +46,7 @@ describe("a change that expects a revision of everything", () => {
   test("says what changed since, when, by whom and over which transport", async () => {
     const parts = await made();
     await save(parts, { site_title: "one" });
-    const ann = { ...tester, actor: "ann", door: "grpc" };
+    const ann = { ...tester, actor: "ann", transport: "grpc" };
     await parts.settings.save([{ key: "site_title", value: "two" }], ann);
     const keys = ["a", "b", "c", "d"].map((key) => ({ key, value: "" }));
     await parts.settings.save(keys, { ...tester, actor: "bob" });

@@ -124,8 +124,8 @@ describe("a sealing key", () => {
         expect(JSON.stringify(rows)).not.toContain(secret);
       return rows
         .filter(({ method }) => method === "seal")
-        .map(({ actor, door, outcome, subjects, detail }) => ({
-          ...{ actor, door, outcome, subjects: subjects.toSorted(), ...JSON.parse(detail) },
+        .map(({ actor, transport, outcome, subjects, detail }) => ({
+          ...{ actor, transport, outcome, subjects: subjects.toSorted(), ...JSON.parse(detail) },
         }));
     };
     const open = async (keys: string[], changes: Record<string, string>) => {
@@ -138,7 +138,7 @@ describe("a sealing key", () => {
     await open([first], {});
     await open([first], { sso_client_secret: values[2] ?? "" });
     const name = expect.stringMatching(/^[0-9a-f]{12}$/);
-    const row = { actor: "mooring", door: "start", outcome: "OK" };
+    const row = { actor: "mooring", transport: "start", outcome: "OK" };
     const before = { ...row, subjects: ["aria2_secret", "ldap_manager_password"], keys: 2 };
     const begun = { ...before, with: name, before: ["clear"] };
     expect(await sealedRows()).toEqual([begun]);

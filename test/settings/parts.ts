@@ -23,7 +23,7 @@ export const definitions = loadSettingDefinitions();
 /** Who makes the changes of a test. */
 export const tester: RevisionOrigin = {
   actor: "tester",
-  door: "test",
+  transport: "test",
   method: "SaveSettings",
   requestId: "request",
   peer: "127.0.0.1",

@@ -18,7 +18,7 @@ describe("the first start", () => {
     expect(token).toMatch(/^mooring-/);
     expect(parts.settings.get("token")).toMatchObject({ value: token, revision: 1 });
     expect(parts.settings.get("version")).toMatchObject({ value: "v1.0.0", revision: 1 });
-    expect(await parts.history.get(1)).toMatchObject({ actor: "mooring", door: "start" });
+    expect(await parts.history.get(1)).toMatchObject({ actor: "mooring", transport: "start" });
   });
 
   test("takes the configured token and returns none", async () => {

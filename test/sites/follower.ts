@@ -13,7 +13,7 @@ import type { StandIn } from "./stand-in.ts";
 
 export const ORIGIN: RevisionOrigin = {
   actor: "test",
-  door: "cli",
+  transport: "cli",
   method: "",
   requestId: "",
   peer: "",

@@ -24,7 +24,7 @@ const count = (name: string): number => queries.filter((each) => each === name).
 
 test("a beat on which nothing has changed reads the version alone, and renews the lease at its time", async () => {
   await followSite(mooring, site);
-  await soon(() => mooring.sites.workers.isDue(mooring.sites.book.byName("one"))).toBe(false);
+  await soon(() => mooring.sites.workers.isDue(mooring.sites.registry.byName("one"))).toBe(false);
   const begun = count("version");
   await soon(() => count("version")).toBeGreaterThan(begun + 3);
   queries = [];

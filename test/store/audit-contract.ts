@@ -13,7 +13,7 @@ export function entry(members: Partial<AuditEntry> = {}): AuditEntry {
       time: 1_700_000_000_000,
       actor: "admin",
       tokenId: "",
-      door: "rest",
+      transport: "rest",
       method: "SaveSettings",
     },
     ...{ peer: "127.0.0.1", requestId: "r1", outcome: "OK", subjects: ["a"], detail: {} },

@@ -73,7 +73,7 @@ export function describeHistory(at: OpenStore): void {
         revision: 1,
         time: 1_700_000_000_123,
         actor: "ä",
-        door: "grpc",
+        transport: "grpc",
         method: "Rollback",
         requestId: "id",
         peer: "::1",

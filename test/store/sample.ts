@@ -39,7 +39,7 @@ export function commit(members: Partial<RevisionCommit> & { revision: number }):
   return {
     time: members.revision * 1_000,
     actor: "admin",
-    door: "rest",
+    transport: "rest",
     method: "SaveSettings",
     requestId: `r${members.revision}`,
     peer: "127.0.0.1",

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createSealer } from "../../src/secrets/sealer.ts";
-import { createBook } from "../../src/sites/book.ts";
+import { createSiteRegistry } from "../../src/sites/registry.ts";
 import type { SiteEvent, SiteStore, StoredSite, StoredSiteState } from "../../src/sites/store.ts";
 
 /** Where a database is: opened by several connections, and removed after the test. */
@@ -49,14 +49,14 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       await store.insert({ ...site, overrides }, []);
       const state = { siteId: "a", version: 0, appliedRevision: 3, state: WRITTEN };
       await store.record([{ state, events: [], audit: [] }]);
-      const book = createBook({ store, sealer, onClosed: () => undefined });
-      await book.load();
-      expect(book.state("a")).toMatchObject({
+      const registry = createSiteRegistry({ store, sealer, onClosed: () => undefined });
+      await registry.load();
+      expect(registry.state("a")).toMatchObject({
         ...{ reachedAt: 1795470790970, nextTry: 1795470824970, failures: 7 },
         error: { kind: "unreachable", since: 1795470793971 },
         fights: { site_title: { times: [1795470790970], left: false } },
       });
-      expect(await book.record("a", book.state("a"))).toBe(true);
+      expect(await registry.record("a", registry.state("a"))).toBe(true);
       const [written] = await store.states();
       expect(written?.state).not.toMatch(/\d\.\d+[,}\]]/);
     });

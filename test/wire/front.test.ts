@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { openFront, type TakeConnection } from "../../src/transport/front.ts";
+import { type ConnectionHandler, openFront } from "../../src/transport/front.ts";
 import { startService, type TestService } from "./service.ts";
 import { http1Sender } from "./transport/http.ts";
 
@@ -151,7 +151,7 @@ describe("the port before the program is ready", () => {
     // The port is alive meanwhile.
     expect((await http1Sender(port)("/ping")).text).toBe("pong");
     const answer =
-      (name: string): TakeConnection =>
+      (name: string): ConnectionHandler =>
       (socket) => {
         socket.once("data", (bytes) => socket.end(`${name} took ${bytes.toString().slice(0, 10)}`));
         socket.resume();

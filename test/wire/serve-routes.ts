@@ -6,7 +6,7 @@ import { restContract } from "../../src/app/legacy.ts";
 import { type AnswerReflection, createReflection } from "../../src/app/reflection.ts";
 import type { Call } from "../../src/gateway/call.ts";
 import { restGateway } from "../../src/gateway/gateway.ts";
-import { createLane } from "../../src/gateway/grpc.ts";
+import { createGrpcHandler } from "../../src/gateway/grpc.ts";
 import { createMethods, type Routes } from "../../src/gateway/method.ts";
 import { type CallObserver, reportInterceptor } from "../../src/gateway/report.ts";
 import { createSendStream } from "../../src/gateway/stream.ts";
@@ -95,7 +95,7 @@ export async function serveRoutes(
       slowReaders,
       ...(options.silenceMs === undefined ? {} : { silenceMs: options.silenceMs }),
     }),
-    lane: createLane({
+    direct: createGrpcHandler({
       ...common,
       ...{ requestId, slowReaders, sendStream: createSendStream() },
     }),

@@ -102,9 +102,10 @@ async function readCheckpointFile({ args, world }: CommandRun): Promise<Checkpoi
   return checkpoint;
 }
 
-function rowOf({ sequence, time, previousHash, ...event }: AuditEvent): AuditRow {
+function rowOf({ sequence, time, door, previousHash, ...event }: AuditEvent): AuditRow {
   return {
     ...event,
+    transport: door,
     seq: Number(sequence),
     time: time === undefined ? Number.NaN : timestampMs(time),
     prev: previousHash,

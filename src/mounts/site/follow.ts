@@ -4,10 +4,10 @@ import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { message } from "../../messages/message.ts";
 import { startPeriodic, waitAtMost } from "../../periodic.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
-import type { Book } from "../../sites/book.ts";
 import { createSiteClient, type SiteClient } from "../../sites/client.ts";
 import { isLasting, SiteFailure } from "../../sites/failure.ts";
-import { createPace } from "../../sites/pace.ts";
+import { createRateLimit } from "../../sites/rate-limit.ts";
+import type { SiteRegistry } from "../../sites/registry.ts";
 import type { Site } from "../../sites/site.ts";
 import type { MountBook, MountRequest } from "./book.ts";
 import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
@@ -33,7 +33,7 @@ const TURN = 5_000;
 const BEAT = 1_000;
 
 export interface MountFollowDeps {
-  readonly sites: Pick<Book, "sites" | "byId">;
+  readonly sites: Pick<SiteRegistry, "sites" | "byId">;
   readonly book: MountBook;
   /** One process of all on a database writes to sites. */
   readonly lease: Lease;
@@ -99,7 +99,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   const next = new Map<string, number>();
   /** Each site as it was when it failed for a reason that another try does not change. */
   const stopped = new Map<string, Site>();
-  const pace = createPace(GAP);
+  const pace = createRateLimit(GAP);
   let closed = false;
   const clientOf = (site: Site): SiteClient => {
     const known = clients.get(site.id);

@@ -42,7 +42,7 @@ export interface ManagedSettings {
 /** Origin of changes that the file makes, for the history. */
 const FILE: RevisionOrigin = {
   actor: "settings-file",
-  door: "file",
+  transport: "file",
   method: "",
   requestId: "",
   peer: "",

@@ -148,7 +148,7 @@ function refuseNul(value: unknown, { name }: SQLite.Database): void {
     );
 }
 
-const ORIGIN = { actor: "", door: "", method: "", requestId: "", peer: "" };
+const ORIGIN = { actor: "", transport: "", method: "", requestId: "", peer: "" };
 
 const AUDIT = rowAfter(START, doneEntry(ORIGIN, 0, [], {}));
 

@@ -9,7 +9,13 @@ import { failureOf } from "../../backup/setting.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 
 const newPath = temporaryPaths();
-const origin = { actor: "admin", door: "test", method: "TestWebhook", requestId: "r", peer: "" };
+const origin = {
+  actor: "admin",
+  transport: "test",
+  method: "TestWebhook",
+  requestId: "r",
+  peer: "",
+};
 let store: Awaited<ReturnType<typeof openSqliteSettingStore>>;
 
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { message, type Text } from "../messages/message.ts";
 
 /** Key policy: handling of a key of a site that differs from the default. */
-export interface Treatment {
+export interface KeyPolicy {
   /** Written by the site itself, or its credential: neither pushed, adopted nor compared. */
   readonly never?: true;
   /** A save of it does something at the site that can fail: it is sent alone. */
@@ -27,7 +27,7 @@ const ROLE = message("ROLE_BY_NAME");
 const CONNECT = message("DOWNLOAD_MANAGER_STEP");
 
 /** By key, or by a pattern with `*` at one end. The first that fits counts. */
-const table: readonly (readonly [string, Treatment])[] = [
+const table: readonly (readonly [string, KeyPolicy])[] = [
   ["token", { never: true }],
   ["version", { never: true }],
   ["index_progress", { never: true }],
@@ -60,19 +60,19 @@ const table: readonly (readonly [string, Treatment])[] = [
   ["announcement", { note: LOCAL }],
 ];
 
-const COMMON: Treatment = {};
+const COMMON: KeyPolicy = {};
 const MAX_FOUND = 10_000;
 const MAX_KEY = 255;
-const found = new Map<string, Treatment>();
+const found = new Map<string, KeyPolicy>();
 
 /** Returns the key policy of a key. */
-export function treatmentOf(key: string): Treatment {
+export function keyPolicyOf(key: string): KeyPolicy {
   const known = found.get(key);
   if (known !== undefined) return known;
-  const [, treatment = COMMON] = table.find(([pattern]) => fits(key, pattern)) ?? [];
+  const [, policy = COMMON] = table.find(([pattern]) => fits(key, pattern)) ?? [];
   // Requests choose keys: those of settings have at most 255 characters.
-  if (found.size < MAX_FOUND && key.length <= MAX_KEY) found.set(key, treatment);
-  return treatment;
+  if (found.size < MAX_FOUND && key.length <= MAX_KEY) found.set(key, policy);
+  return policy;
 }
 
 function fits(key: string, pattern: string): boolean {

@@ -10,7 +10,7 @@ import { createBatches } from "./batch.ts";
 import { NEW_STATE, readState, type Site, type SiteMode, type SiteState } from "./site.ts";
 import type { SiteEvent, SiteStore, StoredSite, StoredSiteEvent } from "./store.ts";
 
-export interface BookDeps {
+export interface SiteRegistryDeps {
   readonly store: SiteStore;
   readonly sealer: Sealer;
   /** Called for a site whose secrets cannot be opened. */
@@ -18,7 +18,7 @@ export interface BookDeps {
 }
 
 /** The sites and what is known of them, in memory; other processes write the same tables. */
-export interface Book {
+export interface SiteRegistry {
   sites(): readonly Site[];
   /** @throws NOT_FOUND naming the nearest one. */
   byName(name: string): Site;
@@ -48,7 +48,7 @@ export interface Book {
   onChange(listener: () => void): () => void;
 }
 
-export function createBook({ store, sealer, onClosed }: BookDeps): Book {
+export function createSiteRegistry({ store, sealer, onClosed }: SiteRegistryDeps): SiteRegistry {
   let sites: readonly Site[] = [];
   let rows = new Map<string, { readonly row: StoredSite; readonly site: Site }>();
   let states = new Map<string, { readonly text: string; readonly state: SiteState }>();

@@ -9,7 +9,7 @@ const GAP = 5;
  * Rate limit: waiting callers continue one after the other, with a gap in between; a single caller
  * continues at once.
  */
-export function createPace(gap = GAP): () => Promise<void> {
+export function createRateLimit(gap = GAP): () => Promise<void> {
   const waiting: (() => void)[] = [];
   let isResting = false;
   const rest = (): void => {

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createPace } from "../../src/sites/pace.ts";
+import { createRateLimit } from "../../src/sites/rate-limit.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test("who comes alone goes on at once; those who wait go one after the other, in their order", async () => {
-  const pace = createPace(4);
+  const rateLimit = createRateLimit(4);
   const gone: string[] = [];
   const go = async (name: string): Promise<void> => {
-    await pace();
+    await rateLimit();
     gone.push(name);
   };
   void go("a");
