@@ -20,7 +20,7 @@ const ADMIN: Caller = { name: "admin", tokenId: "", grant: ROOT };
 export function identityBy(
   engine: Pick<Engine, "look" | "snapshot">,
   registry: Pick<AccessRegistry, "fresh" | "find">,
-  upstream: Pick<Upstream, "who"> | undefined,
+  upstream: Pick<Upstream, "identify"> | undefined,
 ): Identity {
   const equals = createTokenComparison();
   // Nothing forbids a permanent token that looks like one of a principal's.
@@ -37,7 +37,7 @@ export function identityBy(
       const caller = admin(sent);
       if (caller !== undefined) return caller;
       if (upstream === undefined || sent.startsWith(TOKEN_PREFIX)) return undefined;
-      return admitVisitor(upstream.who(sent, call?.header("client-id")));
+      return admitVisitor(upstream.identify(sent, call?.header("client-id")));
     },
   };
 }

@@ -35,7 +35,7 @@ import { openApiPlugin } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
 import { passToUpstream, type UpstreamParts } from "./sites.ts";
 
-export interface DoorsDeps extends Omit<UpstreamParts, "requestId"> {
+export interface ServersDeps extends Omit<UpstreamParts, "requestId"> {
   readonly methods: readonly Method[];
   /** Admits a call by its headers. */
   readonly admit: Access["admit"];
@@ -54,13 +54,13 @@ export interface DoorsDeps extends Omit<UpstreamParts, "requestId"> {
 }
 
 /**
- * Puts the methods behind every protocol. Nothing listens yet.
+ * Creates the HTTP and gRPC servers of the methods. They do not listen yet.
  *
  * @throws Error naming the rpc, when a rule of the contract is wrong.
  */
-export async function createDoors(
+export async function createServers(
   config: Config,
-  deps: DoorsDeps,
+  deps: ServersDeps,
 ): Promise<{ readonly http: HttpServer; readonly grpc: GrpcListener }> {
   const { methods, admit, slowReaders, buffered, log } = deps;
   const requestId = createRequestIds(randomBytes(6).toString("base64url"));
@@ -134,7 +134,7 @@ function loginOf({ upstream }: Config): string {
 }
 
 /** Reports calls that never reach a method: refused and aborted ones. */
-function reportUnserved({ observer, log }: DoorsDeps) {
+function reportUnserved({ observer, log }: ServersDeps) {
   return {
     refused: (error: ConnectError, call: Call) => {
       observer.started(call.method, call);
@@ -152,7 +152,7 @@ function reportUnserved({ observer, log }: DoorsDeps) {
 }
 
 /** The start page, and the contract as OpenAPI. */
-function aboutContract(config: Config, { methods, version }: DoorsDeps) {
+function aboutContract(config: Config, { methods, version }: ServersDeps) {
   return {
     name: `Mooring ${version}`,
     description: "Settings and driver catalogue of this site.",

@@ -15,11 +15,11 @@ import type { MeasuredState } from "../telemetry/metrics.ts";
 import { Buffered } from "../transport/body.ts";
 import type { OpenFront } from "../transport/front.ts";
 import type { Address } from "../transport/listen.ts";
-import { openDoors } from "../transport/listeners.ts";
+import { openListeners } from "../transport/listeners.ts";
 import { SlowReaders } from "../transport/slow-reader.ts";
 import { createHealth } from "./health.ts";
 import { createCollector } from "./idle-memory.ts";
-import { createDoors } from "./listeners.ts";
+import { createServers } from "./listeners.ts";
 import { openPorts } from "./ports.ts";
 import { createRoutes, servedServices } from "./routes.ts";
 import { type RunningServices, type ServicesDeps, startServices } from "./services.ts";
@@ -106,7 +106,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     });
     const buffered = new Buffered(config.maxBuffered, createCollector());
     const { databaseId } = services;
-    const servers = await createDoors(config, {
+    const servers = await createServers(config, {
       ...{ methods, observer, slowReaders, buffered, upstream, log, translations },
       version: deps.version,
       admit: authentication.admit,
@@ -119,7 +119,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
         return sent.startsWith(TOKEN_PREFIX) || tokenEquals(token, sent);
       },
     });
-    const doors = await openDoors({
+    const listeners = await openListeners({
       ...{ ...servers, front: ports.shared.front, grpcFront: ports.grpc?.front },
       connections: { all: config.maxConnections, eachPeer: config.maxConnectionsPerPeer },
       maxHeaderBytes: config.maxHeaders,
@@ -148,7 +148,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
         health.close();
         running.endStreams();
         ports.close();
-        await doors.close(config.shutdownGraceMs);
+        await listeners.close(config.shutdownGraceMs);
         await running.close();
       },
     };

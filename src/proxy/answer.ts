@@ -11,7 +11,7 @@ interface Exchange {
   readonly response: ServerResponse;
   readonly hasBody: boolean;
   readonly taker: ((body: Buffer) => Promise<void>) | undefined;
-  /** Passes no more of the request's body. */
+  /** Stops forwarding the request's body. */
   readonly stop: () => void;
 }
 
@@ -60,7 +60,7 @@ function closeAfter(reply: IncomingMessage, { request, response, stop }: Exchang
   response.prependOnceListener("finish", leave);
 }
 
-/** Largest reply that is held until what follows from it is done, in bytes. */
+/** Maximum size of a reply that is held while it is processed, in bytes. */
 const HELD = 1024 * 1024;
 
 async function collect(reply: IncomingMessage): Promise<Buffer> {

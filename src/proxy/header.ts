@@ -51,8 +51,8 @@ export interface Forwarding extends Origin {
 }
 
 /**
- * The headers of a request for the server behind, names and values in turn: as they came, but those
- * of the connection; Host is kept, where it came from is overwritten.
+ * Headers of a request for the upstream, names and values alternating: unchanged, without hop-by-hop
+ * headers; Host is kept, headers of the origin are replaced.
  */
 export function requestHeaders(request: IncomingMessage, origin: Forwarding): string[] {
   const headers = passed(
@@ -77,7 +77,7 @@ export function replyHeaders(reply: IncomingMessage): string[] {
   return passed(reply.rawHeaders, () => false);
 }
 
-/** Names and values in turn, without those of the connection and those that it names. */
+/** Names and values alternating, without hop-by-hop headers and those that `Connection` names. */
 function passed(raw: readonly string[], isDropped: (name: string) => boolean): string[] {
   const named = new Set<string>();
   for (let at = 0; at < raw.length; at += 2)

@@ -21,14 +21,14 @@ const IDLE = 15 * 60_000;
 const KEPT = 64;
 
 export interface PipeOptions {
-  /** http or https; its path is not used: targets go on as they came. */
+  /** http or https URL; its path is ignored, targets are forwarded unchanged. */
   readonly url: URL;
-  /** Names this process to the server behind, and to itself. */
+  /** Name of this process in `Via`, for the upstream and for loop detection. */
   readonly via: string;
   readonly originOf: (request: IncomingMessage) => Origin;
   /** Concurrent requests to the upstream: each has a connection. */
   readonly bounds: ConnectionBounds;
-  /** The header `authorization` for the server behind, made of the first one; undefined: none. */
+  /** Header `authorization` for the upstream, derived from the first one; undefined: none. */
   readonly authorizationOf: (request: IncomingMessage) => string | undefined;
   /** Short description of a failed connection, without its address. */
   readonly reasonOf: (error: Error) => string;
@@ -43,7 +43,7 @@ export interface PipeOptions {
   readonly onFailure: (reason: string) => void;
 }
 
-/** Passes requests to the server behind. */
+/** Forwards requests to the upstream. */
 export interface Pipe {
   /**
    * Passes one request unchanged and unbuffered.
@@ -60,7 +60,7 @@ export interface Pipe {
   close(): void;
 }
 
-/** Methods that may be asked again when a kept connection turns out to be gone. */
+/** Methods that are repeated if a kept connection was closed meanwhile. */
 const REPEATABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PROPFIND"]);
 
 export function createPipe(options: PipeOptions): Pipe {
@@ -71,7 +71,7 @@ export function createPipe(options: PipeOptions): Pipe {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const target = {
     ...{ agent, host, port: url.port || (isTls ? 443 : 80) },
-    // A certificate is for a name; of an address TLS says none (RFC 6066, section 3).
+    // SNI does not permit IP addresses (RFC 6066, section 3).
     ...(isTls && isIP(host) === 0 ? { servername: host } : {}),
   };
 
@@ -156,7 +156,7 @@ export function createPipe(options: PipeOptions): Pipe {
       try {
         return send({ ...target, method: request.method, path: request.url, headers });
       } catch {
-        // HTTP/2 carries targets and values that HTTP/1.1 has no form for.
+        // HTTP/2 transports targets and values that are invalid in HTTP/1.1.
         refuse(request, response, 400, "this request has no form that the server behind takes");
         return undefined;
       }
@@ -164,14 +164,14 @@ export function createPipe(options: PipeOptions): Pipe {
     // A client that expects 100 Continue gets it here (RFC 9110, section 10.1.1).
     if (/100-continue/i.test(request.headers.expect ?? "")) response.writeContinue();
     response.once("close", () => {
-      // Half a transfer is of no use to either side, and neither is a request that ends nowhere.
+      // Aborts an incomplete transfer, and a request without a receiver.
       if (!response.writableEnded || outgoing?.writableEnded === false) leave();
       underWay -= 1;
       ofPeers.leave(origin.peer);
       resolve();
     });
     request.once("error", leave);
-    // Before the pump ends it: what was cut off here must not look whole there.
+    // Before the pump ends the request: an incomplete request must not look complete to the upstream.
     request.once("end", () => {
       if (!hasEnded(request)) leave();
     });
@@ -187,7 +187,7 @@ export function createPipe(options: PipeOptions): Pipe {
 /** Releases the bytes read for a call as soon as the parser has copied its part. */
 function releaseReads(call: ClientRequest): void {
   call.once("socket", (socket) => {
-    // The parser listens already, so it comes first: never what a call before has left here.
+    // Added after the parser's listener, and without the listener of an earlier call.
     socket.off("data", release).on("data", release);
     call.once("close", () => socket.off("data", release));
   });

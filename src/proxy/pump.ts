@@ -2,7 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import { release } from "../transport/release.ts";
 
 /**
- * Writes one stream to another at the pace of its reader, then ends it.
+ * Writes one stream to another with backpressure, then ends it.
  *
  * The memory of each piece is released as soon as it is written: the garbage collector accounts for
  * little memory outside of its heap, and a long transfer would hold a hundred megabytes.

@@ -19,14 +19,14 @@ export interface Adopted {
   readonly reason: Text;
 }
 
-/** Keys that hold a secret by their name: an unknown setting has no mark that keeps it secret here. */
+/** Names of keys that hold a secret: a setting that Mooring does not know is not marked as secret. */
 const SECRET_NAME = /(secret|token|passw|passphrase|private_key|access_key|secret_key)/i;
 
 /**
- * Takes a site's values as Mooring's own, in one revision. What Mooring's rules refuse is listed and
- * stays as it is on both sides.
+ * Stores a site's values in Mooring, in one revision. Values that Mooring's rules refuse are listed and
+ * stay unchanged on both sides.
  *
- * @param base what the comparison was made with: settings that have changed since are left alone.
+ * @param base snapshot of the comparison; settings that have changed since are skipped.
  */
 export async function adopt(
   comparisons: readonly Comparison[],
@@ -34,7 +34,7 @@ export async function adopt(
     readonly engine: Engine;
     readonly base: Snapshot;
     readonly managedBy: (key: string) => string | undefined;
-    /** UTF-8 bytes of one value at most. */
+    /** Maximum size of a value in UTF-8 bytes. */
     readonly maxValueBytes: number;
     readonly origin: RevisionOrigin;
     readonly dryRun: boolean;
@@ -84,7 +84,7 @@ export async function adopt(
   );
 }
 
-/** The row as a custom setting. Its other members mean something else in a save, or nothing. */
+/** Input of a custom setting from a site's row; other members of the row are ignored. */
 function definitionOf({ key, value, type, options, help, group, flag }: SiteRow): SettingInput {
   return { key, value, type, options, help, group, flag };
 }

@@ -3,7 +3,7 @@ import type { AuditEntry } from "../audit/store.ts";
 import type { Site } from "./site.ts";
 import type { SiteEvent } from "./store.ts";
 
-/** Writes at a site, by outcome. Other entries of its log changed nothing there. */
+/** Outcomes of writes to a site, by action. Other actions change nothing there. */
 const OUTCOMES: Readonly<Record<string, string>> = {
   push: "OK",
   correct: "OK",
@@ -11,7 +11,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   fight: "ABORTED",
 };
 
-/** The rows of what was done at a site: about the site, and each key. */
+/** Audit entries of writes to a site, with the site and the keys as subjects. */
 export function entriesOf(site: string, events: readonly SiteEvent[]): AuditEntry[] {
   return events.flatMap(({ time, actor, action, revision, keys, result }) => {
     const outcome = OUTCOMES[action];

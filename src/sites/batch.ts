@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Records of one transaction at most: nothing else runs meanwhile on SQLite. */
+/** Maximum number of records per transaction: SQLite runs nothing else meanwhile. */
 const BATCH = 16;
 /**
  * Time in which deferrable writes are collected after a transaction, in milliseconds. Each

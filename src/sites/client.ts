@@ -2,7 +2,7 @@ import { message } from "../messages/message.ts";
 import { createConnections, type Reply, type SiteAccess } from "./connection.ts";
 import { plainMessage, SiteFailure } from "./failure.ts";
 
-/** A row of a site's list of settings. What else it has goes back as it came. */
+/** Row of a site's list of settings. Additional members are sent back unchanged. */
 export interface SiteRow {
   readonly key: string;
   readonly value: string;
@@ -18,7 +18,7 @@ export interface SiteRow {
 interface CallLimits {
   /** Milliseconds; default 10,000. */
   readonly limit?: number;
-  /** Other headers than those of Mooring itself. */
+  /** Headers in place of those of Mooring. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Texts that no message may show. */
   readonly secrets?: readonly string[];
@@ -28,9 +28,9 @@ interface CallLimits {
 export interface SiteClient {
   /** All settings, or those of one group. */
   list(options?: CallLimits & { readonly group?: number }): Promise<readonly SiteRow[]>;
-  /** Saves whole rows, in one call. */
+  /** Saves complete rows in one call. */
   save(rows: readonly SiteRow[], options?: CallLimits): Promise<void>;
-  /** Any other call of its API; the envelope's data. */
+  /** Another call of the API. @returns the envelope's data. */
   call(
     method: "GET" | "POST",
     path: string,
@@ -41,12 +41,12 @@ export interface SiteClient {
 }
 
 const TIME = 10_000;
-/** The same for all of Mooring's calls: a site may count the devices of a user. */
+/** Constant: a site may count the devices of a user. */
 const CLIENT_ID = "mooring";
 
 /**
- * @param most connections at one time.
- * @param time how long a call may take unless it says otherwise, in milliseconds.
+ * @param most maximum number of connections.
+ * @param time default time limit of a call, in milliseconds.
  */
 export function createSiteClient(access: SiteAccess, most = 1, time = TIME): SiteClient {
   const url = new URL(access.url);
@@ -81,7 +81,7 @@ export function createSiteClient(access: SiteAccess, most = 1, time = TIME): Sit
       const rows = await call("GET", `/api/admin/setting/list${query}`, undefined, options);
       if (!Array.isArray(rows) || !rows.every(isRow))
         throw new SiteFailure("foreign", message("NOT_A_SETTINGS_LIST", { at }));
-      // Members that no other server of this kind has.
+      // Only Mooring has these members.
       if (rows.some((row) => "managed" in row && "secret" in row))
         throw new SiteFailure("mooring", message("SITE_IS_MOORING", { at }));
       return rows.map(wellFormed);
@@ -123,7 +123,7 @@ interface Envelope {
   readonly data?: unknown;
 }
 
-/** @throws SiteFailure for what is no answer of such a server. */
+/** @throws SiteFailure for a reply that is not from such a server. */
 function envelopeOf(
   { status, headers, body }: Reply,
   at: string,
@@ -155,7 +155,7 @@ function envelopeOf(
   }
 }
 
-/** The row without halves of surrogate pairs, which JSON can hold and UTF-8 cannot. */
+/** Row without lone surrogates, which are possible in JSON and not in UTF-8. */
 function wellFormed(row: SiteRow): SiteRow {
   if (TEXTS.every((name) => row[name].isWellFormed())) return row;
   const texts = Object.fromEntries(TEXTS.map((name) => [name, row[name].toWellFormed()]));
@@ -177,11 +177,11 @@ function isRow(value: unknown): value is SiteRow {
 }
 
 /**
- * Reads the permanent token of a server as one of its admins, who can read it on its pages as well.
+ * Reads the permanent token of a server with the login of one of its admins, who may read it.
  *
  * @param authorization the admin's login.
  * @param clientId the admin's `client-id`, which AList binds a login to; undefined: none.
- * @returns empty: the server has no permanent token.
+ * @returns the token; empty: the server has none.
  */
 export async function readPermanentToken(
   client: Pick<SiteClient, "list">,

@@ -12,9 +12,9 @@ import { createSelection, type Site, type SiteState } from "./site.ts";
  * - `same`; `differs`.
  * - `missing`: the site does not have the key. `extra`: Mooring does not.
  * - `excluded`: by the site's patterns; it differs.
- * - `held`: pinned: the site's value breaks Mooring's rules, and stays.
+ * - `held` (pinned): the site's value is invalid for Mooring, and stays.
  * - `refused`: the site has refused this value.
- * - `fought`: flapping: another client keeps changing it there.
+ * - `fought` (flapping): another client changes it on the site repeatedly.
  */
 export type Standing =
   | "same"
@@ -35,17 +35,17 @@ export interface Comparison {
   readonly row: SiteRow | undefined;
   readonly item: SettingItem | undefined;
   readonly secret: boolean;
-  /** The value is the site's own and not Mooring's. */
+  /** Whether the wanted value is an override of the site. */
   readonly overridden: boolean;
-  /** It was changed there: what Mooring has was there already. */
+  /** Whether it was changed on the site after Mooring's value was there. */
   readonly drifted: boolean;
   /** Note for the operator. */
   readonly note: Text;
 }
 
 /**
- * Compares a site's list with what it is to have. Keys that are never pushed or adopted, and those
- * out of use on both sides, are left out.
+ * Compares a site's list with the wanted values. Keys that are never pushed or adopted, and keys that
+ * are deprecated on both sides, are left out.
  */
 export function compare(
   rows: readonly SiteRow[],
@@ -123,7 +123,7 @@ export function compare(
   }
 }
 
-/** A site gives flag 3 to settings that it does not define. */
+/** Reports whether the site defines a setting: others have flag 3. */
 export function isKnown({ flag }: SiteRow): boolean {
   return flag !== FLAG.deprecated;
 }

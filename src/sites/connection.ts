@@ -6,10 +6,10 @@ import { networkFailure, SiteFailure } from "./failure.ts";
 
 /** Connection data of a site. */
 export interface SiteAccess {
-  /** http or https, with the path that the site is served below. */
+  /** http or https URL, with the site's path prefix. */
   readonly url: string;
   readonly token: string;
-  /** PEM text of the authority; empty: those that Node trusts. */
+  /** PEM text of the authority; empty: Node's default authorities. */
   readonly ca: string;
   /** SHA-256 of the certificate, 64 hexadecimal digits; empty: the authority decides. */
   readonly pin: string;
@@ -18,12 +18,12 @@ export interface SiteAccess {
 /** A request to a site. */
 interface Question {
   readonly method: "GET" | "POST";
-  /** With the path of the site. */
+  /** Path, including the site's path prefix. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON; undefined: no body. */
   readonly body: string | undefined;
-  /** Milliseconds for the whole exchange. */
+  /** Time limit of the whole exchange, in milliseconds. */
   readonly limit: number;
 }
 
@@ -34,17 +34,17 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-/** Connections to one site, kept for the next question. */
+/** Keep-alive connections to one site. */
 export interface Connections {
-  /** @throws SiteFailure. A GET is asked again when a kept connection turns out to be gone. */
+  /** Sends a request. A GET is repeated if a kept connection was closed. @throws SiteFailure. */
   ask(question: Question): Promise<Reply>;
   close(): void;
 }
 
-/** A list of settings is 16 kB; some contain texts of a few hundred kilobytes. */
+/** Maximum size of a reply: a list of settings has 16 kB, some have a few hundred kB. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** @param most at one time. */
+/** @param most maximum number of connections. */
 export function createConnections(access: SiteAccess, url: URL, most: number): Connections {
   const at = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
   const agent = agentOf(access, url, most);
@@ -82,7 +82,7 @@ export function createConnections(access: SiteAccess, url: URL, most: number): C
   return {
     ask: (question) =>
       exchange(question).catch((error: unknown) => {
-        // The site has closed a kept connection at the moment of its use. A read may be asked again.
+        // The site closed a kept connection at the moment of its use: a read is repeated.
         const { cause } = error as { cause?: { reused?: boolean } };
         if (question.method !== "GET" || cause?.reused !== true) throw error;
         return exchange(question);
@@ -91,7 +91,7 @@ export function createConnections(access: SiteAccess, url: URL, most: number): C
   };
 }
 
-/** Reads to the end: by events, because an iterator costs more than the rest of a small reply. */
+/** Reads a reply by events: an iterator costs more than the rest of a small reply. */
 function collect(
   response: IncomingMessage,
   at: string,
@@ -122,7 +122,7 @@ function agentOf({ ca, pin }: SiteAccess, url: URL, maxSockets: number): HttpAge
     : new PinnedAgent(options, pin.toLowerCase());
 }
 
-/** Hands a connection out only when its certificate is the expected one: nothing is sent before. */
+/** Agent that verifies the certificate's fingerprint before anything is sent. */
 class PinnedAgent extends HttpsAgent {
   readonly #pin: string;
 

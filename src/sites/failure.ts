@@ -27,14 +27,14 @@ export type SiteFailureKind =
   | "too_large"
   | "refused";
 
-/** A failed call to a site, with a sentence for the person who runs it. No secret is in it. */
+/** Failed call to a site, with a message for the operator. It contains no secrets. */
 export class SiteFailure extends Error {
   override readonly name = "SiteFailure";
   readonly kind: SiteFailureKind;
   readonly text: Text;
-  /** The site's own words, where it has said something; first line, without secrets. */
+  /** Message of the site: its first line, without secrets; empty: none. */
   readonly words: string;
-  /** The code of the site's envelope; 0: there was none. */
+  /** Code of the site's envelope; 0: none. */
   readonly code: number;
 
   constructor(
@@ -65,7 +65,7 @@ export function isLasting({ kind }: { readonly kind: string }): boolean {
 }
 
 const MAX_MESSAGE = 300;
-/** Characters of a site's message that are read. */
+/** Maximum number of characters of a site's message that are processed. */
 const MAX_READ = 100_000;
 
 /**
@@ -88,7 +88,7 @@ export function plainMessage(message: string, secrets: readonly string[]): strin
   return cut.toWellFormed().replace(/\p{Cc}+/gu, " ");
 }
 
-/** The failure behind an error of node:http, node:net or node:tls. */
+/** Converts an error of node:http, node:net or node:tls. */
 export function networkFailure(error: unknown, at: string): SiteFailure {
   if (error instanceof SiteFailure) return error;
   const { code = "", message: words = "" } = (error ?? {}) as { code?: string; message?: string };
@@ -103,7 +103,7 @@ export function networkFailure(error: unknown, at: string): SiteFailure {
   return new SiteFailure("unreachable", message("UNREACHABLE", { at, reason }), { cause: error });
 }
 
-/** Short reason, without an address, for a client whose request is passed on. */
+/** Short reason without an address, for a client whose request is forwarded. */
 export function passingReason({
   code = "",
   message: words,

@@ -7,11 +7,11 @@ import { refuse } from "./front-refuse.ts";
 
 interface Visitor {
   readonly kind: string;
-  /** An admin's name there. */
+  /** Name of an admin. */
   readonly name?: string;
 }
 
-/** An admin's request to the server behind, for history and audit. */
+/** Forwarded request of an admin, for history and audit. */
 export interface PassedCall {
   readonly visitor: string;
   /** The last part of its path, such as `set_transmission`. */
@@ -23,25 +23,25 @@ export interface PassedCall {
 
 /** Callbacks on the upstream for requests that pass. */
 export interface UpstreamEvents {
-  /** Whether its settings have been adopted: until then it answers itself. */
+  /** Whether its settings were adopted; until then requests for them are forwarded. */
   isReady(): boolean;
-  /** Rights may have changed (`everybody`), or a user may have signed in (`refused`). */
-  forget(whom: "everybody" | "refused"): void;
+  /** Rights may have changed (`all`), or a user may have signed in (`refused`). */
+  forget(whom: "all" | "refused"): void;
   /** Identity of a visitor at the upstream, such as `admin`. */
-  who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
+  identify(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
   /** Called for a request that requires an admin. */
-  meet(authorization: string, clientId: string | undefined): void;
-  /** Runs what may change its settings, and takes what it did as this admin's change. */
+  adminRequest(authorization: string, clientId: string | undefined): void;
+  /** Forwards a request that may change settings, and adopts the changes as this admin's. */
   changing(pass: () => Promise<void>, by: PassedCall): Promise<void>;
   /** Like changing, for changes of its mounts. */
   changingMounts(pass: () => Promise<void>, by: PassedCall): Promise<void>;
-  /** Its token is another one. @param by undefined: it is not known. */
+  /** Called with a new permanent token. @param by undefined: unknown. */
   tokenReset(token: string, by: PassedCall | undefined): Promise<void>;
 }
 
 export interface UpstreamHandlerOptions {
   readonly pipe: Pipe;
-  /** The path that the server behind is below, such as `/sub`; empty: none. */
+  /** Path prefix of the upstream, such as `/sub`; empty: none. */
   readonly base: string;
   /** Exact paths of the contract's routes. */
   readonly restPaths: ReadonlySet<string>;
@@ -55,11 +55,11 @@ export interface UpstreamHandlerOptions {
 
 /** Own pages are below this path only: any other path may be a folder of the upstream. */
 export const OWN_PAGES = "/@mooring";
-/** Also with a hash, or by LDAP. */
+/** Prefix of the login paths: also with a hash, or by LDAP. */
 const LOGIN = "/api/auth/login";
 const RESET_TOKEN = "/api/admin/setting/reset_token";
 
-/** Paths that the server behind serves as well, and answers until its settings were taken. */
+/** Paths that the upstream serves too; they are forwarded until its settings were adopted. */
 const SHARED: ReadonlySet<string> = new Set([
   "/api/public/settings",
   ...["list", "names", "info"].map((name) => `/api/admin/driver/${name}`),
@@ -68,26 +68,24 @@ const SHARED: ReadonlySet<string> = new Set([
   ),
 ]);
 
-/** Folders with paths that change rights or settings, and are watched here. */
+/** Prefixes of paths that may change rights or settings. */
 const WATCHED = ["/api/admin", "/api/auth", "/api/me"];
 
-/** Limit for holding a reply until its change is known here, in milliseconds. */
+/** Maximum delay of a reply until its change is adopted, in milliseconds. */
 const HELD = 5_000;
 /** Limit for one change to block others, including its request, in milliseconds. */
 const LONGEST_CHANGE = 30_000;
 
 /**
- * Routes requests: the contract's paths are served here, and every other one passes to the
- * upstream. A path that some server may read as one of the contract's or as a watched one, and that
- * is not written so, is answered with 400.
+ * Routes requests: paths of the contract are served here, all others are forwarded to the upstream. A
+ * path that a server may normalize to a path of the contract or a watched one is answered with 400.
  *
- * @returns a function that handles a request and returns true, or leaves it to this service with
- * its path
- * as in the routes.
+ * @returns a function that handles a request and returns true, or returns false for a request to this
+ *   service, with its path as in the routes.
  */
 export function createUpstreamHandler(options: UpstreamHandlerOptions) {
   const { pipe, base, restPaths, servicePaths, events, requestId, peerOf } = options;
-  /** The path as the contract has it; undefined: it is the server's behind. */
+  /** Path as in the contract; undefined: a path of the upstream. */
   const ownPath = (path: string): string | undefined => {
     if (path === OWN_PAGES || path.startsWith(`${OWN_PAGES}/`))
       return path.slice(OWN_PAGES.length) || "/";
@@ -108,16 +106,16 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     return !isUnambiguous(withoutEndSlash(inner)) && isGuarded(raw);
   };
 
-  /** Asked before the request passes: it may end the right that it came with. */
+  /** Identifies the admin before forwarding, because the request may end its own login. */
   const adminOf = async (
     request: IncomingMessage,
     upstream: UpstreamEvents,
     path: string,
   ): Promise<PassedCall | undefined> => {
     const { headers } = request;
-    // The socket forgets its address when the client goes.
+    // The address of a closed socket is unknown.
     const peer = peerOf(request);
-    const visitor = await upstream.who(
+    const visitor = await upstream.identify(
       readToken(headers.authorization),
       textOf(headers["client-id"]),
     );
@@ -140,7 +138,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
       if (token !== undefined) await upstream.tokenReset(token, by);
     });
   };
-  /** Holds the reply until the change is known here: its reader requests it at once. */
+  /** Delays the reply until the change is adopted: the client reads it at once. */
   const passChange = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -183,17 +181,17 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     const path = own ?? withoutEndSlash(whole.slice(base.length));
     const authorization = readToken(headers.authorization);
     if (authorization !== "" && path.startsWith("/api/admin/"))
-      events.meet(authorization, textOf(headers["client-id"]));
+      events.adminRequest(authorization, textOf(headers["client-id"]));
     if (own !== undefined) {
       const plain = raw.includes("%") ? own.split("/").map(encodeURIComponent).join("/") : own;
       request.url = end < 0 ? plain : `${plain}${target.slice(end)}`;
       return false;
     }
-    // A visitor without a token changes nothing but by a login.
-    const isNobody = authorization === "" && !path.startsWith(LOGIN);
-    if (isNobody || !path.startsWith("/api/")) void pipe.pass(request, response);
+    // Without a token only a login can change anything.
+    const isAnonymous = authorization === "" && !path.startsWith(LOGIN);
+    if (isAnonymous || !path.startsWith("/api/")) void pipe.pass(request, response);
     else if (changesRights(method, path)) {
-      const whom = path.startsWith(LOGIN) ? "refused" : "everybody";
+      const whom = path.startsWith(LOGIN) ? "refused" : "all";
       events.forget(whom);
       void pipe.pass(request, response, () => async () => events.forget(whom));
     } else if (method === "POST" && path === RESET_TOKEN)
@@ -216,7 +214,7 @@ function changesRights(method: string, path: string): boolean {
     path === "/api/auth/logout" ||
     path.startsWith(LOGIN) ||
     path === "/api/me/update" ||
-    // Its reads are long, and not held.
+    // Reads are long, and do not change rights.
     (path.startsWith("/api/admin/user/") && method !== "GET" && method !== "HEAD")
   );
 }

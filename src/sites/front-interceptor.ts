@@ -24,7 +24,7 @@ import type { Upstream, UpstreamRefusedValue } from "./upstream.ts";
 /** Header with the delivery of a save to the upstream: `applied`, `pending` or `refused`. */
 const DELIVERY_HEADER = "mooring-upstream";
 
-/** Everything but Mooring's own tokens: its permanent one is root's alone, by the rules for all others. */
+/** Rights of an admin of the upstream: all scopes except `tokens:manage`. Only root has Mooring's permanent token. */
 const VISITOR = createGrant(
   SCOPES.filter((scope) => scope !== "tokens:manage"),
   [],
@@ -65,10 +65,10 @@ class UpstreamRefusal extends Fault {
 }
 
 /**
- * An admin of the upstream: one who may do everything but see, change and make Mooring's tokens.
+ * Caller for an admin of the upstream, with all rights except those on Mooring's tokens.
  *
- * @throws UNAUTHENTICATED with the upstream's words; PERMISSION_DENIED for who is no admin;
- *   UNAVAILABLE when it can't be asked.
+ * @throws UNAUTHENTICATED with the upstream's message; PERMISSION_DENIED for other users;
+ *   UNAVAILABLE when the upstream does not answer.
  */
 export async function admitVisitor(visitor: Visitor | Promise<Visitor>): Promise<Caller> {
   const found = await visitor;
@@ -105,7 +105,7 @@ export function upstreamInterceptor(behind: Upstream): Interceptor {
       const message = each(response.message, (event) => show(event, method, behind, visitor));
       return { ...withHeads(response), message } as typeof response;
     }
-    // Values shown before a restart are sent back too.
+    // Clients also send back values that were shown before a restart.
     if (isVisitor && hasOwnRows(request.message as Message)) await behind.ownRows.refresh();
     const asked = isVisitor ? ownLeftOut(method, request.message, behind) : request.message;
     const response = await next(
@@ -153,7 +153,7 @@ function refusal(
   return new UpstreamRefusal(text, isCode ? code : 500, violations);
 }
 
-/** A copy: header and trailer may be created lazily. */
+/** Copy with header and trailer, which may be created lazily. */
 function withHeads<R extends { readonly header: Headers; readonly trailer: Headers }>(reply: R): R {
   return { ...reply, header: reply.header, trailer: reply.trailer };
 }

@@ -1,6 +1,6 @@
 /**
- * A path without one level of percent-encoding, as UTF-8. A byte sequence that is no UTF-8 becomes
- * U+FFFD, and a percent sign without two hex digits stays.
+ * Removes one level of percent-encoding. Invalid UTF-8 becomes U+FFFD; a percent sign without two hex
+ * digits stays.
  */
 export function decodePath(path: string): string {
   if (!path.includes("%")) return path;
@@ -32,13 +32,12 @@ export interface GuardedPaths {
 }
 
 /**
- * Makes a test whether some server may read a path of a request as one of these. Servers and
- * frameworks differ in how often they decode a path, in which order they resolve dot segments and
- * double slashes, in whether they ignore case, path parameters or control characters and whether a
- * backslash is a slash.
+ * Creates a test whether any server may normalize a request path to a guarded one. Servers differ in
+ * how often they decode, how they resolve dot segments and double slashes, and whether they ignore
+ * case, path parameters or control characters or treat a backslash as a slash.
  *
- * @returns a function of a path as the request has it, without a query. It never gives false for a
- *   path that such a server reads as a guarded one, and may give true for others with a segment `..`.
+ * @returns a function of the raw path without query. It has no false negatives; paths with a segment
+ *   `..` may be false positives.
  */
 export function createPathGuard({ exact, below }: GuardedPaths): (path: string) => boolean {
   const exactPaths = new Set([...exact].map((path) => path.toLowerCase()));
@@ -56,10 +55,10 @@ export function createPathGuard({ exact, below }: GuardedPaths): (path: string) 
   return (path) => readingsOf(path).some((reading) => isGuarded(segmentsOf(reading)));
 }
 
-/** Times that a path is decoded: servers in a row may each decode it once. */
+/** Maximum number of decodings: each server in a chain may decode once. */
 const MAX_LEVELS = 4;
 
-/** The path after each level of decoding, whole and up to what may end it. */
+/** Path after each level of decoding, complete and up to a possible terminator. */
 function readingsOf(path: string): string[] {
   const readings: string[] = [];
   let current = path;
@@ -75,7 +74,7 @@ function readingsOf(path: string): string[] {
   return readings;
 }
 
-/** The segments of a path that say where it leads. */
+/** Significant segments of a path. */
 function segmentsOf(path: string): string[] {
   return path
     .split(/[/\\]/)

@@ -29,11 +29,11 @@ import type { Upstream } from "./upstream.ts";
 /** Properties of an upstream. */
 interface Own {
   readonly version: string;
-  /** As visible to an admin: masked where secrets are. */
+  /** Token as visible to the admin: masked if secrets are. */
   readonly token: string;
   /** Reports whether it lacks a setting that Mooring defines. */
   readonly lacks: (key: string) => boolean;
-  /** Its own rows of settings that it alone says something of. */
+  /** Rows of settings whose values only the upstream has. */
   readonly rows: ReadonlyMap<string, Pick<Setting, "value" | "type" | "options">>;
 }
 

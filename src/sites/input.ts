@@ -8,7 +8,7 @@ import { checkText, checkValue, normalizeValue } from "../settings/value.ts";
 import { keyPolicyOf } from "./key-policy.ts";
 import { checkPattern, type Site, type SiteMode } from "./site.ts";
 
-/** A site as a client describes it. What is undefined stays as it is. */
+/** Input for a site. Undefined members stay unchanged. */
 export interface SiteInput {
   readonly name?: string | undefined;
   readonly url?: string | undefined;
@@ -24,10 +24,10 @@ export interface SiteInput {
 
 /** Valid keys of overrides, and their length. */
 export interface KnownKeys {
-  /** UTF-8 bytes of one value at most. */
+  /** Maximum size of a value in UTF-8 bytes. */
   readonly maxValueBytes: number;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
-  /** Keys that Mooring or the site has. */
+  /** Keys of Mooring and of the site. */
   readonly keys: ReadonlySet<string>;
 }
 
@@ -36,9 +36,9 @@ const MAX_AUTHORITY = 65_536;
 const MAX_OVERRIDES = 200;
 
 /**
- * The site with what a client said of it.
+ * Applies an input to a site.
  *
- * @throws INVALID_ARGUMENT with every violation; none has a token or a secret value.
+ * @throws INVALID_ARGUMENT with every violation, without tokens and secret values.
  */
 export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site {
   const violations: Violation[] = [];
@@ -78,7 +78,7 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   );
   if (input.overrides !== undefined)
     for (const [key, value] of overrides.slice(0, MAX_OVERRIDES)) {
-      // To each unknown key belongs a search among all keys.
+      // Bounded: each unknown key is compared with all known keys.
       if (violations.length >= MAX_NAMED) break;
       look(`overrides[${key.slice(0, 255)}]`, checkOverride(key, value, known));
     }
@@ -95,7 +95,7 @@ function checkAuthority(pem: string): Text | undefined {
   if (pem === "") return undefined;
   if (pem.length > MAX_AUTHORITY) return message("CERTIFICATE_TOO_LONG");
   try {
-    // OpenSSL takes a text without any certificate in it, too.
+    // OpenSSL accepts a text without a certificate.
     new X509Certificate(pem);
     createSecureContext({ ca: pem });
     return undefined;
@@ -147,9 +147,7 @@ function checkOverride(
  * Checks keys of a request about a site.
  *
  * @param known all keys of Mooring and the site.
- * @throws INVALID_ARGUMENT for more than 1,000 keys; with the first keys that neither has, or that
- * are
- * the site's own.
+ * @throws INVALID_ARGUMENT for more than 1,000 keys, for unknown keys, and for keys of the site's own.
  */
 export function checkKeys(keys: readonly string[], known: ReadonlySet<string>): void {
   if (keys.length > MAX_KEYS)
@@ -176,7 +174,7 @@ function keyProblem(key: string, known: ReadonlySet<string>): Text | undefined {
   return message("SETTING_UNKNOWN_TO_SITE", { name, hint: didYouMean(key, known) });
 }
 
-/** Keys that one request names at most. */
+/** Maximum number of keys of a request. */
 const MAX_KEYS = 1_000;
-/** Keys that one refusal names at most. */
+/** Maximum number of violations of an error. */
 const MAX_NAMED = 20;

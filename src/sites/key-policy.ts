@@ -2,19 +2,19 @@ import { message, type Text } from "../messages/message.ts";
 
 /** Key policy: handling of a key of a site that differs from the default. */
 export interface KeyPolicy {
-  /** Written by the site itself, or its credential: neither pushed, adopted nor compared. */
+  /** The site's own value or its credential: never pushed, adopted or compared. */
   readonly never?: true;
-  /** A save of it does something at the site that can fail: it is sent alone. */
+  /** Saving it has side effects on the site that can fail: it is sent alone. */
   readonly alone?: true;
-  /** After a refusal the old value is saved again, because the site is broken without. */
+  /** After a refusal the old value is saved again, to restore the site's function. */
   readonly repair?: true;
   /** Time limit of a save of it, in milliseconds; undefined: the default. */
   readonly limit?: number;
-  /** The site may store another value than it is sent. */
+  /** The site may store a different value. */
   readonly rewritten?: true;
-  /** White space around the value says nothing. */
+  /** White space around the value is not significant. */
   readonly trimmed?: true;
-  /** Values that the site lists as others. */
+  /** Values that the site lists differently: sent value to listed value. */
   readonly listed?: Readonly<Record<string, string>>;
   /** Note for the operator. */
   readonly note?: Text;
@@ -26,7 +26,7 @@ const LOCAL_AT_START = message("MORE_PROBLEMS", { problem: LOCAL, more: RESTART 
 const ROLE = message("ROLE_BY_NAME");
 const CONNECT = message("DOWNLOAD_MANAGER_STEP");
 
-/** By key, or by a pattern with `*` at one end. The first that fits counts. */
+/** Policies by key, or by a pattern with `*` at one end; the first match applies. */
 const table: readonly (readonly [string, KeyPolicy])[] = [
   ["token", { never: true }],
   ["version", { never: true }],
@@ -35,9 +35,9 @@ const table: readonly (readonly [string, KeyPolicy])[] = [
   ["filename_char_mapping", { alone: true, note: message("REMOVED_PAIRS_ACT") }],
   ["privacy_regs", { alone: true }],
   ["search_index", { alone: true, repair: true, note: LOCAL }],
-  // The number of the role that a new site has for guests, which it takes back by no name.
+  // A new site lists the guest role by number; other roles by name.
   ["default_role", { alone: true, listed: { "1": "guest" }, note: ROLE }],
-  // The site asks every server that it mounts: two minutes for one that hangs.
+  // The site contacts every mounted server: two minutes for one that hangs.
   ["ignore_paths", { alone: true, limit: 150_000, note: LOCAL }],
   ["logo", { rewritten: true }],
   ["favicon", { rewritten: true }],
@@ -70,7 +70,7 @@ export function keyPolicyOf(key: string): KeyPolicy {
   const known = found.get(key);
   if (known !== undefined) return known;
   const [, policy = COMMON] = table.find(([pattern]) => fits(key, pattern)) ?? [];
-  // Requests choose keys: those of settings have at most 255 characters.
+  // Bounded, because requests choose keys; keys of settings have at most 255 characters.
   if (found.size < MAX_FOUND && key.length <= MAX_KEY) found.set(key, policy);
   return policy;
 }
@@ -80,7 +80,7 @@ function fits(key: string, pattern: string): boolean {
   return pattern.startsWith("*") ? key.endsWith(pattern.slice(1)) : key === pattern;
 }
 
-/** The order in which keys are sent alone: what may take long comes last. */
+/** Order in which keys are sent alone: slow ones last. */
 export function loneOrder(key: string): number {
   return table.findIndex(([pattern]) => pattern === key);
 }

@@ -2,8 +2,8 @@ import type { SiteRow } from "./client.ts";
 import { SiteFailure } from "./failure.ts";
 
 /**
- * Settings that the upstream alone has to say something of: the value of `index_progress`, which its
- * indexer writes, and of `default_role` the names of roles that can be chosen.
+ * Settings whose rows only the upstream knows: the value of `index_progress`, which its indexer writes,
+ * and the role names of `default_role`.
  */
 export const OWN_ROWS: ReadonlySet<string> = new Set(["index_progress", "default_role"]);
 
@@ -12,9 +12,9 @@ const KEPT = 1_000;
 
 /** The upstream's own rows of these settings. */
 export interface OwnRows {
-  /** The rows as they were read last, by key; the same map until a row changes. */
+  /** Rows of the last read, by key; the same map until a row changes. */
   last(): ReadonlyMap<string, SiteRow>;
-  /** Reads them where they are older than a second. An upstream that does not answer changes nothing. */
+  /** Reads rows that are older than a second. An unavailable upstream changes nothing. */
   refresh(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export function createOwnRows(list: () => Promise<readonly SiteRow[]>, now: () =
     } catch (error) {
       if (!(error instanceof SiteFailure)) throw error;
     }
-    // A silent upstream is not asked by every call either.
+    // Also after a failure: calls must not retry an unavailable upstream each time.
     readAt = now();
   };
   return {

@@ -4,17 +4,17 @@ import type { Site, SiteState } from "./site.ts";
 
 /** Time between two probes of one site, in milliseconds. */
 const INTERVAL = 2_000;
-/** Time that a probe may take, in milliseconds. */
+/** Time limit of a probe, in milliseconds. */
 const LIMIT = 2_000;
-/** Probes that run at one time. With more failing sites than that, each site is probed less often. */
+/** Maximum number of concurrent probes. With more failing sites, each is probed less often. */
 const AT_ONCE = 4;
 
 /**
- * Asks a site for its public settings, which need no token and which a server answers only when its
- * storages are loaded. `/ping` is answered before.
+ * Reads a site's public settings, which need no token and are served only when its storages are loaded
+ * (`/ping` is served earlier).
  *
- * @param limit milliseconds.
- * @returns whether it answered as an OpenList or AList does.
+ * @param limit time limit in milliseconds.
+ * @returns whether an OpenList or AList answered.
  */
 export async function answers(site: Site, limit = LIMIT): Promise<boolean> {
   const client = createSiteClient({ ...site, token: "" }, 1, limit);
@@ -46,11 +46,11 @@ interface Probed {
 }
 
 /**
- * Probes of sites that wait for their next try after a failure. A site that answers after a probe (or
- * none yet) that it did not answer is tried at once. A site that answers probes and fails all the same
- * is left to its back-off.
+ * Probes sites that wait for their next attempt after a failure. A site that answers its first probe, or
+ * a probe after an unanswered one, is tried at once. A site that answers probes and still fails keeps
+ * its back-off.
  *
- * @returns starts the probes that are due, and resolves when these have ended.
+ * @returns a function that runs the due probes.
  */
 export function createProbes(deps: ProbeDeps): (sites: readonly Site[]) => Promise<void> {
   const { stateOf, now, retry, interval = INTERVAL, probe = answers } = deps;

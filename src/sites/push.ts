@@ -3,11 +3,11 @@ import type { SiteClient, SiteRow } from "./client.ts";
 import { isUncertain, SiteFailure } from "./failure.ts";
 import { keyPolicyOf, loneOrder } from "./key-policy.ts";
 
-/** A value that a site is to have. */
+/** Value to push to a site. */
 export interface Wanted {
   readonly key: string;
   readonly value: string;
-  /** The site's own row: what is sent is this with another value. */
+  /** Row of the site, which is sent with the new value. */
   readonly row: SiteRow;
   readonly secret: boolean;
 }
@@ -23,9 +23,9 @@ export interface Pushed {
   readonly key: string;
   readonly outcome: "applied" | "rewritten" | "refused" | "overtaken" | "unknown";
   readonly reason: Text;
-  /** The code of the site's envelope, where it has refused a call; 0: it gave none. */
+  /** Code of the site's envelope for a refused call; 0: none. */
   readonly code: number;
-  /** Current value there. */
+  /** Current value on the site. */
   readonly now: string;
 }
 
@@ -45,7 +45,7 @@ export async function push(
   const refusals = new Map<string, Refusal>();
   const unsure = new Set<string>();
   const secrets = wanted.filter(({ secret }) => secret).map(({ value }) => value);
-  /** @returns whether the next ones may be sent. */
+  /** @returns whether further calls may be sent. */
   const send = async (part: readonly Wanted[], limit?: number): Promise<boolean> => {
     const rows = part.map(({ row, value }) => ({ ...row, value }));
     try {
@@ -77,7 +77,7 @@ export async function push(
     }
     const { limit, repair } = keyPolicyOf(one.key);
     goesOn = await send([one], limit);
-    // Some settings are out of order after a refusal, though the old value is listed.
+    // Some settings do not work after a refusal until the old value is saved again.
     if (repair && refusals.has(one.key)) goesOn = await send([{ ...one, value: one.row.value }]);
   }
   const readBack = async () => {
@@ -91,8 +91,8 @@ export async function push(
     };
   };
   const first = await readBack();
-  // Perhaps an earlier save, given up long ago, was stored only now: what is there after another one
-  // is what the site makes of it.
+  // An earlier save that timed out may have been stored only now: the value after a second save is
+  // what the site makes of it.
   const odd = new Set(
     first.results
       .filter(({ outcome, reason }) => outcome === "rewritten" || reason === KEPT)
@@ -104,7 +104,7 @@ export async function push(
   return readBack();
 }
 
-/** For rows of one group reads that group alone: a tenth of the list. */
+/** Reads only the group of the rows if they have one: a tenth of the list. */
 async function listAgain(
   client: SiteClient,
   wanted: readonly Wanted[],
@@ -113,7 +113,7 @@ async function listAgain(
   const [group, ...others] = new Set(wanted.map(({ row }) => row.group));
   if (group === undefined || others.length > 0) return client.list();
   const found = new Map((await client.list({ group })).map((row) => [row.key, row]));
-  // It was saved into another group, or this server ignores groups.
+  // The setting moved to another group, or the server ignores groups.
   if (!wanted.every(({ key }) => found.has(key))) return client.list();
   return listed.map((row) => found.get(row.key) ?? row);
 }
@@ -123,7 +123,7 @@ const KEPT = message("SITE_KEPT_VALUE");
 /** A refused save of one key. */
 type Refusal = Pick<Pushed, "reason" | "code">;
 
-/** A refused call: some servers have stored the rest of it, others nothing. */
+/** Repeats a refused call one by one: some servers have stored the other values, others none. */
 async function sendOneByOne(
   client: SiteClient,
   part: readonly Wanted[],

@@ -6,19 +6,19 @@ import type { Database, SiteRow } from "../database/schema.ts";
 import { textFromColumn, textToColumn } from "../messages/message.ts";
 import type { SiteRecord, SiteStore, StoredSite, StoredSiteState } from "./store.ts";
 
-/** Entries of one site's log that are kept. */
+/** Maximum number of log entries of a site. */
 const MAX_EVENTS = 1_000;
 
 export interface SiteQueryDeps {
   readonly db: Kysely<Database>;
-  /** Runs a query; it may be run again, and rejects with a StoreError. */
+  /** Runs a query, possibly repeatedly. Rejects with a StoreError. */
   readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Throws when nothing may be written. */
+  /** Throws when the database must not be written. */
   readonly check?: () => void;
   readonly append: AppendAudit;
 }
 
-/** The store of sites on a database of either kind. */
+/** Creates the store of sites for both dialects. */
 export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): SiteStore {
   const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
     attempt(() => {
@@ -127,7 +127,7 @@ async function knownSites(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** @returns the new version; undefined: another process has written since. */
+/** @returns the new version; undefined: another process has written meanwhile. */
 async function writeState(
   trx: Transaction<Database>,
   { siteId, version, appliedRevision, state }: StoredSiteState,

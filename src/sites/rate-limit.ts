@@ -14,7 +14,7 @@ export function createRateLimit(gap = GAP): () => Promise<void> {
   let isResting = false;
   const rest = (): void => {
     isResting = true;
-    // From when one has begun: a busy process takes its time, and is not caught up with in a burst.
+    // The gap starts with the call: a busy process does not catch up in a burst.
     setTimeout(() => {
       isResting = false;
       const next = waiting.shift();

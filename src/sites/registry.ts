@@ -17,25 +17,27 @@ export interface SiteRegistryDeps {
   readonly onClosed: (name: string, error: ServiceError) => void;
 }
 
-/** The sites and what is known of them, in memory; other processes write the same tables. */
+/** In-memory registry of sites and their states. Other processes write the same tables. */
 export interface SiteRegistry {
   sites(): readonly Site[];
-  /** @throws NOT_FOUND naming the nearest one. */
+  /** @throws NOT_FOUND that names the most similar site. */
   byName(name: string): Site;
   byId(id: string): Site | undefined;
   state(id: string): SiteState;
-  /** Reads what other processes have written, where something was written since the last time. */
+  /** Reads changes of other processes, if there are any. */
   load(): Promise<void>;
   /**
-   * @param audit what the audit says of it, as of the methods below.
+   * @param audit entries that are written with the change, as for the methods below.
    * @returns false when the name or address is taken.
    */
   insert(site: Site, audit: readonly AuditEntry[]): Promise<boolean>;
   update(site: Site, audit: readonly AuditEntry[]): Promise<boolean>;
   delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
   /**
-   * @param options.isPatient it may be written a moment later, together with what is known of others.
-   * @returns false when another process has written since, or the site is gone.
+   * Writes the state of a site.
+   *
+   * @param options.isPatient whether the write may be delayed to share a transaction.
+   * @returns false if another process has written meanwhile, or the site was deleted.
    */
   record(
     id: string,
@@ -64,17 +66,17 @@ export function createSiteRegistry({ store, sealer, onClosed }: SiteRegistryDeps
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       onClosed(row.name, error);
-      // Without its token nothing can be asked, and without its overrides nothing may be pushed.
+      // Without the token no call is possible, and without the overrides nothing may be pushed.
       return Object.freeze({
         ...fromStored({ ...row, token: "", overrides: "{}" }, sealer),
         paused: true,
       });
     }
   };
-  /** The store's version that was read last; undefined: nothing was read yet. */
+  /** Version of the last read; undefined: not read yet. */
   let loaded: { readonly version: string | undefined } | undefined;
   const read = async (): Promise<void> => {
-    // Before the tables: a change in between is read again by the next load.
+    // Read before the tables: a change in between is read again by the next load.
     const version = await store.version();
     if (loaded !== undefined && loaded.version === version) return;
     const found = await store.list();
@@ -105,7 +107,7 @@ export function createSiteRegistry({ store, sealer, onClosed }: SiteRegistryDeps
     loaded = { version };
     if (!isSame) tell();
   };
-  // The version is read at each load: no call waits for it, but the work on sites and changes of them.
+  // Each load reads the version: only work on sites waits for it, not other calls.
   const { refresh: load } = createReplica({
     read,
     isStale: () => true,
@@ -203,7 +205,7 @@ function isSameRow(a: StoredSite, b: StoredSite): boolean {
   return (Object.keys(a) as (keyof StoredSite)[]).every((name) => a[name] === b[name]);
 }
 
-/** An address in one form: this machine has several names. */
+/** Canonical form of an address; the names of this machine are equal. */
 export function addressOf(url: string): string {
   const { protocol, hostname, port, pathname } = new URL(url);
   const host = ["localhost", "[::1]", "127.0.0.1"].includes(hostname) ? "127.0.0.1" : hostname;

@@ -7,15 +7,15 @@ import { type Pushed, push, type Wanted } from "./push.ts";
 import type { Fight, Refused, Site, SiteKind, SiteState } from "./site.ts";
 import type { SiteEvent } from "./store.ts";
 
-/** A key that was put right so often within this time, in milliseconds, is left: two are fighting. */
+/** A key is flapping after MAX_CORRECTIONS corrections within this time, in milliseconds. */
 const FIGHT_WINDOW = 600_000;
 const MAX_CORRECTIONS = 3;
 
 /** Options of a round. */
 export interface RoundOptions {
-  /** `look`: nothing is written there. */
+  /** `look`: compares only. `push`: writes too. */
   readonly aim: "look" | "push";
-  /** Only these; undefined: all. */
+  /** Only these keys; undefined: all. */
   readonly keys?: readonly string[] | undefined;
   /** On explicit request: refused and flapping values are tried again. */
   readonly insist?: boolean;
@@ -39,7 +39,7 @@ export interface Round {
 }
 
 /**
- * Reads a site, compares, pushes what is to be pushed and reads again.
+ * Reads a site, compares it, pushes differences and reads it again.
  *
  * @throws SiteFailure.
  */
@@ -114,7 +114,7 @@ function kindOf(version: string, token: string): SiteKind {
   return "unknown";
 }
 
-/** Counts how often each key was put right, and says which ones are left from now on. */
+/** Counts the corrections of each key. @returns the counts, and the keys that are no longer corrected. */
 function corrected(
   { fights }: SiteState,
   differing: readonly Comparison[],

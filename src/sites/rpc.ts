@@ -46,7 +46,7 @@ export interface SiteSource {
   readonly isSecret: (key: string) => boolean;
 }
 
-/** Result for a setting at a site, or here. */
+/** Result for a setting, on a site or in Mooring. */
 interface Result {
   readonly key: string;
   readonly outcome: string;

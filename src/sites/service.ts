@@ -16,7 +16,7 @@ import type { Round } from "./round.ts";
 import { NEW_STATE, type Site, type SiteState, type SiteView } from "./site.ts";
 import type { SiteEvent, StoredSiteEvent } from "./store.ts";
 import { type Taken, takeValues } from "./take.ts";
-import { watchBook } from "./watch.ts";
+import { watchRegistry } from "./watch.ts";
 import type { Workers } from "./worker.ts";
 
 /** Result of a sync, or of its dry run. */
@@ -29,25 +29,25 @@ interface Synced {
   readonly connected: readonly string[];
 }
 
-/** The rules of sites. A site that can't be reached is UNAVAILABLE, a refusal of it FAILED_PRECONDITION. */
+/** Service for sites. UNAVAILABLE: the site does not answer. FAILED_PRECONDITION: the site refuses. */
 export interface SiteService {
   /** The newest revision of the settings. */
   revision(): number;
   list(): readonly SiteView[];
   /** @throws NOT_FOUND. */
   get(name: string): SiteView;
-  /** It observes. @throws INVALID_ARGUMENT; ALREADY_EXISTS; what check throws: nothing is kept then. */
+  /** Creates a site in mode `observe`. @throws INVALID_ARGUMENT; ALREADY_EXISTS; as check (nothing is stored then). */
   create(input: SiteInput, origin: AuditOrigin): Promise<SiteView>;
-  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; FAILED_PRECONDITION to follow too early. */
+  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; FAILED_PRECONDITION for `follow` before the first adoption or sync. */
   update(name: string, input: SiteInput, origin: AuditOrigin): Promise<SiteView>;
-  /** Nothing changes at the site. @throws NOT_FOUND. */
+  /** Nothing changes on the site. @throws NOT_FOUND. */
   delete(name: string, origin: AuditOrigin): Promise<void>;
-  /** Asks the site now. */
+  /** Reads the site now. */
   check(name: string): Promise<SiteView>;
   compare(
     name: string,
   ): Promise<{ readonly view: SiteView; readonly comparisons: readonly Comparison[] }>;
-  /** Takes the site's values as Mooring's own. @param keys none: all. @throws INVALID_ARGUMENT for unknown ones. */
+  /** Stores the site's values in Mooring. @param keys empty: all. @throws INVALID_ARGUMENT for unknown keys. */
   adopt(
     name: string,
     options: { readonly keys: readonly string[]; readonly dryRun: boolean },
@@ -64,7 +64,7 @@ export interface SiteService {
     actor: string,
   ): Promise<Synced>;
   log(name: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
-  /** All sites, then each one that changes; `gone` names those that were removed. */
+  /** Stream of all sites, then of changed ones; `gone` are the names of deleted sites. */
   watch(
     signal: AbortSignal,
   ): AsyncIterable<{ readonly views: readonly SiteView[]; readonly gone: readonly string[] }>;
@@ -76,7 +76,7 @@ export interface SiteServiceDeps {
   readonly engine: Engine;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
   readonly managedBy: (key: string) => string | undefined;
-  /** UTF-8 bytes of one value at most. */
+  /** Maximum size of a value in UTF-8 bytes. */
   readonly maxValueBytes: number;
   readonly now: () => number;
   /** A new id of a site. */
@@ -84,13 +84,13 @@ export interface SiteServiceDeps {
   /** Aborted when the service stops; ends all watches. */
   readonly stopping: AbortSignal;
   readonly onEvent: (site: Site, event: SiteEvent) => void;
-  /** Called before a site gets another name, with both. A rejection leaves the site as it is. */
+  /** Called before a site is renamed, with both names. A rejection cancels the change. */
   readonly onRename?:
     | ((from: string, to: string, origin: AuditOrigin) => Promise<void>)
     | undefined;
 }
 
-/** Sites at most: each costs a list of settings in memory and a call a minute. */
+/** Maximum number of sites: each needs a list of settings in memory and a call per minute. */
 const MAX_SITES = 1_000;
 
 const EMPTY: Site = Object.freeze({
@@ -127,7 +127,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
   const noted = (origin: AuditOrigin, { name }: Site, detail: AuditEntry["detail"]) =>
     doneEntry(origin, deps.now(), [name], detail);
   const look = (site: Site): Promise<Round> =>
-    told(workers.round(site, { aim: "look", actor: "sites" }));
+    mapSiteFailure(workers.round(site, { aim: "look", actor: "sites" }));
   return {
     revision: () => engine.snapshot().revision,
     list: () => registry.sites().map(viewOf),
@@ -192,19 +192,20 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     },
     adopt: async (name, { keys, dryRun }, origin) => {
       const site = registry.byName(name);
-      return told(takeValues(deps, site, { keys: namedOf(site, keys), dryRun, origin }));
+      return mapSiteFailure(takeValues(deps, site, { keys: namedOf(site, keys), dryRun, origin }));
     },
     sync: async (name, { keys, dryRun, connectDownloaders }, actor) => {
       const site = registry.byName(name);
       const asked = keys.length === 0 ? undefined : namedOf(site, keys);
       const { revision } = engine.snapshot();
       const aim = dryRun ? "look" : "push";
-      const round = await told(
+      const round = await mapSiteFailure(
         workers.round(site, { aim, actor, insist: !dryRun, ...(asked && { keys: asked }) }),
       );
       const chosen = asked && new Set(asked);
       const isAsked = (key: string): boolean => chosen?.has(key) ?? true;
-      const connected = connectDownloaders && !dryRun ? await told(connect(deps, site)) : [];
+      const connected =
+        connectDownloaders && !dryRun ? await mapSiteFailure(connect(deps, site)) : [];
       return {
         revision,
         results: round.results,
@@ -213,7 +214,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       };
     },
     log: (name, limit, before) => registry.log(registry.byName(name).id, limit, before),
-    watch: (signal) => watchBook(registry, viewOf, { signal, stopping: deps.stopping }),
+    watch: (signal) => watchRegistry(registry, viewOf, { signal, stopping: deps.stopping }),
   };
 }
 
@@ -221,7 +222,7 @@ function tooEarly({ name }: Site): ServiceError {
   return failedPrecondition(message("SITE_CANNOT_FOLLOW", { name }));
 }
 
-/** Makes the site connect its download managers by what Mooring has of them. */
+/** Makes the site connect its download managers with Mooring's values. */
 async function connect({ workers, engine }: SiteServiceDeps, site: Site): Promise<string[]> {
   const value = (key: string): string =>
     site.overrides[key] ?? engine.snapshot().get(key)?.value ?? "";

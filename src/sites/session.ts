@@ -4,7 +4,7 @@ import { SiteFailure } from "./failure.ts";
 
 /** Validity of a visitor's identity, in milliseconds. */
 const KEPT = 3_000;
-/** Answers that are kept, and questions that wait, at most. */
+/** Maximum number of cached identities, and of pending requests. */
 const MAX_KEPT = 10_000;
 const MAX_ASKED = 256;
 
@@ -12,7 +12,7 @@ const MAX_ASKED = 256;
  * Identity of a visitor at the upstream.
  * - `admin`: an admin of this name. `user`: another user.
  * - `refused`: unauthenticated, with the upstream's message in `words`.
- * - `silent`: the upstream cannot be asked.
+ * - `silent`: the upstream does not answer.
  */
 export type Visitor =
   | { readonly kind: "admin"; readonly name: string }
@@ -25,16 +25,16 @@ export const VISITOR_ACTOR = "upstream:";
 /** Reads identities from the upstream. */
 export interface Sessions {
   /**
-   * @param authorization the token alone, as the upstream takes it; an empty one is refused without
-   * a request, because an upstream with an empty token would answer "admin".
-   * @param clientId the visitor's own, if given.
+   * @param authorization token without a scheme; an empty one is refused without a request, because an
+   *   upstream with an empty token would answer "admin".
+   * @param clientId `client-id` of the visitor, if given.
    */
-  who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
+  identify(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
   /**
    * Drops cached identities: all of them after a sign-out or a change of rights, refused ones after
    * a sign-in. A login within a second of the previous one gets its token.
    */
-  forget(whom?: "everybody" | "refused"): void;
+  forget(whom?: "all" | "refused"): void;
 }
 
 interface Kept {
@@ -42,11 +42,11 @@ interface Kept {
   readonly visitor: Visitor;
 }
 
-/** @param client with as many connections as there may be questions at one time. */
+/** @param client has as many connections as there may be concurrent requests. */
 export function createSessions(client: SiteClient, now: () => number): Sessions {
   let kept = new Map<string, Kept>();
   let asked = new Map<string, Promise<Visitor>>();
-  /** Also of those that were forgotten. */
+  /** Number of pending requests, including those of dropped identities. */
   let waiting = 0;
   const ask = async (authorization: string, clientId: string | undefined): Promise<Visitor> => {
     try {
@@ -63,7 +63,7 @@ export function createSessions(client: SiteClient, now: () => number): Sessions 
     }
   };
   return {
-    who: (authorization, clientId) => {
+    identify: (authorization, clientId) => {
       if (authorization === "") return { kind: "refused", words: "login please" };
       // Tokens are not retained after the call.
       const key = createHash("sha256")
@@ -96,9 +96,9 @@ export function createSessions(client: SiteClient, now: () => number): Sessions 
       questions.set(key, question);
       return question;
     },
-    forget: (whom = "everybody") => {
+    forget: (whom = "all") => {
       kept =
-        whom === "everybody"
+        whom === "all"
           ? new Map()
           : new Map([...kept].filter(([, { visitor }]) => visitor.kind !== "refused"));
       asked = new Map();

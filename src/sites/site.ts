@@ -6,15 +6,15 @@ export type SiteMode = "observe" | "follow";
 
 /** Running server whose settings Mooring manages. Frozen. */
 export interface Site {
-  /** Never changes and says nothing. */
+  /** Random and constant. */
   readonly id: string;
   /** 1 to 64 letters, digits, `.`, `_` and `-`. Unique. */
   readonly name: string;
-  /** http or https, with the path that the site is served below; no user, query or fragment. */
+  /** http or https URL with the site's path prefix; no user, query or fragment. */
   readonly url: string;
   /** Its permanent admin token. */
   readonly token: string;
-  /** PEM text of an authority; empty: those that Node trusts. */
+  /** PEM text of an authority; empty: Node's default authorities. */
   readonly ca: string;
   /** SHA-256 of its certificate, 64 hexadecimal digits; empty: the authority decides. */
   readonly pin: string;
@@ -23,7 +23,7 @@ export interface Site {
   readonly include: readonly string[];
   /** Patterns; they take precedence over `include`. */
   readonly exclude: readonly string[];
-  /** Values that this site has in the place of Mooring's. */
+  /** Values that replace Mooring's on this site. */
   readonly overrides: Readonly<Record<string, string>>;
   readonly paused: boolean;
   /** Whether it is the upstream. */
@@ -38,19 +38,19 @@ export type SiteKind = "openlist" | "alist" | "unknown";
 /** A value that the site refused, and the hash of it. */
 export interface Refused {
   readonly hash: string;
-  /** The site's words, first line. */
+  /** First line of the site's message. */
   readonly reason: Text;
-  /** The code of the site's envelope; 0 or absent: it gave none. */
+  /** Code of the site's envelope; 0 or absent: none. */
   readonly code?: number;
 }
 
-/** A value that the upstream refused, replaced here by the upstream's own. */
+/** Value that the upstream refused and that was replaced by the upstream's value. */
 export interface TakenBack {
   /** The revision that had set the refused value. */
   readonly revision: number;
-  /** The upstream's words, first line, without secrets. */
+  /** First line of the upstream's message, without secrets. */
   readonly reason: Text;
-  /** The code of its envelope; 0: it gave none. */
+  /** Code of its envelope; 0: none. */
   readonly code: number;
   /** Whether the same revision has set other keys, which the upstream accepted. */
   readonly isPart: boolean;
@@ -58,9 +58,9 @@ export interface TakenBack {
 
 /** Corrections of one flapping key. */
 export interface Fight {
-  /** When it was put right, in milliseconds since 1970 UTC. */
+  /** Times of its corrections, in milliseconds since 1970 UTC. */
   readonly times: readonly number[];
-  /** It is left alone now. */
+  /** Whether it is no longer corrected. */
   readonly left: boolean;
 }
 
@@ -74,7 +74,7 @@ export interface SiteState {
   readonly version: string;
   /** Keys of the site. */
   readonly known: readonly string[];
-  /** Every change up to this revision is there, but for what is named below; 0: never adopted or pushed. */
+  /** Revision whose changes are on the site, except for the keys below; 0: never adopted or pushed. */
   readonly appliedRevision: number;
   /** Keys with different values. */
   readonly drift: readonly string[];
@@ -83,20 +83,20 @@ export interface SiteState {
   readonly takenBack: Readonly<Record<string, TakenBack>>;
   /** Values as sent and as stored by the site. */
   readonly rewritten: Readonly<Record<string, { readonly sent: string; readonly got: string }>>;
-  /** Values of the site that Mooring's rules refused: kept there until Mooring's own changes. */
+  /** Values of the site that are invalid for Mooring, kept until Mooring's value changes. */
   readonly held: Readonly<Record<string, { readonly revision: number; readonly reason: Text }>>;
   readonly fights: Readonly<Record<string, Fight>>;
-  /** Keys that have a value here and do not exist there. */
+  /** Keys of Mooring that the site does not have. */
   readonly missing: readonly string[];
   readonly error:
     | { readonly kind: string; readonly message: Text; readonly since: number }
     | undefined;
-  /** Failed tries in a row. */
+  /** Number of consecutive failures. */
   readonly failures: number;
   readonly nextTry: number;
 }
 
-/** A site with what is known of it. */
+/** Site with its state. */
 export interface SiteView {
   readonly site: Site;
   readonly state: SiteState;

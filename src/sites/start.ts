@@ -27,12 +27,12 @@ export interface SitesDeps {
   readonly hash: Fingerprint;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
   readonly managedBy: (key: string) => string | undefined;
-  /** UTF-8 bytes of one value at most. */
+  /** Maximum size of a value in UTF-8 bytes. */
   readonly maxValueBytes: number;
   readonly now: () => number;
   readonly random: () => number;
   readonly onEvent: (site: Site, event: SiteEvent) => void;
-  /** Called before a site gets another name. */
+  /** Called before a site is renamed. */
   readonly onRename?: SiteServiceDeps["onRename"];
   readonly isHeld?: (site: Site) => boolean;
   readonly onClosed: (name: string, error: ServiceError) => void;
@@ -42,21 +42,21 @@ export interface SitesDeps {
   readonly times?: WorkerDeps["times"] & { readonly beat?: number };
 }
 
-/** All about sites on one store, with what follows them in the background. */
+/** Sites of a store, with the background work on them. */
 export interface Sites {
   readonly service: SiteService;
   readonly registry: SiteRegistry;
   readonly workers: Workers;
   /** Whether this process follows the sites. */
   isLeader(): boolean;
-  /** Brings a site up to date now, whichever process does it. */
+  /** Synchronizes a site now, also if another process holds the lease. */
   follow(siteId: string): Promise<void>;
-  /** Ends all watches, which would not end otherwise. */
+  /** Ends all streams, which have no end of their own. */
   endStreams(): void;
   close(): Promise<void>;
 }
 
-/** Reads the sites and begins to follow them, unless another process does. */
+/** Reads the sites and follows them while this process holds the lease. */
 export async function startSites(deps: SitesDeps): Promise<Sites> {
   const { store, feed, sealer, now, onError } = deps;
   const registry = createSiteRegistry({ store, sealer, onClosed: deps.onClosed });
@@ -78,7 +78,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
   const ending = new AbortController();
   const ignore = (work: Promise<unknown>): void => void work.catch(onError);
 
-  /** After a commit, at once. Sites that fail wait for their time. */
+  /** Called after a commit. Failing sites keep their back-off. */
   const followAll = (): void => {
     if (!lease.isHeld()) return;
     for (const site of registry.sites())
@@ -137,7 +137,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
   };
 }
 
-/** Seals what an older key sealed, or none, with the one that seals now. */
+/** Seals values of an older key, or unsealed values, with the current key. */
 async function resealAll(registry: SiteRegistry, sealer: Sealer, store: SiteStore): Promise<void> {
   for (const row of await store.list()) {
     const site = registry.byId(row.id);

@@ -2,16 +2,16 @@ import type { AuditEntry } from "../audit/store.ts";
 import type { LeaseStore } from "../database/job.ts";
 import type { Text } from "../messages/message.ts";
 
-/** Site as stored. Texts named sealed are sealed. */
+/** Site as stored. */
 export interface StoredSite {
   readonly id: string;
   readonly name: string;
   readonly url: string;
-  /** The address in one form, so that two sites can't have the same. */
+  /** Canonical form of the address, unique among sites. */
   readonly address: string;
   /** Sealed. */
   readonly token: string;
-  /** PEM text of an authority; empty: those that Node trusts. */
+  /** PEM text of an authority; empty: Node's default authorities. */
   readonly ca: string;
   /** SHA-256 of the certificate in hexadecimal; empty: the authority decides. */
   readonly pin: string;
@@ -33,13 +33,13 @@ export interface StoredSiteState {
   readonly siteId: string;
   /** Grows by one with each write; 0: never written. */
   readonly version: number;
-  /** Every change up to this revision is at the site; 0: none is known to be. */
+  /** Revision whose changes are on the site; 0: none. */
   readonly appliedRevision: number;
   /** JSON. */
   readonly state: string;
 }
 
-/** Action at a site. */
+/** Action on a site. */
 export interface SiteEvent {
   /** Milliseconds since 1970 UTC. */
   readonly time: number;
@@ -64,17 +64,17 @@ export interface StoredSiteEvent extends SiteEvent {
   readonly seq: number;
 }
 
-/** Keeps sites, what is known of them and what was done there. Rejects with a StoreError only. */
+/** Stores sites, their states and their logs. Rejects only with a StoreError. */
 export interface SiteStore extends LeaseStore {
   /**
-   * A text that differs after each change of what `list` and `states` read, by any process: as long as
-   * it stays the same, neither has to be read again. Undefined: nothing was written yet.
+   * Version of the data of `list` and `states`: a text that changes with each write of any process.
+   * Undefined: nothing was written yet.
    */
   version(): Promise<string | undefined>;
   list(): Promise<readonly StoredSite[]>;
   /**
-   * @param audit what the audit says of it, as of the methods below.
-   * @returns false when its name or address is another site's already.
+   * @param audit entries that are written with the change, as for the methods below.
+   * @returns false if another site has the name or address.
    */
   insert(site: StoredSite, audit: readonly AuditEntry[]): Promise<boolean>;
   /** Replaces a site by its id. @returns as insert; also false when it does not exist. */
@@ -85,10 +85,9 @@ export interface SiteStore extends LeaseStore {
   /**
    * Writes states of sites and their actions in one transaction.
    *
-   * @param records the version of each state is the one that was read.
-   * @returns the new version of each; undefined when another process has written since, or the site
-   * was
-   * deleted: then nothing of it is written.
+   * @param records states with the versions that were read.
+   * @returns the new version of each; undefined if another process has written meanwhile or the site was
+   *   deleted, in which case nothing of it is written.
    */
   record(records: readonly SiteRecord[]): Promise<readonly (number | undefined)[]>;
   /** Newest first. @param before only older ones; undefined: the newest. */

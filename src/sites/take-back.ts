@@ -9,16 +9,16 @@ import type { Round } from "./round.ts";
 import type { SiteState, TakenBack } from "./site.ts";
 import type { SiteEvent } from "./store.ts";
 
-/** Refusals that are kept, so that the callers who wait for them find them. */
+/** Maximum number of stored refusals, which waiting calls read. */
 const MAX_KEPT = 100;
-/** Longest reason of such a revision, in characters; the engine takes 500. */
+/** Maximum length of a revision's reason, in characters; the engine accepts 500. */
 const MAX_REASON = 480;
 
 export interface TakeBackDeps {
   readonly engine: Engine;
-  /** The settings that the round has compared with. */
+  /** Snapshot of the round. */
   readonly snapshot: Snapshot;
-  /** UTF-8 bytes of one value at most. */
+  /** Maximum size of a value in UTF-8 bytes. */
   readonly maxValueBytes: number;
   readonly now: () => number;
 }
@@ -47,7 +47,7 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
     ...{ actor: "sites", transport: "upstream", method: "AdoptSite", requestId: "", peer: "" },
     reason: reasonOf(refusals),
   };
-  // No database keeps NUL in a text.
+  // The store refuses NUL.
   const taken = refused.filter(({ row }) => row?.value.includes("\0") === false);
   const { result, revision } = await adopt(taken, {
     ...{ engine, base: snapshot, maxValueBytes, origin, dryRun: false },
@@ -106,7 +106,7 @@ function refusalOf(
   };
 }
 
-/** The reason of a revision of the history: English text, as every reason is. */
+/** Reason of the revision, in English as all reasons. */
 function reasonOf(refusals: readonly Refusal[]): string {
   const text = refusals
     .map(

@@ -19,7 +19,7 @@ export interface AdoptDeps {
   readonly workers: Workers;
   readonly engine: Engine;
   readonly managedBy: (key: string) => string | undefined;
-  /** UTF-8 bytes of one value at most. */
+  /** Maximum size of a value in UTF-8 bytes. */
   readonly maxValueBytes: number;
   readonly now: () => number;
   readonly onEvent: (site: Site, event: SiteEvent) => void;
@@ -30,11 +30,11 @@ export interface AdoptOptions {
   readonly keys: readonly string[];
   readonly dryRun: boolean;
   readonly origin: RevisionOrigin;
-  /** Only what was changed there, and not what is still to be pushed. */
+  /** Whether to adopt only changes made on the site, not values that are still to be pushed. */
   readonly onlyDrifted?: boolean;
 }
 
-/** Adopts a site's values, after what was asked of the site before. */
+/** Adopts a site's values, after earlier work on the site. */
 export function takeValues(deps: AdoptDeps, site: Site, options: AdoptOptions): Promise<Taken> {
   return deps.workers.alone(site.id, (turn) => takeValuesIn(turn, deps, options));
 }

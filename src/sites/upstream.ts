@@ -17,17 +17,17 @@ import { takeValuesIn } from "./take.ts";
 
 /** Connections for reading identities. */
 const QUESTIONS = 32;
-/** Time that a change of the upstream's own settings waits for its turn, in milliseconds. */
+/** Maximum wait of a forwarded change for earlier work on the site, in milliseconds. */
 const TURN = 5_000;
-/** Time limit of a read, in milliseconds. */
+/** Time limit of an availability check, in milliseconds. */
 const PROBE_TIMEOUT = 500;
-/** Time that a change waits until the upstream has it, in milliseconds. */
+/** Maximum wait of a save for the upstream, in milliseconds. */
 const PATIENCE = 1_000;
 /** The same for values that the upstream checks: its refusal is reported to the caller. */
 const CHECKED_PATIENCE = 10_000;
-/** Time that a reader waits for the upstream's own rows, in milliseconds. */
+/** Maximum wait of a read for the upstream's own rows, in milliseconds. */
 const OWN_ROWS_LIMIT = 1_000;
-/** First and longest pause between tries of the first contact. */
+/** First and longest pause between attempts of the first contact, in milliseconds. */
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 5_000;
 
@@ -35,11 +35,11 @@ export interface UpstreamDeps
   extends Pick<SitesDeps, "engine" | "managedBy" | "maxValueBytes" | "now" | "onEvent"> {
   readonly sites: Sites;
   readonly url: string;
-  /** The upstream's permanent token; undefined: learned from the first admin who comes. */
+  /** The upstream's permanent token; undefined: read with the login of the first admin. */
   readonly token: string | undefined;
-  /** Called when its values were adopted, at each start: it can be followed now. */
+  /** Called at each start when its values were adopted, so that it can follow. */
   readonly onMet: () => void;
-  /** Passes a change of its mounts to it, and takes what it did. */
+  /** Forwards a change of mounts, and adopts the result. */
   readonly passMounts: (
     site: Site,
     pass: () => Promise<void>,
@@ -76,40 +76,40 @@ interface PassedCall {
 
 /** The upstream: the one site that Mooring is in front of. */
 export interface Upstream {
-  /** Whether its values have been adopted: until then it answers itself. */
+  /** Whether its values were adopted; until then requests for them are forwarded. */
   isReady(): boolean;
-  /** Its permanent token and its version, as far as they are known. */
+  /** Its permanent token and version; empty: unknown. */
   token(): string;
   version(): string;
   /** Reports whether it lacks a setting that Mooring defines. */
   lacks(key: string): boolean;
-  /** Another object as soon as the answers of `lacks` may be others. */
+  /** Object that changes when results of `lacks` may change. */
   known(): object;
   /** Values of settings that only the upstream has; shown unchanged. */
   readonly ownRows: OwnRows;
-  who(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
+  identify(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
   /**
-   * Drops cached identities after a sign-out or a change of rights (everybody), or a sign-in
+   * Drops cached identities after a sign-out or a change of rights (all), or a sign-in
    * (refused).
    */
-  forget(whom?: "everybody" | "refused"): void;
-  /** An admin asks the upstream for something: the first one brings its token. */
-  meet(authorization: string, clientId: string | undefined): void;
+  forget(whom?: "all" | "refused"): void;
+  /** Called for a request of a possible admin: the first one is used to read the token. */
+  adminRequest(authorization: string, clientId: string | undefined): void;
   /**
-   * Waits until the upstream has taken or refused a revision: for a second, and for ten where a value
-   * is one that the upstream checks. Undefined: it does not follow.
+   * Waits until the upstream has accepted or refused a revision: up to a second, or ten if the upstream
+   * checks one of the values. Undefined: it does not follow.
    */
   delivered(revision: number): Promise<Delivery | undefined>;
   /**
-   * Looks whether it answers, and records a failure. Resolves after half a second at most; calls at
-   * the same time share one look.
+   * Checks whether it answers, and records a failure. Resolves within half a second; concurrent calls
+   * share one check.
    */
   look(): Promise<void>;
-  /** Passes a change of its settings to itself, and takes what it did as the visitor's change. */
+  /** Forwards a change of settings, and adopts the result as the visitor's change. */
   changing(pass: () => Promise<void>, by: PassedCall): Promise<void>;
   /** Like changing, for a change of its mounts. */
   changingMounts(pass: () => Promise<void>, by: PassedCall): Promise<void>;
-  /** Its token is another one now. @param by undefined: it is not known. */
+  /** Stores a new permanent token. @param by undefined: unknown. */
   tokenReset(token: string, by: PassedCall | undefined): Promise<void>;
   /** Makes it connect a download manager. @throws SiteFailure. */
   connect(call: "set_aria2" | "set_qbit", body: object): Promise<void>;
@@ -123,7 +123,7 @@ const ORIGIN: RevisionOrigin = {
 
 const UPDATE: AuditOrigin = { ...ORIGIN, method: "UpdateSite" };
 
-/** Makes contact in the background, again and again until it has worked once. */
+/** Contacts the upstream in the background, with retries until the first success. */
 export function startUpstream(deps: UpstreamDeps): Upstream {
   const { sites, url, engine, now, onNotice, onError } = deps;
   const { registry, workers } = sites;
@@ -143,7 +143,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   const stopping = new AbortController();
   const mine = (): Site | undefined => registry.sites().find((site) => site.upstream);
   let meeting: Promise<unknown> | undefined;
-  /** The contact that is being made: the site follows when it is over. */
+  /** First contact in progress; afterwards the site follows. */
   let settling: Promise<unknown> | undefined;
   const noted = ({ name }: Site, ...changed: string[]) =>
     doneEntry(UPDATE, now(), [name], { changed });
@@ -179,10 +179,10 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     const site = mine();
     if (isNew && site !== undefined)
       await registry.update({ ...site, mode: "follow" }, [noted(site, "mode")]);
-    // Its version shows in public replies that may be kept already.
+    // Cached public replies contain the old version.
     engine.touch();
     deps.onMet();
-    // Changes that were saved meanwhile have waited for this.
+    // Pushes changes that were saved meanwhile.
     if (sites.isLeader()) void sites.follow(id).catch(onError);
     if (isNew) onNotice("the upstream's settings were taken; from now on it follows");
   };
@@ -233,7 +233,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     for (let tries = 0; !stopping.signal.aborted; tries += 1) {
       try {
         return await settle("").catch((error: unknown) => {
-          // The one that is known may be newer than the configured one: it was reset through here.
+          // The stored token may be newer than the configured one, after a reset through Mooring.
           const isRefused = error instanceof SiteFailure && error.kind === "unauthorized";
           if (!isRefused || deps.token === undefined) throw error;
           return settle(deps.token);
@@ -242,7 +242,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
         const message = error instanceof Error ? error.message : String(error);
         if (message !== said) onNotice(`the upstream answers for itself as yet: ${message}`);
         said = message;
-        // Without a token there is nothing to try: the first admin brings one.
+        // Without a token no attempt is possible before the first admin calls.
         if (deps.token === undefined && mine() === undefined) return;
       }
       const pause = Math.min(FIRST_PAUSE * 2 ** Math.min(tries, 10), LONGEST_PAUSE);
@@ -261,16 +261,16 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     lacks: (key) => !knownKeys().has(key) && engine.snapshot().get(key)?.definition !== undefined,
     known: knownKeys,
     ownRows,
-    who: sessions.who,
+    identify: sessions.identify,
     forget: sessions.forget,
-    meet: (authorization, clientId) => {
+    adminRequest: (authorization, clientId) => {
       const site = mine();
       const known = site !== undefined && registry.state(site.id);
       const isNeeded =
         known === false || known.appliedRevision === 0 || known.error?.kind === "unauthorized";
       if (!isNeeded || meeting !== undefined || authorization === "") return;
       meeting = (async () => {
-        const visitor = await sessions.who(authorization, clientId);
+        const visitor = await sessions.identify(authorization, clientId);
         if (visitor.kind !== "admin") return;
         const token = await readPermanentToken(asking, authorization, clientId);
         if (token !== "") await settle(token);
@@ -293,7 +293,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
         (item) => item.revision === revision && keyPolicyOf(item.key).alone,
       );
       const began = now();
-      // An upstream that can't be asked is no reason to wait for its word.
+      // Waits less for an upstream that does not answer.
       const left = (): number =>
         began +
         (isChecked && registry.state(site.id).error === undefined ? CHECKED_PATIENCE : PATIENCE) -
@@ -331,7 +331,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
           await take(ORIGIN).catch((error: unknown) => {
             if (!(error instanceof SiteFailure)) throw error;
           });
-          // It has not waited for its turn: then there is only what it did to be taken.
+          // Already forwarded after the maximum wait: only its result is adopted.
           passed ??= pass();
           await passed;
           await take({ ...originOf(by), reason: `${by.call} at the upstream` });
@@ -375,7 +375,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   };
 }
 
-/** An admin's request to the upstream is plain HTTP; what it changed is taken as by AdoptSite. */
+/** Origin of changes by a forwarded request; they are adopted as by AdoptSite. */
 function originOf({ visitor, requestId, peer }: PassedCall): AuditOrigin {
   return {
     actor: `${VISITOR_ACTOR}${visitor}`,
@@ -386,7 +386,7 @@ function originOf({ visitor, requestId, peer }: PassedCall): AuditOrigin {
   };
 }
 
-/** Resolves when something about a site changes, or after so many milliseconds. */
+/** Resolves when a site or its state changes, or after `ms` milliseconds. */
 async function changed(registry: Sites["registry"], ms: number): Promise<void> {
   let end = (): void => {};
   const change = new Promise<void>((resolve) => {

@@ -4,8 +4,8 @@ import { createWaiter } from "../waiter.ts";
 import type { SiteRegistry } from "./registry.ts";
 import type { Site, SiteView } from "./site.ts";
 
-/** All sites, then each one that changes, and the names of those that are gone. */
-export async function* watchBook(
+/** Stream of all sites, then of changed ones, with the names of deleted sites. */
+export async function* watchRegistry(
   registry: SiteRegistry,
   viewOf: (site: Site) => SiteView,
   { signal, stopping }: { readonly signal: AbortSignal; readonly stopping: AbortSignal },

@@ -19,7 +19,7 @@ const RECHECK_INTERVAL = 10_000;
 /** First and longest pause after a failure. */
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
-/** Sites that are spoken to at one time. */
+/** Maximum number of sites with concurrent calls. */
 const AT_ONCE = 32;
 
 export interface WorkerDeps {
@@ -30,7 +30,7 @@ export interface WorkerDeps {
   readonly random: () => number;
   /** Position in the feed: the newest revision, and the newest one that changes a setting. */
   readonly read?: { readonly revision: number; readonly setting: number };
-  /** UTF-8 bytes of one value at most. */
+  /** Maximum size of a value in UTF-8 bytes. */
   readonly maxValueBytes: number;
   /** Called for each action, and for the first failure. */
   readonly onEvent: (site: Site, event: SiteEvent) => void;
@@ -47,18 +47,18 @@ export interface WorkerDeps {
   };
 }
 
-/** A site that is one's own for a while. */
+/** Exclusive work on a site. */
 export interface Turn {
   readonly site: Site;
   readonly client: SiteClient;
-  /** @throws SiteFailure, and remembers it. */
+  /** Runs a round. @throws SiteFailure, which is recorded. */
   round(options: RoundOptions): Promise<Round>;
 }
 
 /** Rounds on sites: one call at a time per site, a few sites at once. */
 export interface Workers {
   /**
-   * Does work on a site after all that was asked before.
+   * Runs work on a site after all earlier work on it.
    *
    * @throws what the work throws.
    */
@@ -83,7 +83,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
   const nextLook = new Map<string, number>();
   /** Each site as of its last check. */
   const looked = new Map<string, Site>();
-  /** Sites that are tried before their time. */
+  /** Sites that are tried before their back-off ends. */
   const retried = new Set<string>();
   const rateLimit = createRateLimit();
   let running = 0;
@@ -133,7 +133,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
     return done;
   };
 
-  /** @param leave called when the site is not spoken to any more: the disk takes its time. */
+  /** @param leave called after the last call to the site, before the state is written. */
   const attempt = async (
     site: Site,
     client: SiteClient,
@@ -151,11 +151,11 @@ export function createWorkers(deps: WorkerDeps): Workers {
       const round = isFront
         ? await takeBack(found, { engine, snapshot, maxValueBytes, now })
         : found;
-      // Another process has worked on the site: its state is used, and read again.
+      // Another process has written the state, which is used instead; the site is checked again.
       const isPatient = options.actor === "sites" && !site.upstream;
       if (!(await registry.record(site.id, round.state, round.events, { isPatient }))) {
         nextLook.set(site.id, now());
-        // Callers wait for what was refused.
+        // Calls wait for the refusals.
         const { takenBack } = round.state;
         if (takenBack !== before.takenBack)
           await registry.record(site.id, { ...registry.state(site.id), takenBack });
@@ -210,7 +210,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
       const { error, nextTry, appliedRevision } = registry.state(siteId);
       const isLooked =
         looked.get(siteId) === site && (nextLook.get(siteId) ?? 0) > now() && error === undefined;
-      // Another round has brought everything there already, or nothing but mounts has changed since.
+      // Nothing to do: another round has pushed the revision, or only mounts have changed since.
       const newest = engine.snapshot().revision;
       const { revision, setting } = deps.read ?? { revision: 0, setting: newest };
       if (isLooked && appliedRevision >= Math.min(setting, newest)) {

@@ -5,14 +5,14 @@ import type { Database } from "../database/schema.ts";
 import { newestRevision } from "../settings/query.ts";
 import type { OpenDatabase } from "./copy.ts";
 
-/** Problems of one kind that are named; the others are counted. */
+/** Maximum number of reported problems of one kind. */
 const NAMED = 10;
 
 /**
- * Looks whether a database is whole: its pages, as far as its dialect can tell, whether settings and
- * history say the same, and whether the rows of the audit follow each other.
+ * Checks a database: its pages, as far as the dialect can, the agreement of settings and history, and
+ * the chain of the audit.
  *
- * @returns what is wrong, a sentence each; none: nothing was found.
+ * @returns problems, one sentence each; empty: none found.
  */
 export async function checkRows(database: OpenDatabase): Promise<readonly string[]> {
   const damage = await database.damage();
@@ -72,10 +72,10 @@ export async function checkRows(database: OpenDatabase): Promise<readonly string
   });
 }
 
-/** Rows of the audit that are read at once. */
+/** Rows of the audit per query. */
 const PAGE = 1_000;
 
-/** @returns the first thing about the audit that does not fit. */
+/** @returns the first problem of the audit. */
 async function checkAudit(trx: Transaction<Database>): Promise<string | undefined> {
   const floor = await readAuditFloor(trx);
   const published = await readPublished(trx);

@@ -3,29 +3,29 @@ import { StoreError } from "../database/error.ts";
 import type { Database } from "../database/schema.ts";
 import { newestRevision } from "../settings/query.ts";
 
-/** A database that is opened to be copied or checked, with its schema up to date. */
+/** Database opened for a copy or a check, with a current schema. */
 export interface OpenDatabase {
   /** Address for messages. */
   readonly place: string;
   readonly db: Kysely<Database>;
   /** Runs work on one unchanging state. */
   frozen<T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T>;
-  /** Writes what follows from the copied rows. */
+  /** Updates rows that are derived from the copied ones, such as heads. */
   finish(trx: Transaction<Database>, revision: number): Promise<void>;
   /** Problems of its files or pages, one sentence each. */
   damage(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** Rows of a table, and how many of them have been copied. */
+/** Number of copied rows of a table. */
 export interface CopyProgress {
   readonly table: string;
   readonly copied: number;
 }
 
-/** Rows of one insert, so few that a dialect's limit of parameters is far. */
+/** Rows per insert, well below the parameter limits of the dialects. */
 const BATCH = 500;
-/** Data of a process or of one database only. */
+/** Tables of a process, or of this database only. */
 const LEFT_OUT = new Set([
   "migration",
   "migration_lock",
@@ -40,11 +40,11 @@ type AnyDatabase = any;
 type AnyDb = Transaction<AnyDatabase>;
 
 /**
- * Copies all rows of one database into an empty one of any dialect, in one transaction: history,
- * secrets as they are sealed, and the id and keys of the database.
+ * Copies all rows of a database into an empty one of any dialect, in one transaction, including the
+ * history, sealed secrets, and the id and keys of the database.
  *
- * @param isDry only counts, and refuses what a copy would refuse.
- * @returns the rows of each table.
+ * @param isDry counts and validates without writing.
+ * @returns the number of rows of each table.
  * @throws StoreError when the target is not empty, or the databases have different tables.
  */
 export async function copyRows(
@@ -132,7 +132,8 @@ async function copyTable(
 }
 
 /**
- * An older Mooring accepted NUL in an SQLite file, and PostgreSQL would not say which row it is.
+ * Reports the row of a NUL character, which older versions accepted in SQLite; PostgreSQL's error does
+ * not name the row.
  */
 function refuseNul(table: string, rows: readonly Record<string, unknown>[]): void {
   for (const row of rows)
@@ -147,14 +148,14 @@ function refuseNul(table: string, rows: readonly Record<string, unknown>[]): voi
       }
 }
 
-/** Keys by which rows of large tables are read: an offset would take longer and longer. */
+/** Columns by which large tables are paged: offsets take longer with each page. */
 const NUMBERED: Readonly<Record<string, string>> = {
   revision: "revision",
   change: "revision",
   audit: "seq",
 };
 
-/** By number where there is one. */
+/** Reads a table in batches, by its number column if it has one. */
 async function* batchesOf(
   db: AnyDb,
   name: string,

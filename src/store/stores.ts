@@ -30,29 +30,29 @@ export interface Store extends SettingStore {
   readonly audit: AuditStore;
 }
 
-/** What a dialect supplies. */
+/** Parts that differ between dialects. */
 export interface DialectParts {
   readonly db: Kysely<Database>;
-  /** Runs a query once it can; rejects with a StoreError. */
+  /** Runs a query, waiting for locks. Rejects with a StoreError. */
   readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Likewise for queries that may be repeated. Default: attempt. */
+  /** Like `attempt`, for queries that may be repeated. Default: attempt. */
   readonly read?: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Throws when nothing may be written. Default: never. */
+  /** Throws when the database must not be written. Default: no check. */
   readonly check?: () => void;
   readonly append: AppendAudit;
-  /** Names the audit's database. */
+  /** Id of the database, for the audit. */
   readonly origin: string;
-  /** Locks the head of the audit within a transaction. Default: the dialect has one writer. */
+  /** Locks the head of the audit within a transaction. Default: not needed with a single writer. */
   readonly lock?: AuditQueryDeps["lock"];
   readonly revisionsOf: RevisionsOf;
   readonly keysOf: KeysOf;
-  /** Revisions whose changes are read in one query. Default: all. */
+  /** Number of revisions whose changes one query reads. Default: all. */
   readonly changesStep?: number;
-  /** Time that all processes have in common, by this machine's time. Default: the same. */
+  /** Converts this machine's time to the common time of all processes. Default: the same. */
   readonly serverTime?: (now: number) => number;
 }
 
-/** What both dialects have in common: the stores of nouns, reads of the history, turns and leases. */
+/** Creates the stores that both dialects share: nouns, reads of the history, turns and leases. */
 export function createStores(parts: DialectParts) {
   const { db, attempt, read = attempt, check, append, origin, lock, revisionsOf, keysOf } = parts;
   const { serverTime = (now) => now } = parts;

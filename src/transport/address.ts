@@ -1,6 +1,6 @@
 /**
- * The IP address of a socket's peer: empty when unknown; an IPv4 peer of a socket that listens on
- * IPv6 (RFC 4291, section 2.5.5.2) as IPv4.
+ * IP address of a socket's peer; empty when unknown. IPv4-mapped IPv6 addresses (RFC 4291, section
+ * 2.5.5.2) are returned as IPv4.
  */
 export function plainAddress(address: string | undefined): string {
   if (address === undefined) return "";
@@ -18,7 +18,7 @@ export type ForwardingHeader =
  * Finds the address of the client of a call.
  *
  * @param address of the connection; undefined on a Unix socket.
- * @param header what was sent, if any.
+ * @param header returns a header of the request.
  * @returns an IP address without port; empty when unknown.
  */
 export type PeerOf = (

@@ -7,11 +7,11 @@ import {
   RequestAborted,
 } from "./body.ts";
 
-/** The pieces of a body, in their order. Each counts in the byte budget until it is released. */
+/** Pieces of a body, in order. Each counts in the byte budget until it is released. */
 export interface BodyPieces extends AsyncIterable<Buffer> {
   /** Releases bytes of pieces that are no longer in use to the budget. */
   release(bytes: number): void;
-  /** Ends the reading and releases everything. The stream is left as it is. */
+  /** Stops reading and releases all pieces. The stream stays open. */
   stop(): void;
 }
 
@@ -19,9 +19,8 @@ export interface BodyPieces extends AsyncIterable<Buffer> {
  * Reads a body piece by piece, for requests that are streams. The stream is paused while a piece is
  * in use.
  *
- * @throws RequestAborted when the client goes away before the end; RESOURCE_EXHAUSTED when the budget
- * is used up; DEADLINE_EXCEEDED when a piece does not arrive within the time of the bounds; the
- * reason of the signal.
+ * @throws RequestAborted when the client disconnects before the end; RESOURCE_EXHAUSTED when the
+ * budget is exhausted; DEADLINE_EXCEEDED when a piece is late; the reason of the signal.
  */
 export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
   const { stream, signal, peer } = incoming;
@@ -99,20 +98,20 @@ export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
 /** Framing of messages in a stream. */
 export interface Framing {
   /**
-   * The length of the first message with all that belongs to it, in bytes; undefined while its end has
-   * not arrived.
+   * Length of the first message including its framing, in bytes; undefined while its end has not
+   * arrived.
    *
-   * @param seen bytes of it that an earlier call has seen.
+   * @param seen number of bytes that an earlier call has inspected.
    */
   cut(bytes: Buffer, seen: number): number | undefined;
-  /** Longest message with all that belongs to it, in bytes. */
+  /** Maximum length of a message including its framing, in bytes. */
   readonly limit: number;
 }
 
 /**
- * Messages of a body, and an incomplete rest if any. Each is a view of reused memory.
+ * Messages of a body, and an incomplete rest, if any. Each is a view of reused memory.
  *
- * @throws RESOURCE_EXHAUSTED for a message over the limit, and as readPieces does.
+ * @throws RESOURCE_EXHAUSTED for a message above the limit; as readPieces.
  */
 export async function* readFrames(
   pieces: BodyPieces,

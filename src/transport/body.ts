@@ -14,7 +14,7 @@ export class Buffered {
   #bytes = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param collect called before a large body is used: those before it may have left much garbage. */
+  /** @param collect called before a large body is decoded, to collect the garbage of earlier ones. */
   constructor(max: number, collect: () => void = ignore) {
     this.#max = max;
     this.#collect = collect;
@@ -25,7 +25,7 @@ export class Buffered {
     return this.#bytes;
   }
 
-  /** @returns false where it would be too much: nothing was taken. */
+  /** Reserves bytes. @returns false if they exceed the budget; nothing is reserved. */
   take(peer: string, bytes: number): boolean {
     const held = this.#peers.get(peer) ?? 0;
     if (this.#bytes + bytes > this.#max || held + bytes > this.#max / 2) return false;
@@ -41,7 +41,7 @@ export class Buffered {
     else this.#peers.delete(peer);
   }
 
-  /** Does work on large bodies one after another, with a turn of the event loop between two. */
+  /** Runs work on large bodies one at a time, with an event-loop tick between two. */
   inTurn<T>(work: () => T | Promise<T>): Promise<T> {
     const done = this.#last
       .then(() => {
@@ -64,15 +64,15 @@ export interface BodyBounds {
 }
 
 /**
- * An error of a kind of its own. ConnectError takes every error that looks like one for its instance,
- * and its subclasses would inherit that.
+ * Error class with an exact `instanceof`: ConnectError accepts every error that resembles one, and
+ * subclasses would inherit that.
  *
  * @internal
  */
 export class Fault extends ConnectError {
-  /** The HTTP status that says the same; undefined: that of the code. */
+  /** HTTP status; undefined: that of the code. */
   readonly status?: number;
-  /** The code of a JSON envelope; undefined: that of the code. */
+  /** Code of the JSON envelope; undefined: that of the code. */
   readonly envelopeCode?: number;
 
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -88,9 +88,9 @@ export class RequestAborted extends Fault {
   }
 }
 
-/** A body that was not taken. @internal */
+/** A body that was refused. @internal */
 export class BodyError extends Fault {
-  /** The HTTP status that says the same (RFC 9110, section 15.5; RFC 6585). */
+  /** HTTP status (RFC 9110, section 15.5; RFC 6585). */
   override readonly status: 408 | 413 | 429;
 
   constructor(
@@ -185,10 +185,10 @@ export function useBody<T>(
 }
 
 const ignore = (): void => undefined;
-/** Bytes of a body that takes milliseconds to decode, and several times its size in memory. */
+/** Size of a large body in bytes: it takes milliseconds to decode, and several times its size in memory. */
 const LARGE = 256 * 1024;
 const NOTHING = Buffer.alloc(0);
-/** Bytes beside a body that may be kept with it: the headers of its request. */
+/** Bytes that a piece may retain besides the body, such as headers. */
 const BESIDE = 1_024;
 
 /**
@@ -220,7 +220,7 @@ export class Gathered {
   add(piece: Buffer): void {
     const size = this.#size + piece.length;
     if (this.#size === 0 && piece.buffer.byteLength <= 2 * piece.length + BESIDE) {
-      // Most bodies are one piece: it is taken as it is.
+      // Most bodies are one piece, which is used without a copy.
       this.#room = piece;
     } else {
       if (size > this.#room.length)
@@ -241,7 +241,7 @@ export class Gathered {
     this.#size = 0;
   }
 
-  /** Frees the smaller room at once: the garbage collector would leave several of one body in memory. */
+  /** Frees the smaller buffer at once, without waiting for the garbage collector. */
   #grow(length: number): void {
     const own = this.#own?.transfer(length) ?? new ArrayBuffer(length);
     const room = Buffer.from(own);

@@ -14,23 +14,23 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { memoize } from "../memoize.ts";
 
-/** Most values of a request message: small ones take more time than their bytes tell. */
+/** Maximum number of values of a request message: many small values take more time than their size suggests. */
 export const MAX_VALUES = 100_000;
-/** Deepest nesting of messages, arrays and objects in a request. */
+/** Maximum nesting of messages, arrays and objects in a request. */
 export const MAX_DEPTH = 64;
-/** Values that are decoded in one turn of the event loop; a message takes about 1 µs a value. */
+/** Values decoded per event-loop tick; one takes about 1 µs. */
 export const PER_TURN = 2_000;
 
 /**
- * A message from its bytes. One of many values is decoded in several turns of the event loop.
+ * Decodes a message; one with many values over several event-loop ticks.
  *
- * @throws INVALID_ARGUMENT for bytes that are no such message, and for more than MAX_VALUES values or
- * MAX_DEPTH levels; they are counted before anything is made of them.
+ * @throws INVALID_ARGUMENT for invalid bytes, and for more than MAX_VALUES values or MAX_DEPTH levels,
+ * which are counted before decoding.
  */
 export function decodeBinary(desc: DescMessage, bytes: Uint8Array): Message | Promise<Message> {
   const values = refusing(() => countValues(bytes, shapeOf(desc)));
-  // The library makes such fields views of its input, whose memory is released afterwards. Not
-  // `slice`: on a Buffer it is a view too.
+  // The library returns `bytes` fields as views of its input, whose memory is released afterwards.
+  // Not `slice`, which is a view on a Buffer too.
   const own = hasBytes(desc) ? new Uint8Array(bytes) : bytes;
   if (values > PER_TURN) return decodeInTurns(desc, own);
   return refusing(() => fromBinary(desc, own, OPTIONS));
@@ -65,7 +65,7 @@ function invalid(message: string): ConnectError {
   return new ConnectError(message, Code.InvalidArgument);
 }
 
-/** The message fields of a message type by their number, each with the shape of its own type. */
+/** Message fields of a message type by number, each with the shape of its type. */
 type Shape = ReadonlyMap<number, () => Shape>;
 
 const shapeOf = memoize(
@@ -130,7 +130,7 @@ async function decodeInTurns(desc: DescMessage, bytes: Uint8Array): Promise<Mess
       from = reader.pos;
     } else reader.skip(type, number, MAX_DEPTH);
     fields += 1;
-    // A field may be a message of many values itself.
+    // A field may itself be a message with many values.
     if (fields < PER_TURN / 10 && reader.pos - from < 64 * 1024) continue;
     flush(reader.pos);
     fields = 0;

@@ -6,7 +6,7 @@ const SPACE = "[ \\t]*";
 const ELEMENT = new RegExp(`^${SPACE}${PAIR}(?:${SPACE};${SPACE}${PAIR})*${SPACE}$`);
 const PAIRS = new RegExp(PAIR, "g");
 
-/** Statement of one proxy about its client; undefined: none, or contradictory. */
+/** Element of one proxy about its client. Undefined members: absent, or given more than once. */
 export interface ForwardedElement {
   /** Such as `192.0.2.1:80`, `[2001:db8::1]`, `unknown` or `_hidden`. */
   readonly node: string | undefined;

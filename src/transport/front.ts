@@ -7,13 +7,13 @@ import { type Credentials, createTlsServer } from "./tls.ts";
 
 /** The first bytes of the HTTP/2 connection preface (RFC 9113, section 3.4). No HTTP/1.1 method starts so. */
 const PREFACE = "PRI";
-/** Time until the first byte of a connection, in milliseconds. */
+/** Time limit of the first byte of a connection, in milliseconds. */
 const FIRST_BYTE_TIMEOUT = 30_000;
-/** Time for a TLS handshake, in milliseconds: two or three round trips, and no reading of a body. */
+/** Time limit of a TLS handshake, in milliseconds. */
 const HANDSHAKE_TIMEOUT = 10_000;
-/** Connections that may wait for the program to start. */
+/** Maximum number of connections that wait for the start of the service. */
 const MAX_WAITING = 1_000;
-/** Time that a connection waits for the program to start, in milliseconds. */
+/** Maximum wait of a connection for the start of the service, in milliseconds. */
 const MAX_WAIT = 10_000;
 
 /** Takes over a connection whose first bytes are already buffered. */
@@ -25,21 +25,21 @@ export interface ConnectionHandlers {
   readonly http2: ConnectionHandler;
 }
 
-/** A port. It may listen before its handlers exist. */
+/** Listening port. It may listen before its handlers exist. */
 export interface Front {
   readonly server: Server;
-  /** Hands over the connections that wait, and every later one. */
+  /** Passes waiting and all later connections to the handlers. */
   open(handlers: ConnectionHandlers): void;
-  /** Closes the connections that were not handed over, whose clients have not sent a request. */
+  /** Closes connections that have not sent a request yet. */
   closeSilent(): void;
-  /** Stops listening and closes the connections that were not handed over. */
+  /** Stops listening and closes connections that have no handler yet. */
   close(): void;
   /** Sets the credentials of new connections. Undefined: the port does not use TLS. */
   readonly renew: ((credentials: Credentials) => void) | undefined;
 }
 
 /**
- * Makes the front: HTTP/2 connections go to one taker, all others to another. Until there are
+ * Creates a port: HTTP/2 connections go to one handler, all others to another. Until there are
  * handlers, it answers `/ping` (docs/rest-contract.md, section 4: answers before anything else is ready),
  * `/livez` and `/readyz` and holds other connections. What is held too long is answered 503 over HTTP/1.1
  * and GOAWAY over HTTP/2. With credentials all of this happens within TLS.
@@ -135,18 +135,18 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
   };
 }
 
-/** Bounds of the connections that are open at one time. */
+/** Limits of concurrent connections. */
 export interface ConnectionBounds {
   readonly all: number;
-  /** From one address; connections of a Unix socket have none. */
+  /** Limit for one address; connections of a Unix socket have no address. */
   readonly eachPeer: number;
 }
 
-/** Counts what is open of each address. What has none, as of a Unix socket, is not counted. */
+/** Counts open connections or requests by address. An empty address (Unix socket) is not counted. */
 export class PeerCounts {
   readonly #counts = new Map<string, number>();
 
-  /** @returns how many are open with this one. */
+  /** @returns the number of open ones, including this one. */
   enter(peer: string): number {
     if (peer === "") return 0;
     const count = (this.#counts.get(peer) ?? 0) + 1;
@@ -161,7 +161,7 @@ export class PeerCounts {
   }
 }
 
-/** Closes connections beyond the bounds at once; those that are open already stay. */
+/** Closes new connections above the limits at once. */
 export function limitConnections(server: Server, { all, eachPeer }: ConnectionBounds): void {
   server.maxConnections = all;
   const peers = new PeerCounts();
@@ -175,14 +175,14 @@ export function limitConnections(server: Server, { all, eachPeer }: ConnectionBo
 interface FrontOptions {
   /** Undefined: the port does not use TLS. */
   readonly credentials?: Credentials | undefined;
-  /** Time that a connection is held before the port is open, in milliseconds. Default: 10,000. */
+  /** Maximum wait of a connection for the handlers, in milliseconds. Default: 10,000. */
   readonly maxWaitMs?: number;
 }
 
-/** A front that listens. */
+/** Listening port with its address. */
 export interface OpenFront {
   readonly front: Front;
-  /** With the real port instead of port 0. */
+  /** Listening address, with the real port instead of port 0. */
   readonly address: Address;
 }
 
@@ -195,7 +195,7 @@ export async function openFront(
   return { front, address: await listen(front.server, at, options) };
 }
 
-/** A reply of HTTP/1.1 that ends its connection. */
+/** HTTP/1.1 reply with `Connection: close`. */
 function replyOf(status: string, text: string): string {
   return [
     `HTTP/1.1 ${status}`,
@@ -210,7 +210,7 @@ function replyOf(status: string, text: string): string {
 
 const STARTING = "the service is starting; try again in a moment\n";
 const REPLY_UNAVAILABLE = replyOf("503 Service Unavailable\r\nRetry-After: 1", STARTING);
-/** Requests that are answered before the port is open: request lines as far as they are read. */
+/** Requests that are answered before the handlers exist: start of the request line, and reply. */
 const EARLY: readonly (readonly [string, string])[] = [
   ["GET /ping HTTP/1.", replyOf("200 OK", "pong")],
   ["GET /livez HTTP/1.", replyOf("200 OK", "ok\n")],
@@ -223,7 +223,7 @@ const LONGEST_EARLY = Math.max(...EARLY.map(([line]) => line.length));
  */
 const GOAWAY = Buffer.from("000000040000000000" + "00000807000000000000000000" + "00000000", "hex");
 
-/** Hands a connection to an HTTP/1.1 server that listens nowhere itself. */
+/** Passes connections to an HTTP/1.1 server that does not listen itself. */
 export function toHttp1(server: HttpServer): ConnectionHandler {
   return (socket) => {
     server.emit("connection", socket);

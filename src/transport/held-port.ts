@@ -8,7 +8,7 @@ import type { Address } from "./listen.ts";
  * are returned unchanged, as is one that is unavailable: listening reports the reason.
  */
 export async function holdPort(at: Address): Promise<Address> {
-  // Elsewhere two sockets can't have one port, also while only one of them listens.
+  // Other systems do not permit two sockets on one port, even if only one of them listens.
   if ("path" in at || at.port !== 0 || process.platform !== "linux") return at;
   try {
     const { address: host } = await lookup(at.host || "::");

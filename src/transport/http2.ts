@@ -12,19 +12,19 @@ import type { ConnectionHandler } from "./front.ts";
 import { refuseWith } from "./request.ts";
 import { agreesOnHost } from "./target.ts";
 
-/** Server of gRPC. */
+/** gRPC server parts. */
 export interface GrpcListener {
   /** Keeps the connections, and serves what `direct` does not. */
   readonly server: GrpcServer;
-  /** Asked first. */
+  /** Direct handler of unary calls and server streams, tried first. */
   readonly direct: { handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean };
   /** Refuses a call that `direct` does not serve by its header `authorization`. */
   readonly check?: (authorization: string | undefined) => Promise<void>;
 }
 
-/** Anything that calls itself gRPC; gRPC-Web has a type of its own. */
+/** Content types of gRPC, with any codec; not gRPC-Web. */
 const GRPC_TYPE = /^application\/grpc(?:$|[+; ])/i;
-/** The messages that are served: protobuf. */
+/** Content types of gRPC with protobuf, the codec that is served. */
 const PROTO_TYPE = /^application\/grpc(?:\+proto)?$/i;
 
 type StreamListener = (
@@ -37,9 +37,8 @@ type StreamListener = (
 /**
  * Serves HTTP/2 connections: gRPC by grpc-js, everything else by `handler`, as over HTTP/1.1.
  *
- * grpc-js takes every stream and would answer the others with 415. So its internal HTTP/2 server
- * gets a listener that sorts streams first. That uses a private field of a pinned version; a test
- * over every protocol holds it.
+ * grpc-js would answer all other streams with 415, so its internal HTTP/2 server gets a listener that
+ * routes streams first. This uses a private field of a pinned version, which a test checks.
  *
  * @param handler of HTTP requests; undefined: gRPC only.
  * @param options.grpcHere false: gRPC has another port, and its calls go to the handler.
@@ -81,7 +80,7 @@ function routeStreams(
     const type = headers["content-type"] ?? "";
     if (grpc === undefined || !GRPC_TYPE.test(type))
       return toHandler(stream, headers, flags, rawHeaders);
-    // grpc-js would execute what is no POST, and read any other codec as protobuf.
+    // grpc-js would execute methods other than POST, and read every codec as protobuf.
     if (headers[":method"] !== "POST") return refuse(stream, 405);
     if (!agreesOnHost(rawHeaders, headers[":authority"])) return refuse(stream, 400);
     if (!PROTO_TYPE.test(type)) return refuse(stream, 415);
@@ -104,7 +103,7 @@ function replayMissedEnd(listen: StreamListener): StreamListener {
   };
 }
 
-/** Streams that are begun in one turn of the event loop; each takes about 0.2 ms. */
+/** Streams admitted per event-loop tick; each takes about 0.2 ms. */
 const STREAMS_PER_TICK = 8;
 
 /**
@@ -126,7 +125,7 @@ function admitStreams(listen: StreamListener): StreamListener {
     listen(...stream);
   };
   return (...stream) => {
-    // It may fail before and after its listeners exist: that ends the stream, not the process.
+    // An error before or after its listeners exist ends the stream, not the process.
     stream[0].on("error", ignore);
     if (begun < STREAMS_PER_TICK && waiting.length === 0) return begin(stream);
     waiting.push(stream);
@@ -138,7 +137,7 @@ const ignore = (): void => undefined;
 /** Answers with a status of HTTP alone (gRPC over HTTP/2, "Requests"). */
 function refuse(stream: ServerHttp2Stream, status: number): void {
   stream.respond({ ":status": status }, { endStream: true });
-  // Closing it at once would take the reply back.
+  // Closing the stream at once would discard the reply.
   if (!stream.readableEnded) discardRest(stream, () => stream.close());
 }
 

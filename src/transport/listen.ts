@@ -52,7 +52,7 @@ async function bind(server: Server, at: Address, socketMode: number): Promise<vo
   await once(server, "listening");
 }
 
-/** A file that is made meanwhile has these permissions from its first moment. */
+/** Creates a file with these permissions from the beginning. */
 function withMode(mode: number, make: () => void): void {
   const before = process.umask(umaskFor(mode));
   try {
@@ -62,7 +62,7 @@ function withMode(mode: number, make: () => void): void {
   }
 }
 
-/** The umask under which a socket is made with this mode. */
+/** Umask that gives a socket this mode. */
 export function umaskFor(mode: number): number {
   return 0o777 & ~mode;
 }
@@ -94,7 +94,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The text that `address` reads back as the same address. */
+/** Text form of an address, as the configuration reads it. */
 export function formatAddress(value: Address): string {
   if ("path" in value) {
     return `unix:${value.path}`;

@@ -25,7 +25,7 @@ export interface HttpParts {
   readonly fastify: { ready(): PromiseLike<unknown>; close(): PromiseLike<unknown> };
 }
 
-export interface OpenDoorsOptions {
+export interface OpenListenersOptions {
   readonly http: HttpParts;
   readonly grpc: GrpcListener;
   /** The shared port, which listens already. */
@@ -37,18 +37,18 @@ export interface OpenDoorsOptions {
   readonly maxHeaderBytes: number;
 }
 
-/** The servers behind the listening sockets. */
-export interface Doors {
+/** Servers with their listening ports. */
+export interface Listeners {
   /**
    * Stops accepting, announces the end of connections, and lets calls in flight finish.
    *
-   * @param grace time in milliseconds after which the rest is cut.
+   * @param grace time in milliseconds after which remaining calls are aborted.
    */
   close(grace: number): Promise<void>;
 }
 
-/** Puts the servers behind the ports. */
-export async function openDoors(options: OpenDoorsOptions): Promise<Doors> {
+/** Connects the servers with the ports. */
+export async function openListeners(options: OpenListenersOptions): Promise<Listeners> {
   const { grpc, grpcFront, front, maxHeaderBytes } = options;
   const { fastify, server: http, handler, announceEnd } = options.http;
   await fastify.ready();
@@ -76,7 +76,7 @@ export async function openDoors(options: OpenDoorsOptions): Promise<Doors> {
     const begun = Date.now();
     while (Date.now() < begun + grace) {
       if (Date.now() > begun + Math.min(ANNOUNCEMENT, grace / 2)) {
-        // A connection that has had its reply is not kept for another request.
+        // Connections are closed after their reply.
         http.keepAliveTimeout = 1;
         http.closeIdleConnections();
         for (const each of fronts) each.closeSilent();

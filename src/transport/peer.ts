@@ -64,13 +64,13 @@ export function createOriginOf(trusted: readonly string[]) {
   };
 }
 
-/** Statement of one proxy. */
+/** Element of one proxy. */
 type Said = Partial<ForwardedElement>;
 
 interface Walk {
   readonly peer: string;
   readonly last: Said;
-  /** Proxies that were believed. */
+  /** Number of trusted proxies that were followed. */
   readonly steps: number;
 }
 
@@ -97,7 +97,7 @@ function* nodesOf(nodes: Iterable<string>): Generator<Said> {
   for (const node of nodes) yield { node };
 }
 
-/** A value given once, or twice alike: of two different ones, one may be forged. */
+/** Value that is given once, or twice and equal: of two different values one may be forged. */
 function agreed(one: string | undefined, other: string | undefined): string | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return one.toLowerCase() === other.toLowerCase() ? one : undefined;
@@ -108,7 +108,7 @@ function fromRight(list: string | undefined, steps: number): string | undefined 
   return parts?.[Math.max(0, parts.length - steps)]?.trim();
 }
 
-/** Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`; a port may be hidden, too (`_p`). */
+/** Removes the port: some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`; it may be obfuscated (`_p`). */
 function withoutPort(text: string): string {
   const [, inner, plain] =
     /^(?:\[([^\]]*)\](?::(?:\d+|_[\w.-]+))?|([\d.]+):(?:\d+|_[\w.-]+))$/.exec(text) ?? [];

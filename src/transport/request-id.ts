@@ -1,14 +1,14 @@
-/** Longest request id that is taken over from a client, in characters. */
+/** Maximum length of a client's request id, in characters. */
 const MAX_ID = 128;
 
-/** Makes the id of a request from the one that the client sent, if any. */
+/** Returns the id of a request, given the id that the client sent. */
 export type RequestIds = (sent: string | undefined) => string;
 
 /**
- * Makes ids of calls: the client's own where it sent a sane `x-request-id`, otherwise one that is
- * unique among all processes of a site.
+ * Creates request ids: the client's `x-request-id` if it is valid, otherwise an id that is unique among
+ * all processes.
  *
- * @param prefix random, of this process.
+ * @param prefix random prefix of this process.
  */
 export function createRequestIds(prefix: string): RequestIds {
   let count = 0;

@@ -30,8 +30,8 @@ export function hasEnded(request: IncomingMessage): boolean {
 }
 
 /**
- * Before a reply that does not wait for its request's body: discards the rest of the body, so that
- * the client reads the reply; beyond the bounds of discardRest the connection is cut.
+ * Discards the rest of a request's body before an early reply, so that the client reads the reply;
+ * above the limits of discardRest the connection is closed.
  */
 export function leaveRest(request: IncomingMessage): void {
   if (!announcesBody(request) || request.readableEnded) return;
@@ -59,14 +59,14 @@ export function drainUnreadBody(
   response[LEAVES] = true;
   const { end } = response;
   response.end = (...rest: unknown[]) => {
-    // Not deleted: an object that loses a member becomes slow.
+    // Restored, not deleted: deleting a property makes an object slow.
     response.end = end;
     leaveRest(request);
     return response.end(...(rest as []));
   };
 }
 
-/** Makes a listener that answers with a status alone. */
+/** Creates a listener that answers with a status and no body. */
 export function refuseWith(status: number) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     drainUnreadBody(request, response);
@@ -93,7 +93,7 @@ export function isGone(request: IncomingMessage): boolean {
   return (streamOf(request) ?? request.socket).destroyed;
 }
 
-/** A request target may be a whole URL (RFC 9112, section 3.2.2). */
+/** Path and query of a request target, which may be in absolute-form (RFC 9112, section 3.2.2). */
 export function withoutOrigin(url: string): string {
   return url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
 }

@@ -1,11 +1,11 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 
-/** Bounds of what waits for clients that read slowly. */
+/** Limits of data buffered for slow readers. */
 export interface SlowReaderBounds {
-  /** Bytes that may wait, of all streams together. */
+  /** Maximum number of buffered bytes of all streams together. */
   readonly together: number;
-  /** Time that a stream may take nothing, in milliseconds. */
+  /** Time limit of a stream without progress, in milliseconds. */
   readonly patienceMs: number;
 }
 
@@ -19,24 +19,24 @@ const SMALL = 16 * 1024;
 
 /** Observation of a stream that waits for its reader. */
 interface Rest {
-  /** Bytes that wait, with all of a piece that has left in part. */
+  /** Buffered bytes; a partly sent piece counts as a whole. */
   readonly bytes: number;
-  /** When there were that many first. */
+  /** Time of the first observation with this number. */
   readonly since: number;
   /** Bytes written to its connection. */
   readonly written: number | undefined;
-  /** When that was more than before. */
+  /** Time of its last increase. */
   readonly moved: number;
 }
 
 /**
- * Slowest pace at which a large piece of a reply may leave beside others, in bytes per second: how
- * much of it has left, Node doesn't say.
+ * Minimum rate of a large piece beside other streams, in bytes per second: Node does not report how
+ * much of a piece is sent.
  */
 const PACE = 4 * 1024;
-/** A transfer may be paused by its reader, such as a film: for so many times a client's patience. */
+/** Factor of the time limit for incomplete replies: a reader may pause a transfer, such as a film. */
 const PAUSE = 30;
-/** Number of checks of a stream within the client's limit. */
+/** Number of checks within the time limit. */
 const CHECKS_PER_PATIENCE = 5;
 
 const made = new WeakSet<object>();
@@ -47,9 +47,9 @@ export function replyIsMade(stream: Writable): void {
 }
 
 /**
- * Watches over streams that are written faster than their clients read. A stream is written no
- * further until its client has read; one that takes nothing for too long is dropped, and when all of
- * them together hold too much, the one that has been blocked the longest.
+ * Monitors streams that are written faster than their clients read. Writing pauses until the client has
+ * read. A stream without progress is dropped after the time limit; if all streams together buffer too
+ * much, the one that has been blocked the longest is dropped.
  */
 export class SlowReaders {
   readonly #bounds: SlowReaderBounds;
@@ -69,7 +69,7 @@ export class SlowReaders {
     this.#bounds = bounds;
   }
 
-  /** Bytes that wait now, of all streams. */
+  /** Buffered bytes of all streams. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -80,9 +80,9 @@ export class SlowReaders {
   }
 
   /**
-   * Writes to a stream and waits where its client has to read first.
+   * Writes to a stream and waits until its client has read, if necessary.
    *
-   * @returns false when it never will: it has gone away, or was dropped.
+   * @returns false if the client has disconnected or the stream was dropped.
    */
   write(stream: Writable, chunk: Buffer): boolean | Promise<boolean> {
     if (stream.destroyed) return false;
@@ -90,10 +90,10 @@ export class SlowReaders {
   }
 
   /**
-   * Counts a whole reply that is about to be sent until its stream has finished or closed. A reply that
-   * several streams have counts once.
+   * Counts a complete reply until its stream has finished or closed. A reply shared by several streams
+   * counts once.
    *
-   * @param stream that emits `finish` or `close`: of HTTP/2 the stream itself.
+   * @param stream emits `finish` or `close`; over HTTP/2 the HTTP/2 stream.
    */
   hold(stream: Writable, reply: Buffer): void {
     if (reply.length <= SMALL || stream.destroyed) return;
@@ -122,7 +122,7 @@ export class SlowReaders {
     this.#dropOldest();
   }
 
-  /** Drops those that have been blocked the longest, until the rest fits. The newest one stays. */
+  /** Drops the longest-blocked streams until the rest fits. The newest one stays. */
   #dropOldest(): void {
     for (const oldest of this.#blocked) {
       if (this.#bytes <= this.#bounds.together || this.#blocked.size === 1) break;
@@ -159,9 +159,8 @@ export class SlowReaders {
   }
 
   /**
-   * Resets a connection's streams whose client takes nothing of a complete reply for too long, or
-   * for far longer of one that is still being written. The client controls the window of a stream
-   * and may keep it closed.
+   * Resets streams of a connection without progress: complete replies after the time limit, incomplete
+   * ones after a multiple of it. A client can keep the flow-control window of a stream closed.
    */
   watch(session: ServerHttp2Session): void {
     this.#sessions.add(session);
@@ -182,12 +181,12 @@ export class SlowReaders {
     const now = performance.now();
     for (const stream of [...this.#sessions].flatMap(openStreams)) {
       const before = this.#rests.get(stream);
-      // Ended: nothing more is written. Finished: all of it has left. A stream that only has little
-      // to write does not wait for its reader.
+      // Ended: nothing more is written. Finished: everything is sent. A stream with little output does
+      // not wait for its reader.
       const isWhole = stream.writableEnded || made.has(stream);
       if (stream.writableFinished || stream.destroyed) continue;
       if (!isWhole && !stream.writableNeedDrain) continue;
-      // Pieces may all have one length: that others have come since says only this event.
+      // Pieces may have equal lengths: only this event shows that another one was written.
       if (before === undefined) stream.once("drain", () => this.#rests.delete(stream));
       const rest = restOf(stream, before, now);
       if (this.#isLeft(rest, now, isWhole ? 1 : PAUSE)) {
@@ -205,7 +204,7 @@ export class SlowReaders {
   }
 }
 
-/** Node keeps them in a private member, which tests of slow readers hold. */
+/** Open streams of a session, from a private member of Node, which tests check. */
 function openStreams(session: ServerHttp2Session): ServerHttp2Stream[] {
   const symbols = Object.getOwnPropertySymbols(session);
   const name = symbols.find(({ description }) => description === "state") ?? Symbol();

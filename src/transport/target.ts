@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { drainUnreadBody } from "./request.ts";
 
-/** Sends a whole reply with these headers besides its own. */
+/** Sends a complete reply with additional headers. */
 type Refuse = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -13,14 +13,13 @@ type Refuse = (
 const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
 
 /**
- * Brings a request target into origin-form (RFC 9112, section 3.2), so that everything after this
- * reads a path and a query. A target or an authority that the RFCs do not allow is answered with 400
- * before a route or an upstream sees the request, and `OPTIONS *`, which is about this server and no
- * resource of an upstream, with 204.
+ * Converts a request target to origin-form (RFC 9112, section 3.2). An invalid target or authority is
+ * answered with 400 before a route or an upstream sees the request, and `OPTIONS *`, which concerns the
+ * server, with 204.
  *
- * @param requestId of the reply, called for a request that is answered here.
- * @param refuse sends the reply to a target that is not allowed.
- * @returns true when the request was answered.
+ * @param requestId returns the id of a request that is answered here.
+ * @param refuse sends the reply to an invalid target.
+ * @returns true if the request was answered.
  */
 export function settleTarget(
   request: IncomingMessage,
@@ -63,8 +62,8 @@ function originForm(rest: string): string {
 }
 
 /**
- * Neither a fragment nor a character that no URL contains (RFC 3986); HTTP/2 carries any byte. A query
- * may have letters that are not ASCII, which some clients do not escape.
+ * Valid characters of a target: no fragment, and only characters of URLs (RFC 3986), because HTTP/2
+ * transports any byte. A query may have non-ASCII letters, which some clients do not escape.
  */
 const TARGET = /^[!"$->@-~]*(?:\?[!"$-~\xa0-\uffff]*)?$/;
 
@@ -81,8 +80,8 @@ const AUTHORITY = /^[\w.~!$&'()*+;=:%[\]-]*$/;
 
 /**
  * @param target the authority of a target in absolute-form.
- * @returns what is wrong with the host that a request names (RFC 9112, section 3.2; RFC 9113,
- *   section 8.3.1); undefined: nothing.
+ * @returns a problem of the request's host (RFC 9112, section 3.2; RFC 9113, section 8.3.1);
+ *   undefined: none.
  */
 function authorityProblem(
   { rawHeaders, headers, httpVersion }: IncomingMessage,

@@ -4,9 +4,9 @@ import { createServer, type SecureContextOptions, type Server, type TLSSocket } 
 
 /** Credentials of the port, and certificate authorities for clients. */
 export interface Credentials {
-  /** The certificate and what leads to its authority, in PEM. */
+  /** Certificate chain in PEM. */
   readonly cert: string;
-  /** Its private key, in PEM. */
+  /** Private key in PEM. */
   readonly key: string;
   /** Authorities of clients, in PEM; undefined: clients need no certificate. */
   readonly ca?: string | undefined;
@@ -18,7 +18,7 @@ const SUITES_12 = ["ECDSA", "RSA"].flatMap((signature) =>
     (cipher) => `ECDHE-${signature}-${cipher}`,
   ),
 );
-/** All of TLS 1.3 but CCM, which nothing but small devices needs. */
+/** All suites of TLS 1.3 except CCM, which is for constrained devices. */
 const SUITES_13 = [
   "TLS_AES_128_GCM_SHA256",
   "TLS_AES_256_GCM_SHA384",
@@ -39,7 +39,7 @@ function contextOf({ cert, key, ca }: Credentials): SecureContextOptions {
 /** A server of TLS connections. */
 export interface TlsServer {
   readonly server: Server;
-  /** New connections get these credentials; those that are open keep theirs. */
+  /** Sets the credentials of new connections. */
   renew(credentials: Credentials): void;
   /** Closes connections with an unfinished handshake. */
   closeSilent(): void;

@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerResponse } from "node:http2";
 import { announcesBody, leaveRest } from "./request.ts";
 
-/** A whole reply. */
+/** Complete reply. */
 export interface WholeReply {
   /** Includes `content-type`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Sends a reply whose request may be unread; to HEAD without the body. */
+/** Sends a complete reply, also while the request's body is unread; without the body to HEAD. */
 export function sendWhole(
   request: IncomingMessage,
   response: ServerResponse,
@@ -20,7 +20,7 @@ export function sendWhole(
     if (request.httpVersionMajor === 1) response.shouldKeepAlive = false;
     leaveRest(request);
   }
-  // A reply that could not be sent may have left headers.
+  // A reply that failed earlier may have set headers.
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   if (request.httpVersionMajor === 1) response.statusMessage = "";
   response
@@ -32,7 +32,7 @@ export function sendWhole(
     .end(request.method === "HEAD" ? "" : body);
 }
 
-/** Ends a reply in the middle, so that it does not look whole (RFC 9113, section 8.1). */
+/** Aborts a reply, so that it does not look complete (RFC 9113, section 8.1). */
 export function cutOff(response: ServerResponse): void {
   const { stream } = response as unknown as Partial<Http2ServerResponse>;
   if (response.req.httpVersionMajor === 1 || stream === undefined) response.destroy();

@@ -9,7 +9,7 @@ const engineOf = (token: string): Pick<Engine, "look" | "snapshot"> =>
 
 async function asked(sent: string, permanent = "the permanent token") {
   const book = { fresh: vi.fn(), find: vi.fn() };
-  const upstream = { who: vi.fn() };
+  const upstream = { identify: vi.fn() };
   const caller = await identityBy(engineOf(permanent), book, upstream).whose(sent);
   return { book, upstream, caller };
 }
@@ -26,7 +26,8 @@ describe("a token that was mistyped", () => {
   test.each(mistyped)("is not looked up, and opens nothing: %#", async (sent) => {
     const { book, upstream, caller } = await asked(sent);
     expect(caller).toBe(undefined);
-    for (const look of [book.fresh, book.find, upstream.who]) expect(look).not.toHaveBeenCalled();
+    for (const look of [book.fresh, book.find, upstream.identify])
+      expect(look).not.toHaveBeenCalled();
   });
 
   test("but the permanent token may look like one", async () => {
@@ -40,5 +41,5 @@ test("a token of the right form is looked for here and never at the server behin
   const { book, upstream, caller } = await asked(text);
   expect(caller).toBe(undefined);
   expect(book.find).toHaveBeenCalledOnce();
-  expect(upstream.who).not.toHaveBeenCalled();
+  expect(upstream.identify).not.toHaveBeenCalled();
 });

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 const asked = () => site.count("GET /api/me");
-const who = (token = site.token(), id?: string) => Promise.resolve(sessions.who(token, id));
+const who = (token = site.token(), id?: string) => Promise.resolve(sessions.identify(token, id));
 
 test("an admin is known for three seconds, and asked about again then", async () => {
   expect(await who()).toEqual({ kind: "admin", name: "admin" });
@@ -105,11 +105,11 @@ test("ten thousand answers are kept at most, the newest ones", async () => {
     },
     () => time,
   );
-  for (let at = 0; at <= 10_000; at += 1) await known.who(`token-${at}`, undefined);
+  for (let at = 0; at <= 10_000; at += 1) await known.identify(`token-${at}`, undefined);
   expect(questions).toBe(10_001);
-  await known.who("token-10000", undefined);
-  await known.who("token-1", undefined);
+  await known.identify("token-10000", undefined);
+  await known.identify("token-1", undefined);
   expect(questions).toBe(10_001);
-  await known.who("token-0", undefined);
+  await known.identify("token-0", undefined);
   expect(questions).toBe(10_002);
 });

@@ -13,7 +13,7 @@ import { createSendStream } from "../../src/gateway/stream.ts";
 import { connectedPeer } from "../../src/transport/address.ts";
 import { Buffered } from "../../src/transport/body.ts";
 import { openFront } from "../../src/transport/front.ts";
-import { openDoors } from "../../src/transport/listeners.ts";
+import { openListeners } from "../../src/transport/listeners.ts";
 import { createRequestIds } from "../../src/transport/request-id.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
 
@@ -104,7 +104,7 @@ export async function serveRoutes(
     { host: "127.0.0.1", port: 0 },
     { variable: "MOORING_LISTEN" },
   );
-  const transports = await openDoors({
+  const transports = await openListeners({
     http,
     grpc,
     front,

@@ -18,18 +18,18 @@ const ROW = {
 
 const NAMES = Object.keys(ROW) as readonly (keyof UnchainedRow)[];
 
-/** The parameters of entries: an array for each column, and one of their canonical encodings. */
+/** Parameters of entries: an array for each column, and one of the canonical encodings. */
 export function auditParameters(entries: readonly AuditEntry[]): unknown[][] {
   const rows = entries.map(toUnchained);
   return [...NAMES.map((name) => rows.map((row) => row[name])), rows.map(tailOf)];
 }
 
 /**
- * The part of a `with recursive` that adds entries to the audit: only here is it known after which row
- * they come, because the head is locked. The hashes are those of `hashOf`.
+ * Part of a `with recursive` that appends entries to the audit. The hashes (as `hashOf`) are calculated
+ * here, because the previous row is known only under the lock of the head.
  *
- * @param first the number of the first parameter.
- * @param condition a table of the statement: nothing is added while it is empty. Empty: always.
+ * @param first number of the first parameter.
+ * @param condition table of the statement; nothing is appended if it has no rows. Empty: no condition.
  */
 export function auditParts(first: number, condition: string): string {
   const tails = `$${first + NAMES.length}::text[]`;
@@ -56,7 +56,7 @@ export function auditParts(first: number, condition: string): string {
 
 const APPEND = `with recursive ${auditParts(1, "")} select from locked`;
 
-/** Adds to the audit, as the last step of a transaction. */
+/** Appends to the audit, as the last step of a transaction. */
 export const appendAudit: AppendAudit = async (trx, entries) => {
   if (entries.length === 0) return;
   await trx.executeQuery(CompiledQuery.raw(APPEND, auditParameters(entries)));

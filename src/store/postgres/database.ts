@@ -34,7 +34,7 @@ export async function openPostgresDatabase(server: PostgresServer): Promise<Open
           .transaction()
           .setIsolationLevel("repeatable read")
           .execute(async (trx) => {
-            // Longer than a save may take.
+            // A copy or a check takes longer than the time limit of a save.
             await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
             return work(trx);
           }),

@@ -4,7 +4,7 @@ import { MAX_COMMITS } from "../../settings/query.ts";
 import { changeFromRow, revisionFromRow, settingFromRow } from "../../settings/row.ts";
 import type { StoredDelta } from "../../settings/store.ts";
 
-/** One row: the content of the tables as JSON. */
+/** Result row: content of the tables as JSON. */
 interface Answer {
   readonly revision: number;
   readonly oldest: number;
@@ -15,8 +15,8 @@ interface Answer {
 }
 
 /**
- * Commits after a revision, in one statement: one state of the database and one round trip, because
- * every instance asks for it after every save of another.
+ * Reads the commits after a revision in one statement: one snapshot and one round trip, because every
+ * instance reads them after every save of another.
  */
 export async function readDeltaAtOnce(
   db: Kysely<Database> | Transaction<Database>,

@@ -18,18 +18,18 @@ export interface FollowDeps {
   readonly server: PostgresServer;
   readonly db: Kysely<Database>;
   readonly databaseId: string;
-  /** Names this process among the instances. */
+  /** Unique name of this process. */
   readonly instanceId: string;
   /** This machine's clock, in milliseconds since 1970 UTC. */
   readonly now: () => number;
   readonly notify: Notify;
-  /** Called when there is something new; at once if notifications arrive. */
+  /** Called when there are unread commits; at once if notifications arrive. */
   readonly onNews: () => void;
 }
 
 /**
- * Watermarks of this process, fed by notifications, which are hints only, and by polling. It renews
- * the lease that lets this process answer calls without asking the database each time.
+ * Watermarks of this process, updated by polling and by notifications (which are hints). Renews the
+ * lease that permits this process to answer calls without a query each.
  */
 export class Follower {
   readonly #deps: FollowDeps;
@@ -40,9 +40,9 @@ export class Follower {
   readonly #access = new Watermark(() => this.#renewSoon());
   readonly #stopping = new AbortController();
   #timeline: string | undefined;
-  /** A standby was promoted since all was read: the same numbers may mean something else. */
+  /** Whether a standby was promoted since the last full read: known revisions may differ. */
   #isReplaced = false;
-  /** Whether the access tables were replaced. */
+  /** The same for the access tables. */
   #isAccessReplaced = false;
   #renewing: Promise<void> | undefined;
   #again = false;
@@ -78,7 +78,7 @@ export class Follower {
     return this.#notifications.isOn;
   }
 
-  /** Milliseconds since the database has answered, where it is away; 0: it is there. */
+  /** Milliseconds since the last answer of an unavailable database; 0: it is available. */
   get awayFor(): number {
     return this.#contact.awayFor;
   }
@@ -98,12 +98,12 @@ export class Follower {
     return this.#access.isBehind || this.#isAccessReplaced || this.#lease.isOver;
   }
 
-  /** A revision was written here, or what has changed up to it was read. */
+  /** Records a revision that was written here, or up to which changes were read. */
   saw(revision: number): void {
     this.#settings.recordRead(revision);
   }
 
-  /** Everything was read, and is of a revision, which may be an older one after a failover. */
+  /** Records a full read of a revision, which may be an older one after a failover. */
   sawAll(revision: number): void {
     const isBack = revision < this.#settings.known || this.#isReplaced;
     this.#isReplaced = false;
@@ -111,7 +111,7 @@ export class Follower {
     else this.#settings.sawAll(revision);
   }
 
-  /** Begins a read of the access tables; their version may be an older one after a failover. */
+  /** Begins a read of the access tables, whose version may be older after a failover. */
   readingAccess(): Reading {
     const isAnew = this.#isAccessReplaced;
     const timeline = this.#timeline;
@@ -125,7 +125,7 @@ export class Follower {
     };
   }
 
-  /** The server says on which timeline it is. */
+  /** Records the timeline of the server. */
   on(timeline: string): void {
     const isOther = this.#timeline !== undefined && this.#timeline !== timeline;
     this.#timeline = timeline;
@@ -144,12 +144,12 @@ export class Follower {
     await this.#notifications.begin();
   }
 
-  /** Takes a new lease after the old one has expired: a standby can be read, and gives none. */
+  /** Takes a new lease after the old one has expired, which a standby refuses. */
   async ensureLease(): Promise<void> {
     if (this.#lease.isOver) await this.#renew();
   }
 
-  /** Tells the others that there is a new revision. */
+  /** Announces a revision to the other instances. */
   announce(revision: number): void {
     this.#notifications.send(String(revision));
   }
@@ -191,12 +191,12 @@ export class Follower {
     }
   }
 
-  /** Revoking rights waits until every instance has confirmed the notified numbers. */
+  /** Renews at once: a revocation waits until every instance confirms the notified numbers. */
   #renewSoon(): void {
     if (this.#loop !== undefined) this.#renew().catch(() => undefined);
   }
 
-  /** Serialized; changes read in the meantime are confirmed by one more renewal. */
+  /** Serialized; changes read meanwhile are confirmed by one more renewal. */
   #renew(): Promise<void> {
     if (this.#renewing !== undefined) {
       this.#again = true;
@@ -235,5 +235,5 @@ export class Follower {
   }
 }
 
-/** Begins what is said of who may do what. */
+/** Prefix of notifications about the access tables. */
 const ACCESS = "access ";

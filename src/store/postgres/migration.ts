@@ -13,7 +13,7 @@ import {
 } from "../../database/tables.ts";
 import { appendAudit } from "./audit.ts";
 
-/** A step that has been released is never edited: a change of the schema is a new step at the end. */
+/** Migration steps. Released steps are never edited; a schema change is a new step at the end. */
 export const migrations: Migrations = {
   "0001_settings_with_history": { up: createTables },
   "0002_sites": { up: createSites },
@@ -26,7 +26,7 @@ export const migrations: Migrations = {
   "0009_incidents": { up: createIncidents },
 };
 
-/** Compared byte by byte, as in every other place. */
+/** Text compared byte by byte, as in SQLite and JavaScript. */
 const TEXT = sql`text collate "C"`;
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -38,7 +38,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
     .addColumn("revision", "bigint", (c) => c.notNull())
     .execute();
   await sql`insert into head (id, revision) values (1, 0)`.execute(db);
-  // Only of the present moment: a server that crashes forgets it, which a change of rights minds.
+  // Unlogged: a crash of the server empties it, and the wait of a revocation accounts for that.
   await sql`create unlogged table instance (
     id text primary key,
     seen_revision bigint not null,
@@ -46,13 +46,13 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
   )`.execute(db);
 }
 
-/** Revoking rights waits until every instance has confirmed it. */
+/** Column by which instances confirm changes of access; a revocation waits for it. */
 async function seeAccess(db: Kysely<unknown>): Promise<void> {
   await sql`alter table instance add column seen_access bigint not null default 0`.execute(db);
 }
 
 /**
- * One row besides the audit: appending holds its lock, so that several instances write one chain.
+ * Table of one row; appending to the audit holds its lock, so that several instances write one chain.
  */
 async function createChain(db: Kysely<unknown>): Promise<void> {
   await createAudit(db, "bigint");

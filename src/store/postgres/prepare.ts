@@ -8,7 +8,7 @@ import type { Database } from "../../database/schema.ts";
 import { migrations } from "./migration.ts";
 
 /**
- * Migrates the schema of a primary: a step may take minutes, as may the step of another instance.
+ * Migrates the schema on the primary. A step, here or on another instance, may take minutes.
  *
  * @param notify called when it waits for another instance.
  * @throws StoreError; the error of the server or the driver.
@@ -43,14 +43,14 @@ function explained(error: unknown, place: string): unknown {
   );
 }
 
-/** A table of that name is there, and no step of ours has made it. */
+/** SQLSTATE duplicate_table: the table was not created by a step of Mooring. */
 const TAKEN = "42P07";
 
 function unusable(message: string, cause?: unknown): StoreError {
   return new StoreError("unusable", message, cause);
 }
 
-/** A standby takes no saves, and another encoding than UTF-8 not every text. */
+/** Refuses a standby, which accepts no writes, and encodings other than UTF-8, which lack characters. */
 async function refuseUnfit(db: Kysely<Database>, place: string): Promise<void> {
   const { rows } = await sql<{ standby: boolean; encoding: string }>`select
     pg_is_in_recovery() as standby, current_setting('server_encoding') as encoding`.execute(db);
@@ -63,10 +63,10 @@ async function refuseUnfit(db: Kysely<Database>, place: string): Promise<void> {
     );
 }
 
-/** "Moor" in ASCII: the number of the advisory lock that a change of the schema takes. */
+/** Key of the advisory lock of migrations: "Moor" in ASCII. */
 const SCHEMA_LOCK = 0x4d6f6f72;
 
-/** Kysely's own comes after it has made its tables, which two at a time can't. */
+/** Locks before Kysely creates its migration tables, which fails in two processes at a time. */
 async function lockSchema(
   transaction: Transaction<Database>,
   place: string,
@@ -82,18 +82,18 @@ async function lockSchema(
   }
   const { rows } = await sql<{ can: boolean }>`select to_regclass('migration') is not null
     or has_schema_privilege(current_schema(), 'CREATE') as can`.execute(transaction);
-  // The migrator would say something else.
+  // The migrator's error would not name the reason.
   if (rows[0]?.can !== true)
     throw unusable(
       `the database ${place} does not let this user do that: grant it CREATE on the schema, or let its owner start Mooring once`,
     );
 }
 
-/** An error of the caller's own work does not come from the database. */
+/** Reports whether an error comes from the database or the driver, not from the work of a caller. */
 export function isOfDatabase(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ("code" in error || error.name === "DatabaseError" || error.name === "error") return true;
-  // The driver and its pool have plain errors for what happens to a connection.
+  // The driver and its pool report connection failures as plain errors.
   return /connect|timeout|terminated|Client|pool|driver has already been destroyed/i.test(
     error.message,
   );

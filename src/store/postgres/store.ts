@@ -53,7 +53,7 @@ export async function openPostgresSettingStore(
       return new StoreError("failed", `the database ${place} is closed: this process is stopping`);
     return isOfDatabase(error) ? postgresFailure(error, place) : error;
   };
-  /** Only reads may be repeated after the connection broke. */
+  /** Runs a query. Only reads are repeated after a broken connection. */
   const attempt = async <T>(work: () => Promise<T>, { again = false } = {}): Promise<T> => {
     try {
       return await work();
@@ -64,8 +64,8 @@ export async function openPostgresSettingStore(
   };
   const reading = <T>(work: () => Promise<T>): Promise<T> => attempt(work, { again: true });
   /**
-   * Reads the state that calls depend on. If this instance cannot read it, others may be able to
-   * change it.
+   * Reads state that calls depend on. A failure is `unsure`: other instances may still be able to change
+   * it.
    */
   const current = async <T>(follower: Follower, work: () => Promise<T>): Promise<T> => {
     try {
@@ -103,7 +103,7 @@ export async function openPostgresSettingStore(
     });
     await reading(() => follower.start());
     const transact = createTransact(db, follower, server.saveWithin);
-    // A load that overtakes a save would take the memory back to before it.
+    // Serialized: a load that overtakes a save would revert the copy in memory.
     const inTurn = oneAfterTheOther();
 
     return {
@@ -113,7 +113,7 @@ export async function openPostgresSettingStore(
         ...{ revisionsOf: byIndex, keysOf, serverTime: (at) => follower.serverTime(at) },
       }),
       get databaseId() {
-        // The same on every instance.
+        // The timeline is part of the id after a failover, because revisions may be reused.
         const { timeline = FIRST_TIMELINE } = follower;
         return timeline === FIRST_TIMELINE ? databaseId : `${databaseId}.${timeline}`;
       },
@@ -168,7 +168,7 @@ export async function openPostgresSettingStore(
           db.transaction().execute(async (trx) => {
             await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
             await sql`select from head where id = 1 for update`.execute(trx);
-            // Workers of sites write their state without the head.
+            // Site workers write their state without locking the head.
             await sql`lock table site_state in share row exclusive mode`.execute(trx);
             return rehashRows(trx, rehash, appendAudit);
           }),
@@ -177,7 +177,7 @@ export async function openPostgresSettingStore(
       eraseReplaced: async () => {
         const rewrite = await reading(() => lastRewrite(db));
         if (rewrite === undefined) return undefined;
-        // A copy of each table without what was replaced; the old files go.
+        // Rewrites the tables without replaced values and deletes the old files.
         await attempt(() => sql`vacuum full setting, change, site_state`.execute(db));
         await attempt(() => unmarkRewrite(db, rewrite));
         notify(

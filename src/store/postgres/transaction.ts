@@ -8,12 +8,12 @@ import { readDeltaAtOnce } from "./delta.ts";
 import type { Follower } from "./follow.ts";
 import { type WriteBase, writeStatement } from "./write.ts";
 
-/** Work that has to be done again, with the lock. */
+/** Signal to repeat the work under the lock. */
 class NeedsLock extends Error {}
 
 type Work<T> = (transaction: SettingTransaction) => Promise<T>;
 
-/** Runs work one after the other. */
+/** Serializes work. */
 export type OneAfterTheOther = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function oneAfterTheOther(): OneAfterTheOther {
@@ -54,7 +54,7 @@ async function runOnce<T>(
   work: Work<T>,
 ): Promise<() => T> {
   const done = (await withoutLock(db, follower, work)) ?? (await withLock(db, follower, work));
-  // Not after a time-out: its writes have not been applied.
+  // Called only without a time-out; otherwise the result is unknown to the caller.
   return () => {
     if (done.hasReadAll) follower.sawAll(done.revision);
     else follower.saw(done.revision);
@@ -79,7 +79,7 @@ async function inTime<T>(running: Promise<() => T>, within: number): Promise<T> 
   }
 }
 
-/** @returns undefined when it has to be done with the lock. */
+/** @returns undefined if the work must be repeated under the lock. */
 async function withoutLock<T>(
   db: Kysely<Database>,
   follower: Follower,
@@ -151,7 +151,7 @@ async function withLock<T>(
     if (timeline !== undefined) follower.on(timeline);
     const { isReplaced } = follower;
     const result = await work({
-      // The same number may be another revision: then everything has to be read.
+      // After a failover the same number may be another revision: -1 forces a full read.
       revision: async () => (isReplaced && !hasWritten ? -1 : revision),
       delta: async (after) => (isReplaced ? undefined : readDeltaAtOnce(trx, after)),
       load: () => {

@@ -9,13 +9,13 @@ import { auditParameters, auditParts } from "./audit.ts";
 export interface WriteBase {
   /** Newest revision known to the writer. */
   readonly revision: number;
-  /** Origin of the numbers; undefined: the lock is held, which rules out a promotion. */
+  /** Timeline of the revision; undefined: the lock is held, which rules out a promotion. */
   readonly timeline: string | undefined;
 }
 
 /**
- * One statement for all rows of several saves. It returns a row if it has written, and none if
- * another revision is the newest.
+ * Statement that writes all rows of several saves. Returns one row, or none if another revision is the
+ * newest, in which case nothing is written.
  */
 export function writeStatement(rows: StoredWrite, base: WriteBase): CompiledQuery {
   const settings = rows.upserts.map(settingToRow);

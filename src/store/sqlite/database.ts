@@ -24,7 +24,7 @@ export async function openSqliteDatabase(path: string): Promise<OpenDatabase> {
   const database: OpenDatabase = {
     place: path,
     db,
-    // It holds the write lock.
+    // Transactions of the dialect hold the write lock.
     frozen: (work) => explained(() => db.transaction().execute(work)),
     finish: async () => undefined,
     damage: async () => {

@@ -14,8 +14,8 @@ import {
 import { appendAudit } from "./transaction.ts";
 
 /**
- * The schema's steps, in the order of their names. A step that has been released is never edited:
- * a change of the schema is a new step at the end.
+ * Migration steps, in the order of their names. Released steps are never edited; a schema change is a
+ * new step at the end.
  */
 export const migrations: Record<string, Migration> = {
   "0001_settings_with_history": { up: createTables },
@@ -32,9 +32,9 @@ export const migrations: Record<string, Migration> = {
 function createTables(db: Kysely<unknown>): Promise<void> {
   return createSettings(db, {
     key: "text",
-    // Exactly "integer primary key": then it is the row id, and no second tree is kept for it.
+    // Exactly "integer primary key" is the row id, which needs no second tree.
     number: "integer",
-    // Rows are in the tree of the primary key itself: one page less for each row of a commit.
+    // Stores rows in the tree of the primary key: one page less per row of a commit.
     byKey: sql`without rowid`,
   });
 }

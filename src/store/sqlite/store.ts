@@ -18,7 +18,7 @@ import { createStores, type Store } from "../stores.ts";
 import { migrations } from "./migration.ts";
 import { appendAudit, createTransact } from "./transaction.ts";
 
-/** Revisions whose changes are read in one query: each has at most 1,000 or those of an import. */
+/** Revisions whose changes one query reads; each has up to 1,000 changes, or those of an import. */
 const CHANGES_STEP = 10;
 
 type Db = Kysely<Database> | Transaction<Database>;
@@ -48,13 +48,13 @@ export async function openSqliteSettingStore(
     const facts = await attempt(() => readFacts(db));
     const dataVersion = handle.prepare<[], number>("pragma data_version").pluck();
     let seenVersion = dataVersion.get();
-    /** Since when the file can't be read, of `performance.now()`; undefined: it can. */
+    /** Start of an unreadable period, from `performance.now()`; undefined: readable. */
     let unreadableSince: number | undefined;
     /** Data version of the last check of the access tables. */
     let seenAccess: number | undefined;
     const place = watchPlace(path, options.notify);
 
-    // The version is read inside the transaction: what is read there is what the version names.
+    // The version is read inside the transaction, so that it belongs to the state that was read.
     const reading = <T>(work: (db: Db) => Promise<T>): Promise<T> =>
       attempt(() =>
         db.connection().execute(async (connection) => {
@@ -64,7 +64,7 @@ export async function openSqliteSettingStore(
             seenVersion = dataVersion.get();
             return result;
           } finally {
-            // SQLite itself has ended it after some failures.
+            // SQLite ends the transaction itself after some failures.
             if (handle.inTransaction) await sql`commit`.execute(connection);
           }
         }),
@@ -97,7 +97,7 @@ export async function openSqliteSettingStore(
       onNews: () => undefined,
       awayFor: () => (unreadableSince === undefined ? 0 : performance.now() - unreadableSince),
       note: () => undefined,
-      // Every process asks at each call.
+      // Every process checks data_version at each call.
       seenEverywhere: () => attempt(() => dataVersion.get()).then(() => undefined),
       load: () => reading(readState),
       delta: (after) => reading((trx) => readDelta(trx, after)),
@@ -120,7 +120,7 @@ export async function openSqliteSettingStore(
         const rewrite = await attempt(() => lastRewrite(db));
         if (rewrite === undefined) return undefined;
         try {
-          // On the one connection: a transaction that is open would be in its way.
+          // On the only connection, so that no transaction is open.
           await attempt(() => db.connection().execute(async () => truncateLog(handle, path)));
         } catch (error) {
           if (error instanceof StoreError) return error.message;
@@ -150,7 +150,7 @@ export async function openSqliteSettingStore(
           return { isAnew: false, done };
         },
         committed: () => undefined,
-        // Every process asks at each call.
+        // Every process checks data_version at each call.
         seenEverywhere: async () => undefined,
       }),
       close: async () => {
@@ -165,7 +165,7 @@ export async function openSqliteSettingStore(
 }
 
 /**
- * Checkpoints and empties the log, which contains old values until then.
+ * Checkpoints and truncates the write-ahead log, which contains replaced values until then.
  *
  * @throws StoreError while a reader uses an older state in it.
  */

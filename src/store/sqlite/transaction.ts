@@ -24,15 +24,15 @@ import { createTicks } from "../../ticks.ts";
 export type Transact = <T>(work: (transaction: SettingTransaction) => Promise<T>) => Promise<T>;
 
 /**
- * Makes what runs the transactions of saves. They take the write lock at once, as those of the
- * dialect do, and what every save asks and writes is prepared here, once.
+ * Creates the transactions of saves. They take the write lock at once; the statements of saves are
+ * prepared once.
  */
 export function createTransact(handle: SQLite.Database, db: Kysely<Database>): Transact {
   const begin = handle.prepare("begin immediate");
   const commit = handle.prepare("commit");
   const newest = handle.prepare<[], number | null>(newestRevision(db).compile().sql).pluck();
   const writeRows = createRowWriter(handle, db);
-  // Kysely lends its one connection: no other query runs until the transaction is over.
+  // Kysely has one connection, so that no other query runs during the transaction.
   return (work) =>
     db.connection().execute(async (connection) => {
       begin.run();
@@ -46,7 +46,7 @@ export function createTransact(handle: SQLite.Database, db: Kysely<Database>): T
         commit.run();
         return result;
       } catch (error) {
-        // SQLite itself has rolled back after some failures, such as a full disk.
+        // SQLite rolls back itself after some failures, such as a full disk.
         if (handle.inTransaction) handle.exec("rollback");
         throw error;
       }
@@ -61,8 +61,8 @@ export function createTransact(handle: SQLite.Database, db: Kysely<Database>): T
 type RowWriter = (rows: StoredWrite, head: () => Promise<AuditPosition>) => Promise<void>;
 
 /**
- * Creates a writer. Its statements are compiled by Kysely and prepared once, and run without
- * Kysely, whose steps around each query take longer than SQLite takes to write a row.
+ * Creates a writer whose statements are compiled by Kysely, prepared once, and run without Kysely,
+ * whose overhead per query exceeds the time of writing a row.
  */
 function createRowWriter(handle: SQLite.Database, db: Kysely<Database>): RowWriter {
   const writeSetting = rowStatement(handle, namesOf(settingColumns), (row: SettingRow) =>
@@ -139,7 +139,7 @@ function rowStatement<Row extends object>(
   };
 }
 
-/** SQLite would store it, and no PostgreSQL that the database is copied to could. */
+/** Refuses NUL, which SQLite stores and PostgreSQL does not: the database may be copied there. */
 function refuseNul(value: unknown, { name }: SQLite.Database): void {
   if (typeof value === "string" && value.includes("\0"))
     throw new StoreError(
@@ -152,10 +152,10 @@ const ORIGIN = { actor: "", transport: "", method: "", requestId: "", peer: "" }
 
 const AUDIT = rowAfter(START, doneEntry(ORIGIN, 0, [], {}));
 
-/** Rows of one insert: SQLite has a limit of parameters. */
+/** Rows per insert: SQLite limits parameters. */
 const BATCH = 500;
 
-/** Appends to the audit in a transaction, which holds the write lock. */
+/** Appends to the audit in a transaction, which already holds the write lock. */
 export const appendAudit: AppendAudit = async (trx, entries) => {
   if (entries.length === 0) return;
   const rows = chain(await readAuditHead(trx), entries);
