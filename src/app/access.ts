@@ -50,11 +50,11 @@ export interface AccessParts {
 export interface OpenAccess {
   readonly authentication: Access;
   readonly manager: AccessManager;
-  /** Ends what runs in the background. */
+  /** Ends the background jobs. */
   close(): Promise<void>;
 }
 
-/** Reads principals and tokens, and looks again and again for rights that have ended. */
+/** Reads principals and tokens, and checks periodically for ended rights. */
 export async function openAccess({
   engine,
   store,
@@ -85,13 +85,13 @@ export async function openAccess({
     await authentication.recheck();
     rights = now;
   };
-  // A right that can't be read is read again the next time; the store reports that it is away.
+  // Failed reads are repeated the next time; the store reports an unavailable database.
   const onError = (): void => undefined;
   const looking = startPeriodic(look, { interval: REFRESH_INTERVAL, onError });
   store.onNews(looking.run);
   const jobs = [
     looking,
-    // Rights end by themselves, too.
+    // Rights also expire.
     startPeriodic(() => authentication.expire(registry.now()), {
       interval: EXPIRY_INTERVAL,
       onError,
@@ -143,7 +143,7 @@ async function refresh(engine: Engine, log: Logger): Promise<void> {
   try {
     await engine.fresh();
   } catch (error) {
-    // The store itself tells that there is no database.
+    // The store reports an unavailable database itself.
     if (error instanceof Error && error.cause instanceof StoreError) return;
     log.error({ err: error }, "the database's changes cannot be read");
   }

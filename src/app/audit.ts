@@ -24,7 +24,7 @@ export interface AuditParts {
 
 /** The audit: reading, watching, and recording actions that are not changes. */
 export interface OpenAudit extends AuditService, Recorder {
-  /** Writes what waits. */
+  /** Writes pending rows. */
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export function openAudit({ store: { audit: store }, log }: AuditParts): OpenAud
   return { ...service, ...recorder };
 }
 
-/** Publishes checkpoints, and forgets old rows, in the background. */
+/** Publishes checkpoints and deletes old rows in the background. */
 export function keepAudit(
   { auditRows, auditAgeMs }: Pick<Config, "auditRows" | "auditAgeMs">,
   { store, log }: AuditParts,

@@ -5,17 +5,17 @@ import { memoize } from "../memoize.ts";
 
 /** Longest body of a call that needs no token, in bytes. */
 const PUBLIC_BODY = 4 * 1024;
-/** The request of a stream is kept as long as the stream: bytes at most. */
+/** Maximum size of a stream's request, which is kept as long as the stream, in bytes. */
 const STREAM_BODY = 256 * 1024;
 /** Bytes of the longest list of keys: 1,000 of 255 characters of four bytes, in quotes. */
 const KEYS = 1024 * 1024;
-/** Bytes beside a list of keys or a value. */
+/** Bytes in addition to a list of keys or a value. */
 const BESIDE = 64 * 1024;
 
 /**
- * Makes the longest bodies of requests from what their messages hold, in bytes. One of values of many
- * settings may have `maxBody`; others name keys, or hold one value: what is larger is refused before
- * it is decoded.
+ * Returns the maximum body size of a method in bytes, derived from its request message: `maxBody` for
+ * values of many settings, less for requests that name keys or have one value. Larger bodies are
+ * refused before decoding.
  */
 export function createBodyLimit({
   maxBody,

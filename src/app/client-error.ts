@@ -7,15 +7,15 @@ export interface ClientError extends Error {
 }
 
 /**
- * Answers a request that is no HTTP, too large in its URL or headers, or too slow: for the event
- * `clientError` of a node:http server, and for Fastify's option `clientErrorHandler`. The reply has
- * its real HTTP status and the envelope, and the connection ends: when the client has stopped sending,
- * so that it can read the reply, and at the latest after LINGER.
+ * Answers a request that is invalid HTTP, has a too large URL or headers, or is too slow: for the event
+ * `clientError` of a node:http server and Fastify's option `clientErrorHandler`. The reply has the HTTP
+ * status and the envelope. The connection is closed when the client has stopped sending, so that it can
+ * read the reply, and at the latest after LINGER.
  *
  * @param requestId for the reply's `x-request-id`; without one it has none.
  */
 export function answerClientError(error: ClientError, socket: Socket, requestId?: string): void {
-  // Further data is not HTTP either, and is reported here again.
+  // Further invalid data is reported here again.
   if (socket.writableEnded) return;
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
@@ -82,7 +82,7 @@ const NO_PROXY: Answer = {
 
 const NOT_HTTP: Answer = { status: 400, reason: "Bad Request", message: "this is no HTTP request" };
 
-/** Node takes ASCII alone there (RFC 9112, section 3.2; RFC 3986, section 2). */
+/** Node accepts only ASCII in targets (RFC 9112, section 3.2; RFC 3986, section 2). */
 const TARGET: Answer = {
   status: 400,
   reason: "Bad Request",

@@ -6,7 +6,7 @@ import { HttpFault } from "../gateway/failure.ts";
 import { readCompressed, type StaticFile, securityHeaders, serveStatic } from "./static-files.ts";
 
 export interface ConsoleOptions {
-  /** Folder that the build has made. Default: that of the package, or of `npm run build`. */
+  /** Folder of the built console. Default: that of the package, or of `npm run build`. */
   readonly folder?: string;
   /** Path of the services, relative to the console. Default: its parent. */
   readonly services?: string;
@@ -16,7 +16,7 @@ export interface ConsoleOptions {
   readonly login?: string;
 }
 
-/** In the package it lies beside the program; the source has it where the last build put it. */
+/** Folder in the package, and output folder of the build. */
 const FOLDERS = ["../console", "../../dist/src/console"].map((path) =>
   join(import.meta.dirname, path),
 );
@@ -73,7 +73,7 @@ export async function consolePlugin(
 
 type Files = ReadonlyMap<string, StaticFile>;
 
-/** The document of a page: it names what the page needs. Others get the one that names nothing. */
+/** HTML document of a page, with preloads of its files; other paths get the general document. */
 function documentOf(files: Files, path: string): StaticFile | undefined {
   const own = path === "/" ? FIRST_PAGE : path;
   return files.get(`${own}.html`) ?? files.get("/index.html");
@@ -109,7 +109,7 @@ function asset(folder: string, name: string): StaticFile {
   };
 }
 
-/** A document. It is small, and is sent as it is. @param places attributes that say what is where. */
+/** HTML document, sent uncompressed. @param places attributes with the paths of services. */
 function document(folder: string, name: string, places: string): StaticFile {
   const text = readFileSync(join(folder, name), "utf8");
   const bytes = Buffer.from(text.replace("<html ", `<html ${places} `));

@@ -10,7 +10,7 @@ import type { Store } from "../store/stores.ts";
 /**
  * Opens the database of a configuration; the code of other databases is not loaded.
  *
- * @throws StoreError with a sentence for the person who runs the site.
+ * @throws StoreError with a message for the operator.
  */
 export async function openStore(
   { database, integrityCheck }: Pick<Config, "database" | "integrityCheck">,

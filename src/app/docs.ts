@@ -18,7 +18,7 @@ export interface DocsOptions {
   readonly hasReference?: boolean;
 }
 
-/** In the package it lies beside the program; the source has it where the last build put it. */
+/** Folder in the package, and output folders of the build. */
 const FOLDERS = ["../docs", "../../site/dist", "../../../site/dist"].map((path) =>
   join(import.meta.dirname, path),
 );
@@ -30,7 +30,7 @@ const MISSING = "404.html";
 
 /** Files that the build leaves uncompressed. */
 const PLAIN = [".png"];
-/** The site's own address in its files. The path of another site, `https://host/docs/`, is none. */
+/** Absolute paths of the site in its files; not paths of other hosts (`https://host/docs/`). */
 const OWN_ADDRESS = /(?<![\w.-])\/docs\//g;
 
 interface Site {
@@ -41,8 +41,8 @@ interface Site {
 }
 
 /**
- * A Fastify plugin that serves the documentation site at `/docs/`. Files are read and sent compressed
- * as the build has made them; nothing of them stays in memory but their names and entity tags.
+ * Fastify plugin that serves the documentation site at `/docs/`. Files are sent as the build has
+ * compressed them; only their names and entity tags are kept in memory.
  */
 export async function docsPlugin(
   fastify: FastifyInstance,
@@ -114,7 +114,7 @@ function present(files: Site["files"], name: string): string | undefined {
 function page({ folder, files, headers }: Site, name: string, below: string): StaticFile {
   const path = join(folder, name);
   const isPlain = PLAIN.includes(extname(name));
-  // Files below another path are made at each request: Brotli takes too long for that.
+  // Files below another path are rewritten for each request; Brotli would be too slow.
   const codings: readonly Coding[] = below === "" ? ["br", "gzip"] : ["gzip"];
   const tag = files.get(name) ?? "";
   return {

@@ -44,11 +44,11 @@ export function createGrpcServer({
   silenceMs = 30_000,
 }: GrpcServerOptions): Server {
   const options: ServerOptions = {
-    // Statistics of each call for a service that is not served here.
+    // Statistics of the channelz service, which is not served.
     "grpc.enable_channelz": 0,
     "grpc.max_receive_message_length": MAX_REQUEST,
     "grpc.max_concurrent_streams": maxStreams,
-    // Finds clients that vanished. Pings of clients are always answered and never counted against them.
+    // Detects vanished clients.
     "grpc.keepalive_time_ms": 60_000,
     "grpc.keepalive_timeout_ms": 20_000,
   };
@@ -56,7 +56,7 @@ export function createGrpcServer({
     slowReaders.watch(session);
     if (reflect === undefined) return;
     session.on("stream", (stream, headers) => {
-      // Over every protocol: requests that are a stream have no end to wait for.
+      // On every transport: client streams have no end to wait for.
       if (headers[":path"]?.startsWith(REFLECTION))
         stream.setTimeout(silenceMs, () => stream.close(constants.NGHTTP2_CANCEL));
     });
@@ -118,7 +118,7 @@ function handle(
   return async (stream) => {
     const cancelled = new Promise<void>((resolve) => stream.once("cancelled", () => resolve()));
     try {
-      // The end of the questions is not the end of the stream.
+      // The end of the requests does not end the stream.
       for await (const request of stream.iterator({ destroyOnReturn: false })) {
         if (stream.cancelled) return;
         if (!stream.write(reflect(request as ServerReflectionRequest)))

@@ -40,17 +40,17 @@ export interface HttpServerOptions {
   /** Called with errors whose messages are masked. */
   readonly report: (error: unknown, request: FastifyRequest) => void;
   /**
-   * Takes requests that are not this service's, or leaves them. Undefined: all are. With one, bodies
-   * may take any time: those of this service have a limit of their own.
+   * Handles requests for the upstream and returns true, or returns false. Undefined: no upstream. With an
+   * upstream the server has no time limit for requests; the gateway limits its own.
    */
   readonly elsewhere?:
     | ((request: IncomingMessage, response: ServerResponse) => boolean)
     | undefined;
 }
 
-/** Fastify, on servers that get their connections from elsewhere. */
+/** Fastify on an HTTP server that does not listen itself. */
 export interface HttpServer extends HttpParts {
-  /** Everything that is served over HTTP is registered here. */
+  /** Application with all HTTP routes. */
   readonly fastify: FastifyInstance;
 }
 
@@ -59,7 +59,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { requestId, requestTimeoutMs } = options;
   let made: { server: Server; handler: RequestListener } | undefined;
   let ending = false;
-  /** Decides late whether its connection closes: its call may have begun long before. */
+  /** Response that adds `Connection: close` when its headers are written, if the service stops. */
   class Announcing extends ServerResponse {
     override writeHead(...args: unknown[]): this {
       if (ending) this.shouldKeepAlive = false;
@@ -74,13 +74,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const sent = headers["x-request-id"];
       return requestId(typeof sent === "string" ? sent : undefined);
     },
-    // A slash at the end says nothing: servers of this kind have always answered it.
+    // Existing servers ignore a slash at the end.
     routerOptions: { ignoreTrailingSlash: true },
-    // Fastify's types have the error of an older Node.
+    // Fastify's types have an older error type.
     clientErrorHandler: (error, socket) =>
       answerClientError(error as Error as ClientError, socket, requestId(undefined)),
     frameworkErrors: (error, request, reply) => answerFailure(error, request, reply),
-    // Calls that come while the server drains are answered like any other.
+    // Calls during a drain are answered.
     return503OnClosing: false,
     forceCloseConnections: "idle",
     serverFactory: (routing): Server => {
@@ -94,7 +94,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const server = createServer(
         {
           maxHeaderSize: options.maxHeaderBytes,
-          // A little longer than the gateway waits for a body: its answer says more.
+          // Longer than the gateway's limit of a body, whose error is more specific.
           requestTimeout: options.elsewhere === undefined ? requestTimeoutMs + 1_000 : 0,
           headersTimeout: Math.ceil(requestTimeoutMs / 2),
           keepAliveTimeout: KEEP_ALIVE,

@@ -13,9 +13,8 @@ import type { Upstream } from "../sites/upstream.ts";
 const ADMIN: Caller = { name: "admin", tokenId: "", grant: ROOT };
 
 /**
- * Compares with the permanent token at the newest revision of any process on this database, and finds the
- * token among those of principals; any other one may be of an admin of the upstream. A mistyped token,
- * which its last letters tell, is looked up nowhere.
+ * Identifies tokens: tokens of principals by the registry, the permanent token at the newest revision of
+ * any process, other tokens by the upstream. A token with a wrong checksum is not looked up.
  */
 export function identityBy(
   engine: Pick<Engine, "look" | "snapshot">,
@@ -23,11 +22,11 @@ export function identityBy(
   upstream: Pick<Upstream, "identify"> | undefined,
 ): Identity {
   const equals = createTokenComparison();
-  // Nothing forbids a permanent token that looks like one of a principal's.
+  // A permanent token may have the form of a principal's token.
   const admin = (sent: string): Caller | undefined =>
     equals(engine.snapshot().get(TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
   return {
-    // Both copies, in any order: settings with the permanent token, and principals with theirs.
+    // Refreshes both replicas: settings with the permanent token, and principals with their tokens.
     fresh: oncePerTick(() => {
       const readings = [engine.look(), registry.fresh()].filter((reading) => reading !== undefined);
       return readings.length === 0 ? undefined : Promise.all(readings);

@@ -36,14 +36,14 @@ export function releaseWhenIdle(options: IdleMemoryOptions = {}): () => void {
   return () => clearInterval(timer);
 }
 
-/** Bytes of garbage that are worth 30 ms where large requests come one after another. */
+/** Growth that triggers a collection (about 30 ms) between large requests, in bytes. */
 const LITTER = 16 * 1024 * 1024;
 
 /**
- * Makes what collects garbage between large requests: each leaves several times its size, and V8 would
- * wait until the heap has doubled.
+ * Creates a collector for use between large requests: each leaves several times its size as garbage, and
+ * V8 would wait until the heap has doubled.
  *
- * @param worth how many bytes more than after the last time. Default 16 MiB.
+ * @param worth growth since the last collection that triggers one, in bytes. Default: 16 MiB.
  */
 export function createCollector(worth = LITTER, collect = collectGarbage): () => void {
   let kept = taken();
@@ -57,15 +57,15 @@ export function createCollector(worth = LITTER, collect = collectGarbage): () =>
 }
 
 /**
- * Bytes of buffers, and of the heap with the room that it has for more. Node's own `memoryUsage` reads a
- * file, and throws where no descriptor is left.
+ * Size of buffers and of the committed heap, in bytes. `process.memoryUsage` reads a file and throws when
+ * no file descriptor is left.
  */
 function taken(): number {
   const { external_memory: buffers, total_heap_size: heap } = getHeapStatistics();
   return buffers + heap;
 }
 
-/** V8 shows its collector to contexts that are made after this flag. */
+/** V8 exposes its collector to contexts created after this flag. */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

@@ -43,7 +43,7 @@ export interface ServersDeps extends Omit<UpstreamParts, "requestId"> {
   readonly check: Access["check"];
   readonly observer: Required<CallObserver>;
   readonly slowReaders: SlowReaders;
-  /** Bytes of requests that are still arriving. */
+  /** Byte budget of incomplete requests. */
   readonly buffered: Buffered;
   /** Requirements of readiness. */
   readonly checks: HealthOptions["checks"];
@@ -94,7 +94,7 @@ export async function createServers(
     cacheControl: (desc) => (publicMethods.has(desc) ? "public, no-cache" : "private, no-store"),
     report,
   });
-  // A link carries no token: where the reference requires one, there is no link.
+  // Links carry no token: no link to a reference that requires one.
   const reference = config.reflection === "on" ? "../reference" : "";
   if (config.console === "on")
     await fastify.register(consolePlugin, { reference, login: loginOf(config) });
@@ -127,7 +127,7 @@ export async function createServers(
   return { http, grpc };
 }
 
-/** The login of the server behind, from the console's folder below `/@mooring/`. */
+/** Path of the upstream's login, relative to the console below `/@mooring/`. */
 function loginOf({ upstream }: Config): string {
   if (upstream === undefined) return "";
   return `../..${new URL(upstream).pathname.replace(/\/+$/, "")}/api/auth/login`;

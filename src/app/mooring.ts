@@ -29,7 +29,7 @@ import { figuresOf } from "./sites.ts";
 const STALLED = 30_000;
 
 export interface MooringDeps {
-  /** The port, where it listens already; undefined: it is opened here. */
+  /** Listening port; undefined: it is opened here. */
   readonly front?: OpenFront;
   readonly log: Logger;
   /** Log for events that every process on this database observes. Default: the log. */
@@ -46,7 +46,7 @@ export interface MooringDeps {
   readonly passphraseCost?: ServicesDeps["passphraseCost"];
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
-  /** Shows the token generated at the first start: the only time that it is shown. */
+  /** Prints the token that is generated at the first start, once. */
   readonly showToken: (token: string) => void;
 }
 
@@ -69,7 +69,7 @@ export interface Mooring {
  * Starts the service: the wiring, top to bottom. The ports listen first and hold connections; the
  * services exist before one of them is served.
  *
- * @throws Error with a sentence for the person who runs the site, when it cannot start.
+ * @throws Error with a message for the operator, when it cannot start.
  */
 export async function startMooring(config: Config, deps: MooringDeps): Promise<Mooring> {
   const { log, commonLog = log } = deps;
@@ -77,7 +77,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   const localize = createLocalize(translations);
   const streams = countStreams();
   let draining = false;
-  // Before anything is made in the database: a port that is taken ends the start.
+  // Before the database is used: a used port ends the start.
   const ports = await openPorts(config, deps.front, commonLog);
   let services: RunningServices | undefined;
   try {

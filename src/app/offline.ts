@@ -16,10 +16,10 @@ import { startSettingServices } from "./settings.ts";
 import { programVersion } from "./version.ts";
 
 /**
- * Opens the database of a configuration without serving it: for commands on a stopped service. A
- * service that runs on the same database takes notice of what is changed.
+ * Opens the database of a configuration for commands, without serving it. A running service on the same
+ * database notices the changes.
  *
- * @throws Error with a sentence for a person when there is no database, or it can't be used.
+ * @throws Error with a message for the operator when the database is missing or unusable.
  */
 export async function openOffline(config: Config): Promise<Offline> {
   const store = await openExistingStore(config);
@@ -68,7 +68,7 @@ const asCli: Interceptor = (next) => async (request) => {
   }
 };
 
-/** A failure that no rule foresaw is masked for clients; here there is no log to find it in. */
+/** Adds the cause of a masked error: commands have no log that contains it. */
 function unmasked(error: ConnectError): ConnectError {
   return error.cause instanceof Error
     ? new ConnectError(`${error.rawMessage} (${error.cause.message})`, error.code)

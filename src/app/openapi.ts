@@ -26,8 +26,8 @@ export interface OpenApiOptions {
 }
 
 /**
- * A Fastify plugin that serves a first page at `/`, the OpenAPI document at `/openapi.json` and a
- * reference made of it at `/reference`: pages without scripts and without anything from elsewhere.
+ * Fastify plugin that serves a start page at `/`, the OpenAPI document at `/openapi.json` and a reference
+ * at `/reference`, without scripts and foreign requests.
  */
 export async function openApiPlugin(
   fastify: FastifyInstance,

@@ -5,22 +5,22 @@ import { type Front, type OpenFront, openFront } from "../transport/front.ts";
 import type { Address } from "../transport/listen.ts";
 import { endOf, readCredentials } from "./certificate.ts";
 
-/** A certificate that ends sooner than this is warned of when it is read: 14 days in milliseconds. */
+/** Remaining validity below which a certificate is logged as a warning: 14 days in milliseconds. */
 const ENDS_SOON = 14 * 24 * 3600 * 1000;
 
 /** Listening ports. Connections wait until the services exist. */
 export interface Ports {
   readonly shared: OpenFront;
-  /** The port of gRPC alone; undefined: it shares the other. */
+  /** Separate port of gRPC; undefined: shared. */
   readonly grpc: OpenFront | undefined;
   /** Stops watching the files of the certificate. */
   close(): void;
 }
 
 /**
- * Opens the ports, and gives them their credentials again when a file of them changes.
+ * Opens the ports, and reloads their credentials when a file changes.
  *
- * @param opened the shared port, where it listens already.
+ * @param opened the shared port, if it is open already.
  * @throws Error naming the variable, when an address is taken or a certificate can't be used.
  */
 export async function openPorts(
@@ -40,7 +40,7 @@ function openPort(at: Address, variable: string, { socketMode, tls }: Config): P
   return openFront(at, { variable, socketMode, credentials: tls && readCredentials(tls) });
 }
 
-/** @returns what ends it. */
+/** Reloads credentials when their files change. @returns a function that ends it. */
 function renewCredentials(
   { tls }: Config,
   fronts: readonly Front[],

@@ -11,7 +11,7 @@ table{border-collapse:collapse;width:100%}th,td{border-bottom:1px solid var(--li
 nav ul{columns:18rem;list-style:none;padding:0}p.note{white-space:pre-line}
 `;
 
-/** A whole page. Everything in `body` is HTML already. */
+/** HTML page. @param body HTML. */
 export function page(title: string, body: string): string {
   const head = [
     '<meta charset="utf-8">',

@@ -11,12 +11,12 @@ export interface Change {
   readonly kind: "added" | "changed" | "deleted";
   /** Undefined: the setting did not exist. */
   readonly oldValue: string | undefined;
-  /** Undefined: the setting is gone. */
+  /** Undefined: the setting was deleted. */
   readonly newValue: string | undefined;
   readonly secret: boolean;
 }
 
-/** Reads a change as the history keeps it. */
+/** Converts a stored change for display. */
 export function describeChange(change: StoredChange): Change {
   const { key } = change;
   const oldValue = change.oldHash === null ? (change.oldValue ?? undefined) : MASK;
@@ -36,7 +36,7 @@ export function isVoid(change: StoredChange): boolean {
   return (
     change.oldValue === change.newValue &&
     change.oldHash === change.newHash &&
-    // The value of a mount has its paths; those of a secret item are no change of the item.
+    // The paths of a mount are part of its value; for its secret items they are not a change.
     (change.oldDefinition === change.newDefinition || isMountChange(change))
   );
 }
@@ -64,6 +64,6 @@ export function publicChange(
     else if (isOpen(oldValue, oldDefinition)) removed.push(key);
   }
   if (set.size === 0 && removed.length === 0) return undefined;
-  // Any text may be a key: an assignment to "__proto__" would be lost.
+  // Not an assignment: the key "__proto__" would be lost.
   return { set: Object.fromEntries(set), removed };
 }

@@ -15,7 +15,7 @@ export interface Codec extends ItemCodec {
   snapshotOf(state: StoredState): Snapshot;
 }
 
-/** Stores a value as it is, escaped where it looks like a sealed one. */
+/** Sealer without keys: escapes values that look like sealed ones. */
 const unsealed = createSealer([]);
 
 /** Creates the codec for the settings of this version of the program. */

@@ -16,7 +16,7 @@ export interface ItemReplacement {
   readonly key: string;
   readonly before: SettingItem | undefined;
   readonly after: SettingItem | undefined;
-  /** The row of the mount that it is of; undefined: it is a setting. */
+  /** Row of the mount of this item; undefined: a setting. */
   readonly mount?:
     | { readonly before: SettingItem | undefined; readonly after: SettingItem | undefined }
     | undefined;
@@ -32,7 +32,7 @@ export interface ItemCodec {
   hash(value: string): string;
 }
 
-/** A revision as the history keeps it; of its origin only what the history has. */
+/** Creates a revision for the history, with the stored members of its origin only. */
 export function toCommit(
   header: { readonly revision: number; readonly time: number; readonly origin: RevisionOrigin },
   changes: readonly StoredChange[],
@@ -88,12 +88,12 @@ function definitionJson(item: SettingItem | undefined): string | null {
   return JSON.stringify({ type, options, help, group, flag } satisfies CustomDefinition);
 }
 
-/** Reads what definitionJson wrote. */
+/** Parses the JSON of definitionJson. */
 export function parseDefinition(json: string | null): CustomDefinition | undefined {
   return json === null ? undefined : (JSON.parse(json) as CustomDefinition);
 }
 
-/** The rows of some commits: of several changes of one key only the last is stored. */
+/** Rows of several commits; a key that changes repeatedly is written once. */
 export async function toWrite(
   commits: readonly {
     readonly commit: RevisionCommit;

@@ -1,18 +1,18 @@
 import { type Periodic, pauseFor, startPeriodic } from "../periodic.ts";
 import type { Retention, SettingStore } from "./store.ts";
 
-/** Rows that are forgotten in one transaction: so few that no save notices. */
+/** Rows deleted per transaction: few, so that saves are not delayed. */
 const STEP = 200;
-/** Between two steps of those that are too many, in milliseconds. */
+/** Pause between two transactions, in milliseconds. */
 const PAUSE = 50;
 
 export interface CompactionDeps {
-  /** Names it among what is done now and then. */
+  /** Name of the job. */
   readonly task: string;
   readonly claimTurn: SettingStore["claimTurn"];
-  /** Forgets the oldest beyond the retention, `step` at most. @returns how many. */
+  /** Deletes the oldest rows beyond the retention, at most `step`. @returns the number of deleted rows. */
   readonly forget: (retention: Retention, step: number) => Promise<number>;
-  /** Revisions, or rows, that are kept at most. */
+  /** Maximum number of revisions or rows. */
   readonly maxCount: number;
   /** Maximum age of a revision, in milliseconds. */
   readonly maxAge: number;
@@ -24,9 +24,9 @@ export interface CompactionDeps {
 }
 
 /**
- * Forgets what is old in the background, in small steps, one process at a time. What is too many goes at
- * once. What is too old goes by one step in an interval: a clock that is wrong for a while costs a few
- * steps and not the history.
+ * Deletes old revisions or rows in the background, in small steps, in one process at a time. Rows above
+ * the maximum number are deleted at once; rows above the maximum age at most one step per interval, so
+ * that a wrong clock cannot delete the history.
  */
 export function startCompaction(deps: CompactionDeps): Periodic {
   const { task, claimTurn, forget, maxCount, maxAge, interval, now, onError } = deps;

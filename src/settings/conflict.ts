@@ -6,12 +6,12 @@ import type { Rights } from "./rights.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { RevisionSummary, SettingStore } from "./store.ts";
 
-/** Changes that the message names at most. */
+/** Maximum number of changes that the message names. */
 const NAMED = 3;
 
 /**
- * The settings have changed since the revision that the change expects. The actor is in the
- * history, which a decision cannot read: see explainConflict.
+ * Conflict with the expected revision: the settings have changed since. A decision cannot read the
+ * history; explainConflict adds the actor.
  */
 export class RevisionConflict extends Error {
   override readonly name = "RevisionConflict";
@@ -82,9 +82,9 @@ function isAbsent({ key, expectedRevision = 0 }: Expectation, base: Snapshot): b
 }
 
 /**
- * A setting that is not there has no revision of its own: the history says when it was deleted.
+ * Checks expectations on deleted settings, whose deletion is in the history only.
  *
- * @throws ABORTED when that was after the expected revision.
+ * @throws ABORTED when a setting was deleted after the expected revision.
  */
 export async function refuseDeleted(
   inputs: readonly Expectation[],

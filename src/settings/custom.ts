@@ -5,7 +5,7 @@ import { latinOf } from "./look-alike.ts";
 import { MOUNT_PREFIX } from "./mount-key.ts";
 import { checkText } from "./value.ts";
 
-/** UTF-8 bytes of a help text and of a list of options at most. */
+/** Maximum size of a help text and of a list of options, in UTF-8 bytes. */
 const MAX_PROSE = 4_096;
 const MAX_INT32 = 2 ** 31 - 1;
 
@@ -21,11 +21,11 @@ export interface CustomSetting {
 }
 
 /**
- * Checks what a client sent of a custom setting, but for its value.
+ * Checks a custom setting, except for its value.
  *
- * @param isNew whether its key is checked: one that is there already may be changed and deleted.
+ * @param isNew whether to check the key; existing keys may be changed and deleted.
  * @param isKnown whether a key is one of the program's own settings.
- * @returns one violation for each member that is wrong, its field the member's name.
+ * @returns one violation for each invalid member; `field` is the member's name.
  */
 export function checkCustomDefinition(
   setting: CustomSetting,
@@ -49,8 +49,8 @@ export function checkCustomDefinition(
 }
 
 /**
- * The definition that the values of a custom setting are checked against: its numbers may have a
- * fraction, and its select may be empty.
+ * Definition for checking the values of a custom setting: numbers may have a fraction, and a select may
+ * be empty.
  */
 export function customDefinition(setting: CustomSetting): SettingDefinition {
   const { key, type, options, group, flag, help, secret = false } = setting;

@@ -14,7 +14,7 @@ interface Json {
 
 type Report = (member: string, problem: string) => void;
 
-/** The highest group of the contract and of today's servers. */
+/** Highest group of the contract and of existing servers. */
 const MAX_GROUP = 12;
 
 interface Member {
@@ -72,7 +72,7 @@ export function loadSettingDefinitions(
 /**
  * Reads the definitions from the text of their file.
  *
- * @throws Error with every problem, one a line: the setting's key and the member.
+ * @throws Error with one line per problem: the setting's key and the member.
  */
 function readDefinitions(text: string, place: DefinitionPlace): readonly SettingDefinition[] {
   const { file, offer } = place;
@@ -100,7 +100,7 @@ function readDefinitions(text: string, place: DefinitionPlace): readonly Setting
 
 type Variant = Partial<Pick<SettingDefinition, "default" | "options">>;
 
-/** A setting as the file writes it. */
+/** Setting in the form of the file. */
 interface Members
   extends Omit<SettingDefinition, "description" | "optionLabels" | "groupLabel" | "index"> {
   readonly legacy_help?: true;

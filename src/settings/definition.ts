@@ -27,7 +27,7 @@ export interface SettingDefinition {
   readonly flag: number;
   /** The value while none is stored. */
   readonly default: string;
-  /** The description, where the pages of legacy sites have a hint of their own; else empty. */
+  /** Description, if the pages of legacy sites have their own hint; empty otherwise. */
   readonly help: string;
   readonly description: string;
   /** The name for people. */
@@ -38,7 +38,7 @@ export interface SettingDefinition {
   readonly groupLabel: string;
   /** The families that have this setting. */
   readonly families: readonly Family[];
-  /** A password, token or key, or text that may hold one: never in a message, a log or a history. */
+  /** Whether the value is or may contain a password, token or key: never in messages, log or history. */
   readonly secret: boolean;
   /** Whether a number may have a fraction. */
   readonly decimal: boolean;
@@ -53,13 +53,13 @@ export interface SettingDefinition {
   readonly index: number;
 }
 
-/** Characters of a key at most. */
+/** Maximum number of characters of a key. */
 const MAX_KEY = 255;
 
 /**
- * Checks a key: 1 to 255 characters that can be seen, in the form NFC, and no white space around them.
+ * Checks a key: 1 to 255 visible characters in NFC, without surrounding white space.
  *
- * @returns what is wrong and what would be right; undefined when nothing is.
+ * @returns the problem and the valid form; undefined: none.
  */
 export function checkKey(key: string): Text | undefined {
   if (key === "") return message("EMPTY");

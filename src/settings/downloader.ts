@@ -10,9 +10,9 @@ export interface Downloaders {
   readonly qbittorrent: QbittorrentClient;
 }
 
-/** The settings of what downloads for the site. */
+/** Settings of download managers. */
 export interface DownloaderService {
-  /** Asks first, stores then. @throws what src/downloaders/aria2.ts says; nothing is stored then. */
+  /** Connects first, then stores. @throws the errors of src/downloaders/aria2.ts. */
   setAria2(
     input: { readonly uri: string | undefined; readonly secret: string | undefined },
     origin: ChangeOrigin,
@@ -53,7 +53,7 @@ export function createDownloaderService(
   };
 }
 
-/** Members that must be there, all missing ones named at once. */
+/** @throws INVALID_ARGUMENT that names all missing members. */
 function required<T extends Record<string, unknown>>(
   members: T,
 ): { [K in keyof T]: Exclude<T[K], undefined> } {

@@ -24,7 +24,7 @@ export interface Draft extends Base {
   /**
    * Sets a setting, or adds it.
    *
-   * @param counts whether it is a change also where it leaves the item as it is. Default: false.
+   * @param counts whether an unchanged item counts as a change. Default: false.
    */
   put(item: SettingItem, counts?: boolean): void;
   delete(key: string): void;
@@ -42,7 +42,7 @@ export function createDraft(base: Base): Draft {
   return new StagedDraft(base);
 }
 
-/** A class, because one is made for each save: an object of closures would be a tenth of its garbage. */
+/** A class, because each save creates one: closures would be a tenth of a save's garbage. */
 class StagedDraft implements Draft {
   readonly revision: number;
   readonly #base: Base;
@@ -115,7 +115,7 @@ class StagedDraft implements Draft {
   }
 }
 
-/** Makes a draft that keeps nothing: what is put into it is not seen afterwards. */
+/** Creates a draft that ignores all changes. */
 export function createTrial(base: Base): Draft {
   return new TrialDraft(base);
 }
@@ -134,7 +134,7 @@ class TrialDraft extends StagedDraft {
   }
 }
 
-/** Settings and mounts share keys: neither replaces what is of the other kind. */
+/** Settings and mounts share keys: neither may replace the other. */
 function requireKind(key: string, isFree: boolean): void {
   if (!isFree) throw new Error(`the key ${key} is of another kind`);
 }

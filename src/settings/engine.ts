@@ -42,40 +42,40 @@ export interface EngineDeps {
   readonly onReadFailure: (error: unknown) => void;
 }
 
-/** Longest reason that a client may give for a change, in characters. */
+/** Maximum length of a reason, in characters. */
 const MAX_REASON = 500;
 
 /** Called for every commit of any process on the database, in order, after it is visible. */
 interface CommitListener {
   append(commits: readonly RevisionCommit[]): void;
-  /** There were too many to hand over; those that are kept are in the history. */
+  /** Called when commits are not passed, because there were too many; the history has them. */
   skipTo(revision: number): void;
-  /** The database is an older state of itself. */
+  /** Called when the database was replaced by an older state. */
   reset(revision: number): void;
 }
 
-/** Holds the settings in memory and is the one way to change them. */
+/** In-memory settings, and the only way to change them. */
 export interface Engine {
   /** All settings at the newest revision known to this process. */
   snapshot(): Snapshot;
   /**
-   * The newest revision of any process on this database: asked at every call that carries a token,
-   * so that a token reset elsewhere is refused at once. Who asks in the same turn of the event loop
-   * shares one look at the database.
+   * Newest revision of any process on this database. Called for every call with a token, so that a token
+   * that was reset elsewhere is refused at once. Calls of one event-loop tick share one check.
    */
   fresh(): Promise<Snapshot>;
-  /** As fresh, of this call alone: synchronous while no process has committed. @throws as fresh does. */
+  /** Like fresh, without sharing: synchronous if no process has committed. @throws as fresh. */
   look(): void | Promise<void>;
-  /** Reads what others have committed, whether it is known of or not. @throws as fresh does. */
+  /** Reads commits of other processes unconditionally. @throws as fresh. */
   refresh(): Promise<Snapshot>;
   /**
-   * Changes settings in one transaction. One that ends a right, as of an old token, resolves when no
-   * process goes by the old one.
+   * Changes settings in one transaction. A change of the permanent token resolves when no process accepts
+   * the old one.
    *
-   * @throws what decide throws; INVALID_ARGUMENT for a reason that is too long; UNAVAILABLE or RESOURCE_EXHAUSTED when the database does not take it.
+   * @throws as decide; INVALID_ARGUMENT for a reason that is too long; UNAVAILABLE or RESOURCE_EXHAUSTED
+   *   when the database cannot be written.
    */
   change<T>(origin: ChangeOrigin, decide: Decide<T>, options?: ChangeOptions): Promise<Changed<T>>;
-  /** There is one listener: the feed. */
+  /** Sets the only listener, the feed. */
   listen(listener: CommitListener): void;
   /** Invalidates cached replies after a change other than a commit. */
   touch(): void;
@@ -103,7 +103,7 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
       else listener?.skipTo(news.revision);
       return snapshot;
     }
-    // A call that began earlier may have finished later.
+    // A read that began earlier may finish later.
     if (news.revision <= snapshot.revision) return snapshot;
     snapshot = snapshot.with(news.revision, [
       ...news.changed.map((row) => [row.key, codec.fromStored(row)] as const),
@@ -175,7 +175,7 @@ function endsRight({ key }: StoredChange): boolean {
 }
 
 function checkReason(reason: string): void {
-  // Code units are at least as many as characters.
+  // The number of characters is at most that of code units.
   if (reason.length <= MAX_REASON) return;
   const length = countCharacters(reason);
   if (length > MAX_REASON)

@@ -3,7 +3,7 @@ import type { SettingStore } from "./store.ts";
 
 export interface EraseDeps {
   readonly store: Pick<SettingStore, "eraseReplaced">;
-  /** Between two attempts, in milliseconds. */
+  /** Interval of attempts, in milliseconds. */
   readonly interval: number;
   /** Called once when clear text of sealed secrets remains in a file, with the reason. */
   readonly onLeft: (reason: string) => void;

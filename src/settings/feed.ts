@@ -6,46 +6,45 @@ import { pauseFor } from "../periodic.ts";
 import { createWaiter } from "../waiter.ts";
 import type { RevisionCommit, SettingStore } from "./store.ts";
 
-/** Default limit of bytes that a reader may fall behind before it is dropped. */
+/** Default maximum lag of a reader, in bytes; slower ones are dropped. */
 const MAX_LAG = 4 * 1024 * 1024;
-/** Bytes kept without readers, for clients that reconnect at once. */
+/** Bytes kept without readers, for reconnecting clients. */
 const KEPT_UNREAD = 256 * 1024;
-/** Revisions that are read from the history at once. */
+/** Revisions per read of the history. */
 const PAGE = 100;
 
-/** A commit in the feed. It is the same object for every reader. */
+/** Commit in the feed; the same object for every reader. */
 interface Entry {
   readonly commit: RevisionCommit;
-  /** Bytes of all commits before this one, since the feed began. */
+  /** Bytes of all earlier commits of the feed. */
   readonly offset: number;
 }
 
-/** All commits of every process on this database, in order, for those who watch. */
+/** Ordered stream of the commits of all processes on this database, for watchers. */
 export interface Feed {
   /** The newest revision. */
   readonly head: number;
-  /** Adds commits, oldest first; those that are already there are passed over. */
+  /** Adds commits, oldest first; known ones are skipped. */
   append(commits: readonly RevisionCommit[]): void;
-  /** The state went on to a revision without its commits being known: they are in the history. */
+  /** Advances to a revision whose commits are in the history only. */
   skipTo(revision: number): void;
   /** Called when the database was replaced: every reader must start again. */
   reset(revision: number): void;
-  /** The service stops: every reader ends with UNAVAILABLE. */
+  /** Ends every reader with UNAVAILABLE, because the service stops. */
   close(): void;
   /**
-   * Commits after a revision, in batches, without end. A batch is never empty, except once each
-   * idle time: then nothing has happened.
+   * Endless stream of batches of commits after a revision. An empty batch is sent after each idle
+   * interval.
    *
-   * @throws OUT_OF_RANGE when the history does not reach back so far, or the revision is yet to
-   * come; RESOURCE_EXHAUSTED when the reader is too slow; UNAVAILABLE after reset.
+   * @throws OUT_OF_RANGE when the history no longer has the next revision, or `after` does not exist
+   *   yet; RESOURCE_EXHAUSTED when the reader is too slow; UNAVAILABLE after reset.
    */
   read(after: number, signal: AbortSignal): AsyncIterable<readonly RevisionCommit[]>;
 }
 
 /**
- * @param deps.idle after so many milliseconds without a commit a reader gets an empty batch.
- * @param deps.maxLag how far a reader may fall behind before it is dropped, in bytes of commits.
- *   Default 4 MiB.
+ * @param deps.idle idle interval, in milliseconds.
+ * @param deps.maxLag maximum lag of a reader, in bytes of commits. Default: 4 MiB.
  */
 export function createFeed(deps: {
   readonly store: Pick<SettingStore, "commits" | "oldestRevision">;
@@ -54,7 +53,7 @@ export function createFeed(deps: {
   readonly maxLag?: number;
 }): Feed {
   const { store, maxLag = MAX_LAG } = deps;
-  // More than a reader may lag, so that only dropped ones miss it; and what trimming leaves.
+  // Maximum of kept bytes, above the maximum lag, and bytes that trimming keeps.
   const [maxKept, trimmedTo] = [maxLag * 1.5, maxLag * 1.25];
   let entries: Entry[] = [];
   let head = deps.revision;
@@ -69,7 +68,7 @@ export function createFeed(deps: {
   const trim = (): void => {
     const [most, left] = readers > 0 ? [maxKept, trimmedTo] : [KEPT_UNREAD, KEPT_UNREAD / 2];
     if (bytes - (entries[0]?.offset ?? bytes) <= most) return;
-    // Some more than must go: dropping copies what stays, and is not to be done at every commit.
+    // Drops more than necessary, because each trim copies the rest.
     const keep = entries.findIndex(({ offset }) => bytes - offset <= left);
     if (keep > 0) entries = entries.slice(keep);
     else if (keep < 0) entries = [];
@@ -85,7 +84,7 @@ export function createFeed(deps: {
     const began = epoch;
     if (start > head) throw outOfRange(message("REVISION_NOT_YET", { start, head }));
     let after = start;
-    /** Bytes up to where this reader is; unknown while it reads from the history. */
+    /** Position of this reader in bytes; unknown while it reads from the history. */
     let offset: number | undefined = start === head ? bytes : undefined;
     const waiting = waiter.join([signal]);
     readers += 1;
@@ -95,7 +94,7 @@ export function createFeed(deps: {
         if (epoch !== began) throw replaced();
         if (after === head) {
           const isIdle = !(await waiting.next(deps.idle));
-          // A reader that waits is not behind, however much has come.
+          // A waiting reader has no lag, whatever has arrived.
           offset = bytes;
           if (isIdle && !signal.aborted && !closed && after === head && epoch === began) yield [];
           continue;
@@ -166,7 +165,7 @@ async function fromHistory(
   throw outOfRange(message("CHANGES_FORGOTTEN", { after, oldest }));
 }
 
-/** About what a commit takes in memory and on the wire. */
+/** Approximate size of a commit in memory and on the wire. */
 function sizeOf({ changes }: RevisionCommit): number {
   const text = (value: string | null) => value?.length ?? 0;
   return changes.reduce(
@@ -197,11 +196,11 @@ function replaced(): ServiceError {
   return unavailable(message("DATABASE_REPLACED"));
 }
 
-/** Between two attempts to read a feed, in milliseconds. */
+/** Pause before another attempt to read a feed, in milliseconds. */
 const AGAIN = 100;
 
 /**
- * Reads a feed from its head on until the signal aborts, again after each failure.
+ * Reads a feed from its head until the signal aborts, with retries after failures.
  *
  * @param onCommits receives each batch, and undefined after a gap: too many commits at once, or another
  *   database in place of this one.

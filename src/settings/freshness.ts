@@ -11,7 +11,7 @@ import type { Engine } from "./engine.ts";
 /** Part of the engine that knows the current revision. */
 type Instance = Pick<Engine, "snapshot" | "refresh">;
 
-/** Methods without settings: a supervisor calls them to check that this instance answers. */
+/** Methods for checks by supervisors, which do not depend on settings. */
 const HEALTH: ReadonlySet<DescMethod> = new Set<DescMethod>([
   PublicService.method.ping,
   ...Health.methods,
@@ -30,10 +30,10 @@ const AT_LEAST = "mooring-at-least-revision";
 const STALE = "mooring-stale-seconds";
 
 /**
- * Holds a call that requires a revision until this instance has reached it; health checks ignore that
- * header. Replies that are made without the database get the header of their age.
+ * Delays a call that requires a revision until this instance has reached it; health checks ignore that
+ * header. Replies made without the database get the header with their age.
  *
- * @param awayFor milliseconds since the database has answered, while it is away; 0: it answers.
+ * @param awayFor milliseconds since the last answer of an unavailable database; 0: it answers.
  */
 export function freshnessInterceptor(engine: Instance, awayFor: () => number): Interceptor {
   return (next) => (request) => {
@@ -51,7 +51,7 @@ export function freshnessInterceptor(engine: Instance, awayFor: () => number): I
 
 type AnyRequest = Parameters<ReturnType<Interceptor>>[0];
 
-/** Read without making web headers, where the call came by a transport. */
+/** Required revision; reads the header without creating web headers if possible. */
 function askedRevision(request: AnyRequest): string {
   const { call } = request as { readonly call?: Call };
   return (call === undefined ? request.header.get(AT_LEAST) : call.header(AT_LEAST)) ?? "";

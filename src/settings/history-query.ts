@@ -57,7 +57,7 @@ export type KeysOf = (
   keys: readonly string[],
 ) => Pick<SelectQueryBuilder<Database, never, { readonly key: string }>, "execute">;
 
-/** The query for the revisions that changed a key: each dialect has its own index for it. */
+/** Query for the revisions that changed a key; dialects have different indexes. */
 export type RevisionsOf = (db: Db, key: string) => Expression<number>;
 
 export async function readRevisions(
@@ -96,10 +96,9 @@ export async function readRevisions(
 }
 
 /**
- * The first and the last change of each key in the range, put together.
+ * One combined change for each key in the range, from its first and last change.
  *
- * @param step revisions of one query: SQLite reads on the event loop's thread, which others need in
- *   between.
+ * @param step revisions per query: SQLite blocks the event loop during a query.
  */
 export async function readChangesBetween(
   db: Db,
@@ -177,7 +176,7 @@ export async function forgetRevisions(
   const doomed = isKept < 0 ? oldest : oldest.slice(0, isKept);
   const end = doomed.at(-1)?.revision;
   if (end === undefined) return 0;
-  // Always a range from the oldest on: a history with holes could not be watched.
+  // Always a range from the oldest on: watchers need a history without gaps.
   await db.deleteFrom("change").where("revision", "<=", end).execute();
   await db.deleteFrom("revision").where("revision", "<=", end).execute();
   return doomed.length;

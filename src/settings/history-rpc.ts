@@ -56,7 +56,7 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
         canReadChange,
       } = rights(context);
       const changes = commit.changes.filter(canReadChange);
-      // Nothing of it may be seen: as with any setting that is not the caller's.
+      // The caller may see none of its changes.
       if (isLimited && changes.length === 0) refuse();
       if (!canReadMounts && changes.length === 0) needScope("mounts:read");
       return create(GetRevisionResponseSchema, {

@@ -9,7 +9,7 @@ import type { RevisionCommit, RevisionFilter, RevisionSummary, StoredChange } fr
 
 /** Bytes after which a page ends early. */
 const PAGE_BYTES = 2 * 2 ** 20;
-/** Revisions of the first query of a page: what one takes is not known before. */
+/** Revisions of the first query of a page, before their size is known. */
 const FIRST_READ = 8;
 
 /** A request for a page of the history. */
@@ -20,7 +20,7 @@ interface HistoryQuery extends Omit<RevisionFilter, "limit"> {
 
 interface HistoryPage {
   readonly revisions: readonly RevisionSummary[];
-  /** The `before` of the next page; undefined: this was the last one. */
+  /** `before` of the next page; undefined: this is the last page. */
   readonly next: number | undefined;
   /** The oldest revision that is kept; 0: none. */
   readonly oldest: number;
@@ -30,15 +30,14 @@ interface HistoryPage {
 export interface History {
   /** @throws INVALID_ARGUMENT for a negative page size. */
   list(query: HistoryQuery): Promise<HistoryPage>;
-  /** @throws NOT_FOUND for a revision that was never made; OUT_OF_RANGE for one not kept any more. */
+  /** @throws NOT_FOUND for a revision that never existed; OUT_OF_RANGE for one that is no longer kept. */
   get(revision: number): Promise<RevisionCommit>;
   /**
    * Difference between two revisions, as one change; `from` may be the later one.
    *
    * @param to 0: the newest.
-   * @param hides reports whether the caller must not learn the values of a change; such a change is
-   * included even if
-   * both revisions have the same value. Default: none.
+   * @param hides reports whether the values of a change are hidden from the caller; such a change is
+   *   included even if both values are equal. Default: none.
    * @throws as get.
    */
   diff(
@@ -55,7 +54,7 @@ export function createHistory(deps: {
   const { engine } = deps;
   const store = explained(deps.store);
   const newest = (): number => engine.snapshot().revision;
-  /** A state is known when every change after it is. */
+  /** Requires that all changes after a revision are kept. */
   const checkState = async (revision: number): Promise<void> => {
     if (revision < 0 || revision > newest())
       throw notFound(message("REVISION_NOT_FOUND", { revision, newest: newest() }));
@@ -66,7 +65,7 @@ export function createHistory(deps: {
     await checkState(Math.min(from, to));
     await checkState(Math.max(from, to));
     const forward = await store.changesBetween(Math.min(from, to), Math.max(from, to));
-    // The oldest revisions may have been forgotten while changes were read.
+    // The oldest revisions may have been deleted during the read.
     await checkState(Math.min(from, to));
     return (from <= to ? forward : forward.map(reverse)).filter(
       (change) => !isVoid(change) || hides(change),
@@ -114,7 +113,7 @@ async function readPage(
   }
 }
 
-/** About what a revision takes in memory and in a reply. */
+/** Approximate size of a revision in memory and in a reply. */
 function sizeOf({ changes, reason }: RevisionSummary): number {
   return changes.reduce(
     (sum, { key, oldDefinition, newDefinition }) =>

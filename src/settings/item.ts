@@ -18,11 +18,11 @@ export interface SettingItem {
   readonly secret: boolean;
   /** Order of custom settings among themselves; 0 for known ones. */
   readonly position: number;
-  /** The revision that wrote the value last; 0: it is the default. */
+  /** Revision of the value; 0: the default. */
   readonly revision: number;
   /**
-   * `known`: defined by this version of the program or by an earlier one. `custom`: by a client. `mount`:
-   * a mount, which no list of settings has.
+   * `known`: defined by this or an earlier version of the program. `custom`: created by a client.
+   * `mount`: a mount, which is in no list of settings.
    */
   readonly origin: StoredSetting["origin"];
   /** The program's definition; undefined for custom and deprecated settings. */
@@ -32,7 +32,7 @@ export interface SettingItem {
 /** A setting without its value. */
 export type SettingDescription = Pick<SettingItem, "type" | "options" | "help" | "group" | "flag">;
 
-/** Reports whether two settings differ in their values at most. */
+/** Reports whether two settings are equal except for their values. */
 export function isDescribedAs(a: SettingDescription, b: SettingDescription): boolean {
   return (
     a.type === b.type &&
@@ -66,8 +66,8 @@ export function knownItem(
 }
 
 /**
- * A stored row as the program sees it: what is defined now counts, not what was stored of it. A row
- * of a known setting that is defined no more is deprecated; its value is kept.
+ * Converts a stored row. The current definition replaces the stored one. A known setting that is no
+ * longer defined is deprecated and keeps its value.
  */
 export function itemFromStored(
   row: StoredSetting,
@@ -90,7 +90,7 @@ export function itemFromStored(
   });
 }
 
-/** The row that keeps an item; its value is still in the clear. */
+/** Converts an item to a row, with the value unsealed. */
 export function itemToStored(item: SettingItem): StoredSetting {
   return {
     key: item.key,
@@ -124,9 +124,9 @@ export function isPublic(item: SettingItem): boolean {
   return item.flag === FLAG.public || item.flag === FLAG.readonly;
 }
 
-/** A setting that a change left as it is. */
+/** Setting that a change left unchanged. */
 export interface Skipped {
   readonly key: string;
-  /** Why, for a person. */
+  /** Reason, for display. */
   readonly reason: Text;
 }

@@ -7,7 +7,7 @@ import type { FirstChange, KeyAfter } from "./store.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
 
-/** Rows that one query of {@link readFirstChanges} reads; more than a list of keys has. */
+/** Rows per query of {@link readFirstChanges}; more than the maximum number of keys. */
 const PAGE = 10_000;
 
 /** Returns the keys, out of some, with changes in the history, in one query. */
@@ -22,9 +22,9 @@ export async function readKnownKeys(
 }
 
 /**
- * The first change of each key after its revision, up to another one. The history is read once for all
- * of them, in pages with a turn of the event loop between two; values are read of the found changes
- * only. Keys without such a change are left out.
+ * First change of each key after its revision, up to `upTo`. The history is read once for all keys, in
+ * pages with an event-loop tick between two; values are read for the found changes only. Keys without
+ * such a change are absent.
  *
  * @param asked at most 1,000.
  */

@@ -1,7 +1,6 @@
 /**
- * Letters of other scripts that are drawn as Latin ones, or nearly so: a selection after the confusables
- * of Unicode (UTS 39, section 4) for the characters that keys of the program have. It warns of mistakes and
- * plain deceit; the rights of a token go by the exact key.
+ * Letters of other scripts that resemble Latin ones: a selection of Unicode confusables (UTS 39, section
+ * 4) for the characters of known keys. They are refused in new keys; rights of tokens use exact keys.
  */
 const LATIN: Readonly<Record<string, string>> = {
   a: "\u0430\u03b1\u0251\u237a",
@@ -40,9 +39,8 @@ const latinLetterOf = new Map(
 );
 
 /**
- * A text as it looks: compatibility forms (full width, mathematical letters) and letters of other
- * scripts as the Latin ones that they look like, in lower case and without accents. A text of ASCII is
- * as it was.
+ * Replaces compatibility forms (full width, mathematical letters) and letters of other scripts by the
+ * Latin letters that they resemble, in lower case and without accents. ASCII text is unchanged.
  */
 export function latinOf(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return text;

@@ -104,10 +104,10 @@ export function revisionToProto(summary: RevisionSummary): Revision {
 /** Shows a setting of a snapshot. */
 export type ShowSetting = (snapshot: Snapshot, item: SettingItem) => Setting;
 
-/** Messages of settings that every view shows alike. */
+/** Messages of settings that are the same in every view. */
 const shared = new WeakMap<SettingItem, Setting>();
 
-/** The texts of a custom setting are its client's, in one language, and it is no secret. */
+/** Reports whether a setting is the same in every view: a custom one, whose texts are not translated. */
 function isSameForAll({ definition, secret }: SettingItem): boolean {
   return definition === undefined && !secret;
 }
@@ -140,7 +140,7 @@ export function createSettingView(
 /**
  * The origin of a change of settings.
  *
- * @param rights what the caller may change.
+ * @param rights rights of the caller.
  */
 export function changeOriginOf(
   context: HandlerContext,

@@ -1,7 +1,7 @@
 import { FLAG, type SettingItem } from "./item.ts";
 import type { StoredChange } from "./store.ts";
 
-/** Begins the keys of mounts, which share rows, revisions and history with settings. */
+/** Prefix of the keys of mounts, which share rows, revisions and history with settings. */
 export const MOUNT_PREFIX = "mount:";
 
 /** Parsed key of a mount. */
@@ -35,7 +35,7 @@ export function mountItem(key: string, value: string, secret: boolean): SettingI
   });
 }
 
-/** What the history keeps of a mount beside a change of it, in the place of a setting's definition. */
+/** Data of a mount in the history, in place of a setting's definition. */
 interface MountDefinition {
   /** Paths of the mount on all sites. */
   readonly paths: readonly string[];
@@ -55,7 +55,7 @@ export function mountDefinition(mount: SettingItem | undefined): string | null {
 /**
  * Paths that a mount had before and after a change.
  *
- * @returns undefined: the change is none of a mount. Empty: it is older than the paths in the history.
+ * @returns undefined: not a change of a mount. Empty: a change from before paths were stored.
  */
 export function pathsOfChange({
   key,
@@ -67,7 +67,7 @@ export function pathsOfChange({
   for (const json of [oldDefinition, newDefinition]) {
     if (json === null) continue;
     const definition = JSON.parse(json) as Partial<MountDefinition>;
-    // A custom setting of a version that had no mounts.
+    // A custom setting with this prefix, from a version without mounts.
     if (definition.paths === undefined) return undefined;
     paths.push(...definition.paths);
   }

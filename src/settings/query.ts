@@ -6,7 +6,7 @@ import { readCommits, readOldestRevision } from "./history-query.ts";
 import { settingFromRow } from "./row.ts";
 import type { Rewrite, StoredDelta, StoredSetting, StoredState } from "./store.ts";
 
-/** Revisions that a delta carries with all their changes at most. */
+/** Maximum number of revisions of a delta with all their changes. */
 export const MAX_COMMITS = 1_000;
 
 type Db = Kysely<Database> | Transaction<Database>;
