@@ -5,7 +5,7 @@ import { createGrant, type Grant } from "./grant.ts";
 import type { AccessStore, StoredPrincipal, StoredToken } from "./store.ts";
 import { hashOf, idOf, secretOf } from "./token-text.ts";
 
-/** Identity of a token. */
+/** Principal and rights of a token. */
 interface Identity {
   /** Name in history and log: the principal, and after a slash the token's id. */
   readonly name: string;

@@ -8,11 +8,12 @@ import { createTally, type Noted } from "./tally.ts";
 /** Maximum number of pending rows while the database is unavailable. */
 const MAX_WAITING = 1_000;
 
-/** Something that was done, as {@link doneEntry} takes it. */
+/** Completed action, for {@link doneEntry}. */
 interface Done {
   readonly origin: AuditOrigin;
   readonly subjects: readonly string[];
   readonly detail: AuditEntry["detail"];
+  /** Whether the action must fail without its row; otherwise the row may be written later. */
   /** Whether the action must fail without its row; otherwise the row may be written later. */
   readonly isNeeded: boolean;
 }

@@ -101,7 +101,7 @@ interface PrincipalTable {
   version: number;
 }
 
-/** A token: its text is not kept, a hash of its secret is. */
+/** Token, without its text; a hash of its secret is stored. */
 interface AccessTokenTable {
   id: string;
   principal_id: string;
@@ -142,7 +142,7 @@ interface AccessHeadTable {
   version: number;
 }
 
-/** A site. Booleans are 0 or 1; what is sealed is the service's to open. */
+/** Site. Booleans are 0 or 1. `token` and `overrides` may be sealed. */
 interface SiteTable {
   id: string;
   name: string;
@@ -170,7 +170,7 @@ interface SiteStateTable {
   state: string;
 }
 
-/** Action at a site. */
+/** Action on a site. */
 interface SiteLogTable {
   site_id: string;
   seq: number;
@@ -183,14 +183,14 @@ interface SiteLogTable {
   result: string;
 }
 
-/** State of one mount on a site, as JSON. An empty name: of all mounts there. */
+/** State of a mount on a site, as JSON. Empty name: common state of all mounts of the site. */
 interface MountStateTable {
   site_id: string;
   name: string;
   state: string;
 }
 
-/** Work that one process does at a time. */
+/** Lease or turn of a job that one process does at a time. */
 interface LeaseTable {
   name: string;
   holder: string;

@@ -115,7 +115,7 @@ export async function toWrite(
   return { revisions, upserts, deletes, audit: revisions.map(revisionEntry) };
 }
 
-/** The row of a change of settings. */
+/** Audit entry of a revision. */
 function revisionEntry(commit: RevisionCommit): AuditEntry {
   const { time, revision, reason, changes } = commit;
   const keys = changes.map(({ key }) => key);

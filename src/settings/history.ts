@@ -14,7 +14,7 @@ const FIRST_READ = 8;
 
 /** A request for a page of the history. */
 interface HistoryQuery extends Omit<RevisionFilter, "limit"> {
-  /** 0: 50. More than 1,000 is 1,000 (AIP-158). A page of large revisions has fewer. */
+  /** 0: 50. Values above 1,000 mean 1,000 (AIP-158). A page of large revisions has fewer. */
   readonly pageSize: number;
 }
 

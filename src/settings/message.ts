@@ -21,7 +21,7 @@ import type { RevisionSummary } from "./store.ts";
 import { MASK } from "./value.ts";
 import type { ChangeOrigin } from "./writer.ts";
 
-/** What the message of a setting shows in addition to the item. */
+/** Data of a setting's message in addition to the item. */
 interface SettingView {
   /** Position in a list. */
   readonly index: number;

@@ -16,7 +16,7 @@ export interface SiteRow {
 
 /** Limits of a call. */
 interface CallLimits {
-  /** Milliseconds; default 10,000. */
+  /** Time limit in milliseconds. Default: 10,000. */
   readonly limit?: number;
   /** Headers in place of those of Mooring. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -47,9 +47,9 @@ class BadGateway extends Fault {
   override readonly status = 502;
 }
 
-/** The upstream refused a value: nothing of it stays in Mooring either. */
+/** The upstream refused a value, which Mooring therefore does not keep either. */
 class UpstreamRefusal extends Fault {
-  /** The code of the upstream's own envelope: 400 to 599. */
+  /** Code of the upstream's envelope: 400 to 599. */
   override readonly envelopeCode: number;
 
   readonly text: Text;

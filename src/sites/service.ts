@@ -21,7 +21,7 @@ import type { Workers } from "./worker.ts";
 
 /** Result of a sync, or of its dry run. */
 interface Synced {
-  /** The revision that was brought there. */
+  /** Pushed revision. */
   readonly revision: number;
   readonly results: readonly Pushed[];
   readonly comparisons: readonly Comparison[];
@@ -251,8 +251,8 @@ async function connect({ workers, engine }: SiteServiceDeps, site: Site): Promis
   return connected;
 }
 
-/** A failure of a site as clients learn of it. */
-async function told<T>(work: Promise<T>): Promise<T> {
+/** Converts the failure of a site to an error for clients. */
+async function mapSiteFailure<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

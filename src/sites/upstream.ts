@@ -63,9 +63,9 @@ type Delivery =
   | { readonly outcome: "applied" | "pending" }
   | { readonly outcome: "refused"; readonly refusals: readonly UpstreamRefusedValue[] };
 
-/** A request that an admin of the upstream has sent to the upstream itself, for history and audit. */
+/** Forwarded request of an admin of the upstream, for history and audit. */
 interface PassedCall {
-  /** The admin's name there. */
+  /** Name of the admin. */
   readonly visitor: string;
   /** The last part of its path, such as `set_transmission`. */
   readonly call: string;

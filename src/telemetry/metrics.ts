@@ -39,7 +39,7 @@ export interface MeasuredState {
   readonly checkpoint: { readonly seq: number; readonly hash: string } | undefined;
 }
 
-/** A site: its name is an admin's word. */
+/** Site. Only admins choose its name, so that it may be a label. */
 interface MeasuredSite {
   readonly name: string;
   readonly up: boolean;
