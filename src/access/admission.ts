@@ -46,5 +46,7 @@ export function admissionOf(
 export function grantOf(context: Pick<HandlerContext, "values">): Grant {
   if (context instanceof Call) return admissionOf(context)?.grant ?? NOTHING;
   const info = context.values.get(callKey);
-  return info === undefined || info.door === "cli" ? ROOT : (admissionOf(info)?.grant ?? NOTHING);
+  return info === undefined || info.transport === "cli"
+    ? ROOT
+    : (admissionOf(info)?.grant ?? NOTHING);
 }

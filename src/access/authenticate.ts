@@ -245,9 +245,9 @@ export function auditRefusals(audit: Pick<Recorder, "note">): CallObserver {
     ended: ({ desc, call, error }) => {
       const reason = error && refusalOf(error.code, call, desc);
       if (reason === undefined || error === undefined) return;
-      const { actor = "", door, requestId, peer } = call;
+      const { actor = "", transport, requestId, peer } = call;
       audit.note({
-        origin: { actor, door, method: desc.name, requestId, peer },
+        origin: { actor, transport, method: desc.name, requestId, peer },
         outcome: codeToString(error.code).toUpperCase(),
         reason,
       });
