@@ -9,7 +9,7 @@ import { join } from "node:path";
 interface Gate {
   readonly name: string;
   readonly command: readonly string[];
-  /** What it may take; 5 when not given. A gate that takes longer is ended and has failed. */
+  /** Time limit in minutes; default 5. A gate that takes longer is ended and fails. */
   readonly minutes?: number;
 }
 

@@ -7,18 +7,18 @@ import type { InlineConfig } from "vite";
 
 const root = join(import.meta.dirname, "..");
 
-/** What goes into the first script: what stands around the pages, what the first one needs, and the styles, of which no script is left. */
+/** Modules of the first script: the shell, the start page, and the styles, which leave no script. */
 const SHARED =
   /node_modules\/(?!diff\/)|src\/client\/|src\/console\/(?:api\/(?!audit|drivers|incidents|mounts|sites|status|token|webhooks)|i18n\/(?!en-later|later|zh-cn)|components\/(?:button|state|use-call|when)\.|shell\/(?!palette\.tsx)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
 
-/** What goes into the script that the other pages share: their words, their parts, differences. */
+/** Modules of the script that the other pages share: texts, components, differences. */
 const LATER =
   /node_modules\/diff\/|src\/console\/(?:i18n\/(?:en-)?later|components\/.*\.tsx?$|settings\/conflict\.tsx)/;
 
-/** What runs before everything else is here: a script of its own. */
+/** Script that runs before all others. */
 const EARLY = /src\/console\/(?:api\/early|i18n\/preferred)\.ts$/;
 
-/** What building and developing share. */
+/** Options shared by building and developing. */
 export const consoleConfig = {
   configFile: false,
   root: join(root, "src/console"),

@@ -37,7 +37,7 @@ interface Manifest {
 const TRANSPORTS = ["@connectrpc/connect-node", "@connectrpc/connect-web"];
 /** Packages that a program with the gateway has already. */
 const GATEWAY_NEEDS = ["@bufbuild/protobuf", "@connectrpc/connect", "fastify"];
-/** What contracts import to have rules, and the gateway's own options. */
+/** Proto files that contracts import: rules, and the gateway's options. */
 const GATEWAY_PROTOS = [
   "google/api/annotations.proto",
   "google/api/http.proto",
@@ -45,7 +45,7 @@ const GATEWAY_PROTOS = [
 ];
 /** Packages that a build leaves outside of its bundle: native code, and threads of their own. */
 const APART = ["better-sqlite3", "pino", "pino-pretty"];
-/** What only compiles native code, which comes compiled. */
+/** Packages that only compile native code, which is shipped compiled. */
 const FOR_COMPILERS = ["node-addon-api"];
 /** The first line of each licence that a build writes: name, version, licence. */
 const LICENCE_HEAD = /(?:^|----\n\n)(\S+ \S+) \([^\n]*\)\n/g;
@@ -275,7 +275,7 @@ function copyPapers(folder: string): void {
     cpSync(join(root, paper), join(folder, paper), { recursive: true, force: true });
 }
 
-/** What the contract imports beside it, so that `protoc -I proto` finds everything. */
+/** Proto files that the contract imports, so that `protoc -I proto` finds all of them. */
 function copyContract(folder: string): void {
   for (const file of ["google/api/annotations.proto", "google/api/http.proto"]) {
     mkdirSync(dirname(join(folder, "proto", file)), { recursive: true });
@@ -299,7 +299,7 @@ function closure(
   return [...found].sort();
 }
 
-/** What runs, and the licence: no sources of native code, no binary of another system. */
+/** Files that run, and the licence: no sources of native code, no binaries of other systems. */
 function copyModule(path: string, to: string): void {
   const from = join(modules, path);
   const skipped = /\/(?:deps|src\/.*\.[ch]pp|binding\.gyp|test|docs|benchmarks|node_modules)$/;

@@ -14,7 +14,7 @@ export default class SkipReporter implements Reporter {
   }
 }
 
-/** What the test has said, or else the name of what was skipped as a whole. */
+/** Note of the skipped test, or the name of a suite that was skipped as a whole. */
 function reasonOf(test: TestCase): string {
   const result = test.result();
   if ("note" in result && result.note !== undefined) return result.note;

@@ -13,7 +13,7 @@ import { UNAVAILABLE_TEXTS } from "../src/sites/unavailable-page.ts";
 export interface SourceText {
   /** File in a language's folder, such as `drivers/s3.json`. */
   readonly file: string;
-  /** What the text belongs to, for people: an item, a setting's key, an option. */
+  /** Owner of the text, for display: an item, a setting's key, an option. */
   readonly name: string;
   readonly text: string;
   readonly source: string;

@@ -16,9 +16,9 @@ export interface Command {
   readonly details: readonly string[];
   /** Its own flags; those that every command has are not among them. */
   readonly flags: readonly FlagName[];
-  /** Whether it can work on a database without a service. */
+  /** Whether the command accepts `--database`. */
   readonly offline: boolean;
-  /** Whether it needs no token and reads none. */
+  /** Whether the command uses no token. */
   readonly anonymous?: true;
   /** Fewest and most positional arguments. */
   readonly positionals: readonly [min: number, max: number];

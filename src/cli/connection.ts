@@ -62,7 +62,7 @@ export async function openConnection(
   const database = args.text("database");
   if (database !== undefined) return openDatabase(database, args, world, timeout);
   const at = readServiceAddress(args.text("address"), { world, anonymous });
-  const token = anonymous ? NOBODY : readToken(args, world);
+  const token = anonymous ? NO_TOKEN : readToken(args, world);
   const certificate = at.url.startsWith("https:") ? readClientCertificate(world) : undefined;
   const { transport, close } = await openTransport(at, token.text, timeoutMs, certificate);
   const settings = createClient(SettingService, transport);
@@ -75,7 +75,7 @@ export async function openConnection(
 }
 
 /** Credentials of a command that needs no token. */
-const NOBODY = { source: "", text: "" };
+const NO_TOKEN = { source: "", text: "" };
 
 function context({ cwd }: Pick<World, "cwd">): ParseContext {
   return { cwd, parallelism: 1 };

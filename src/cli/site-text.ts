@@ -65,7 +65,7 @@ export function noteOf({ status }: Site): string {
     status.drift.length > 0 ? `differs: ${status.drift.join(", ")}` : "",
     ...status.refused.map(({ key, reason }) => `${key} refused: ${reason}`),
     status.held.length > 0 ? `kept there: ${status.held.map(({ key }) => key).join(", ")}` : "",
-    status.fought.length > 0 ? `somebody keeps changing ${status.fought.join(", ")}` : "",
+    status.fought.length > 0 ? `flapping, no longer corrected: ${status.fought.join(", ")}` : "",
   ];
   return parts.filter((part) => part !== "").join("; ");
 }

@@ -23,7 +23,7 @@ interface WatchedFolder {
   readonly watcher: FSWatcher;
 }
 
-/** What is watched. */
+/** Watched files. */
 interface Watched {
   readonly folders: readonly string[];
   /** Whether a report about this name in a folder is worth a look. */

@@ -253,7 +253,7 @@ function revealedIn(settings: readonly (Setting | undefined)[]): readonly string
   return found;
 }
 
-/** What is masked: nothing, all secrets, or only the permanent token, which grants every right. */
+/** Masked values: none, all secrets, or only the permanent token, which grants every right. */
 type Mask = "nothing" | "token" | "secrets";
 
 const MASKS: Readonly<Record<Mask, (item: SettingItem) => boolean>> = {

@@ -250,7 +250,7 @@ class Decided implements Base {
     for (const [key, item] of this.#items) if (item?.origin === "mount") yield key;
   }
 
-  /** What a draft on this state replaces, as the next revision. */
+  /** Items that a draft on this state replaces, as the next revision. */
   replacements(draft: Draft): ItemReplacement[] {
     return draft.changes().map(([key, item]) => {
       const before = this.get(key) ?? this.mount(key);

@@ -5,7 +5,7 @@ import { extname, join, sep } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, gzip, constants as zlib } from "node:zlib";
 
-/** What the service reads of a built site. Written last. */
+/** Manifest of a built site, which the service reads. Written last. */
 export const MANIFEST = "site.json";
 
 /** Files that are compressed already. */

@@ -1,6 +1,6 @@
 import type { Language } from "../../src/messages/language.ts";
 
-/** What generated pages say besides the texts of the catalogue. */
+/** Texts of generated pages in addition to those of the catalogue. */
 export interface Words {
   /** Heading of the first page, with its buttons by the pages that they open. */
   readonly first: {

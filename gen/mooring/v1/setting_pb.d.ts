@@ -337,7 +337,7 @@ export declare type SettingChanges = Message<"mooring.v1.SettingChanges"> & {
 export declare const SettingChangesSchema: GenMessage<SettingChanges>;
 
 /**
- * One committed change of settings: when, by whom and how.
+ * Committed change of settings: time, actor and origin.
  *
  * @generated from message mooring.v1.Revision
  */

@@ -173,7 +173,7 @@ async function writeCheckpoint({ args, output, world, connectTo, notice }: Comma
   }
   const force = args.is("force");
   await writeNewFile(resolve(world.cwd, path), async () => textOf(await read()), { force });
-  notice(`the checkpoint is in ${path}: keep it where nobody who can change the database can`);
+  notice(`the checkpoint is in ${path}: copy it to another machine`);
 }
 
 function listOf(text: string | undefined): string[] {

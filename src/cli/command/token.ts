@@ -53,7 +53,7 @@ export const tokenCommand: Command = {
     "--output it goes to a file that may be the one of --token-file: a shell would",
     "empty that before it is read. set reads the new one from a file, from standard",
     "input, or asks for it; never from the command line, which a process list shows.",
-    "Somebody who has lost the token uses --database on the machine of the service,",
+    "If the token is lost, use --database on the machine of the service,",
     "which may run meanwhile.",
     "create makes a token that may do no more than its scopes say, for a program or a",
     "colleague; docs/access.md has examples. It is shown once. rotate makes a successor,",

@@ -7,7 +7,7 @@ export const enLater = {
   "action.copy": "Copy",
   "action.notCopied": "The browser does not let it be copied: choose the text by hand.",
 
-  "actor.unknown": "somebody",
+  "actor.unknown": "unknown actor",
 
   "audit.anyOutcome": "Any outcome",
   "audit.before": "Hash of the row before",
@@ -24,7 +24,7 @@ export const enLater = {
   "audit.keptHint":
     "Paste it to see whether rows up to it are as they were. Empty: only whether rows follow each other.",
   "audit.method": "Action",
-  "audit.nobody": "by nobody who was let in",
+  "audit.nobody": "by an unauthenticated client",
   "audit.none": "There is no such row.",
   "audit.oldest": "Rows before {sequence} are not kept any more.",
   "audit.outcome": "Outcome",
@@ -138,13 +138,13 @@ export const enLater = {
 
   "export.about": "All settings as one JSON file, which Mooring reads on any machine.",
   "export.clear": "In the clear.",
-  "export.clearHint": "Anybody who has the file has the secrets.",
-  "export.clearWarning": "The file will hold passwords, tokens and keys that anybody can read.",
+  "export.clearHint": "The file contains the secrets unencrypted.",
+  "export.clearWarning": "The file will contain unencrypted passwords, tokens and keys.",
   "export.download": "Download",
   "export.omit": "Left out.",
   "export.omitHint": "They have to be typed again after an import.",
   "export.seal": "Sealed with a passphrase.",
-  "export.sealHint": "Without the passphrase nobody can read them.",
+  "export.sealHint": "They cannot be read without the passphrase.",
   "export.secrets": "Passwords, tokens and keys",
   "export.short": "The passphrase needs at least {count} characters.",
   "export.title": "Export",
@@ -263,7 +263,7 @@ export const enLater = {
   "new.title": "A setting of your own",
   "new.type": "Type",
   "new.value": "Value",
-  "new.visible": "Anybody may read it without a token",
+  "new.visible": "Readable without a token",
 
   "number.between": "{min} to {max}",
   "number.least": "at least {min}",
@@ -299,8 +299,8 @@ export const enLater = {
 
   "review.back": "Back to the settings",
   "review.conflicts": {
-    one: "1 setting was changed by somebody else",
-    other: "{count} settings were changed by somebody else",
+    one: "1 setting was changed by another user",
+    other: "{count} settings were changed by other users",
   },
   "review.difference": "Difference",
   "review.nothing": "There are no edits to review.",
@@ -406,7 +406,7 @@ export const enLater = {
   "site.resume": "Resume",
   "site.same": "Nothing: the site has what it should have.",
   "site.secret": "The secret value is another.",
-  "site.stopped": "needs somebody",
+  "site.stopped": "stopped, needs attention",
   "site.sync": { one: "Bring 1 value there", other: "Bring {count} values there" },
   "site.upstream": "in front",
 
@@ -453,14 +453,14 @@ export const enLater = {
   "token.make": "Make the token",
   "token.never": "never ends",
   "token.neverWarning":
-    "A token that never ends opens the service until somebody revokes it, also where it leaked unnoticed.",
+    "A token that never expires is valid until it is revoked, even if it leaked unnoticed.",
   "token.noComment": "no comment",
   "token.noLimits": "Not with limits.",
   "token.once":
     "This is the new token. It is shown now and never again: copy it to where it is used.",
   "token.own": "yours",
   "token.principal": "Whose it is",
-  "token.principalHint": "A name of a–z, 0–9, “.”, “_” and “-”. One that nobody has yet is made.",
+  "token.principalHint": "A name of a–z, 0–9, “.”, “_” and “-”. A new name creates a principal.",
   "token.question":
     "The old token stops working at once, everywhere: scripts, pages and services that use it need the new one.",
   "token.replaced": "replaced",

@@ -40,7 +40,7 @@ export class Notifications {
     return this.#listening !== undefined;
   }
 
-  /** Whether it is time to try again. */
+  /** Whether the next attempt is due. */
   get isDue(): boolean {
     return performance.now() > this.#again;
   }
