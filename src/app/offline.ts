@@ -25,13 +25,13 @@ export async function openOffline(config: Config): Promise<Offline> {
   const store = await openExistingStore(config);
   try {
     const log = await createLogger({ level: "silent", format: "json" });
-    const audit = openAudit({ store, log });
     const services = await startSettingServices(config, {
       ...{ store, log },
       version: programVersion(),
       // A database that a service has used has a token already.
       showToken: () => undefined,
     });
+    const audit = openAudit({ store, log });
     return {
       transport: createRouterTransport(
         (router) => {

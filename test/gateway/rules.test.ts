@@ -7,7 +7,8 @@ async function start(...rpcs: Rpc[]): Promise<void> {
   const methods = defineRpcs(rpcs).map((desc) =>
     desc.methodKind === "server_streaming" ? streaming(desc, neverCalled) : echo(desc),
   );
-  await createHttp({ methods });
+  const { fastify } = await createHttp({ methods });
+  await fastify.close();
 }
 
 function neverCalled(): never {
