@@ -14,7 +14,7 @@ import { startErasing } from "../settings/erase.ts";
 import { createFeed, type Feed } from "../settings/feed.ts";
 import { createHistory, type History } from "../settings/history.ts";
 import { createManagedSettings } from "../settings/provision/managed.ts";
-import { createPublicService, type PublicService } from "../settings/public.ts";
+import { createPublicService, type PublicService } from "../settings/public-rpc.ts";
 import { rehashSecrets } from "../settings/rehash.ts";
 import { createSettingService, type SettingService } from "../settings/setting.ts";
 import { startSettings } from "../settings/start.ts";

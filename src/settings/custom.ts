@@ -1,7 +1,6 @@
 import type { Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { checkKey, isSettingType, type SettingDefinition } from "./definition.ts";
-import { latinOf } from "./look-alike.ts";
 import { MOUNT_PREFIX } from "./mount-key.ts";
 import { checkText } from "./value.ts";
 
@@ -97,4 +96,54 @@ function checkWhole(number: number, min: number, max: number): Text | undefined 
   return Number.isInteger(number) && number >= min && number <= max
     ? undefined
     : message("WHOLE_NUMBER_RANGE", { min, max });
+}
+
+/**
+ * Letters of other scripts that resemble Latin ones: a selection of Unicode confusables (UTS 39, section
+ * 4) for the characters of known keys. They are refused in new keys; rights of tokens use exact keys.
+ */
+const LATIN: Readonly<Record<string, string>> = {
+  a: "\u0430\u03b1\u0251\u237a",
+  b: "\u044c\u13cf\u1472",
+  c: "\u0441\u03f2\u1d04\u2ca5",
+  d: "\u0501\u13e7\u146f",
+  e: "\u0435\u212e\u04bd\uab32",
+  f: "\u0192\u0584\ua799\uab35",
+  g: "\u0261\u0581\u018d\u1d83",
+  h: "\u04bb\u0570\u13c2",
+  i: "\u0456\u03b9\u0131\u0269\u026a\u04cf\u13a5",
+  j: "\u0458\u03f3",
+  k: "\u043a\u03ba\u0138\u2c95",
+  l: "\u01c0\u05c0\u0627\u2223",
+  m: "\u043c\u217f",
+  n: "\u0578\u057c\u043f\u03c0",
+  o: "\u043e\u03bf\u03c3\u0585\u1d0f\u10ff\u2c9f",
+  p: "\u0440\u03c1\u2374\u2ca3",
+  q: "\u051b\u0563\u0566",
+  r: "\u0433\u1d26\u2c85\uab47",
+  s: "\u0455\u01bd\ua731\uabaa",
+  t: "\u0442\u03c4\u1d1b",
+  u: "\u03c5\u057d\u028b\u1d1c\ua79f",
+  v: "\u0475\u03bd\u2228\u1d20",
+  w: "\u0461\u0561\u051d\u026f\u1d21",
+  x: "\u0445\u00d7\u166d\u157d",
+  y: "\u0443\u03b3\u04af\u028f\u10e7\u1d8c",
+  z: "\u1d22\uab93",
+  "-": "\u2010\u2011\u2012\u2013\u2014\u2212\u02d7",
+  _: "\u2017\u02cd",
+  ".": "\u2024\u06d4\u0660",
+};
+
+const latinLetterOf = new Map(
+  Object.entries(LATIN).flatMap(([latin, others]) => [...others].map((other) => [other, latin])),
+);
+
+/**
+ * Replaces compatibility forms (full width, mathematical letters) and letters of other scripts by the
+ * Latin letters that they resemble, in lower case and without accents. ASCII text is unchanged.
+ */
+function latinOf(text: string): string {
+  if (/^[\x20-\x7e]*$/.test(text)) return text;
+  const plain = text.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
+  return [...plain].map((letter) => latinLetterOf.get(letter) ?? letter).join("");
 }

@@ -5,9 +5,8 @@ import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
-import { createCodec } from "./codec.ts";
+import { createCodec, loadSealed } from "./codec.ts";
 import type { SettingDefinition } from "./definition.ts";
-import { loadSealed } from "./reseal.ts";
 import { NO_LIMITS, type SettingLimits } from "./size.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type {

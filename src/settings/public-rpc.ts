@@ -5,8 +5,10 @@ import {
   PingResponseSchema,
   type PublicService as PublicServiceDesc,
 } from "../../gen/mooring/v1/public_service_pb.js";
-import type { PublicService } from "./public.ts";
+import type { Engine } from "./engine.ts";
+import { isPublic } from "./item.ts";
 import { memoizePerSnapshot } from "./reply.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** Read methods of PublicService. */
 type PublicImpl = Pick<ServiceImpl<typeof PublicServiceDesc>, "ping" | "getPublicSettings">;
@@ -22,5 +24,25 @@ export function publicImpl(service: PublicService): PublicImpl {
   return {
     ping: () => pong,
     getPublicSettings: () => settings(service.snapshot()),
+  };
+}
+
+/** Settings that can be read without a token. */
+export interface PublicService {
+  snapshot(): Snapshot;
+  /** The newest revision of any process on this database. */
+  fresh(): Promise<Snapshot>;
+  /** Key to value of the settings with flag 0 (public) or 2 (readonly), sorted by key. */
+  settings(snapshot: Snapshot): Record<string, string>;
+}
+
+export function createPublicService({ engine }: { engine: Engine }): PublicService {
+  return {
+    snapshot: engine.snapshot,
+    fresh: engine.fresh,
+    settings: (snapshot) => {
+      const open = [...snapshot.items()].filter(isPublic).map(({ key, value }) => [key, value]);
+      return Object.fromEntries(open.sort(([a = ""], [b = ""]) => (a < b ? -1 : 1)));
+    },
   };
 }

@@ -24,7 +24,7 @@ import type { SettingDefinition } from "./definition.ts";
 import type { Feed } from "./feed.ts";
 import { changeToProto, createSettingView } from "./message.ts";
 import { isMountChange } from "./mount-key.ts";
-import type { PublicService } from "./public.ts";
+import type { PublicService } from "./public-rpc.ts";
 import { createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import { rightsOfCaller } from "./rights.ts";
 import type { SettingService } from "./setting.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ROOT } from "../../src/access/grant.ts";
 import { createPrincipalService } from "../../src/access/principal.ts";
 import type { AccessTransaction } from "../../src/access/store.ts";
-import { checkCount } from "../../src/access/token-rule.ts";
+import { checkCount } from "../../src/access/token.ts";
 
 const MOST = 100_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type CpuProfile, selfTime } from "../../bench/cpu-profile.ts";
+import { type CpuProfile, selfTime } from "../../bench/profile.ts";
 
 const frame = (id: number, functionName: string, url: string) => ({
   id,

@@ -11,7 +11,7 @@ import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
 import { createEngine, type Engine } from "../../src/settings/engine.ts";
 import { createFeed, type Feed } from "../../src/settings/feed.ts";
 import { createHistory, type History } from "../../src/settings/history.ts";
-import { createPublicService, type PublicService } from "../../src/settings/public.ts";
+import { createPublicService, type PublicService } from "../../src/settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../../src/settings/setting.ts";
 import type { SettingLimits } from "../../src/settings/size.ts";
 import type { RevisionOrigin, SettingStore } from "../../src/settings/store.ts";

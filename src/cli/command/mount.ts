@@ -21,8 +21,14 @@ import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readText, writeNewFile } from "../file.ts";
 import { printEvents } from "../follow.ts";
-import { readItem, readMountMembers } from "../mount-input.ts";
-import { writeMount, writeMounts, writeResults, writeStatus } from "../mount-text.ts";
+import {
+  readItem,
+  readMountMembers,
+  writeMount,
+  writeMounts,
+  writeResults,
+  writeStatus,
+} from "../mount.ts";
 import { readPages } from "../pages.ts";
 import { canAsk, confirm } from "../prompt.ts";
 

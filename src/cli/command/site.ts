@@ -19,15 +19,17 @@ import { printEvents } from "../follow.ts";
 import { printableLine } from "../printable.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import { count, counted } from "../quantity.ts";
-import { authority, readMember, siteToken } from "../site-input.ts";
 import {
+  authority,
   differenceCount,
   noteOf,
+  readMember,
+  siteToken,
   writeDifferences,
   writeLog,
   writeResults,
   writeSites,
-} from "../site-text.ts";
+} from "../site.ts";
 
 const actions: Readonly<Record<string, Action>> = {
   add: { count: 2, act: add },

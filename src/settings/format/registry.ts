@@ -1,10 +1,20 @@
 import type { Format } from "./format.ts";
 import { buckets, jsonObject, previews, stringMap } from "./json.ts";
-import { link, linkLines, rpcUrl, url } from "./link.ts";
-import { list, pathLines } from "./list.ts";
-import { portMap } from "./port-map.ts";
 import { re2Lines, regexLines } from "./regex.ts";
-import { charset, color, host, ldapFilter, ldapServer } from "./text.ts";
+import {
+  charset,
+  color,
+  host,
+  ldapFilter,
+  ldapServer,
+  link,
+  linkLines,
+  list,
+  pathLines,
+  portMap,
+  rpcUrl,
+  url,
+} from "./text.ts";
 
 /** All formats, by the name that a definition gives. What each means: docs/settings.md. */
 export const formats = {
