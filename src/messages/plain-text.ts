@@ -116,9 +116,9 @@ function findInMap(
   map: Readonly<Record<string, unknown>>,
   find: Find | undefined,
 ): string | undefined {
-  for (const [key, value] of Object.entries(map)) {
+  for (const key of Object.keys(map)) {
     if (key.includes(NUL)) return "";
-    const inner = find?.(value);
+    const inner = find?.(map[key]);
     if (inner !== undefined) return `.${key}${inner}`;
   }
   return undefined;

@@ -4,7 +4,7 @@ import { invalid, type Violation } from "../messages/error.ts";
 import { message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
-import { checkText, checkValue, normalizeValue } from "../settings/value.ts";
+import { checkText, checkValue, MASK, normalizeValue } from "../settings/value.ts";
 import { keyPolicyOf } from "./key-policy.ts";
 import { checkPattern, type Site, type SiteMode } from "./site.ts";
 
@@ -18,6 +18,7 @@ export interface SiteInput {
   readonly mode?: SiteMode | undefined;
   readonly include?: readonly string[] | undefined;
   readonly exclude?: readonly string[] | undefined;
+  /** A value that is the mask of a secret stays as it is. */
   readonly overrides?: Readonly<Record<string, string>> | undefined;
   readonly paused?: boolean | undefined;
 }
@@ -48,9 +49,13 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   const given = Object.fromEntries(
     Object.entries(input).filter(([, value]) => value !== undefined),
   );
+  // Counted first: of many entries nothing is made.
+  const overrides = Object.keys(input.overrides ?? {});
+  const hasTooMany = overrides.length > MAX_OVERRIDES;
   const next: Site = Object.freeze({
     ...site,
     ...given,
+    overrides: hasTooMany ? {} : unmasked(input.overrides ?? site.overrides, site.overrides),
     url: normalUrl(input.url ?? site.url),
     pin: normalPin(input.pin ?? site.pin),
   });
@@ -69,15 +74,12 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
     );
     for (const pattern of next[field].slice(0, MAX_PATTERNS)) look(field, checkPattern(pattern));
   }
-  const overrides = Object.entries(next.overrides);
   look(
     "overrides",
-    overrides.length > MAX_OVERRIDES
-      ? message("TOO_MANY_OVERRIDES", { most: MAX_OVERRIDES })
-      : undefined,
+    hasTooMany ? message("TOO_MANY_OVERRIDES", { most: MAX_OVERRIDES }) : undefined,
   );
   if (input.overrides !== undefined)
-    for (const [key, value] of overrides.slice(0, MAX_OVERRIDES)) {
+    for (const [key, value] of Object.entries(next.overrides)) {
       // Bounded: each unknown key is compared with all known keys.
       if (violations.length >= MAX_NAMED) break;
       look(`overrides[${key.slice(0, 255)}]`, checkOverride(key, value, known));
@@ -85,6 +87,17 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
   return next;
+}
+
+function unmasked(
+  overrides: Readonly<Record<string, string>>,
+  before: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(overrides).map(([key, value]) => [
+    key,
+    value === MASK ? (before[key] ?? value) : value,
+  ]);
+  return Object.fromEntries(entries);
 }
 
 function checkName(name: string): Text | undefined {

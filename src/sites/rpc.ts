@@ -86,9 +86,7 @@ export function siteImpl(
       return create(CreateSiteResponseSchema, { site: showIn(context)(view) });
     },
     updateSite: async ({ name, site }, context) => {
-      const before = source.sites.get(name).site.overrides;
-      const input = inputFromProto(site, before);
-      const view = await source.sites.update(name, input, originOf(context));
+      const view = await source.sites.update(name, inputFromProto(site), originOf(context));
       return create(UpdateSiteResponseSchema, { site: showIn(context)(view) });
     },
     deleteSite: async ({ name }, context) => {
@@ -158,10 +156,7 @@ export function siteImpl(
 /** Statuses that a sync could still resolve. */
 const OPEN: ReadonlySet<Standing> = new Set(["differs", "held", "refused", "fought"]);
 
-function inputFromProto(
-  input: SiteInputMessage | undefined,
-  before: Readonly<Record<string, string>> = {},
-): SiteInput {
+function inputFromProto(input: SiteInputMessage | undefined): SiteInput {
   if (input === undefined) throw invalid([{ field: "site", description: message("SITE_MISSING") }]);
   const { certificateSha256, mode, include, exclude, overrides, ...rest } = input;
   return {
@@ -170,14 +165,7 @@ function inputFromProto(
     mode: mode === undefined ? undefined : modeFromProto(mode),
     include: include?.patterns,
     exclude: exclude?.patterns,
-    overrides:
-      overrides &&
-      Object.fromEntries(
-        Object.entries(overrides.values).map(([key, value]) => [
-          key,
-          value === MASK ? (before[key] ?? value) : value,
-        ]),
-      ),
+    overrides: overrides?.values,
   };
 }
 

@@ -1,9 +1,9 @@
 import { createRegistry, type DescMessage, fromJson, type JsonValue } from "@bufbuild/protobuf";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ValidateDriverConfigRequestSchema } from "../../gen/mooring/v1/driver_service_pb.js";
 import { SaveSettingsRequestSchema } from "../../gen/mooring/v1/setting_service_pb.js";
 import { UpdateSiteRequestSchema } from "../../gen/mooring/v1/site_service_pb.js";
-import { messageFromJson } from "../../src/gateway/rest/json-message.ts";
+import { fieldFromJson, messageFromJson } from "../../src/gateway/rest/json-message.ts";
 import { completeReading } from "../../src/gateway/rest/tolerance.ts";
 
 const rules = { reading: completeReading({}), registry: createRegistry() };
@@ -52,4 +52,32 @@ test.each<[JsonValue, string]>([
   const read = async () =>
     messageFromJson(UpdateSiteRequestSchema, { site: { overrides: { values } } }, rules);
   await expect(read).rejects.toThrow(words);
+});
+
+describe("a body that is one field", () => {
+  const [, site] = UpdateSiteRequestSchema.fields;
+  if (site === undefined) throw new Error("no field");
+  const readSite = async (json: JsonValue) =>
+    fieldFromJson(UpdateSiteRequestSchema, site, json, rules);
+
+  test("with a long map in it is read in several turns, and is the same", async () => {
+    const json = { url: "http://a", overrides: { values: entries(700) } };
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      if (turns < 10_000) setImmediate(count);
+    };
+    setImmediate(count);
+    const message = await readSite(structuredClone(json));
+    expect(turns).toBeGreaterThan(2);
+    turns = 10_000;
+    expect(message).toEqual(fromJson(UpdateSiteRequestSchema, { site: json }));
+  });
+
+  test.each<[JsonValue, string]>([
+    [{ ...entries(1_200), "key 900": 5 }, 'overrides.values["key 900"]: expected a string'],
+    [entries(33_334), "the body holds more than 100000 values"],
+  ])("with a long map that does not fit is refused with the place", async (values, words) => {
+    await expect(readSite({ overrides: { values } })).rejects.toThrow(words);
+  });
 });

@@ -71,10 +71,13 @@ export function fieldFromJson(
   nameInside(field, json, rules.reading.tolerance);
   if (field.fieldKind === "list" && Array.isArray(json) && json.length > LONG)
     return addParts(create(desc), [{ owner: [], at: "", value: json, field }], rules);
+  const parts = partsOfField(field, json);
   const body = { [field.jsonName]: json };
   check(fitField(field, body, field.jsonName, "", rules));
-  if (!isStruct(field) || !isObject(json))
-    return read(() => fromJson(desc, body, optionsOf(rules)));
+  if (!isStruct(field) || !isObject(json)) {
+    const message = read(() => fromJson(desc, body, optionsOf(rules)));
+    return parts.length === 0 ? message : addParts(message, parts, rules);
+  }
   const message = create(desc);
   assignStruct(message, field, json);
   return message;
@@ -119,6 +122,14 @@ function longParts(
     if (field.fieldKind !== "message" || hasCustomJsonRepresentation(field.message)) return [];
     return longParts(field.message, value, { owner: [...owner, field], at: `${at}${name}.` });
   });
+}
+
+/** As longParts, for the message that a field has. */
+function partsOfField(field: DescField, json: JsonValue): LongPart[] {
+  if (field.fieldKind !== "message" || !isObject(json)) return [];
+  return hasCustomJsonRepresentation(field.message)
+    ? []
+    : longParts(field.message, json, { owner: [field] });
 }
 
 async function addParts(
