@@ -3,7 +3,13 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { HttpFault } from "../gateway/failure.ts";
-import { readCompressed, type StaticFile, securityHeaders, serveStatic } from "./static-files.ts";
+import {
+  readCompressed,
+  type StaticFile,
+  type StaticFolder,
+  securityHeaders,
+  serveStatic,
+} from "./static-files.ts";
 
 export interface ConsoleOptions {
   /** Folder of the built console. Default: that of the package, or of `npm run build`. */
@@ -14,6 +20,7 @@ export interface ConsoleOptions {
   readonly reference?: string;
   /** Path of logins at the upstream, relative to the console. Default: tokens only. */
   readonly login?: string;
+  readonly slowReaders?: StaticFolder["slowReaders"];
 }
 
 /** Folder in the package, and output folder of the build. */
@@ -48,7 +55,7 @@ const SECURITY = securityHeaders(POLICY);
  */
 export async function consolePlugin(
   fastify: FastifyInstance,
-  { folder, services = "../", reference = "", login = "" }: ConsoleOptions = {},
+  { folder, services = "../", reference = "", login = "", slowReaders }: ConsoleOptions = {},
 ): Promise<void> {
   let files: Files | undefined;
   const read = (): Files => {
@@ -60,6 +67,7 @@ export async function consolePlugin(
   serveStatic(fastify, {
     path: "/console",
     label: "the console",
+    slowReaders,
     find: (name) => {
       if (name === "") return { status: 308, location: "console/" };
       const isPage = extname(name) === "";

@@ -7,7 +7,13 @@ import type { FastifyInstance } from "fastify";
 import type { Coding } from "../gateway/encoded.ts";
 import { HttpFault } from "../gateway/failure.ts";
 import { memoize } from "../memoize.ts";
-import { readCompressed, type StaticFile, securityHeaders, serveStatic } from "./static-files.ts";
+import {
+  readCompressed,
+  type StaticFile,
+  type StaticFolder,
+  securityHeaders,
+  serveStatic,
+} from "./static-files.ts";
 
 export interface DocsOptions {
   /** Folder of the built site. Default: that of the package, or of `npm run docs:site`. */
@@ -16,6 +22,7 @@ export interface DocsOptions {
   readonly below?: string;
   /** Whether the service has the REST reference at `/reference`; `/docs` was its address once. */
   readonly hasReference?: boolean;
+  readonly slowReaders?: StaticFolder["slowReaders"];
 }
 
 /** Folder in the package, and output folders of the build. */
@@ -46,12 +53,13 @@ interface Site {
  */
 export async function docsPlugin(
   fastify: FastifyInstance,
-  { folder, below = "", hasReference = false }: DocsOptions = {},
+  { folder, below = "", hasReference = false, slowReaders }: DocsOptions = {},
 ): Promise<void> {
   const siteOf = memoize(readSite);
   serveStatic(fastify, {
     path: "/docs",
     label: "the documentation",
+    slowReaders,
     find: (path) => {
       if (path === "") return { status: 302, location: hasReference ? "reference" : "docs/" };
       if (path === "/reference" && hasReference) return { status: 302, location: "../reference" };

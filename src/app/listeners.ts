@@ -97,8 +97,9 @@ export async function createServers(
   // Links carry no token: no link to a reference that requires one.
   const reference = config.reflection === "on" ? "../reference" : "";
   if (config.console === "on")
-    await fastify.register(consolePlugin, { reference, login: loginOf(config) });
+    await fastify.register(consolePlugin, { reference, login: loginOf(config), slowReaders });
   await fastify.register(docsPlugin, {
+    slowReaders,
     below: config.upstream === undefined ? "" : OWN_PAGES,
     hasReference: config.reflection !== "off",
   });

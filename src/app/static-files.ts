@@ -1,11 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
+import type { Writable } from "node:stream";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Coding } from "../gateway/encoded.ts";
 import { HttpFault } from "../gateway/failure.ts";
 import { createNegotiator } from "../gateway/negotiation.ts";
+import type { SlowReaders } from "../transport/slow-reader.ts";
 
 /** A file of a built folder, as it is sent. */
 export interface StaticFile {
@@ -42,6 +44,8 @@ export interface StaticFolder {
    * @throws HttpFault for paths without a file.
    */
   readonly find: (path: string) => StaticFile | Redirect;
+  /** Counts files that wait for their readers. Default: they are not counted. */
+  readonly slowReaders?: Pick<SlowReaders, "hold"> | undefined;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -57,8 +61,12 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const SUFFIXES: Readonly<Record<Coding, string>> = { br: ".br", gzip: ".gz" };
 
 /** Serves the files of a built folder to GET and HEAD, in the coding that the client prefers. */
-export function serveStatic(fastify: FastifyInstance, { path, label, find }: StaticFolder): void {
+export function serveStatic(
+  fastify: FastifyInstance,
+  { path, label, find, slowReaders }: StaticFolder,
+): void {
   const accepted = createNegotiator();
+  const shared = shareReads();
   const handler = (request: FastifyRequest, reply: FastifyReply): unknown => {
     if (request.method !== "GET" && request.method !== "HEAD") {
       reply.header("allow", "GET, HEAD");
@@ -70,17 +78,40 @@ export function serveStatic(fastify: FastifyInstance, { path, label, find }: Sta
     if ("location" in found) return reply.redirect(found.location, found.status);
     const codings = accepted(request.headers["accept-encoding"]);
     const coding = codings.find((one) => found.codings.includes(one));
-    return send(request, reply, found, coding);
+    return send(request, reply, { file: found, coding, shared, slowReaders });
   };
   for (const url of [path, `${path}/*`])
     fastify.route({ method: METHODS, url, exposeHeadRoute: false, handler });
 }
 
+/** Reads bytes unless a reply with the same entity tag still has them in memory. */
+type ReadOnce = (tag: string, read: () => Promise<Buffer>) => Promise<Buffer>;
+
+/** Replies that wait for their readers share one copy of a file: any client may ask for thousands. */
+function shareReads(): ReadOnce {
+  const reading = new Map<string, Promise<Buffer>>();
+  const sent = new Map<string, WeakRef<Buffer>>();
+  return async (tag, read) => {
+    const known = sent.get(tag)?.deref() ?? reading.get(tag);
+    if (known !== undefined) return known;
+    const begun = read().finally(() => reading.delete(tag));
+    reading.set(tag, begun);
+    const bytes = await begun;
+    sent.set(tag, new WeakRef(bytes));
+    return bytes;
+  };
+}
+
+interface Sending extends Pick<StaticFolder, "slowReaders"> {
+  readonly file: StaticFile;
+  readonly coding: Coding | undefined;
+  readonly shared: ReadOnce;
+}
+
 async function send(
   { method, headers }: FastifyRequest,
   reply: FastifyReply,
-  file: StaticFile,
-  coding: Coding | undefined,
+  { file, coding, shared, slowReaders }: Sending,
 ): Promise<unknown> {
   const tag = coding === undefined ? `"${file.tag}"` : `"${file.tag}-${coding}"`;
   const status = file.status ?? 200;
@@ -91,13 +122,17 @@ async function send(
     vary: [reply.getHeader("vary") ?? [], "Accept-Encoding"].flat().join(", "),
   });
   if (status === 200 && matchesTag(headers["if-none-match"], tag)) return reply.code(304).send();
-  const bytes = await file.read(coding);
+  const bytes = await shared(tag, () => file.read(coding));
   reply.code(status).headers({
     "content-type": TYPES[extname(file.name)] ?? "application/octet-stream",
     "content-length": bytes.length,
     ...(coding === undefined ? {} : { "content-encoding": coding }),
   });
-  return reply.send(method === "HEAD" ? "" : bytes);
+  if (method === "HEAD") return reply.send("");
+  // Over HTTP/2 the stream of the response.
+  const { stream } = reply.raw as { readonly stream?: Writable };
+  slowReaders?.hold(stream ?? reply.raw, bytes);
+  return reply.send(bytes);
 }
 
 /** Reads a file that the build has left as FILE.br and FILE.gz. Decompression runs in the thread pool. */

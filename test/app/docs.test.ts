@@ -1,14 +1,18 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import Fastify, { type FastifyInstance } from "fastify";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { docsPlugin } from "../../src/app/docs.ts";
+import { SlowReaders } from "../../src/transport/slow-reader.ts";
 import { publish } from "../../tools/site/publish.ts";
 
 const INLINE = "document.documentElement.classList.add('dark')";
 const PAGE = `<!doctype html><script>${INLINE}</script><script src="/docs/assets/app.1.js"></script><a href="/docs/access">Access</a> <a href="https://other.example/docs/">other</a>`;
+/** More than the buffers of a connection take. */
+const LARGE = 16 * 2 ** 20;
 const FILES: Readonly<Record<string, string>> = {
   "index.html": PAGE,
   "access.html": PAGE.replace("Access", "Tokens"),
@@ -16,6 +20,9 @@ const FILES: Readonly<Record<string, string>> = {
   "404.html": "<!doctype html><title>404</title>",
   "assets/app.1.js": `import("/docs/assets/page.js")\n`.repeat(20),
   "assets/console.1.png": "PNG",
+  "assets/large.1.png": "P".repeat(LARGE),
+  "assets/other.1.png": "Q".repeat(LARGE),
+  "assets/third.1.png": "R".repeat(LARGE),
 };
 
 let folder: string;
@@ -148,5 +155,25 @@ describe("the documentation site", () => {
     const gz = await below.inject({ url: "/docs/access", headers });
     expect(gunzipSync(gz.rawPayload).toString()).toBe(body);
     expect(gz.headers["content-encoding"]).toBe("gzip");
+  });
+
+  test("readers that take nothing share a file, and hold no more than they may together", async () => {
+    const slowReaders = new SlowReaders({ together: 2 * LARGE, patienceMs: 60_000 });
+    const held = await serving({ folder, slowReaders });
+    await held.listen({ host: "127.0.0.1", port: 0 });
+    const { port } = held.server.address() as AddressInfo;
+    const ask = (name: string) => {
+      const socket = connect({ host: "127.0.0.1", port });
+      onTestFinished(() => void socket.destroy());
+      socket.on("error", () => undefined).pause();
+      socket.write(`GET /docs/assets/${name}.1.png HTTP/1.1\r\nHost: a\r\n\r\n`);
+      return new Promise<void>((resolve) => socket.once("readable", resolve));
+    };
+    await Promise.all(Array.from({ length: 8 }, () => ask("large")));
+    expect([slowReaders.bytes, slowReaders.dropped]).toEqual([LARGE, 0]);
+    await ask("other");
+    expect([slowReaders.bytes, slowReaders.dropped]).toEqual([2 * LARGE, 0]);
+    await ask("third");
+    expect([slowReaders.bytes, slowReaders.dropped]).toEqual([2 * LARGE, 8]);
   });
 });
