@@ -1,4 +1,4 @@
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, SocketAddress } from "node:net";
 import { connectedPeer, type ForwardingHeader, type PeerOf, plainAddress } from "./address.ts";
 import { type ForwardedElement, forwardedElements, xForwardedFor } from "./forwarded.ts";
 
@@ -37,7 +37,7 @@ export function createOriginOf(trusted: readonly string[]) {
       [last, steps] = [each, steps + 1];
       const next = withoutPort(each.node ?? "");
       if (isIP(next) === 0) break;
-      peer = plainAddress(next);
+      peer = canonical(next);
       if (!isTrusted(peer)) break;
     }
     return { peer, last, steps };
@@ -91,6 +91,13 @@ function trustIn(trusted: readonly string[]): (address: string) => boolean {
     if (address === "") return unix;
     return networks.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
   };
+}
+
+/** One form of each address (RFC 5952), without a zone: proxies write them in any. */
+function canonical(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [plain = ""] = address.split("%");
+  return plainAddress(new SocketAddress({ address: plain, family: "ipv6" }).address);
 }
 
 function* nodesOf(nodes: Iterable<string>): Generator<Said> {

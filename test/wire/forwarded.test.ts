@@ -29,6 +29,11 @@ describe("the client's address behind proxies", () => {
     ["127.0.0.1", "203.0.113.9:4711", "203.0.113.9", "with a port"],
     ["2001:db8::5", "[2001:db9::1]:443", "2001:db9::1", "IPv6 with a port"],
     [undefined, "203.0.113.9", "203.0.113.9", "a Unix socket"],
+    ["127.0.0.1", "::FFFF:203.0.113.9", "203.0.113.9", "IPv4 as IPv6"],
+    ["127.0.0.1", "0:0:0:0:0:ffff:cb00:7109", "203.0.113.9", "the same in full"],
+    ["127.0.0.1", "203.0.113.9, ::ffff:a01:203", "203.0.113.9", "a proxy in that form"],
+    ["127.0.0.1", "2001:DB9:0:0::1", "2001:db9::1", "another form of IPv6"],
+    ["127.0.0.1", "fe80::1%eth0", "fe80::1", "a zone"],
   ])("%s with %s is %s: %s", (address, forwarded, peer) => {
     expect(createPeerOf(trusted)(address, sent({ "x-forwarded-for": forwarded }))).toBe(peer);
   });
