@@ -9,7 +9,7 @@ import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { History } from "../settings/history.ts";
 import type { SettingItem } from "../settings/item.ts";
-import { isMountChange, readMountKey } from "../settings/mount-key.ts";
+import { isMountChange, MOUNT_PREFIX, readMountKey } from "../settings/mount-key.ts";
 import { checkManaged } from "../settings/save.ts";
 import { SiteFailure } from "../sites/failure.ts";
 import { siteError } from "../sites/service.ts";
@@ -297,7 +297,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     rollback: async (revision, names, caller, options = {}) => {
       const base = engine.snapshot().revision;
-      const changes = (await deps.history.diff(revision, base)).filter(isMountChange);
+      // Values of settings may have megabytes, and are not read.
+      const all = await deps.history.diff(revision, base, undefined, MOUNT_PREFIX);
+      const changes = all.filter(isMountChange);
       const { result, revision: after } = await engine.change(
         caller.origin,
         async (draft) => {

@@ -95,6 +95,14 @@ export async function readRevisions(
   }));
 }
 
+/** A range of the history. */
+interface ChangeRange {
+  readonly after: number;
+  readonly upTo: number;
+  /** Beginning of the keys; empty: all. */
+  readonly prefix: string;
+}
+
 /**
  * One combined change for each key in the range, from its first and last change.
  *
@@ -102,14 +110,14 @@ export async function readRevisions(
  */
 export async function readChangesBetween(
   db: Db,
-  after: number,
-  upTo: number,
+  { after, upTo, prefix }: ChangeRange,
   step = Number.POSITIVE_INFINITY,
 ): Promise<StoredChange[]> {
   const ticks = createTicks();
   const found = new Map<string, StoredChange>();
   for (let start = after; start < upTo; start += step) {
-    for (const change of await readChanges(db, start, Math.min(start + step, upTo))) {
+    const range = { after: start, upTo: Math.min(start + step, upTo), prefix };
+    for (const change of await readChanges(db, range)) {
       const before = found.get(change.key);
       found.set(change.key, before === undefined ? change : joined(before, change));
     }
@@ -123,13 +131,14 @@ function joined(first: StoredChange, last: StoredChange): StoredChange {
   return { ...first, newValue, newHash, newDefinition };
 }
 
-async function readChanges(db: Db, after: number, upTo: number): Promise<StoredChange[]> {
+async function readChanges(db: Db, { after, upTo, prefix }: ChangeRange): Promise<StoredChange[]> {
   const ends = db
     .selectFrom("change")
     .select("key")
     .select((eb) => [eb.fn.min("revision").as("first"), eb.fn.max("revision").as("last")])
     .where("revision", ">", after)
     .where("revision", "<=", upTo)
+    .$if(prefix !== "", (some) => some.where("key", "like", `${prefix}%`))
     .groupBy("key");
   const rows = await db
     .with("ends", () => ends)

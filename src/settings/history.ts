@@ -38,12 +38,14 @@ export interface History {
    * @param to 0: the newest.
    * @param hides reports whether the values of a change are hidden from the caller; such a change is
    *   included even if both values are equal. Default: none.
+   * @param prefix only of keys that begin so. Default: all.
    * @throws as get.
    */
   diff(
     from: number,
     to: number,
     hides?: (change: StoredChange) => boolean,
+    prefix?: string,
   ): Promise<readonly StoredChange[]>;
 }
 
@@ -61,10 +63,10 @@ export function createHistory(deps: {
     const oldest = await store.oldestRevision();
     if (revision + 1 < oldest) throw forgotten(revision, oldest);
   };
-  const between: History["diff"] = async (from, to, hides = () => false) => {
+  const between: History["diff"] = async (from, to, hides = () => false, prefix = "") => {
     await checkState(Math.min(from, to));
     await checkState(Math.max(from, to));
-    const forward = await store.changesBetween(Math.min(from, to), Math.max(from, to));
+    const forward = await store.changesBetween(Math.min(from, to), Math.max(from, to), prefix);
     // The oldest revisions may have been deleted during the read.
     await checkState(Math.min(from, to));
     return (from <= to ? forward : forward.map(reverse)).filter(
@@ -85,7 +87,7 @@ export function createHistory(deps: {
       if (revision > 0 && revision < oldest) throw forgotten(revision, oldest);
       throw notFound(message("REVISION_NOT_FOUND", { revision, newest: newest() }));
     },
-    diff: (from, to, hides) => between(from, to === 0 ? newest() : to, hides),
+    diff: (from, to, hides, prefix) => between(from, to === 0 ? newest() : to, hides, prefix),
   };
 }
 

@@ -202,8 +202,10 @@ export interface SettingStore extends JobSlots {
   /**
    * Changes of each key in a range of revisions, as one change: from before the first to after the
    * last.
+   *
+   * @param prefix only of keys that begin so, without `%` and `_`. Default: all.
    */
-  changesBetween(after: number, upTo: number): Promise<readonly StoredChange[]>;
+  changesBetween(after: number, upTo: number, prefix?: string): Promise<readonly StoredChange[]>;
   /** Returns the keys, out of at most 1,000, with changes in the history. */
   knownKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
   /**

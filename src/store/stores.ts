@@ -74,8 +74,8 @@ export function createStores(parts: DialectParts) {
     oldestRevision: () => read(() => readOldestRevision(db)),
     listRevisions: (filter) => read(() => readRevisions(db, filter, revisionsOf)),
     commits: (after, upTo, limit) => read(() => readCommits(db, after, upTo, limit)),
-    changesBetween: (after, upTo) =>
-      read(() => readChangesBetween(db, after, upTo, parts.changesStep)),
+    changesBetween: (after, upTo, prefix = "") =>
+      read(() => readChangesBetween(db, { after, upTo, prefix }, parts.changesStep)),
     knownKeys: (keys) => read(() => readKnownKeys(db, keys, keysOf)),
     firstChanges: (asked, upTo) => read(() => readFirstChanges(db, asked, upTo)),
   } satisfies Partial<Store>;

@@ -150,6 +150,8 @@ export function describeHistory(at: OpenStore): void {
         changed({ key: "a", oldValue: "1", newValue: "2" }),
       ]);
       expect(await at.store.changesBetween(5, 5)).toEqual([]);
+      expect(await at.store.changesBetween(0, 5, "b")).toEqual([changed({ key: "b" })]);
+      expect(await at.store.changesBetween(0, 5, "c")).toEqual([]);
     });
 
     test("puts the changes of a long range together as those of a short one", async () => {
