@@ -154,8 +154,10 @@ async function makeGatewayPackage(): Promise<void> {
         : text,
     );
   }
-  for (const paper of ["src/gateway/README.md", "LICENSE"])
-    copyFileSync(join(root, paper), join(folder, basename(paper)));
+  copyFileSync(join(root, "src/gateway/README.md"), join(folder, "README.md"));
+  // The appendix after the terms only says how to apply the licence (SPDX: optional).
+  const [terms = ""] = readFileSync(join(root, "LICENSE"), "utf8").split(/^ +APPENDIX:/m);
+  writeFileSync(join(folder, "LICENSE"), `${terms.trimEnd()}\n`);
   const { version, license, type } = readManifest(root) as Manifest & Record<string, unknown>;
   const own = {
     ...{ name: `${manifest.name}-gateway`, version, license, type },
@@ -173,7 +175,7 @@ async function makeGatewayPackage(): Promise<void> {
     // The fetch handler needs no server.
     peerDependenciesMeta: { fastify: { optional: true } },
   };
-  writeFileSync(join(folder, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(own, null, 1)}\n`);
   run("npm", ["pack", "--pack-destination", target], folder);
   rmSync(folder, { recursive: true });
 }

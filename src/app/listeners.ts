@@ -8,8 +8,11 @@ import type { Call } from "../gateway/call.ts";
 import { restGateway } from "../gateway/gateway.ts";
 import { createGrpcHandler } from "../gateway/grpc.ts";
 import type { Method } from "../gateway/method.ts";
+import { createExplained } from "../gateway/options.ts";
 import type { CallObserver } from "../gateway/report.ts";
 import { createSendStream } from "../gateway/stream.ts";
+import { ERROR_DOMAIN } from "../messages/error.ts";
+import type { Localize } from "../messages/localize.ts";
 import { OWN_PAGES } from "../sites/front-handler.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Buffered } from "../transport/body.ts";
@@ -48,6 +51,7 @@ export interface ServersDeps extends Omit<UpstreamParts, "requestId"> {
   /** Requirements of readiness. */
   readonly checks: HealthOptions["checks"];
   readonly etagPrefix: () => string;
+  readonly localize: Localize;
   readonly log: Logger;
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
@@ -72,6 +76,7 @@ export async function createServers(
     peerOf: createPeerOf(config.trustedProxies),
     ...reportUnserved(deps),
   };
+  const explanation = { errorDomain: ERROR_DOMAIN, explain: deps.localize };
   const report = (error: unknown, request: { readonly id: string }): void =>
     log.error({ err: error, requestId: request.id }, "request failed");
   const http = createHttpServer({
@@ -87,6 +92,7 @@ export async function createServers(
   await fastify.register(restGateway, {
     ...restContract,
     ...common,
+    ...explanation,
     slowReaders,
     seesWhole: (call) => admissionOf(call)?.grant.isRoot ?? true,
     httpStatus: config.httpStatus,
@@ -119,6 +125,7 @@ export async function createServers(
     server: createGrpcServer({ maxStreams: config.maxStreams, reflect, slowReaders }),
     direct: createGrpcHandler({
       ...common,
+      explained: createExplained(explanation),
       requestId,
       sendStream: createSendStream(),
       slowReaders,

@@ -107,7 +107,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     const buffered = new Buffered(config.maxBuffered, createCollector());
     const { databaseId } = services;
     const servers = await createServers(config, {
-      ...{ methods, observer, slowReaders, buffered, upstream, log, translations },
+      ...{ methods, observer, slowReaders, buffered, upstream, localize, log, translations },
       version: deps.version,
       admit: authentication.admit,
       check: authentication.check,

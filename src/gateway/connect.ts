@@ -9,6 +9,7 @@ import {
   parseTimeout as parseGrpcTimeout,
   parseContentType as parseWebType,
 } from "@connectrpc/connect/protocol-grpc-web";
+import { BadRequest } from "../transport/body.ts";
 import { decodeBinary } from "../transport/decode.ts";
 import { type Form, framedReply, namesOf, sendFailure, sendUnary } from "./connect-reply.ts";
 import { type Encoded, encodeOnce, type Format } from "./encoded.ts";
@@ -232,7 +233,7 @@ function base64(text: string): Uint8Array {
   try {
     return base64Decode(text);
   } catch {
-    throw new ConnectError("the message is no base64", Code.InvalidArgument);
+    throw new BadRequest("QUERY_INVALID", "the message is no base64");
   }
 }
 
@@ -241,7 +242,7 @@ function limitTime(call: HttpCall): void {
   const header = call.header(web ? "grpc-timeout" : "connect-timeout-ms") ?? null;
   if (header === null) return;
   const { timeoutMs, error } = (web ? parseGrpcTimeout : parseConnectTimeout)(header, MAX_TIME);
-  if (error !== undefined) throw error;
+  if (error !== undefined) throw new BadRequest("HEADER_INVALID", error.rawMessage, error.code);
   if (timeoutMs !== undefined) call.limitTime(timeoutMs);
 }
 

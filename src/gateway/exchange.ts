@@ -1,8 +1,8 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protocol-connect";
 import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc-web";
-import { type BodyBounds, RequestAborted } from "../transport/body.ts";
+import { BadRequest, type BodyBounds, RequestAborted } from "../transport/body.ts";
 import type { BodyPieces } from "../transport/body-pieces.ts";
 import { Call, type CallTransport } from "./call.ts";
 import type { Method } from "./method.ts";
@@ -200,6 +200,7 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
       if (reply !== undefined) await gateway.sendStream(reply, method.invoke(message, call));
     }
   } catch (error) {
+    gateway.explained(error, call);
     if (!isRead) gateway.turnedAway(error, call);
     if (error instanceof RequestAborted) http.destroy();
     else
@@ -235,12 +236,12 @@ interface Parsed {
 }
 
 function limit(call: Call, { timeoutMs, error }: Parsed): void {
-  if (error !== undefined) throw error;
+  if (error !== undefined) throw new BadRequest("HEADER_INVALID", error.rawMessage, error.code);
   if (timeoutMs !== undefined) call.limitTime(timeoutMs);
 }
 
 function parseSeconds(text: string): Parsed {
   const timeoutMs = /^\d{1,8}(?:\.\d{1,9})?$/.test(text) ? Number(text) * 1_000 : Number.NaN;
   if (timeoutMs <= MAX_TIME) return { timeoutMs };
-  return { error: new ConnectError("x-server-timeout: give seconds", Code.InvalidArgument) };
+  return { error: new BadRequest("HEADER_INVALID", "x-server-timeout: give seconds") };
 }

@@ -8,8 +8,8 @@ import {
   file_google_rpc_error_details,
   LocalizedMessageSchema,
 } from "../../gen/google/rpc/error_details_pb.js";
-import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
 import { Fault } from "../transport/body.ts";
+import type { Reason } from "../transport/reason.ts";
 import { errorEnvelope, jsonText, type Violation } from "./envelope.ts";
 
 /**
@@ -18,23 +18,22 @@ import { errorEnvelope, jsonText, type Violation } from "./envelope.ts";
  */
 export class HttpFault extends Fault {
   override readonly status: number;
+  override readonly reason: Reason | undefined;
 
   /** @param headers of the reply, such as `{ allow: "GET, HEAD" }`. */
   constructor(status: number, message: string, headers?: Readonly<Record<string, string>>) {
-    super(message, CODE_OF_STATUS.get(status) ?? Code.InvalidArgument, { ...headers });
+    const [code, reason] = KINDS.get(status) ?? [Code.InvalidArgument];
+    super(message, code, { ...headers });
     this.status = status;
+    this.reason = reason;
   }
 }
 
-const CODE_OF_STATUS: ReadonlyMap<number, Code> = new Map([
-  [404, Code.NotFound],
-  [405, Code.Unimplemented],
+const KINDS: ReadonlyMap<number, readonly [code: Code, reason: Reason]> = new Map([
+  [404, [Code.NotFound, "PATH_NOT_FOUND"]],
+  [405, [Code.Unimplemented, "METHOD_NOT_ALLOWED"]],
+  [415, [Code.InvalidArgument, "MEDIA_TYPE_UNSUPPORTED"]],
 ]);
-
-/** A request that its client has to correct: code 400 in the envelope. */
-export function badRequest(message: string): ConnectError {
-  return new ConnectError(message, Code.InvalidArgument);
-}
 
 /** Text of a client's value for a message: quoted as JSON, cut at 64 characters. */
 export function quote(text: string): string {
@@ -156,6 +155,14 @@ function known(error: ConnectError, code: number, own?: Headers): Failure {
   };
 }
 
+/** Adds `google.rpc.ErrorInfo` to an error that has a reason. */
+export function addReason(error: Fault, domain: string): void {
+  const { reason, rawMessage, details } = error;
+  if (reason === undefined || details.length > 0) return;
+  const metadata = { problem: rawMessage.toWellFormed() };
+  details.push({ desc: ErrorInfoSchema, value: { reason, domain, metadata } });
+}
+
 /** The name of a code in words, such as "not found". */
 function nameOf(code: Code): string {
   return Code[code].replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
@@ -206,8 +213,12 @@ export function failureStatus(error: ConnectError, registry?: Registry): JsonVal
     types,
     ...error.details.flatMap((detail) => ("desc" in detail ? [detail.desc] : [])),
   );
-  const status = create(StatusSchema, { code: error.code, message: error.rawMessage, details });
-  return toJson(StatusSchema, status, { registry: inTypes });
+  const json = details.map((detail) => toJson(AnySchema, detail, { registry: inTypes }));
+  return {
+    code: error.code,
+    ...(error.rawMessage === "" ? {} : { message: error.rawMessage }),
+    ...(json.length === 0 ? {} : { details: json }),
+  };
 }
 
 /**

@@ -9,7 +9,13 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { PeerOf } from "../transport/address.ts";
-import { type BodyBounds, discardRest, RequestAborted, readBody } from "../transport/body.ts";
+import {
+  BadRequest,
+  type BodyBounds,
+  discardRest,
+  RequestAborted,
+  readBody,
+} from "../transport/body.ts";
 import { decodeBinary } from "../transport/decode.ts";
 import type { RequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
@@ -18,6 +24,7 @@ import { encodeOnce } from "./encoded.ts";
 import { wellFormed } from "./failure.ts";
 import { decompressionFor, PREFIX_LENGTH, unwrap, wrap } from "./length-prefix.ts";
 import type { Method, StreamMethod, UnaryMethod } from "./method.ts";
+import type { Explained } from "./options.ts";
 import { toConnectError } from "./report.ts";
 import { nodeSink, type SendStream, type StreamReply } from "./stream.ts";
 import { withinTrailers } from "./trailer.ts";
@@ -34,6 +41,8 @@ export interface GrpcHandlerOptions {
   readonly slowReaders: Pick<SlowReaders, "hold" | "write">;
   /** Admits a call by its headers, or throws, before a byte of its body is read. */
   readonly admit: (call: Call) => void | Promise<void>;
+  /** Gives an error of a request that cannot be read its reason and further details. */
+  readonly explained?: Explained;
   /** Called for calls that are refused before they reach their method. */
   readonly refused: (error: ConnectError, call: Call) => void;
   /** Called for calls that never ended, and so were not executed. */
@@ -140,6 +149,7 @@ async function serve(
     message = await readMessage(method.desc, call, options);
   } catch (error) {
     call.done();
+    options.explained?.(error, call);
     if (error instanceof RequestAborted) dropped(error, call);
     else {
       refused(toConnectError(error), call);
@@ -164,7 +174,7 @@ async function serve(
 
 function limitTime(call: GrpcCall): void {
   const { timeoutMs, error } = parseTimeout(call.header("grpc-timeout") ?? null, MAX_TIME);
-  if (error !== undefined) throw error;
+  if (error !== undefined) throw new BadRequest("HEADER_INVALID", error.rawMessage, error.code);
   if (timeoutMs !== undefined) call.limitTime(timeoutMs);
 }
 

@@ -1,7 +1,8 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { memoize } from "../memoize.ts";
+import { BadRequest, bodyTooLarge } from "../transport/body.ts";
 import { type BodyPieces, readFrames } from "../transport/body-pieces.ts";
 
 /** Bytes before a message: flags and the length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
@@ -22,16 +23,12 @@ const inflaters: ReadonlyMap<string, Decompress> = new Map(
         return await promisify<Uint8Array, object, Buffer>(undo)(body, options);
       } catch (error) {
         const { code } = error as { code?: unknown };
-        if (code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limit);
-        throw new ConnectError(`the request is no ${name} data`, Code.InvalidArgument);
+        if (code === "ERR_BUFFER_TOO_LARGE") throw bodyTooLarge(limit);
+        throw new BadRequest("BODY_INVALID", `the request is no ${name} data`);
       }
     },
   ]),
 );
-
-function tooLarge(limit: number): ConnectError {
-  return new ConnectError(`the request is larger than ${limit} bytes`, Code.ResourceExhausted);
-}
 
 /**
  * Decompressor for the compression of a request; undefined for none.
@@ -49,7 +46,8 @@ export function decompressionFor(
   const found = offered.includes(name) ? inflaters.get(name) : undefined;
   if (found !== undefined) return found;
   const known = offered.join(",");
-  throw new ConnectError(
+  throw new BadRequest(
+    "HEADER_INVALID",
     `the compression ${JSON.stringify(name.slice(0, 64))} is not known here: use one of ${known}`,
     Code.Unimplemented,
     { [accepts]: known },
@@ -69,18 +67,27 @@ export function unwrap(
   limit: number,
   decompress: Decompress | undefined,
 ): Uint8Array | Promise<Uint8Array> {
-  if (body.length === 0) throw new ConnectError("the request has no message", Code.Unimplemented);
+  if (body.length === 0)
+    throw new BadRequest("BODY_INVALID", "the request has no message", Code.Unimplemented);
   if (body.length < PREFIX_LENGTH) throw broken();
   const flags = body.readUInt8(0);
   const end = PREFIX_LENGTH + body.readUInt32BE(1);
   if (body.length > end)
-    throw new ConnectError("the request has more than one message", Code.Unimplemented);
+    throw new BadRequest(
+      "BODY_INVALID",
+      "the request has more than one message",
+      Code.Unimplemented,
+    );
   if (body.length < end) throw broken();
   const message = body.subarray(PREFIX_LENGTH);
   if (flags === 0) return message;
   if (flags !== COMPRESSED) throw broken();
   if (decompress === undefined)
-    throw new ConnectError("the message is compressed, but nothing says how", Code.Internal);
+    throw new BadRequest(
+      "HEADER_INVALID",
+      "the message is compressed, but nothing says how",
+      Code.Internal,
+    );
   return decompress(message, limit);
 }
 
@@ -101,8 +108,8 @@ export async function* unwrapEach(
     yield await unwrap(frame, limit, decompress);
 }
 
-function broken(): ConnectError {
-  return new ConnectError("the request's envelope is broken", Code.InvalidArgument);
+function broken(): BadRequest {
+  return new BadRequest("BODY_INVALID", "the request's envelope is broken");
 }
 
 const wrapped = memoize((flags: number) =>

@@ -7,8 +7,9 @@ import {
 } from "@bufbuild/protobuf";
 import type { ConnectError, Interceptor, Transport } from "@connectrpc/connect";
 import { type PeerOf, plainAddress } from "../transport/address.ts";
-import { type BodyBounds, Buffered, RequestAborted } from "../transport/body.ts";
+import { type BodyBounds, Buffered, Fault, RequestAborted } from "../transport/body.ts";
 import type { Call } from "./call.ts";
+import { addReason } from "./failure.ts";
 import { forwardTo } from "./forward.ts";
 import type { MemberNames } from "./json-text.ts";
 import { createMethods, type Method, type Routes } from "./method.ts";
@@ -117,6 +118,10 @@ export interface GatewayOptions extends ReadingOptions {
   readonly peerOf?: PeerOf;
   /** Called for errors whose message is masked as "internal error". */
   readonly report?: (error: unknown, request: { readonly id: string }) => void;
+  /** Domain of the reasons of the gateway's own errors, for `google.rpc.ErrorInfo`. Default: `gateway`. */
+  readonly errorDomain?: string;
+  /** Called for the gateway's own errors before they are sent: may add details. Default: none. */
+  readonly explain?: (error: ConnectError, request: Pick<Call, "header">) => void;
   readonly streams?: StreamTimes;
   /** Types for google.protobuf.Any in JSON. Default: those of the files of the methods. */
   readonly registry?: Registry;
@@ -133,8 +138,25 @@ export interface Gateway extends GatewayOptions {
   readonly peerOf: PeerOf;
   readonly seesWhole: (call: Call) => boolean;
   readonly sendStream: SendStream;
+  /** Gives an error of the gateway's own its reason and the details of `explain`. */
+  readonly explained: Explained;
   /** Reports a request that does not reach its rpc. */
   readonly turnedAway: (error: unknown, call: Call) => void;
+}
+
+/** @internal */
+export type Explained = (error: unknown, request: Pick<Call, "header">) => void;
+
+/** @internal */
+export function createExplained({
+  errorDomain = "gateway",
+  explain,
+}: Pick<GatewayOptions, "errorDomain" | "explain">): Explained {
+  return (error, request) => {
+    if (!(error instanceof Fault) || error.reason === undefined) return;
+    addReason(error, errorDomain);
+    explain?.(error, request);
+  };
 }
 
 /** Fills in the defaults. @internal */
@@ -156,6 +178,7 @@ export function complete(options: GatewayOptions): Gateway {
     prefix: typeof etagPrefix === "string" ? () => etagPrefix : etagPrefix,
     seesWhole: options.seesWhole ?? (() => true),
     sendStream: createSendStream(options.streams),
+    explained: createExplained(options),
     turnedAway,
   };
 }

@@ -42,7 +42,7 @@ export class ServiceError extends Error {
 type OutgoingDetail = NonNullable<ConstructorParameters<typeof ConnectError>[3]>[number];
 
 /** Domain of the reasons in `google.rpc.ErrorInfo`. */
-const ERROR_DOMAIN = "mooring";
+export const ERROR_DOMAIN = "mooring";
 
 /** An error with its message as data, which is translated when it is sent. */
 export class LocalizableError extends ConnectError {

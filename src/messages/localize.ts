@@ -63,7 +63,11 @@ export function localizeFailure(localize: Localize) {
  *
  * @param asked language of the request message; empty: the header decides.
  */
-export type Localize = (error: unknown, call: Call | undefined, asked?: string) => unknown;
+export type Localize = (
+  error: unknown,
+  call: Pick<Call, "header"> | undefined,
+  asked?: string,
+) => unknown;
 
 /** Translates a text of a reply to the language of the call's header. */
 export type SayIn = (context: HandlerContext) => (text: Text) => string;

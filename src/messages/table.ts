@@ -468,6 +468,18 @@ export const MESSAGES = {
   SITE_GONE: "the site was deleted",
   ADDRESS_PROBLEM: "{field} {description}, such as {example}",
 
+  // Requests that cannot be read: reasons of the gateway (src/transport/reason.ts)
+  PATH_INVALID: "Invalid path: {problem}",
+  QUERY_INVALID: "Invalid query: {problem}",
+  HEADER_INVALID: "Invalid header: {problem}",
+  BODY_INVALID: "Invalid body: {problem}",
+  BODY_TOO_LARGE: "Body too large: {problem}",
+  BODY_TOO_LATE: "Body too late: {problem}",
+  TOO_MANY_BODIES: "Too many requests at once: {problem}",
+  PATH_NOT_FOUND: "Unknown path: {problem}",
+  METHOD_NOT_ALLOWED: "Method not allowed: {problem}",
+  MEDIA_TYPE_UNSUPPORTED: "Unsupported body: {problem}",
+
   // Messages without an id of their own, by canonical code
   CODE_CANCELED: "Canceled: {message}",
   CODE_UNKNOWN: "Unknown error: {message}",

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Reason } from "./reason.ts";
 import { release } from "./release.ts";
 
 /**
@@ -74,10 +75,28 @@ export class Fault extends ConnectError {
   readonly status?: number;
   /** Code of the JSON envelope; undefined: that of the code. */
   readonly envelopeCode?: number;
+  /** For `google.rpc.ErrorInfo`; undefined: the error has its details, or none. */
+  readonly reason?: Reason | undefined;
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: the class that is asked, which may be a subclass.
     return Function.prototype[Symbol.hasInstance].call(this, value);
+  }
+}
+
+/** A request that its client has to correct. @internal */
+export class BadRequest extends Fault {
+  override readonly reason: Reason;
+
+  /** @param code INVALID_ARGUMENT unless given. */
+  constructor(
+    reason: Reason,
+    message: string,
+    code: Code = Code.InvalidArgument,
+    headers?: Readonly<Record<string, string>>,
+  ) {
+    super(message, code, headers);
+    this.reason = reason;
   }
 }
 
@@ -93,6 +112,8 @@ export class BodyError extends Fault {
   /** HTTP status (RFC 9110, section 15.5; RFC 6585). */
   override readonly status: 408 | 413 | 429;
 
+  override readonly reason: Reason;
+
   constructor(
     status: BodyError["status"],
     message: string,
@@ -101,8 +122,11 @@ export class BodyError extends Fault {
   ) {
     super(message, code, { ...headers });
     this.status = status;
+    this.reason = REASONS[status];
   }
 }
+
+const REASONS = { 408: "BODY_TOO_LATE", 413: "BODY_TOO_LARGE", 429: "TOO_MANY_BODIES" } as const;
 
 /** A body as it arrives. @internal */
 export interface Incoming {

@@ -11,8 +11,9 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { ConnectError } from "@connectrpc/connect";
 import { memoize } from "../memoize.ts";
+import { BadRequest } from "./body.ts";
 
 /** Maximum number of values of a request message: many small values take more time than their size suggests. */
 export const MAX_VALUES = 100_000;
@@ -62,7 +63,7 @@ function refusing<T>(decode: () => T): T {
 }
 
 function invalid(message: string): ConnectError {
-  return new ConnectError(message, Code.InvalidArgument);
+  return new BadRequest("BODY_INVALID", message);
 }
 
 /** Message fields of a message type by number, each with the shape of its type. */

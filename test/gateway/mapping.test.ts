@@ -49,7 +49,10 @@ test.each([
   '{"small":"01"}',
   "null",
 ])("refuses %s with google.rpc.Status", async (body) => {
-  expect(await ask("POST", "/whole", body)).toEqual({ code: 3, message: expect.any(String) });
+  expect(await ask("POST", "/whole", body)).toMatchObject({
+    ...{ code: 3, message: expect.any(String) },
+    details: [{ reason: "BODY_INVALID" }],
+  });
 });
 
 test.each([

@@ -39,7 +39,7 @@ function serving(rpcs: readonly Rpc[], options: RestHandlerOptions = {}) {
 }
 
 const GET: Rpc = { name: "Get", http: { get: "/get", responseBody } };
-const invalid = [400, { code: 3, message: expect.any(String) }];
+const invalid = [400, expect.objectContaining({ code: 3, message: expect.any(String) })];
 
 test("maps in the query are refused, or filled by option", async () => {
   const query = "/get?labels[a]=1&labels[b]=&ranks[7]=true";
@@ -167,7 +167,7 @@ test("rules beside the contract go before its own, as values or as a service con
   for (const rules of [[rule], serviceConfigRules(config)]) {
     const ask = serving([GET], { rules });
     expect(await ask("/other/a")).toEqual([200, { text: "a" }]);
-    expect(await ask("/get")).toEqual([404, { code: 5, message: expect.any(String) }]);
+    expect(await ask("/get")).toEqual([404, expect.objectContaining({ code: 5 })]);
   }
   expect(serviceConfigRules({ name: "a.example.com" })).toEqual([]);
 });
@@ -358,7 +358,8 @@ describe("PATCH", () => {
 });
 
 test("a wrapper given whole and by its value is given more than once", async () => {
-  const twice = [400, { code: 3, message: expect.stringContaining("given more than once") }];
+  const message = expect.stringContaining("given more than once");
+  const twice = [400, expect.objectContaining({ code: 3, message })];
   const ask = serving([GET]);
   expect(await ask("/get?note.value=a")).toEqual([200, { note: "a" }]);
   expect(await ask("/get?note=a&note.value=b")).toEqual(twice);

@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
+import { BadRequest } from "../../transport/body.ts";
 import type { Coding } from "../encoded.ts";
-import { badRequest, quote } from "../failure.ts";
+import { quote } from "../failure.ts";
 import type { StateField } from "./field.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 
@@ -71,11 +72,12 @@ export function matchNoneMatch(header: string, state: string): string | undefine
 export function readIfMatch(field: StateField, header: string, prefix: TagPrefix): unknown {
   if (header.trim() === "*") return undefined;
   const tags = [...header.matchAll(TAG)];
-  if (tags.length > 1) throw badRequest("If-Match: give one entity tag");
+  if (tags.length > 1) throw new BadRequest("HEADER_INVALID", "If-Match: give one entity tag");
   const opaque = tags[0]?.[1];
   const value = opaque === undefined ? undefined : readStateText(field, opaque, prefix());
   if (value !== undefined) return value;
-  throw new ConnectError(
+  throw new BadRequest(
+    "HEADER_INVALID",
     `If-Match: ${quote(header)} is no revision of this database; read again and send the ETag of that`,
     Code.Aborted,
   );
@@ -89,7 +91,8 @@ export function readIfMatch(field: StateField, header: string, prefix: TagPrefix
 export function readLastEventId(field: StateField, header: string, prefix: TagPrefix): unknown {
   const value = readStateText(field, header, prefix());
   if (value !== undefined) return value;
-  throw new ConnectError(
+  throw new BadRequest(
+    "HEADER_INVALID",
     `Last-Event-ID: ${quote(header)} is no revision of this database; connect again without it`,
     Code.OutOfRange,
   );

@@ -11,8 +11,8 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence, hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
+import { BadRequest } from "../../transport/body.ts";
 import { assignStruct, isStruct, MAX_VALUES, PER_TURN } from "../../transport/decode.ts";
-import { badRequest } from "../failure.ts";
 import { findField } from "./field.ts";
 import {
   fitField,
@@ -114,7 +114,8 @@ function longParts(
     if (!isObject(value)) return [];
     const entries = field.fieldKind === "map" ? Object.keys(value).length : 0;
     // Counted as in the binary form: an entry, its key and its value.
-    if (3 * entries > MAX_VALUES) throw badRequest(`the body holds more than ${MAX_VALUES} values`);
+    if (3 * entries > MAX_VALUES)
+      throw new BadRequest("BODY_INVALID", `the body holds more than ${MAX_VALUES} values`);
     if (entries > LONG) {
       json[name] = {};
       return [{ owner, at: at + name, value, field }];
@@ -171,12 +172,12 @@ function read(make: () => Message): Message {
   try {
     return make();
   } catch {
-    throw badRequest("body: does not fit the request");
+    throw new BadRequest("BODY_INVALID", "body: does not fit the request");
   }
 }
 
 function check(problem: string | undefined): void {
-  if (problem !== undefined) throw badRequest(`body: ${problem}`);
+  if (problem !== undefined) throw new BadRequest("BODY_INVALID", `body: ${problem}`);
 }
 
 /**

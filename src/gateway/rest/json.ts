@@ -1,6 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { BadRequest } from "../../transport/body.ts";
 import { MAX_DEPTH, MAX_VALUES } from "../../transport/decode.ts";
-import { badRequest, quote } from "../failure.ts";
+import { quote } from "../failure.ts";
 import { readJsonInteger } from "./value.ts";
 
 /**
@@ -18,7 +19,7 @@ export function readJson(bytes: Uint8Array, digits = true): JsonValue {
     // TypeScript's types lack the third argument of a reviver.
     return JSON.parse(text, keepDigits as Parameters<typeof JSON.parse>[1]) as JsonValue;
   } catch {
-    throw badRequest(`the body is not JSON: ${findJsonError(text)}`);
+    throw new BadRequest("BODY_INVALID", `the body is not JSON: ${findJsonError(text)}`);
   }
 }
 
@@ -41,7 +42,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw badRequest("the body is not UTF-8 text");
+    throw new BadRequest("BODY_INVALID", "the body is not UTF-8 text");
   }
 }
 
@@ -81,7 +82,7 @@ function endOfString(text: string, start: number): number {
 }
 
 function refuse(reason: string): never {
-  throw badRequest(`the body ${reason}`);
+  throw new BadRequest("BODY_INVALID", `the body ${reason}`);
 }
 
 function nesting(char: number): number {

@@ -1,4 +1,4 @@
-import { badRequest } from "../failure.ts";
+import { BadRequest } from "../../transport/body.ts";
 
 /** Segment of a path template: a text, `*` (any one segment) or `**` (any number of segments). */
 export type Segment =
@@ -221,7 +221,7 @@ function capture(variable: PathVariable, raw: readonly string[]): string {
     variable.multiple ? unescapeAllButSlash(part) : unescapeText(part),
   );
   if (texts.includes(undefined)) {
-    throw badRequest(`path: "${variable.field}" holds a broken % escape`);
+    throw new BadRequest("PATH_INVALID", `path: "${variable.field}" holds a broken % escape`);
   }
   return texts.join("/");
 }

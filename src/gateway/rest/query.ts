@@ -1,6 +1,8 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { badRequest, quote } from "../failure.ts";
+import { BadRequest } from "../../transport/body.ts";
+import type { Reason } from "../../transport/reason.ts";
+import { quote } from "../failure.ts";
 import {
   createFieldSetter,
   type FieldPath,
@@ -34,7 +36,10 @@ export function parseQuery(text: string): Query {
   for (const part of text.split("&")) {
     if (part === "") continue;
     if (pairs.length === MAX_QUERY_ITEMS)
-      throw badRequest(`the query has more than ${MAX_QUERY_ITEMS} parameters`);
+      throw new BadRequest(
+        "QUERY_INVALID",
+        `the query has more than ${MAX_QUERY_ITEMS} parameters`,
+      );
     pairs.push(parsePair(part));
   }
   return pairs;
@@ -53,7 +58,8 @@ export function hasParameter(query: Query, name: string): boolean {
 export function queryValue(pair: QueryPair): string {
   const value = unescapeQuery(pair.raw);
   if (value === undefined) {
-    throw badRequest(
+    throw new BadRequest(
+      "QUERY_INVALID",
       `query parameter ${quote(pair.name)}: broken % escape in ${quote(pair.raw)}; ` +
         "write a percent sign as %25",
     );
@@ -66,7 +72,10 @@ function parsePair(part: string): QueryPair {
   const rawName = equals < 0 ? part : part.slice(0, equals);
   const name = unescapeQuery(rawName);
   if (name === undefined) {
-    throw badRequest(`the query has a parameter name with a broken % escape: ${quote(rawName)}`);
+    throw new BadRequest(
+      "QUERY_INVALID",
+      `the query has a parameter name with a broken % escape: ${quote(rawName)}`,
+    );
   }
   return { name, raw: equals < 0 ? "" : part.slice(equals + 1) };
 }
@@ -154,6 +163,7 @@ export function createParameterReader(rules: ParameterRules): ParameterReader {
 
 /** Source of a text, for messages. */
 export interface Place {
+  readonly reason: Reason;
   readonly place: string;
   readonly name: string;
 }
@@ -161,11 +171,11 @@ export interface Place {
 /**
  * Converts a text to the value of a target. @throws INVALID_ARGUMENT that names the text's source.
  */
-export function readText(target: Target, text: string, { place, name }: Place): unknown {
+export function readText(target: Target, text: string, { reason, place, name }: Place): unknown {
   const value = target.reader.read(text);
   if (value !== undefined) return value;
   const { expected } = target.reader;
-  throw badRequest(`${place} ${quote(name)}: expected ${expected}, got ${quote(text)}`);
+  throw new BadRequest(reason, `${place} ${quote(name)}: expected ${expected}, got ${quote(text)}`);
 }
 
 function createTarget(path: FieldPath): Target | undefined {
@@ -180,17 +190,17 @@ function createTarget(path: FieldPath): Target | undefined {
 }
 
 /** Why a parameter fills no field: it names none, one that is filled otherwise, one that no text fills. */
-type Reason = "unknown" | "taken" | "unusable";
+type Unfit = "unknown" | "taken" | "unusable";
 
-function createLookup(rules: ParameterRules): (name: string) => Target | Reason {
+function createLookup(rules: ParameterRules): (name: string) => Target | Unfit {
   const named = new Set(rules.named.map((one) => one.target.field));
-  const find = (name: string): Target | Reason => {
+  const find = (name: string): Target | Unfit => {
     const target = findTarget(rules.desc, name) ?? findEntry(rules, name);
     if (target === undefined) return reasonFor(rules, name);
     return named.has(target.field) || isTaken(rules.taken, target.field) ? "taken" : target;
   };
   // Made at the first query: a start with 13,000 rules would make 100,000 targets.
-  let direct: ReadonlyMap<string, Target | Reason> | undefined;
+  let direct: ReadonlyMap<string, Target | Unfit> | undefined;
   const makeDirect = () => {
     const topLevel = rules.desc.fields.flatMap(({ name, jsonName }) => [name, jsonName]);
     return new Map(topLevel.map((name) => [name, find(name)]));
@@ -221,7 +231,7 @@ function findEntry({ desc, reading }: ParameterRules, name: string): Target | un
 }
 
 /** Follows a name as far as it names fields. */
-function reasonFor({ desc, taken }: ParameterRules, name: string): Reason {
+function reasonFor({ desc, taken }: ParameterRules, name: string): Unfit {
   let parent: DescMessage | undefined = desc;
   const path: string[] = [];
   for (const part of name.split(".")) {
@@ -259,7 +269,7 @@ function fillNamed(message: Message, query: Query, named: NamedTarget): void {
 function fillDirect(
   message: Message,
   query: Query,
-  find: (name: string) => Target | Reason,
+  find: (name: string) => Target | Unfit,
   { tolerance, unknownParameters }: Reading,
 ): void {
   const filled = new Set<string>();
@@ -268,14 +278,20 @@ function fillDirect(
     const target = find(pair.name);
     if (typeof target === "string") {
       if (target === "unusable" && !tolerance.unusableParameters)
-        throw badRequest(`query parameter ${quote(pair.name)}: no text fills this field`);
+        throw new BadRequest(
+          "QUERY_INVALID",
+          `query parameter ${quote(pair.name)}: no text fills this field`,
+        );
       if (target === "unknown" && unknownParameters === "refuse")
-        throw badRequest(`query parameter ${quote(pair.name)}: no such field`);
+        throw new BadRequest("QUERY_INVALID", `query parameter ${quote(pair.name)}: no such field`);
       continue;
     }
     if (!target.repeated && filled.has(target.filled)) {
       if (tolerance.repeatedParameters) continue;
-      throw badRequest(`query parameter ${quote(pair.name)}: given more than once`);
+      throw new BadRequest(
+        "QUERY_INVALID",
+        `query parameter ${quote(pair.name)}: given more than once`,
+      );
     }
     filled.add(target.filled);
     target.set(message, readText(target, queryValue(pair), inQuery(pair.name)));
@@ -288,11 +304,12 @@ function splitList(pair: QueryPair): string[] {
 
 function checkCount(values: readonly string[], name: string): void {
   if (values.length <= MAX_QUERY_ITEMS) return;
-  throw badRequest(
+  throw new BadRequest(
+    "QUERY_INVALID",
     `query parameter ${quote(name)}: a list of more than ${MAX_QUERY_ITEMS} elements`,
   );
 }
 
 function inQuery(name: string): Place {
-  return { place: "query parameter", name };
+  return { reason: "QUERY_INVALID", place: "query parameter", name };
 }

@@ -227,7 +227,8 @@ export function fillMessage(
   rule.query?.fill(message, query);
   rule.path.forEach((target, index) => {
     const text = path[index] ?? "";
-    target.set(message, readText(target, text, { place: "path:", name: target.field }));
+    const place = { reason: "PATH_INVALID", place: "path:", name: target.field } as const;
+    target.set(message, readText(target, text, place));
   });
   const ifMatch = rule.ifMatch && call.header("if-match");
   if (rule.ifMatch && ifMatch) {

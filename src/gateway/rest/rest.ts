@@ -1,5 +1,6 @@
+import { BadRequest } from "../../transport/body.ts";
 import type { Exchange, Http } from "../exchange.ts";
-import { badRequest, HttpFault } from "../failure.ts";
+import { HttpFault } from "../failure.ts";
 import type { Gateway, GatewayOptions } from "../options.ts";
 import { type Binding, createBindings } from "./binding.ts";
 import { hasParameter, parseQuery } from "./query.ts";
@@ -76,7 +77,7 @@ export class RestDialect {
   #refuseMethod(http: Http, methods: readonly string[]): void {
     const allow = methods.join(", ");
     if (http.method === "OPTIONS") http.respond(204, { allow }, "");
-    else this.#replies.fail(new HttpFault(405, `use ${allow} here`, { allow }), undefined, http);
+    else this.refuse(http, new HttpFault(405, `use ${allow} here`, { allow }));
   }
 
   /** Answers a path that no rule has. */
@@ -86,6 +87,7 @@ export class RestDialect {
 
   /** Answers a request that has no rule yet. */
   refuse(http: Http, fault: HttpFault): void {
+    this.#replies.gateway.explained(fault, http);
     this.#replies.fail(fault, undefined, http);
   }
 }
@@ -104,7 +106,7 @@ function choose(bindings: readonly Binding[], parts: Choice["parts"], text: stri
     }
     const names = [...new Set(bindings.flatMap(({ request }) => request.requireQuery))];
     const kind = names.length === 1 ? "the query parameter" : "one of the query parameters";
-    throw badRequest(`give ${kind} ${names.join(", ")}`);
+    throw new BadRequest("QUERY_INVALID", `give ${kind} ${names.join(", ")}`);
   } catch (problem) {
     return { binding, query: [], parts, problem };
   }
