@@ -5,8 +5,11 @@ import { join, sep } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { vi } from "vitest";
 
-/** Longest timer that may outlast its file, in milliseconds. It fires once; jobs are found at any length. */
-const LONGEST = 5_000;
+/**
+ * Longest timer that may outlast its file, in milliseconds: it fires once, as that of AbortSignal.timeout,
+ * which cannot be cleared. Repeated jobs are found at any length.
+ */
+const LONGEST = 30_000;
 /** Longest wait for ends that are under way, in milliseconds. */
 const PATIENCE = 10_000;
 /** Frames of a stack that are kept: those of a library may stand before those of the project. */
@@ -74,14 +77,16 @@ export async function takeLeftovers(): Promise<string[]> {
   return [...fake, ...left];
 }
 
-/** @returns nothing for what may stay, and for timers of Node and vitest. */
+/** @returns nothing for what may stay, and for timers of Node and of packages. */
 function describe({ kind, timer, start }: Resource): string[] {
-  const places = (start.stack ?? "")
+  const frames = (start.stack ?? "")
     .split("\n")
-    .filter((line) => line.includes(ROOT) && !/node_modules|test\/leftovers/.test(line))
+    .filter((line) => line.includes(ROOT) && !line.includes("test/leftovers"));
+  const places = frames
+    .filter((line) => !line.includes("node_modules"))
     .map((line) => line.trim().replace(ROOT, ""));
   if (timer === undefined) return [`${kind}: ${places.join(" < ") || "not started by a call"}`];
-  if (places.length === 0) return [];
+  if (places.length === 0 || frames[0]?.includes("node_modules")) return [];
   const { _destroyed: isOver, _repeat: period, _idleTimeout: delay = 0 } = timer;
   if (isOver) return [];
   const isJob = typeof period === "number" || places.some((place) => place.includes(JOBS));

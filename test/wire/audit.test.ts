@@ -32,6 +32,7 @@ describe("the audit", () => {
     const through = transport.carries(saveSettings)
       ? transport
       : grpcTransport("gRPC", service.grpcPort);
+    if (through !== transport) onTestFinished(through.close);
     const reason = { "x-change-reason": "a test" };
     await through.call(saveSettings, save, { headers: { ...headers, ...reason } });
     const { events } = await call(
