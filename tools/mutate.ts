@@ -1,150 +1,81 @@
 // Changes the code that holds the rules of tools/mutation/rules.ts, one mutant at a time and in a copy
-// of the tree, and runs the tests of the rule: one that no test notices is a gap between the tests.
+// of the tree, and runs the tests that reach it: a mutant that no test notices is a gap between the tests.
 //
-//   npm run test:mutate -- [RULE …] [--file=PART] [--most=N] [--minutes=N]
+//   npm run test:mutate -- [RULE …] [--file=PART] [--most=N] [--quick]
 //
-// Of a rule with more than N mutants (60; 0: no bound) every second, third, … is taken. Ends with 1 where a folder has less than 90 % of its mutants killed, or time was over.
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import {
-  copyFileSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+// Of more than N mutants (0: no bound) every second, third, … is taken. --quick leaves out those
+// that need a process of their own: mutants of what runs once, when a module loads. Ends with 1 where less than 90 %
+// of the mutants of a rule are killed, and where tools/mutation/survivors.ts is not right: a survivor that
+// it does not have, or an entry that is killed or that no mutant fits.
+import { globSync, rmSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { killTree } from "../bench/proc.ts";
-import { mutantsOf } from "./mutation/mutants.ts";
+import { copyTree } from "./mutation/copy.ts";
 import { type Rule, rules } from "./mutation/rules.ts";
+import { type FileMutant, type Outcome, runRules } from "./mutation/run.ts";
+import { survivors } from "./mutation/survivors.ts";
 
 const THRESHOLD = 0.9;
-/** Longest time of a stage of tests without a mutant, in milliseconds. */
-const STAGE_LIMIT = 600_000;
-/** A mutant counts as killed where a stage takes so many times as long as without it, and longer than… */
-const SLOWER = 10;
-/** …this, in milliseconds. */
-const SHORTEST_LIMIT = 60_000;
 
-const ROOT = join(import.meta.dirname, "..");
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     file: { type: "string", default: "" },
-    most: { type: "string", default: "60" },
-    minutes: { type: "string", default: "240" },
+    most: { type: "string", default: "0" },
+    quick: { type: "boolean", default: false },
   },
 });
 const names = positionals.length === 0 ? Object.keys(rules) : positionals;
 const unknown = names.filter((name) => !(name in rules));
 if (unknown.length > 0)
   throw new Error(`no rule ${unknown.join(", ")}; there are ${Object.keys(rules).join(", ")}`);
-const end = performance.now() + Number(values.minutes) * 60_000;
 
 const tree = copyTree();
 process.once("exit", () => rmSync(tree, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
-const score = new Map<string, { killed: number; all: number }>();
-let isComplete = true;
-for (const name of names) isComplete = (await mutateRule(name, rules[name] as Rule)) && isComplete;
-
-let isGood = isComplete;
-say("");
-for (const [folder, { killed, all }] of score) {
-  const share = all === 0 ? 1 : killed / all;
-  if (share < THRESHOLD) isGood = false;
-  say(`${folder}: ${killed} of ${all} killed (${Math.floor(share * 100)} %)`);
-}
-if (!isComplete) say(`not at its end after ${values.minutes} minutes`);
+const chosen = names.map((name) => rules[name] as Rule);
+const options = { most: Number(values.most), file: values.file, quick: values.quick, say };
+const outcome = await runRules(tree, chosen, options);
+const problems = [...problemsOf(outcome)];
+for (const problem of problems) say(problem);
+say("\nrule: mutants, run, killed, listed as survivors, share");
+let isGood = problems.length === 0;
+for (const [at, name] of names.entries()) isGood = report(name, chosen[at] as Rule) && isGood;
 process.exit(isGood ? 0 : 1);
 
-/** @returns whether there was time for all of it. */
-async function mutateRule(name: string, { files: globs, tests }: Rule): Promise<boolean> {
-  const sources = globSync([...globs], { cwd: tree }).sort();
-  const stages = tests.map((stage) => globSync([...stage], { cwd: tree }));
-  if (sources.length === 0 || stages.some((stage) => stage.length === 0))
-    throw new Error(`rule ${name}: no file fits`);
-  say(`\n== ${name}`);
-  const files = sources
-    .filter((source) => source.includes(values.file))
-    .map((path) => {
-      const original = readFileSync(join(tree, path), "utf8");
-      return { path, original, mutants: mutantsOf(path, original) };
-    });
-  const all = files.flatMap(({ mutants }) => mutants);
-  const most = Number(values.most) || all.length;
-  const every = Math.max(1, all.length / most);
-  const taken = new Set(Array.from({ length: most }, (_, at) => all[Math.floor(at * every)]));
-  for (const { path, original, mutants } of files) {
-    const file = join(tree, path);
-    const limits = stages.map(() => STAGE_LIMIT);
-    const isNoticed = async (text: string): Promise<boolean> => {
-      writeFileSync(file, text);
-      for (const [at, stage] of stages.entries()) {
-        const begun = performance.now();
-        if (!(await passes(stage, limits[at] ?? STAGE_LIMIT))) return true;
-        if (text === original)
-          limits[at] = Math.max(SHORTEST_LIMIT, SLOWER * (performance.now() - begun));
-      }
-      return false;
-    };
-    const some = mutants.filter((mutant) => taken.has(mutant));
-    if (some.length === 0) continue;
-    if (await isNoticed(original)) throw new Error(`the tests of ${name} fail without a mutant`);
-    const folder = dirname(path);
-    const { killed, all: before } = score.get(folder) ?? { killed: 0, all: 0 };
-    let [tried, survived] = [0, 0];
-    for (const mutant of some) {
-      if (performance.now() > end) break;
-      tried += 1;
-      if (await isNoticed(mutant.text)) continue;
-      survived += 1;
-      say(`  survived: ${path}:${mutant.line}  ${mutant.change}`);
-    }
-    score.set(folder, { killed: killed + tried - survived, all: before + tried });
-    say(`${path}: ${tried - survived} killed, ${survived} survived, of ${mutants.length} in all`);
-    if (tried < some.length) return false;
-    // What has killed them was the change, and not a test that fails now and then.
-    if (await isNoticed(original)) throw new Error(`the tests of ${name} fail without a mutant`);
-  }
-  return true;
+/** @returns whether enough mutants of the rule are killed. */
+function report(name: string, { files }: Rule): boolean {
+  const paths = new Set(globSync([...files], { cwd: tree }));
+  const run = outcome.run.filter(({ path }) => paths.has(path));
+  const killed = run.filter((mutant) => outcome.killed.has(mutant)).length;
+  const listed = run.filter((mutant) => reasonOf(mutant) !== undefined).length;
+  const all = [...outcome.counts].map(([path, count]) => (paths.has(path) ? count : 0));
+  const count = all.reduce((sum, one) => sum + one, 0);
+  const share = run.length === 0 ? 1 : killed / run.length;
+  const figures = [count, run.length, killed, listed, `${Math.floor(share * 100)} %`];
+  say(`${name}: ${figures.join(", ")}`);
+  return share >= THRESHOLD;
 }
 
-/** Runs test files in processes of their own: nothing that one mutant leaves reaches the next. */
-async function passes(files: readonly string[], limit: number): Promise<boolean> {
-  const args = ["run", "--bail=1", "--reporter=dot", ...files];
-  const child = spawn("vitest", args, { cwd: tree, stdio: "ignore" });
-  const stop = (): void => {
-    if (child.pid !== undefined) killTree(child.pid);
-  };
-  process.once("exit", stop);
-  const timer = setTimeout(stop, limit);
-  const [status] = await once(child, "close");
-  clearTimeout(timer);
-  process.off("exit", stop);
-  return status === 0;
+function* problemsOf({ run, counts, killed, unreached }: Outcome): Generator<string> {
+  for (const mutant of run) {
+    const place = `${mutant.path}:${mutant.line}  ${mutant.change}`;
+    const test = killed.get(mutant);
+    const isListed = reasonOf(mutant) !== undefined;
+    const reach = unreached.has(mutant) ? " (no test reaches it)" : "";
+    if (test === undefined && !isListed) yield `survived: ${place}${reach}`;
+    if (test !== undefined && isListed)
+      yield `listed as a survivor, but killed by "${test}": ${place}`;
+  }
+  if (run.length < [...counts.values()].reduce((sum, count) => sum + count, 0)) return;
+  for (const path of counts.keys())
+    for (const { code, change } of survivors[path] ?? [])
+      if (!run.some((one) => one.path === path && one.code === code && one.change === change))
+        yield `listed as a survivor, but no such mutant: ${path}  ${change}  in: ${code}`;
 }
 
-/** Copies what git knows of, and what is new; packages are the same. */
-function copyTree(): string {
-  const folder = mkdtempSync(join(tmpdir(), "mooring-mutants-"));
-  const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], {
-    cwd: ROOT,
-    encoding: "utf8",
-  });
-  for (const path of new Set(listed.split("\0"))) {
-    if (path === "" || !globSync(path, { cwd: ROOT }).length) continue;
-    mkdirSync(join(folder, dirname(path)), { recursive: true });
-    copyFileSync(join(ROOT, path), join(folder, path));
-  }
-  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  return folder;
+function reasonOf({ path, code, change }: FileMutant): string | undefined {
+  return survivors[path]?.find((one) => one.code === code && one.change === change)?.reason;
 }
 
 function say(text: string): void {

@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { createGrant } from "../../src/access/grant.ts";
 import { FLAG } from "../../src/settings/item.ts";
+import { rightsOf } from "../../src/settings/rights.ts";
 import { failureOf } from "../backup/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { defined, definitions, type Parts, save, tester, testParts } from "./parts.ts";
@@ -10,6 +12,12 @@ const newPath = temporaryPaths();
 
 const back = (parts: Parts, revision: number, keys: readonly string[] = [], dryRun = false) =>
   parts.settings.rollback({ revision, keys }, tester, { dryRun });
+
+/** A caller who sees secrets as `********`. */
+const withoutSecrets = ({ engine }: Parts) => ({
+  ...tester,
+  rights: rightsOf(createGrant(["history:rollback"], []), engine.snapshot),
+});
 
 /** Key to value of settings that are set or made. */
 const values = ({ settings }: Parts): Record<string, string> =>
@@ -105,6 +113,56 @@ describe("a rollback", () => {
     for (const value of ["one", "two", "one"]) await save(parts, { aria2_secret: value });
     expect((await back(parts, 1)).result).toEqual([]);
     expect((await back(parts, 2)).result).toMatchObject([{ key: "aria2_secret" }]);
+  });
+
+  test("counts a secret that another process has set back meanwhile as unchanged", async () => {
+    const path = newPath();
+    const [parts, other] = [await testParts(path), await testParts(path)];
+    await save(parts, { aria2_secret: "one" });
+    await save(parts, { aria2_secret: "two" });
+    await save(other, { aria2_secret: "one" });
+    expect((await back(parts, 1)).result).toEqual([]);
+  });
+
+  test("does not show a caller without the right to secrets that one is the same again", async () => {
+    const parts = await testParts(newPath());
+    const limited = withoutSecrets(parts);
+    for (const value of ["one", "two", "one"]) await save(parts, { aria2_secret: value });
+    const { result } = await parts.settings.rollback({ revision: 1, keys: [] }, limited);
+    expect(result).toMatchObject([{ key: "aria2_secret" }]);
+  });
+
+  test("brings back the plain value of what has become a secret, whoever asks", async () => {
+    const path = newPath();
+    const earlier = await testParts(path);
+    for (const value of ["one", "two"]) await save(earlier, { later: value });
+    const definitions = [defined({ key: "later", secret: true })];
+    const parts = await testParts(path, { definitions });
+    await save(parts, { later: "three" });
+    await parts.settings.rollback({ revision: 1, keys: [] }, withoutSecrets(parts));
+    expect(parts.settings.get("later").value).toBe("one");
+  });
+
+  test("does not bring back a secret of a setting that is gone", async () => {
+    const path = newPath();
+    const earlier = await testParts(path, { definitions: [defined({ key: "old", secret: true })] });
+    await save(earlier, { old: "1" });
+    const parts = await testParts(path);
+    await parts.settings.delete("old", tester);
+    expect((await back(parts, 1)).result).toMatchObject([{ key: "old" }]);
+    expect(values(parts)).toEqual({});
+  });
+
+  test("says of a setting that only an earlier version knew and that is gone that it cannot", async () => {
+    const path = newPath();
+    const earlier = await testParts(path, { definitions: [defined({ key: "old", flag: 0 })] });
+    await save(earlier, { old: "1" });
+    await save(earlier, { old: "2" });
+    const parts = await testParts(path);
+    await parts.settings.delete("old", tester);
+    expect((await back(parts, 1)).result).toEqual([
+      { key: "old", reason: expect.sentence(/earlier version/) },
+    ]);
   });
 
   test("leaves what the program or a file sets, and says so", async () => {
@@ -219,13 +277,15 @@ describe("a rollback while others save", () => {
   test("of one process takes in what another has committed meanwhile", async () => {
     const path = newPath();
     const [parts, other] = [await testParts(path), await testParts(path)];
-    await save(parts, { site_title: "one" });
+    const gone = { key: "gone", value: "1", flag: FLAG.deprecated };
+    await parts.settings.save([{ key: "site_title", value: "one" }, gone], tester);
     await save(parts, { site_title: "two" });
     await save(other, { site_title: "three", logo: "foreign", made: "there", aria2_secret: "s" });
+    await other.settings.delete("gone", tester);
     expect(parts.engine.snapshot().revision).toBe(2);
     const { revision, result } = await back(parts, 1);
     expect(result).toMatchObject([{ key: "aria2_secret" }]);
-    expect(values(parts)).toEqual({ site_title: "one", aria2_secret: "s" });
-    expect(revision).toBe(4);
+    expect(values(parts)).toEqual({ site_title: "one", gone: "1", aria2_secret: "s" });
+    expect(revision).toBe(5);
   });
 });

@@ -5,8 +5,11 @@ export interface Mutant {
   readonly line: number;
   /** The change for people: `a < b → a <= b`. */
   readonly change: string;
-  /** The whole text with the change. */
-  readonly text: string;
+  /** The first and one behind the last character that `other` replaces. */
+  readonly start: number;
+  readonly end: number;
+  /** An expression, or `;` for a statement. */
+  readonly other: string;
 }
 
 interface Node {
@@ -45,10 +48,9 @@ const AROUND = /^TS(?:As|Satisfies|NonNull)|^TSInstantiationExpression/;
 export function mutantsOf(path: string, source: string): Mutant[] {
   const found: Mutant[] = [];
   const add = ({ start, end }: Pick<Node, "start" | "end">, other: string): void => {
-    const text = source.slice(0, start) + other + source.slice(end);
     const line = source.slice(0, start).split("\n").length;
     const change = `${short(source.slice(start, end))} → ${short(other) || "(nothing)"}`;
-    found.push({ line, change, text });
+    found.push({ line, change, start, end, other });
   };
   const code = (node: Node): string => source.slice(node.start, node.end);
   const visit = (node: Node): void => {

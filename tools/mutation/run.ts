@@ -1,0 +1,218 @@
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { instrument, type Numbered } from "./instrument.ts";
+import { mutantsOf } from "./mutants.ts";
+import type { Reach } from "./plan.ts";
+import type { Rule } from "./rules.ts";
+import { runSession } from "./session.ts";
+
+export interface FileMutant extends Numbered {
+  readonly path: string;
+  /** The text of its line. */
+  readonly code: string;
+}
+
+export interface Outcome {
+  readonly run: readonly FileMutant[];
+  /** Mutants in the files, those that were not run included. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** Mutants that a test has noticed, and the test. */
+  readonly killed: ReadonlyMap<FileMutant, string>;
+  /** Mutants that no test reaches. */
+  readonly unreached: ReadonlySet<FileMutant>;
+}
+
+export interface Options {
+  /** Most mutants; 0: all. */
+  readonly most: number;
+  /** Part of the path of the files to take. */
+  readonly file: string;
+  /** Leaves out mutants that need a process of their own. */
+  readonly quick: boolean;
+  readonly say: (text: string) => void;
+}
+
+/** The quickest tests that reach a mutant run with it first. */
+const FIRST_TESTS = 6;
+
+/** Runs the tests of rules with each mutant of their files, in a copy of the tree. */
+export async function runRules(
+  tree: string,
+  rules: readonly Rule[],
+  options: Options,
+): Promise<Outcome> {
+  const paths = new Set(rules.flatMap(({ files }) => globSync([...files], { cwd: tree }).sort()));
+  const { run, counts } = writeMutants(tree, [...paths], options);
+  const files = new Set(rules.flatMap(({ tests }) => globSync([...tests], { cwd: tree })));
+  if (run.length === 0 || files.size === 0) throw new Error("no file fits");
+  const hunt = new Hunt(tree, run, [...files].sort(), options.say);
+  await hunt.cover();
+  while (await hunt.mutate(FIRST_TESTS));
+  while (await hunt.mutate(Number.POSITIVE_INFINITY));
+  const { killed } = hunt;
+  if (!options.quick) await hunt.mutateAlone();
+  const notRun = new Set(options.quick ? hunt.openAlone() : []);
+  const all = run.filter((mutant) => !notRun.has(mutant));
+  return { run: all, counts, killed, unreached: hunt.unreached() };
+}
+
+/** Writes the mutants into the files of the copy. */
+function writeMutants(tree: string, paths: readonly string[], { most, file }: Options) {
+  const all: FileMutant[] = [];
+  const sources = new Map<string, string>();
+  const counts = new Map<string, number>();
+  for (const path of paths.filter((one) => one.includes(file))) {
+    const source = readFileSync(join(tree, path), "utf8");
+    const lines = source.split("\n");
+    const mutants = mutantsOf(path, source);
+    sources.set(path, source);
+    counts.set(path, mutants.length);
+    for (const mutant of mutants) {
+      const code = (lines[mutant.line - 1] ?? "").trim();
+      all.push({ ...mutant, path, code, id: all.length + 1 });
+    }
+  }
+  const size = most === 0 ? all.length : Math.min(most, all.length);
+  const run = Array.from(
+    { length: size },
+    (_, at) => all[Math.floor((at * all.length) / size)] as FileMutant,
+  );
+  for (const [path, source] of sources) {
+    const mutants = run.filter((mutant) => mutant.path === path);
+    writeFileSync(join(tree, path), instrument(source, mutants));
+  }
+  return { run, counts };
+}
+
+/** A test that passes without mutants. */
+interface Test extends Reach {
+  readonly file: string;
+  /** Mutants with which it has run. */
+  readonly tried: Set<number>;
+}
+
+class Hunt {
+  readonly killed = new Map<FileMutant, string>();
+  readonly #tree: string;
+  readonly #mutants: ReadonlyMap<number, FileMutant>;
+  readonly #files: readonly string[];
+  readonly #say: (text: string) => void;
+  readonly #tests = new Map<string, Test>();
+  readonly #reached = new Set<number>();
+  /** Mutants for which modules, or a process, have to start anew. */
+  readonly #alone = new Set<number>();
+
+  constructor(
+    tree: string,
+    run: readonly FileMutant[],
+    files: readonly string[],
+    say: (text: string) => void,
+  ) {
+    this.#tree = tree;
+    this.#mutants = new Map(run.map((mutant) => [mutant.id, mutant]));
+    this.#files = files;
+    this.#say = say;
+  }
+
+  /** Finds which tests reach which mutants. */
+  async cover(): Promise<void> {
+    const files = this.#files;
+    const plan = { phase: "cover", files, tests: {}, mutant: 0 } as const;
+    const { lines, errors } = await runSession(this.#tree, plan);
+    for (const line of lines) {
+      if (line.type === "unfit") this.#say(`  fails without a mutant: ${line.name}`);
+      if (line.type === "outside") for (const id of line.mutants) this.#alone.add(id);
+      if (line.type === "covered") this.#tests.set(line.test, { ...line, tried: new Set() });
+      if (line.type === "outside" || line.type === "covered")
+        for (const id of line.mutants) this.#reached.add(id);
+    }
+    if (this.#tests.size === 0) throw new Error(`no test passes without a mutant\n${errors}`);
+  }
+
+  /**
+   * Runs tests with the mutants that they reach, in one process.
+   *
+   * @param most tests for a mutant, tests of earlier runs included. @returns whether some are left.
+   */
+  async mutate(most: number): Promise<boolean> {
+    const chosen = this.#choose(most);
+    const tests: Record<string, Reach> = {};
+    const times = new Map<string, number>();
+    for (const [id, mutants] of chosen) {
+      const { file, milliseconds, passes } = this.#tests.get(id) as Test;
+      tests[id] = { mutants, milliseconds, passes };
+      times.set(file, (times.get(file) ?? 0) + milliseconds);
+    }
+    const timeOf = (file: string): number => times.get(join(this.#tree, file)) ?? 0;
+    const files = this.#files
+      .filter((file) => times.has(join(this.#tree, file)))
+      .sort((one, other) => timeOf(one) - timeOf(other));
+    if (files.length === 0) return false;
+    const plan = { phase: "mutate", files, tests, mutant: 0 } as const;
+    const { lines, hasHung } = await runSession(this.#tree, plan);
+    for (const line of lines) {
+      if (line.type === "begun") this.#tests.get(line.test)?.tried.add(line.mutant);
+      if (line.type === "killed") this.#kill(line.mutant, line.name);
+      if (line.type === "unfit" || line.type === "spoiled") this.#leaveOut(line.test);
+    }
+    const last = lines.findLast((line) => line.type === "begun");
+    if (hasHung && last === undefined) throw new Error("the tests hang without a mutant");
+    if (hasHung && last !== undefined) this.#kill(last.mutant, "does not end");
+    return lines.length > 0;
+  }
+
+  /** The quickest tests for each mutant that is open. */
+  #choose(most: number): Map<string, number[]> {
+    const chosen = new Map<string, number[]>();
+    const counts = new Map<number, number>();
+    const tests = [...this.#tests].sort(([, a], [, b]) => a.milliseconds - b.milliseconds);
+    for (const [, { tried }] of tests)
+      for (const mutant of tried) counts.set(mutant, (counts.get(mutant) ?? 0) + 1);
+    for (const [id, { mutants, tried }] of tests)
+      for (const mutant of mutants) {
+        const count = counts.get(mutant) ?? 0;
+        if (count >= most || tried.has(mutant) || !this.#isOpen(mutant)) continue;
+        counts.set(mutant, count + 1);
+        chosen.set(id, [...(chosen.get(id) ?? []), mutant]);
+      }
+    return chosen;
+  }
+
+  /** Runs the tests once for each mutant that needs modules, or a process, that start with it. */
+  async mutateAlone(): Promise<void> {
+    const open = this.openAlone();
+    if (open.length === 0) return;
+    this.#say(`  ${open.length} mutants in a process of their own`);
+    const passes = async (mutant: number): Promise<boolean> => {
+      const plan = { phase: "load", files: this.#files, tests: {}, mutant } as const;
+      return (await runSession(this.#tree, plan)).hasPassed;
+    };
+    if (!(await passes(0))) throw new Error("the tests fail without a mutant");
+    for (const { id } of open) if (!(await passes(id))) this.#kill(id, "in a process of its own");
+  }
+
+  /** Mutants that are not killed and need a process of their own. */
+  openAlone(): FileMutant[] {
+    return [...this.#mutants.values()].filter(({ id }) => this.#alone.has(id) && this.#isOpen(id));
+  }
+
+  unreached(): Set<FileMutant> {
+    return new Set([...this.#mutants.values()].filter(({ id }) => !this.#reached.has(id)));
+  }
+
+  #isOpen(id: number): boolean {
+    const mutant = this.#mutants.get(id);
+    return mutant !== undefined && !this.killed.has(mutant);
+  }
+
+  #kill(id: number, by: string): void {
+    const mutant = this.#mutants.get(id);
+    if (mutant !== undefined) this.killed.set(mutant, by);
+  }
+
+  /** Of a test that can't run again in its process: others, or a process of its own, kill its mutants. */
+  #leaveOut(id: string): void {
+    for (const mutant of this.#tests.get(id)?.mutants ?? []) this.#alone.add(mutant);
+    this.#tests.delete(id);
+  }
+}

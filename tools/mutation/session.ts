@@ -1,0 +1,79 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { killTree } from "../../bench/proc.ts";
+import { type Line, PLAN, type Plan } from "./plan.ts";
+
+/** A run without a new line for so long hangs, in milliseconds. */
+const SILENCE = 120_000;
+
+export interface Session {
+  readonly lines: readonly Line[];
+  /** Whether all tests have passed. */
+  readonly hasPassed: boolean;
+  /** Whether the run was ended because it did not go on. */
+  readonly hasHung: boolean;
+  /** What vitest has written to standard error. */
+  readonly errors: string;
+}
+
+/** Runs the tests of a plan in a copy of the tree, in one process that vitest starts. */
+export async function runSession(
+  tree: string,
+  plan: Omit<Plan, "output">,
+  silence = SILENCE,
+): Promise<Session> {
+  const folder = mkdtempSync(join(tree, "run-"));
+  const output = join(folder, "lines");
+  const file = join(folder, "plan.json");
+  writeFileSync(output, "");
+  writeFileSync(file, JSON.stringify({ ...plan, output } satisfies Plan));
+  const bail = plan.phase === "load" ? ["--bail=1"] : [];
+  const child = spawn("vitest", ["run", "--config=tools/mutation/vitest.config.ts", ...bail], {
+    cwd: tree,
+    env: { ...process.env, [PLAN]: file },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const stop = (): void => {
+    if (child.pid !== undefined) killTree(child.pid);
+  };
+  process.once("exit", stop);
+  const ended = once(child, "close");
+  let errors = "";
+  child.stderr.on("data", (data: Buffer) => {
+    errors = (errors + data).slice(-10_000);
+  });
+  const watch = new AbortController();
+  const hung = watchFile(output, silence, watch.signal).then((isSilent) => {
+    if (isSilent) stop();
+    return isSilent;
+  });
+  const [status] = await ended;
+  watch.abort();
+  process.off("exit", stop);
+  const text = readFileSync(output, "utf8");
+  const lines = text.split("\n").filter((line) => line !== "");
+  return {
+    lines: lines.map((line): Line => JSON.parse(line)),
+    hasPassed: status === 0,
+    hasHung: await hung,
+    errors,
+  };
+}
+
+/** @returns whether the file did not grow for so long, or false when the signal comes first. */
+async function watchFile(path: string, silence: number, signal: AbortSignal): Promise<boolean> {
+  let [size, since] = [-1, performance.now()];
+  while (performance.now() - since < silence) {
+    const now = statSync(path).size;
+    if (now !== size) [size, since] = [now, performance.now()];
+    try {
+      await wait(1_000, undefined, { signal });
+    } catch {
+      return false;
+    }
+  }
+  return true;
+}
