@@ -40,6 +40,8 @@ test("a hash made without a sealing key is renewed to that of its value", () => 
   expect(sealed.of("a").startsWith(sealed.form)).toBe(true);
   expect(sealed.renew(sealed.of("a"))).toBe(sealed.of("a"));
   expect(createFingerprint(key).isOf(sealed.of("a"), "a")).toBeUndefined();
+  expect(createFingerprint(key).renew(sealed.of("a"))).toBe(sealed.of("a"));
+  expect([createFingerprint(key).seals, sealed.seals]).toEqual([false, true]);
 });
 
 test("a hash made with a sealing key of before is renewed to one that no value can be compared with", () => {
@@ -54,6 +56,12 @@ test("a hash made with a sealing key of before is renewed to one that no value c
   expect(now.isOf(renewed, "a")).toBeUndefined();
   // Rotated back, it is as unknown.
   expect(before.isOf(before.renew(renewed), "a")).toBeUndefined();
+});
+
+test("a hash of a sealing key that is gone, or that is none, is of no value", () => {
+  const fingerprint = createFingerprint(key, [OLD]);
+  expect(fingerprint.isOf(createFingerprint(key, [NEW]).of("a"), "a")).toBeUndefined();
+  expect(fingerprint.isOf("hmac1:short", "a")).toBe(false);
 });
 
 test("a key that is too short is refused", () => {

@@ -1,7 +1,9 @@
 import { createSecretKey, randomBytes } from "node:crypto";
+import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createSealer } from "../../src/secrets/sealer.ts";
+import { failureOf } from "../backup/setting.ts";
 
 const hexKey = randomBytes(32).toString("hex");
 const otherKey = randomBytes(32).toString("base64");
@@ -51,8 +53,12 @@ describe("a sealer with a key", () => {
 
   test.each(["sealed:", "sealed:v2:abc:def", "sealed:v1:0:AAAA", "sealed:v1:short"])(
     "reports that %s cannot be opened",
-    (stored) => {
-      expect(() => sealer.open("some_key", stored)).toThrow(/"some_key"/);
+    async (stored) => {
+      const failure = await failureOf(() => sealer.open("some_key", stored));
+      expect(failure).toMatchObject({
+        code: Code.DataLoss,
+        message: expect.stringMatching(/"some_key" cannot be opened/),
+      });
     },
   );
 

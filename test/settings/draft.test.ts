@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createDraft } from "../../src/settings/draft.ts";
+import { createDraft, createTrial } from "../../src/settings/draft.ts";
 import { knownItem, type SettingItem } from "../../src/settings/item.ts";
+import { mountItem } from "../../src/settings/mount-key.ts";
 import { createSnapshot, type Snapshot } from "../../src/settings/snapshot.ts";
 import { defined } from "./parts.ts";
 
@@ -58,6 +59,12 @@ describe("a draft", () => {
     expect(draft.changes()).toEqual([]);
   });
 
+  test("counts what is as it was as a change where the caller must not learn that", () => {
+    const draft = createDraft(base());
+    draft.put(item("a", "1"), true);
+    expect(draft.changes()).toHaveLength(1);
+  });
+
   test("counts another description with the same value as a change", () => {
     const draft = createDraft(base());
     draft.put({ ...item("a", "1"), help: "new" });
@@ -71,4 +78,51 @@ describe("a draft", () => {
     const above = createDraft(draft);
     expect(above.nextPosition()).toBe(9);
   });
+});
+
+describe("mounts in a draft", () => {
+  const mount = (key: string, value = "{}") => mountItem(key, value, false);
+  const drafted = () =>
+    createDraft(onto(createSnapshot(4, [item("a", "1")], [mount("mount:m"), mount("mount:o")])));
+
+  test("are read, set and deleted apart from settings", () => {
+    const draft = drafted();
+    expect([draft.mount("mount:m")?.value, draft.get("mount:m")]).toEqual(["{}", undefined]);
+    draft.putMount(mount("mount:m", "[]"));
+    draft.putMount(mount("mount:n"));
+    draft.put(item("b", "1"));
+    expect([draft.mount("mount:m")?.value, draft.get("mount:n")]).toEqual(["[]", undefined]);
+    expect([draft.mount("mount:n")?.value, draft.mount("b")]).toEqual(["{}", undefined]);
+    expect([...draft.mountKeys()].sort()).toEqual(["mount:m", "mount:n", "mount:o"]);
+    expect([...draft.keys()]).toEqual(["a", "b"]);
+    draft.deleteMount("mount:m");
+    expect(draft.mount("mount:m")).toBeUndefined();
+    expect([...draft.mountKeys()].sort()).toEqual(["mount:n", "mount:o"]);
+    expect(draft.changes().map(([key]) => key)).toEqual(["mount:m", "mount:n", "b"]);
+  });
+
+  test("never take the key of a setting, nor a setting that of a mount", () => {
+    const draft = drafted();
+    const wrong = [
+      () => draft.put(item("mount:m")),
+      () => draft.put(mount("mount:new")),
+      () => draft.delete("mount:m"),
+      () => draft.putMount(mount("a")),
+      () => draft.putMount(item("new")),
+      () => draft.deleteMount("a"),
+    ];
+    for (const change of wrong) expect(change).toThrow(/is of another kind/);
+    expect(draft.changes()).toEqual([]);
+  });
+});
+
+test("a trial keeps nothing", () => {
+  const trial = createTrial(base());
+  trial.put(item("a", "2"));
+  trial.delete("b");
+  trial.putMount(mountItem("mount:m", "{}", false));
+  trial.deleteMount("mount:m");
+  expect(trial.nextPosition()).toBe(6);
+  expect(trial.nextPosition()).toBe(6);
+  expect(trial.changes()).toEqual([]);
 });

@@ -1,7 +1,12 @@
+import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { createDraft } from "../../src/settings/draft.ts";
+import { knownItem } from "../../src/settings/item.ts";
+import { createSnapshot } from "../../src/settings/snapshot.ts";
+import { refuseMoved, retryWhileMoved } from "../../src/settings/stale.ts";
 import { failureOf } from "../backup/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { type Parts, save, tester, testParts } from "./parts.ts";
+import { defined, type Parts, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 
@@ -77,6 +82,28 @@ describe("a group that comes back whole", () => {
     );
     expect(keys.map((key) => stored(parts, key))).toEqual(mine);
   });
+});
+
+test("a save that others overtake ten times is refused", async () => {
+  const at = (revision: number) =>
+    createSnapshot(revision, [{ ...knownItem(defined({ key: "a" }), ""), revision }]);
+  const draft = (revision: number) =>
+    createDraft({
+      ...{ revision, lastPosition: 0, mount: () => undefined },
+      ...{ keys: () => [], mountKeys: () => [], get: (key) => at(revision).get(key) },
+    });
+  const seen = [{ key: "a", value: "", seenRevision: 1 }];
+  let tries = 0;
+  const attempt = (moves: number) =>
+    retryWhileMoved(() => {
+      tries += 1;
+      refuseMoved(draft(tries <= moves ? 3 : 2), seen, at(2));
+      return tries;
+    });
+  expect(await attempt(9)).toBe(10);
+  tries = 0;
+  const { code, message } = await failureOf(() => attempt(10));
+  expect([code, message, tries]).toEqual([Code.Aborted, expect.stringMatching(/keep saving/), 10]);
 });
 
 test("a list of several groups is a backup: every value is meant", async () => {

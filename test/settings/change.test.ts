@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { describeChange, isVoid, publicChange } from "../../src/settings/change.ts";
+import { FLAG } from "../../src/settings/item.ts";
+import type { StoredChange } from "../../src/settings/store.ts";
+import { defined, tester } from "./parts.ts";
+
+const change = (members: Partial<StoredChange>): StoredChange => ({
+  ...{ key: "k", oldValue: null, newValue: null, oldHash: null, newHash: null },
+  ...{ oldDefinition: null, newDefinition: null },
+  ...members,
+});
+const described = (flag: number): string =>
+  JSON.stringify({ type: "string", options: "", help: "", group: 0, flag });
+
+describe("a change for display", () => {
+  test.each([
+    [{ newValue: "b" }, { kind: "added", oldValue: undefined, newValue: "b", secret: false }],
+    [
+      { oldValue: "a", newValue: "b" },
+      { kind: "changed", oldValue: "a", newValue: "b", secret: false },
+    ],
+    [{ oldValue: "a" }, { kind: "deleted", oldValue: "a", newValue: undefined, secret: false }],
+    [
+      { oldHash: "1", newHash: "2" },
+      { kind: "changed", oldValue: "********", newValue: "********", secret: true },
+    ],
+    [{ newHash: "2" }, { kind: "added", oldValue: undefined, newValue: "********", secret: true }],
+    [
+      { oldHash: "1" },
+      { kind: "deleted", oldValue: "********", newValue: undefined, secret: true },
+    ],
+  ])("%o", (members, expected) => {
+    expect(describeChange(change(members))).toEqual({ key: "k", ...expected });
+  });
+});
+
+describe("a change with the same state before and after", () => {
+  const same = { oldValue: "a", newValue: "a", oldDefinition: "{}", newDefinition: "{}" };
+  const mount = { key: "mount:m", oldDefinition: '{"paths":["/a"]}' };
+
+  test.each([
+    ["nothing differs", same, true],
+    ["the value", { ...same, newValue: "b" }, false],
+    ["the secret", { ...same, newHash: "1" }, false],
+    ["the description", { ...same, newDefinition: '{"group":1}' }, false],
+    ["the paths of a mount", { ...same, ...mount, newDefinition: '{"paths":["/b"]}' }, true],
+    ["the value of a mount", { ...same, ...mount, newValue: "b" }, false],
+  ])("%s", (_, members, expected) => {
+    expect(isVoid(change(members))).toBe(expected);
+  });
+});
+
+describe("a change of the public settings", () => {
+  const definitions = new Map([
+    ["open", defined({ key: "open", flag: FLAG.public })],
+    ["fixed", defined({ key: "fixed", flag: FLAG.readonly })],
+    ["closed", defined({ key: "closed", flag: FLAG.private })],
+  ]);
+  const of = (...changes: readonly Partial<StoredChange>[]) =>
+    publicChange({ ...tester, revision: 1, time: 0, changes: changes.map(change) }, (key) =>
+      definitions.get(key),
+    );
+
+  test("has new values of public and read-only settings, and no others", () => {
+    const changes = ["open", "fixed", "closed"].map((key) => ({
+      ...{ key, oldValue: "a", newValue: `new ${key}` },
+    }));
+    expect(of(...changes)).toEqual({ set: { open: "new open", fixed: "new fixed" }, removed: [] });
+    expect(of({ key: "open", newValue: "" })).toEqual({ set: { open: "" }, removed: [] });
+  });
+
+  test("of custom settings goes by what their descriptions were before and after", () => {
+    const [open, closed] = [described(FLAG.public), described(FLAG.private)];
+    const values = { oldValue: "a", newValue: "b" };
+    const added = { newValue: "b", newDefinition: open };
+    expect(of(added)).toEqual({ set: { k: "b" }, removed: [] });
+    const hidden = { ...values, oldDefinition: open, newDefinition: closed };
+    expect(of(hidden)).toEqual({ set: {}, removed: ["k"] });
+    expect(of({ oldValue: "a", oldDefinition: open })).toEqual({ set: {}, removed: ["k"] });
+    expect(of({ ...values, oldDefinition: closed, newDefinition: open })).toEqual({
+      ...{ set: { k: "b" }, removed: [] },
+    });
+  });
+
+  test("is none where all that has changed is private", () => {
+    const closed = { oldDefinition: described(FLAG.private) };
+    expect(of({ key: "closed", newValue: "b" }, { oldValue: "a", ...closed })).toBeUndefined();
+    expect(of()).toBeUndefined();
+  });
+});
