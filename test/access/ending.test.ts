@@ -1,5 +1,10 @@
-import { expect, test } from "vitest";
-import { endsSoon } from "../../src/access/ending.ts";
+import { describe, expect, test, vi } from "vitest";
+import {
+  type EndingToken,
+  endingTokens,
+  endsSoon,
+  startEndingNotice,
+} from "../../src/access/ending.ts";
 import type { StoredToken } from "../../src/access/store.ts";
 
 const HOUR = 3_600_000;
@@ -23,4 +28,54 @@ test.each<[string, StoredToken, number, boolean]>([
   ["for ever", token(null), 1_000 * DAY, false],
 ])("of %s", (_what, one, now, soon) => {
   expect(endsSoon(one, now)).toBe(soon);
+});
+
+test("all tokens that end soon and are valid, the first to end first, with their principals", () => {
+  const tokens = [
+    { ...token(3 * DAY), id: "third" },
+    { ...token(1_000 * DAY), id: "later" },
+    { ...token(DAY), id: "first", principalId: "gone" },
+    { ...token(2 * DAY), id: "revoked" },
+    { ...token(2 * DAY), id: "second" },
+  ];
+  const book = {
+    tokens: () => tokens,
+    isActive: ({ id }: StoredToken) => id !== "revoked",
+    principalOf: ({ principalId }: Pick<StoredToken, "principalId">) =>
+      principalId === "p" ? ({ name: "ann" } as never) : undefined,
+    now: () => 2.9 * DAY,
+  };
+  expect(endingTokens(book)).toEqual([
+    { principal: "", tokenId: "first", until: DAY },
+    { principal: "ann", tokenId: "second", until: 2 * DAY },
+    { principal: "ann", tokenId: "third", until: 3 * DAY },
+  ]);
+});
+
+describe("the notice of them", () => {
+  const noticed = async (count: number, isClaimed: boolean) => {
+    const ending = Array.from({ length: count }, (_, at): EndingToken => {
+      return { principal: "ann", tokenId: `${at}`, until: at };
+    });
+    const claimTurn = vi.fn(async () => isClaimed);
+    const notice = vi.fn();
+    const stop = startEndingNotice({
+      ...{ store: { claimTurn } as never, ending: () => ending, now: () => 7, notice },
+      onError: (error) => expect.unreachable(String(error)),
+    });
+    await stop();
+    return { claimTurn, calls: notice.mock.calls, ending };
+  };
+
+  test("comes at once, by one of all processes a day, and names twenty", async () => {
+    const { calls, claimTurn, ending } = await noticed(21, true);
+    expect(calls).toEqual([[ending.slice(0, 20), 21]]);
+    expect(claimTurn.mock.calls).toEqual([["tokens that end soon", DAY, 7]]);
+  });
+
+  test("does not come where another process has its turn, or no token ends", async () => {
+    expect((await noticed(1, false)).calls).toEqual([]);
+    const { calls, claimTurn } = await noticed(0, true);
+    expect([calls, claimTurn.mock.calls]).toEqual([[], []]);
+  });
 });

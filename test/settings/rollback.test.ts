@@ -3,6 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant } from "../../src/access/grant.ts";
 import { FLAG } from "../../src/settings/item.ts";
+import { mountItem } from "../../src/settings/mount-key.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
 import { failureOf } from "../backup/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -91,6 +92,23 @@ describe("a rollback", () => {
     await parts.settings.save([{ key: "mine", value: "a", type: "text", flag }], tester);
     await back(parts, 1);
     expect(parts.settings.get("mine")).toMatchObject({ type: "string", flag: FLAG.private });
+  });
+
+  test("brings back a custom setting that a client has described as read-only", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { mine: "1" });
+    const mine = { key: "mine", value: "2", flag: FLAG.readonly };
+    await parts.settings.save([mine], tester);
+    expect((await back(parts, 1)).result).toEqual([]);
+    expect(parts.settings.get("mine")).toMatchObject({ value: "1", flag: FLAG.private });
+  });
+
+  test("leaves mounts as they are", async () => {
+    const parts = await testParts(newPath());
+    const mount = mountItem("mount:m", JSON.stringify({ path: "/m", overrides: {} }), false);
+    await parts.engine.change(tester, (draft) => draft.putMount(mount));
+    expect(await back(parts, 0)).toMatchObject({ commit: undefined, result: [] });
+    expect(parts.engine.snapshot().mounts.has("mount:m")).toBe(true);
   });
 
   test("says of a secret that has changed that it cannot, and brings back the rest", async () => {

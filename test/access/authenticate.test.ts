@@ -1,0 +1,342 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { Admission, type Caller } from "../../src/access/admission.ts";
+import { createAccess, type Identity, publicMethods } from "../../src/access/authenticate.ts";
+import { grantOf } from "../../src/access/call-grant.ts";
+import { createGrant, NOTHING, ROOT } from "../../src/access/grant.ts";
+import { createThrottle } from "../../src/access/throttle.ts";
+import { Call, callKey } from "../../src/gateway/call.ts";
+import { unavailable } from "../../src/messages/error.ts";
+import { message } from "../../src/messages/message.ts";
+
+const { ping } = PublicService.method;
+const { listSettings, saveSettings } = SettingService.method;
+
+class TestCall extends Call {
+  readonly door = "grpc";
+  readonly requestMethod = "POST";
+  readonly url = "";
+  readonly #authorization: string | undefined;
+
+  constructor(method: DescMethod, authorization?: string) {
+    super(method, "request");
+    this.#authorization = authorization;
+  }
+
+  header(name: string): string | undefined {
+    return name === "authorization" ? this.#authorization : undefined;
+  }
+
+  protected headers(): Headers {
+    return new Headers();
+  }
+
+  protected address(): string {
+    return "192.0.2.1";
+  }
+
+  protected onGone(): void {}
+}
+
+const grant = createGrant(["settings:read"], []);
+const reader: Caller = { name: "ann", tokenId: "id", grant, until: 500 };
+type Found = Caller | undefined | Promise<Caller | undefined>;
+
+/** Access with the callers of some tokens. */
+function accessOf(callers: Record<string, () => Found> = { right: () => reader }, perMinute = 0) {
+  const identity = {
+    fresh: vi.fn<Identity["fresh"]>(async () => undefined),
+    whose: vi.fn<Identity["whose"]>((token) => callers[token]?.()),
+  };
+  const access = createAccess(identity, createThrottle({ perMinute }), (error) =>
+    Object.assign(error as object, { localized: true }),
+  );
+  return { access, identity, callers };
+}
+
+async function failureOf(work: () => unknown): Promise<ConnectError> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof ConnectError) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+const unauthenticated = (text: RegExp) => ({
+  code: Code.Unauthenticated,
+  message: expect.stringMatching(text),
+});
+const MISSING = unauthenticated(/missing token/);
+const ENDED = unauthenticated(/was reset or revoked/);
+
+test("the methods without a token are these", () => {
+  expect([...publicMethods].map(({ name }) => name).sort()).toEqual([
+    ...["Check", "GetPublicSettings", "List", "Ping", "Watch", "WatchPublicSettings"],
+  ]);
+});
+
+describe("admission", () => {
+  test("lets public methods in without a look, in their turn", async () => {
+    const { access, identity } = accessOf();
+    const call = new TestCall(ping);
+    const admitted = access.admit(call);
+    expect(admitted).toBeInstanceOf(Promise);
+    await admitted;
+    expect([call.actor, call.principal]).toEqual([undefined, undefined]);
+    expect(identity.fresh).not.toHaveBeenCalled();
+  });
+
+  test.each(["right", "Bearer right"])(
+    "of %s has the right of the token's caller",
+    async (header) => {
+      const { access, identity } = accessOf();
+      const call = new TestCall(listSettings, header);
+      const before = performance.now();
+      await access.admit(call);
+      expect(call.actor).toBe("ann");
+      expect(call.principal).toEqual(new Admission(reader, "right", expect.any(Number) as never));
+      const { at, until, tokenId } = call.principal as Admission;
+      expect([at >= before, until, tokenId]).toEqual([true, 500, "id"]);
+      expect(identity.fresh).toHaveBeenCalledOnce();
+      expect(identity.whose).toHaveBeenCalledWith("right", call);
+    },
+  );
+
+  test("also where the caller is only found out later", async () => {
+    const call = new TestCall(listSettings, "later");
+    await accessOf({ later: async () => reader }).access.admit(call);
+    expect(call.actor).toBe("ann");
+  });
+
+  test("is refused without a token, with a wrong one, and without the scope", async () => {
+    const { access } = accessOf({ right: () => reader, later: async () => undefined });
+    const refused = (header?: string, method: DescMethod = listSettings) =>
+      failureOf(() => access.admit(new TestCall(method, header)));
+    expect(await refused()).toMatchObject({ ...MISSING, localized: true });
+    const wrong = await refused("wrong");
+    expect(wrong).toMatchObject({ code: Code.Unauthenticated, localized: true });
+    expect((await refused("later")).message).toBe(wrong.message);
+    expect((await refused("mrg_wrong")).message).not.toBe(wrong.message);
+    const scope = await refused("right", saveSettings);
+    expect(scope).toMatchObject({ code: Code.PermissionDenied, localized: true });
+    expect(scope.message).toContain("settings:write");
+  });
+
+  test("of too many wrong tokens waits, those that another server refuses included", async () => {
+    const refusal = new ConnectError("refused there", Code.Unauthenticated);
+    const other = new ConnectError("not now", Code.Unavailable);
+    const { access } = accessOf(
+      { there: () => Promise.reject(refusal), away: () => Promise.reject(other) },
+      1,
+    );
+    const refused = (header: string) =>
+      failureOf(() => access.admit(new TestCall(listSettings, header)));
+    expect(await refused("there")).toMatchObject({ code: Code.Unauthenticated });
+    for (let at = 0; at < 5; at += 1)
+      expect(await refused("away")).toMatchObject({ code: Code.Unavailable });
+    expect(await refused("wrong")).toMatchObject({ code: Code.Unauthenticated });
+    for (const header of ["wrong", "there"]) {
+      const late = await refused(header);
+      expect(late.code).toBe(Code.ResourceExhausted);
+      expect(Number(late.metadata.get("retry-after"))).toBeGreaterThan(0);
+    }
+  });
+
+  test("fails where rights cannot be looked up", async () => {
+    const { access, identity } = accessOf();
+    identity.fresh.mockRejectedValue(unavailable(message("NOT_ADMIN")));
+    const failure = await failureOf(() => access.admit(new TestCall(listSettings, "right")));
+    expect(failure).toMatchObject({ code: Code.Unavailable, localized: true });
+    expect(await failureOf(() => access.check("right"))).toMatchObject({ code: Code.Unavailable });
+  });
+});
+
+test("a header alone is checked as that of a call is", async () => {
+  const { access } = accessOf();
+  await access.check("right");
+  await access.check("bearer right");
+  expect(await failureOf(() => access.check(undefined))).toMatchObject(MISSING);
+  const [wrong, scoped] = ["wrong", "mrg_wrong"].map((one) => failureOf(() => access.check(one)));
+  expect((await wrong)?.code).toBe(Code.Unauthenticated);
+  expect((await scoped)?.message).not.toBe((await wrong)?.message);
+});
+
+describe("a call that was admitted", () => {
+  const NOW = 1_000;
+  beforeEach(() => {
+    const clock = vi.spyOn(performance, "now").mockReturnValue(NOW);
+    return () => clock.mockRestore();
+  });
+
+  const admitted = (method: DescMethod, at = NOW, caller = reader) => {
+    const call = new TestCall(method);
+    call.principal = new Admission(caller, "right", at);
+    return call;
+  };
+  const reply = { stream: false, message: {} };
+  /** Passes the interceptor. */
+  const pass = async (
+    { access }: Pick<ReturnType<typeof accessOf>, "access">,
+    request: Record<string, unknown>,
+    next = vi.fn(async () => reply as unknown),
+  ) => {
+    const run = access.interceptor(next as never);
+    return run({ stream: false, contextValues: createContextValues(), ...request } as never);
+  };
+
+  test("runs, and its right is not looked at again so soon", async () => {
+    const given = accessOf();
+    const request = { method: listSettings, call: admitted(listSettings, NOW - 1) };
+    expect(await pass(given, request)).toBe(reply);
+    expect(given.identity.whose).not.toHaveBeenCalled();
+    const next = vi.fn();
+    const none = () =>
+      pass(given, { method: listSettings, call: new TestCall(listSettings) }, next);
+    expect(await failureOf(none)).toMatchObject(MISSING);
+    const more = { method: saveSettings, call: admitted(saveSettings) };
+    await expect(pass(given, more, next)).rejects.toMatchObject({ code: Code.PermissionDenied });
+    expect(next).not.toHaveBeenCalled();
+    expect(await pass(given, { method: ping, call: new TestCall(ping) })).toBe(reply);
+  });
+
+  test("is known by its context where it is no call of the gateway", async () => {
+    const { principal } = admitted(listSettings, 0);
+    const info = { door: "grpc", requestId: "", peer: "", principal } as const;
+    const contextValues = createContextValues().set(callKey, info);
+    const given = accessOf();
+    expect(await pass(given, { method: listSettings, contextValues })).toBe(reply);
+    expect(await failureOf(() => pass(given, { method: listSettings }))).toMatchObject(MISSING);
+  });
+
+  test("whose body took long is looked at again", async () => {
+    const request = { method: listSettings, call: admitted(listSettings, NOW - 1.5) };
+    const next = vi.fn(async () => reply as unknown);
+    const given = accessOf({ right: () => ({ ...reader, until: 700 }) });
+    expect(await pass(given, request, next)).toBe(reply);
+    expect((request.call.principal as Admission).until).toBe(700);
+    expect(next).toHaveBeenCalledOnce();
+    for (const now of [undefined, { ...reader, grant: createGrant(["settings:read"], []) }])
+      expect(
+        await failureOf(() => pass(accessOf({ right: () => now }), request, next)),
+      ).toMatchObject(ENDED);
+    expect(next).toHaveBeenCalledOnce();
+  });
+
+  describe("with a stream", () => {
+    const streams: AsyncGenerator<number>[] = [];
+    afterEach(async () => {
+      for (const stream of streams.splice(0)) await stream.return(undefined);
+    });
+
+    async function* numbers(): AsyncGenerator<number> {
+      yield 1;
+      yield 2;
+    }
+
+    /** Opens a stream and reads its first message. */
+    const open = async (given: ReturnType<typeof accessOf>, caller = reader) => {
+      const call = admitted(listSettings, NOW, caller);
+      const next = vi.fn(async () => ({ stream: true, message: numbers(), kept: 1 }));
+      const request = { method: listSettings, call, stream: true };
+      const response = await pass(given, request, next as never);
+      expect(response).toMatchObject({ stream: true, kept: 1 });
+      const stream = response.message as AsyncGenerator<number>;
+      streams.push(stream);
+      return { call, stream, first: () => stream.next() };
+    };
+
+    test("gives its messages, and is then not looked at any more", async () => {
+      const given = accessOf();
+      const { call, stream } = await open(given);
+      const messages: number[] = [];
+      for await (const message of stream) messages.push(message);
+      expect(messages).toEqual([1, 2]);
+      given.access.expire(1_000);
+      expect(call.signal.aborted).toBe(false);
+    });
+
+    test("of a request alone, or of a reply alone, is passed on", async () => {
+      const given = accessOf();
+      const call = admitted(listSettings);
+      const request = { method: listSettings, call, stream: true };
+      expect(await pass(given, request)).toBe(reply);
+      const streamed = { stream: true, message: numbers() };
+      const next = vi.fn(async () => streamed as unknown);
+      expect(await pass(given, { ...request, stream: false }, next)).toBe(streamed);
+      const open = { method: ping, call: new TestCall(ping), stream: true };
+      expect(await pass(given, open, next)).toBe(streamed);
+    });
+
+    test("does not begin where the right has ended", async () => {
+      const { first } = await open(accessOf({}));
+      expect(await failureOf(first)).toMatchObject(ENDED);
+    });
+
+    test("ends when the time of the right is over", async () => {
+      const given = accessOf({ right: () => ({ ...reader, until: 600 }) });
+      const { call, first } = await open(given);
+      await first();
+      given.access.expire(599);
+      expect(call.signal.aborted).toBe(false);
+      given.access.expire(600);
+      expect(call.signal.reason).toMatchObject(unauthenticated(/has expired/));
+    });
+
+    test("goes on where the right has no end", async () => {
+      const endless = { ...reader, until: undefined };
+      const given = accessOf({ right: () => endless });
+      const { call, first } = await open(given, endless);
+      await first();
+      given.access.expire(Number.MAX_VALUE);
+      expect(call.signal.aborted).toBe(false);
+    });
+
+    test("goes on with the same right, to its new end", async () => {
+      const given = accessOf();
+      const { call, first } = await open(given);
+      await first();
+      given.callers["right"] = () => ({ ...reader, until: 400 });
+      await given.access.recheck();
+      expect(call.signal.aborted).toBe(false);
+      given.access.expire(400);
+      expect(call.signal.aborted).toBe(true);
+    });
+
+    test.each<[string, () => Found]>([
+      ["is gone", () => undefined],
+      ["is another", () => ({ ...reader, grant: createGrant(["settings:read"], []) })],
+      ["cannot be looked up", () => Promise.reject(new Error("away"))],
+    ])("ends when the right %s", async (_, now) => {
+      const given = accessOf();
+      const { call, first } = await open(given);
+      await first();
+      given.callers["right"] = now;
+      await given.access.recheck();
+      expect(call.signal.reason).toMatchObject(ENDED);
+    });
+  });
+});
+
+describe("the grant of a call", () => {
+  const call = new TestCall(listSettings);
+
+  test("is that of its admission, and nothing before it", () => {
+    expect(grantOf(call)).toBe(NOTHING);
+    call.principal = new Admission(reader, "right", 0);
+    expect(grantOf(call)).toBe(grant);
+  });
+
+  test("of the context of an application goes by the caller in it", () => {
+    const of = (info: Record<string, unknown> | undefined) =>
+      grantOf({ values: createContextValues().set(callKey, info as never) });
+    expect(of(undefined)).toBe(ROOT);
+    expect(of({ door: "cli" })).toBe(ROOT);
+    expect(of({ door: "grpc" })).toBe(NOTHING);
+    expect(of({ door: "grpc", principal: new Admission(reader, "right", 0) })).toBe(grant);
+  });
+});

@@ -1,0 +1,88 @@
+import { create, type DescMethod, type MessageInitShape, setExtension } from "@bufbuild/protobuf";
+import { MethodOptionsSchema } from "@bufbuild/protobuf/wkt";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { Health } from "../../gen/health/v1/health_pb.js";
+import { AccessSchema, access } from "../../gen/mooring/access/v1/access_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { createGrant, ROOT } from "../../src/access/grant.ts";
+import { checkRequirement, requirementOf } from "../../src/access/requirement.ts";
+import { failureOf } from "../backup/setting.ts";
+
+/** A method with this option. */
+function methodWith(option?: MessageInitShape<typeof AccessSchema>): DescMethod {
+  const method = SettingService.method.listSettings;
+  const options = create(MethodOptionsSchema);
+  if (option !== undefined) setExtension(options, access, create(AccessSchema, option));
+  return Object.create(method, { proto: { value: { ...method.proto, options } } });
+}
+
+describe("the requirement of a method", () => {
+  test("is what its option says", () => {
+    expect(requirementOf(methodWith({ public: true }))).toEqual({
+      ...{ isPublic: true, scopes: [], limited: false },
+    });
+    expect(requirementOf(methodWith({ anyToken: true }))).toEqual({
+      ...{ isPublic: false, scopes: [], limited: true },
+    });
+    const scopes = ["settings:read", "root"];
+    expect(requirementOf(methodWith({ scopes }))).toMatchObject({ scopes, limited: false });
+    expect(requirementOf(methodWith({ scopes, limited: true }))).toMatchObject({ limited: true });
+  });
+
+  test("of the health service is none", () => {
+    expect(requirementOf(Health.method.check)).toEqual({
+      ...{ isPublic: true, scopes: [], limited: true },
+    });
+  });
+
+  test.each<[string, MessageInitShape<typeof AccessSchema> | undefined]>([
+    ["says not who may call it: give it the option", undefined],
+    ["needs settings:paint, which is no scope", { scopes: ["settings:read", "settings:paint"] }],
+    ["is to be public, for any token, or for scopes", {}],
+    ["is to be public, for any token, or for scopes", { public: true, anyToken: true }],
+    ["is to be public, for any token, or for scopes", { public: true, scopes: ["root"] }],
+    ["is to be public, for any token, or for scopes", { anyToken: true, scopes: ["root"] }],
+  ])("is refused: %s", (reason, option) => {
+    expect(() => requirementOf(methodWith(option))).toThrow(reason);
+  });
+});
+
+describe("a grant", () => {
+  const missing = (
+    option: MessageInitShape<typeof AccessSchema>,
+    scopes: string[],
+    limits = [""],
+  ) =>
+    failureOf(() =>
+      checkRequirement(methodWith(option), createGrant(scopes, limits.filter(Boolean))),
+    );
+
+  test("needs every scope of the method, and the missing one is named", async () => {
+    const scopes = ["settings:read", "history:read"];
+    checkRequirement(methodWith({ scopes }), createGrant(scopes, []));
+    const failure = await missing({ scopes }, ["settings:read"]);
+    expect(failure).toMatchObject({
+      code: Code.PermissionDenied,
+      message: "this token does not have the scope history:read",
+    });
+    const root = await missing({ scopes: ["root"] }, ["settings:write"]);
+    expect(root.code).toBe(Code.PermissionDenied);
+    expect(root.message).toMatch(/permanent admin token/);
+  });
+
+  test("with limits needs a method that keeps to them", async () => {
+    const scopes = ["settings:read"];
+    const limits = ["key:a"];
+    checkRequirement(methodWith({ scopes, limited: true }), createGrant(scopes, limits));
+    checkRequirement(methodWith({ anyToken: true }), createGrant(scopes, limits));
+    checkRequirement(methodWith({ scopes }), createGrant(scopes, []));
+    const failure = await missing({ scopes }, scopes, limits);
+    expect(failure.code).toBe(Code.PermissionDenied);
+    expect(failure.message).not.toMatch(/scope/);
+  });
+
+  test("of root needs nothing", () => {
+    checkRequirement(methodWith({ scopes: ["root"] }), ROOT);
+  });
+});
