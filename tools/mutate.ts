@@ -1,7 +1,7 @@
 // Changes the code that holds the rules of tools/mutation/rules.ts, one mutant at a time and in a copy
 // of the tree, and runs the tests that reach it: a mutant that no test notices is a gap between the tests.
 //
-//   npm run test:mutate -- [RULE …] [--file=PART] [--most=N] [--quick]
+//   npm run test:mutate -- [RULE …] [--file=PART] [--most=N] [--tests=N] [--quick]
 //
 // Of more than N mutants (0: no bound) every second, third, … is taken. --quick leaves out those
 // that need a process of their own: mutants of what runs once, when a module loads. Ends with 1 where less than 90 %
@@ -21,6 +21,7 @@ const { values, positionals } = parseArgs({
   options: {
     file: { type: "string", default: "" },
     most: { type: "string", default: "0" },
+    tests: { type: "string", default: "40" },
     quick: { type: "boolean", default: false },
   },
 });
@@ -34,7 +35,8 @@ process.once("exit", () => rmSync(tree, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
 const chosen = names.map((name) => rules[name] as Rule);
-const options = { most: Number(values.most), file: values.file, quick: values.quick, say };
+const { file, quick } = values;
+const options = { most: Number(values.most), tests: Number(values.tests), file, quick, say };
 const outcome = await runRules(tree, chosen, options);
 const problems = [...problemsOf(outcome)];
 for (const problem of problems) say(problem);

@@ -49,9 +49,6 @@ export const rules: Readonly<Record<string, Rule>> = {
   },
   binding: {
     files: ["src/gateway/rest/{binding,field,path,query,value}.ts"],
-    tests: [
-      "test/gateway/{path,query,reply,rules,body,caching}.test.ts",
-      "test/wire/{transports,rest-error}.test.ts",
-    ],
+    tests: ["test/gateway/*.test.ts"],
   },
 };

@@ -1,5 +1,5 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { instrument, type Numbered } from "./instrument.ts";
 import { mutantsOf } from "./mutants.ts";
 import type { Reach } from "./plan.ts";
@@ -27,13 +27,15 @@ export interface Options {
   readonly most: number;
   /** Part of the path of the files to take. */
   readonly file: string;
+  /** Most tests that run with one mutant; 0: all that reach it. */
+  readonly tests: number;
   /** Leaves out mutants that need a process of their own. */
   readonly quick: boolean;
   readonly say: (text: string) => void;
 }
 
-/** The quickest tests that reach a mutant run with it first. */
-const FIRST_TESTS = 6;
+/** The most likely tests run with all mutants before others do. */
+const FIRST_TESTS = 10;
 
 /** Runs the tests of rules with each mutant of their files, in a copy of the tree. */
 export async function runRules(
@@ -48,7 +50,7 @@ export async function runRules(
   const hunt = new Hunt(tree, run, [...files].sort(), options.say);
   await hunt.cover();
   while (await hunt.mutate(FIRST_TESTS));
-  while (await hunt.mutate(Number.POSITIVE_INFINITY));
+  while (await hunt.mutate(options.tests || Number.POSITIVE_INFINITY));
   const { killed } = hunt;
   if (!options.quick) await hunt.mutateAlone();
   const notRun = new Set(options.quick ? hunt.openAlone() : []);
@@ -161,20 +163,25 @@ class Hunt {
     return lines.length > 0;
   }
 
-  /** The quickest tests for each mutant that is open. */
+  /** The most likely tests for each mutant that is open: those named like its file, the quick ones first. */
   #choose(most: number): Map<string, number[]> {
     const chosen = new Map<string, number[]>();
-    const counts = new Map<number, number>();
-    const tests = [...this.#tests].sort(([, a], [, b]) => a.milliseconds - b.milliseconds);
-    for (const [, { tried }] of tests)
-      for (const mutant of tried) counts.set(mutant, (counts.get(mutant) ?? 0) + 1);
-    for (const [id, { mutants, tried }] of tests)
-      for (const mutant of mutants) {
-        const count = counts.get(mutant) ?? 0;
-        if (count >= most || tried.has(mutant) || !this.#isOpen(mutant)) continue;
-        counts.set(mutant, count + 1);
-        chosen.set(id, [...(chosen.get(id) ?? []), mutant]);
-      }
+    const byTime = [...this.#tests].sort(([, a], [, b]) => a.milliseconds - b.milliseconds);
+    const byMutant = new Map<number, [id: string, test: Test][]>();
+    for (const entry of byTime)
+      for (const mutant of entry[1].mutants)
+        byMutant.set(mutant, [...(byMutant.get(mutant) ?? []), entry]);
+    for (const [mutant, tests] of byMutant) {
+      if (!this.#isOpen(mutant)) continue;
+      const name = basename(this.#mutants.get(mutant)?.path ?? "", ".ts");
+      const isNamed = (file: string): boolean => basename(file).startsWith(`${name}.`);
+      const likely = [
+        ...tests.filter(([, { file }]) => isNamed(file)),
+        ...tests.filter(([, { file }]) => !isNamed(file)),
+      ];
+      for (const [id, { tried }] of likely.slice(0, most))
+        if (!tried.has(mutant)) chosen.set(id, [...(chosen.get(id) ?? []), mutant]);
+    }
     return chosen;
   }
 
