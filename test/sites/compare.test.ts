@@ -1,0 +1,178 @@
+import { describe, expect, test } from "vitest";
+import { createFingerprint } from "../../src/secrets/fingerprint.ts";
+import { knownItem, type SettingItem } from "../../src/settings/item.ts";
+import { createSnapshot } from "../../src/settings/snapshot.ts";
+import type { SiteRow } from "../../src/sites/client.ts";
+import { type Comparison, compare } from "../../src/sites/compare.ts";
+import { NEW_STATE, type Site, type SiteState } from "../../src/sites/site.ts";
+import { defined } from "../settings/parts.ts";
+
+const hash = createFingerprint(Buffer.alloc(32, 7));
+const everything: Site = {
+  ...{ id: "1", name: "one", url: "http://192.0.2.1", token: "t", ca: "", pin: "", mode: "follow" },
+  ...{ include: [], exclude: [], overrides: {}, paused: false, upstream: false, created: 0 },
+};
+const here = (value: string, more: Partial<SettingItem> = {}): SettingItem => ({
+  ...knownItem(defined({ key: "k" }), value),
+  revision: 5,
+  ...more,
+});
+const there = (value: string, more: Partial<SiteRow> = {}): SiteRow => ({
+  ...{ key: "k", value, type: "string", options: "", help: "", group: 1, flag: 0 },
+  ...more,
+});
+
+interface Case {
+  readonly items?: readonly SettingItem[];
+  readonly rows?: readonly SiteRow[];
+  readonly site?: Partial<Site>;
+  readonly state?: Partial<SiteState>;
+}
+const compared = ({ items = [], rows = [], site = {}, state = {} }: Case): Comparison[] =>
+  compare(
+    rows,
+    { ...everything, ...site },
+    {
+      state: { ...NEW_STATE, ...state },
+      snapshot: createSnapshot(9, items),
+      hash,
+    },
+  );
+const differing = { items: [here("a")], rows: [there("b")] };
+const one = (given: Case): Partial<Comparison> => compared(given)[0] ?? {};
+
+describe("a setting here and there", () => {
+  test("with the same value, with another one, and without a row there", () => {
+    expect(compared({ items: [here("a")], rows: [there("a")] })).toEqual([
+      {
+        ...{ key: "k", standing: "same", wanted: "a", row: there("a"), item: here("a") },
+        ...{ secret: false, overridden: false, drifted: false, note: "" },
+      },
+    ]);
+    expect(compared(differing)).toMatchObject([{ standing: "differs", wanted: "a", note: "" }]);
+    for (const rows of [[], [there("a", { flag: 3 })]])
+      expect(compared({ items: [here("a")], rows })).toMatchObject([
+        { standing: "missing", note: expect.sentence(/./), row: undefined },
+      ]);
+    expect(one({ ...differing, items: [here("a", { secret: true })] }).secret).toBe(true);
+  });
+
+  test("that is deprecated, or that each site writes itself, is left out", () => {
+    expect(compared({ ...differing, items: [here("a", { flag: 3 })] })).toEqual([]);
+    const token = { items: [here("a", { key: "token" })], rows: [there("b", { key: "token" })] };
+    expect(compared(token)).toEqual([]);
+    expect(compared({ rows: token.rows })).toEqual([]);
+  });
+
+  test("has the note of its key", () => {
+    const title = { key: "site_title" };
+    const named = { items: [here("a", title)], rows: [there("b", title)] };
+    expect(one(named)).toMatchObject({ standing: "differs", note: expect.sentence(/./) });
+    expect(one({ rows: [there("b", title)] })).toMatchObject({
+      ...{ standing: "extra", note: expect.sentence(/./) },
+    });
+  });
+
+  test("of a site with a value of its own", () => {
+    const site = { overrides: { k: "own" } };
+    const own = { standing: "differs", wanted: "own", overridden: true };
+    expect(one({ ...differing, site })).toMatchObject(own);
+    expect(one({ ...differing, rows: [there("own")], site }).standing).toBe("same");
+  });
+
+  test("has drifted where what is here was there already", () => {
+    const drifted = (appliedRevision: number) =>
+      one({ ...differing, state: { appliedRevision } }).drifted;
+    expect([0, 4, 5, 6].map(drifted)).toEqual([false, false, true, true]);
+    const made = here("a", { revision: 0 });
+    expect(one({ ...differing, items: [made] }).drifted).toBe(false);
+  });
+});
+
+describe("a row that is only there", () => {
+  test("is extra, or excluded by the patterns of the site", () => {
+    const row = there("b");
+    expect(compared({ rows: [row] })).toEqual([
+      {
+        ...{ key: "k", standing: "extra", wanted: undefined, row, item: undefined },
+        ...{ secret: false, overridden: false, drifted: false, note: "" },
+      },
+    ]);
+    expect(one({ rows: [row], site: { exclude: ["k"] } }).standing).toBe("excluded");
+    expect(one({ rows: [row], site: { include: ["group:2"] } }).standing).toBe("excluded");
+    expect(one({ rows: [row], site: { include: ["group:1"] } }).standing).toBe("extra");
+    expect(one({ rows: [there("b", { flag: 1 })] }).secret).toBe(true);
+    expect(compared({ rows: [there("b", { flag: 3 })] })).toEqual([]);
+  });
+});
+
+describe("the same value in other words", () => {
+  const same = (wanted: string, value: string, more: Case = {}, key = "k") =>
+    one({
+      items: [here(wanted, { key, definition: defined({ key }) })],
+      rows: [there(value, { key })],
+      ...more,
+    }).standing === "same";
+
+  test("by the rules of the setting", () => {
+    const definition = defined({ key: "k", type: "bool", default: "false" });
+    const of = (value: string, known: typeof definition | undefined) =>
+      one({ items: [here("true", { definition: known })], rows: [there(value)] }).standing;
+    expect([of("1", definition), of("0", definition)]).toEqual(["same", "differs"]);
+    expect(of("1", undefined)).toBe("differs");
+  });
+
+  test("by white space and listed values, of the keys where they mean nothing", () => {
+    expect(same(" 1\n", "1", {}, "multipart_chunk_size")).toBe(true);
+    expect(same("1", "2", {}, "multipart_chunk_size")).toBe(false);
+    expect(same(" 1\n", "1")).toBe(false);
+    expect(same("1", "guest", {}, "default_role")).toBe(true);
+    expect(same("2", "guest", {}, "default_role")).toBe(false);
+    expect(same("1", "guest")).toBe(false);
+  });
+
+  test("as the site has rewritten it", () => {
+    const rewritten = { k: { sent: hash.of("a"), got: hash.of("A!") } };
+    const state = { state: { rewritten } };
+    expect(same("a", "A!", state)).toBe(true);
+    expect(same("b", "A!", state)).toBe(false);
+    expect(same("a", "B!", state)).toBe(false);
+    expect(same("a", "A!")).toBe(false);
+  });
+});
+
+describe("a setting that differs", () => {
+  const held = { k: { revision: 5, reason: "breaks a rule" } };
+  const refused = { k: { hash: hash.of("a"), reason: "not wanted" } };
+  const left = { k: { times: [], left: true } };
+
+  test("is excluded by the patterns of the site", () => {
+    expect(one({ ...differing, site: { exclude: ["k"] } }).standing).toBe("excluded");
+    expect(one({ ...differing, site: { include: ["other"] } }).standing).toBe("excluded");
+  });
+
+  test("is pinned until it changes here or the site has a value of its own", () => {
+    const state = { held };
+    expect(one({ ...differing, state })).toMatchObject({ standing: "held", note: "breaks a rule" });
+    const since = [here("a", { revision: 6 })];
+    expect(one({ ...differing, items: since, state }).standing).toBe("differs");
+    expect(one({ ...differing, site: { overrides: { k: "c" } }, state }).standing).toBe("differs");
+  });
+
+  test("was refused, until another value is wanted", () => {
+    const state = { refused };
+    expect(one({ ...differing, state })).toMatchObject({ standing: "refused", note: "not wanted" });
+    expect(one({ ...differing, items: [here("c")], state }).standing).toBe("differs");
+  });
+
+  test("is flapping while it is left alone and nothing has changed here", () => {
+    const flapping = { fights: left, appliedRevision: 5 };
+    const found = one({ ...differing, state: flapping });
+    expect(found).toMatchObject({ standing: "fought", note: expect.sentence(/./) });
+    expect(one({ ...differing, state: { fights: left, appliedRevision: 4 } }).standing).toBe(
+      "differs",
+    );
+    const fights = { k: { times: [], left: false } };
+    expect(one({ ...differing, state: { fights, appliedRevision: 5 } }).standing).toBe("differs");
+  });
+});
