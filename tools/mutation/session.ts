@@ -7,7 +7,7 @@ import { killTree } from "../../bench/proc.ts";
 import { type Line, PLAN, type Plan } from "./plan.ts";
 
 /** A run without a new line for so long hangs, in milliseconds. */
-const SILENCE = 120_000;
+const SILENCE = 600_000;
 
 export interface Session {
   readonly lines: readonly Line[];
