@@ -7,12 +7,12 @@ export interface Rule {
 }
 
 const setting = "test/settings/**/*.test.ts";
-const store = "test/store/sqlite/{setting-store,erase}.test.ts";
+const store = "test/store/sqlite/setting-store.test.ts";
 
 export const rules: Readonly<Record<string, Rule>> = {
   access: {
     files: ["src/access/*.ts", "src/settings/rights.ts"],
-    tests: ["test/access/*.test.ts", "test/wire/access-{time,late,page,input}.test.ts"],
+    tests: ["test/access/*.test.ts"],
   },
   admission: {
     files: ["src/access/{authenticate,admission,requirement}.ts", "src/database/shared-run.ts"],
@@ -20,7 +20,6 @@ export const rules: Readonly<Record<string, Rule>> = {
       "test/access/*.test.ts",
       "test/database/shared-run.test.ts",
       "test/app/identity.test.ts",
-      "test/wire/{access,access-late,auth,token-first,throttle}.test.ts",
     ],
   },
   save: {
@@ -45,7 +44,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   },
   audit: {
     files: ["src/audit/{chain,checkpoint,recorder}.ts"],
-    tests: ["test/audit/*.test.ts", "test/cli/audit.test.ts"],
+    tests: ["test/audit/*.test.ts"],
   },
   binding: {
     files: ["src/gateway/rest/{binding,field,path,query,value}.ts"],

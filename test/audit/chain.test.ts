@@ -1,0 +1,174 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import {
+  auditFromRow,
+  chain,
+  createVerifier,
+  expectedHash,
+  isTime,
+  rowAfter,
+  toUnchained,
+} from "../../src/audit/chain.ts";
+import { forgottenEntry } from "../../src/audit/forgotten.ts";
+import type { AuditPosition, AuditRow } from "../../src/audit/store.ts";
+import { START } from "../../src/database/tables.ts";
+import { entry } from "../store/audit-contract.ts";
+
+/** The first rows of an audit. */
+const rowsOf = (count: number, after: AuditPosition = START): AuditRow[] =>
+  chain(
+    after,
+    Array.from({ length: count }, (_, at) => entry({ requestId: `r${at}` })),
+  ).map(auditFromRow);
+
+/** The same row with a hash that fits. */
+const resealed = (row: AuditRow, change: Partial<AuditRow>): AuditRow => {
+  const changed = { ...row, ...change };
+  return { ...changed, hash: expectedHash(changed) };
+};
+
+/** What a verification finds first. */
+function verified(
+  rows: readonly AuditRow[],
+  { floor = START, checkpoint }: { floor?: AuditPosition; checkpoint?: AuditPosition } = {},
+): string | undefined {
+  const verifier = createVerifier(floor, checkpoint);
+  for (const row of rows) {
+    const problem = verifier.add(row);
+    if (problem !== undefined) return problem;
+  }
+  return verifier.end();
+}
+
+describe("a row", () => {
+  test("has the SHA-256 of its number, the hash before and all its members, in their order", () => {
+    const tokenId = "id";
+    const one = entry({ tokenId, subjects: ["a", "b"], detail: { revision: 7 } });
+    const row = rowAfter({ seq: 4, hash: "before" }, one);
+    const text = `[5,"before",${one.time},"admin","id","rest","SaveSettings","127.0.0.1","r1","OK","a\\nb","{\\"revision\\":7}"]`;
+    const hash = createHash("sha256").update(text).digest("hex");
+    expect(row).toMatchObject({ seq: 5, prev: "before", hash });
+    const read = auditFromRow(row);
+    expect(read).toMatchObject({ seq: 5, tokenId, subjects: ["a", "b"], hash, prev: "before" });
+    expect(expectedHash(read)).toBe(hash);
+  });
+
+  test("about nothing has no subjects", () => {
+    const row = auditFromRow(rowAfter(START, entry({ subjects: [] })));
+    expect([row.subjects, expectedHash(row)]).toEqual([[], row.hash]);
+  });
+
+  test("keeps what every database keeps", () => {
+    const of = (actor: string): string => toUnchained(entry({ actor })).actor;
+    expect(of("a".repeat(512))).toHaveLength(512);
+    expect(of("a".repeat(513))).toHaveLength(512);
+    expect(of("a\0b")).toBe("ab");
+    expect(of("a\ud800")).toBe("a\ufffd");
+  });
+
+  test("names as many subjects as fit", () => {
+    const of = (...subjects: readonly string[]): string => toUnchained(entry({ subjects })).subject;
+    expect(of()).toBe("");
+    expect(of("a".repeat(5_000))).toBe("a".repeat(4_096));
+    expect(of("a".repeat(5_000), "b")).toBe("a".repeat(4_096));
+    expect(of("a".repeat(4_094), "b")).toBe(`${"a".repeat(4_094)}\nb`);
+    expect(of("a".repeat(4_095), "b", "c")).toBe("a".repeat(4_095));
+    expect(of("a", "b", "c")).toBe("a\nb\nc");
+  });
+});
+
+describe("a verification", () => {
+  const rows = rowsOf(3);
+  const [one, two, three] = rows as [AuditRow, AuditRow, AuditRow];
+
+  test("finds nothing wrong with a chain, and knows its last row", () => {
+    expect(verified(rows)).toBeUndefined();
+    expect(verified([])).toBeUndefined();
+    const verifier = createVerifier(START);
+    expect(verifier.last).toEqual(START);
+    verifier.add(one);
+    expect(verifier.last).toEqual({ seq: 1, hash: one.hash });
+  });
+
+  test("names a row that is missing, changed or made after another one", () => {
+    expect(verified([one, three])).toBe("row 2 is missing: after row 1 comes row 3");
+    expect(verified([one, one])).toBe("row 2 is missing: after row 1 comes row 1");
+    expect(verified([one, { ...two, actor: "ann" }])).toBe(
+      "row 2 is not as it was written: its hash does not fit",
+    );
+    expect(verified([one, resealed(two, { time: 1.5 })])).toMatch(
+      /^row 2 is not as it was written: its time is no whole number/,
+    );
+    expect(verified([one, resealed(two, { actor: "ann" }), three])).toBe(
+      "row 2 is not as it was written: row 3 was made after another one",
+    );
+    const floor = { seq: 0, hash: "another" };
+    expect(verified(rows, { floor })).toMatch(
+      /^row 1 does not follow what was forgotten before it: row 0 had another hash/,
+    );
+  });
+
+  describe("with rows that were forgotten", () => {
+    const floor = { seq: 1, hash: one.hash };
+    const about = (named: number, found: number, newest: number): AuditRow =>
+      auditFromRow(
+        rowAfter(
+          { seq: 3, hash: three.hash },
+          forgottenEntry(1_700_000_000_000, { named, found, floor: newest }),
+        ),
+      );
+
+    test("finds nothing wrong where a row says so", () => {
+      expect(verified([two, three, about(0, 0, 1)], { floor })).toBeUndefined();
+      expect(verified([two, three, about(0, 0, 2)], { floor })).toBeUndefined();
+    });
+
+    test("names the first one where no row says so, or says other numbers", () => {
+      expect(verified([two, three], { floor })).toMatch(
+        /^row 1 is missing: the audit begins with row 2, and no row says/,
+      );
+      expect(verified([two, three, about(1, 2, 1)], { floor })).toMatch(
+        /^row 2 was taken away before row 4 was written: rows up to 2 were missing then/,
+      );
+      expect(verified([two, three, about(0, 0, 0)], { floor })).toMatch(/^row 1 is missing/);
+    });
+  });
+
+  describe("with a checkpoint", () => {
+    const at = ({ seq, hash }: AuditRow): AuditPosition => ({ seq, hash });
+
+    test("finds nothing wrong where the audit has stood there", () => {
+      for (const row of rows) expect(verified(rows, { checkpoint: at(row) })).toBeUndefined();
+      expect(verified(rows, { checkpoint: START })).toBeUndefined();
+    });
+
+    test("says that rows were written anew", () => {
+      const anew = /^row 2 is another one than the checkpoint's: rows up to it were written anew/;
+      expect(verified(rows, { checkpoint: { seq: 2, hash: "another" } })).toMatch(anew);
+      const floor = { seq: 2, hash: two.hash };
+      const checkpoint = { seq: 2, hash: "another" };
+      expect(verified([three], { floor, checkpoint })).toMatch(anew);
+      expect(verified([], { floor, checkpoint })).toMatch(anew);
+    });
+
+    test("says that it is of a row that is missing at the end, or not kept any more", () => {
+      expect(verified(rows, { checkpoint: { seq: 5, hash: "x" } })).toBe(
+        "row 4 is missing: the audit ends with row 3, and the checkpoint is of row 5",
+      );
+      const floor = { seq: 2, hash: two.hash };
+      const forgotten = forgottenEntry(1_700_000_000_000, { named: 0, found: 0, floor: 2 });
+      const rest = [auditFromRow(rowAfter(floor, forgotten))];
+      expect(verified(rest, { floor, checkpoint: at(one) })).toMatch(
+        /^the checkpoint is of row 1, which is not kept any more; rows from 3 on fit/,
+      );
+      expect(verified(rest, { floor, checkpoint: at(two) })).toBeUndefined();
+    });
+  });
+});
+
+test("a time is whole milliseconds from 1970 to 9999", () => {
+  const last = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+  expect([0, 1, last].map(isTime)).toEqual([true, true, true]);
+  const wrong = [-1, last + 1, 1.5, Number.NaN, Number.POSITIVE_INFINITY];
+  expect(wrong.map(isTime)).toEqual(wrong.map(() => false));
+});
