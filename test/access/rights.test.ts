@@ -4,6 +4,7 @@ import { createGrant, type Grant, ROOT } from "../../src/access/grant.ts";
 import { denied } from "../../src/messages/error.ts";
 import { message } from "../../src/messages/message.ts";
 import type { SettingItem } from "../../src/settings/item.ts";
+import { mountItem } from "../../src/settings/mount-key.ts";
 import { type Rights, rightsOf } from "../../src/settings/rights.ts";
 import { createSnapshot } from "../../src/settings/snapshot.ts";
 import { TOKEN_KEY } from "../../src/settings/token.ts";
@@ -152,6 +153,54 @@ describe("secret values", () => {
     const items = [item("boat", 1), item("key", 1, true), item(TOKEN_KEY, 1, true)];
     expect(items.map(rights(grant).isMasked)).toEqual(masked);
   });
+});
+
+describe("mounts", () => {
+  const paths = (...all: readonly string[]) => JSON.stringify({ paths: all });
+  const mount = (path: string) =>
+    mountItem("mount:m", JSON.stringify({ path, overrides: {} }), false);
+  const reader = (limits: readonly string[], scopes = ["mounts:read"]): Rights => {
+    const snapshot = createSnapshot(1, there, [mount("/a/b")]);
+    return rightsOf(createGrant(scopes, limits), () => snapshot);
+  };
+  const change = (before: string | null, after: string | null) => ({
+    ...{ key: "mount:m", oldDefinition: before, newDefinition: after },
+  });
+
+  test("are read as they are now where their paths are within the limits", () => {
+    const inside = reader(["mount:/a*"]);
+    expect(["mount:m", "mount:m:secret", "mount:none", "boat"].map(inside.canRead)).toEqual([
+      ...[true, true, false, false],
+    ]);
+    expect(reader(["mount:/x"]).canRead("mount:m")).toBe(false);
+    expect(reader(["mount:/a*"], ["settings:read"]).canRead("mount:m")).toBe(false);
+  });
+
+  test("in the history are read where all their paths are within the limits", () => {
+    const inside = reader(["mount:/a*"]).canReadChange;
+    expect(inside(change(null, paths("/a")))).toBe(true);
+    expect(inside(change(paths("/a/b"), paths("/a/c")))).toBe(true);
+    expect(inside(change(paths("/a/b"), paths("/b")))).toBe(false);
+    expect(inside(change(paths("/b"), null))).toBe(false);
+    // A change without paths is older than they are in the history.
+    expect(inside(change(null, null))).toBe(false);
+    expect(reader([]).canReadChange(change(null, null))).toBe(true);
+    expect(reader([], ["history:read"]).canReadChange(change(null, paths("/a")))).toBe(false);
+  });
+
+  test("in the history as a whole need the scope, and no limits", () => {
+    const all = [reader([]), reader(["mount:/a*"]), reader([], ["settings:read"])];
+    expect(all.map(({ canReadMounts }) => canReadMounts)).toEqual([true, false, false]);
+  });
+});
+
+test("a change of a secret is masked, whether it was one before or is one after", () => {
+  const masked = byScopes("history:read").isMaskedChange;
+  const of = (oldHash: string | null, newHash: string | null) =>
+    masked({ key: "k", oldHash, newHash });
+  expect([of(null, null), of("1", null), of(null, "1"), of("1", "2")]).toEqual([
+    ...[false, true, true, true],
+  ]);
 });
 
 test("a scope that is missing is named", () => {
