@@ -74,8 +74,16 @@ test("a checkpoint is read as it was written, and nothing else is taken for one"
   expect(readCheckpoint(text)).toEqual(checkpoint);
   expect(readCheckpoint(text.replaceAll("\n", "\r\n"))).toEqual(checkpoint);
   expect(readCheckpoint(`${text}\n\u2014 somebody c2lnbmF0dXJl\n`)).toEqual(checkpoint);
+  expect(readCheckpoint(text.trimEnd())).toEqual(checkpoint);
   const wrong = [
-    ...["", "abc", "abc\n7\n", text.replace("7", "-7"), text.replace("7", "07")],
+    ...[
+      "",
+      "abc",
+      text.replace("abc", ""),
+      "abc\n7\n",
+      text.replace("7", "-7"),
+      text.replace("7", "07"),
+    ],
     ...[text.replace("Dw8P", ""), text.replace("2023", "x"), `${text}more\n`],
   ];
   for (const one of wrong) expect(readCheckpoint(one), one).toBeUndefined();

@@ -12,7 +12,7 @@ const store = "test/store/sqlite/setting-store.test.ts";
 export const rules: Readonly<Record<string, Rule>> = {
   access: {
     files: ["src/access/*.ts", "src/settings/rights.ts"],
-    tests: ["test/access/*.test.ts"],
+    tests: ["test/access/*.test.ts", "test/wire/throttle.test.ts"],
   },
   admission: {
     files: ["src/access/{authenticate,admission,requirement}.ts", "src/database/shared-run.ts"],
