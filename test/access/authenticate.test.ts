@@ -16,7 +16,7 @@ const { ping } = PublicService.method;
 const { listSettings, saveSettings } = SettingService.method;
 
 class TestCall extends Call {
-  readonly door = "grpc";
+  readonly transport = "grpc";
   readonly requestMethod = "POST";
   readonly url = "";
   readonly #authorization: string | undefined;
@@ -206,7 +206,7 @@ describe("a call that was admitted", () => {
 
   test("is known by its context where it is no call of the gateway", async () => {
     const { principal } = admitted(listSettings, 0);
-    const info = { door: "grpc", requestId: "", peer: "", principal } as const;
+    const info = { transport: "grpc", requestId: "", peer: "", principal } as const;
     const contextValues = createContextValues().set(callKey, info);
     const given = accessOf();
     expect(await pass(given, { method: listSettings, contextValues })).toBe(reply);
@@ -335,8 +335,8 @@ describe("the grant of a call", () => {
     const of = (info: Record<string, unknown> | undefined) =>
       grantOf({ values: createContextValues().set(callKey, info as never) });
     expect(of(undefined)).toBe(ROOT);
-    expect(of({ door: "cli" })).toBe(ROOT);
-    expect(of({ door: "grpc" })).toBe(NOTHING);
-    expect(of({ door: "grpc", principal: new Admission(reader, "right", 0) })).toBe(grant);
+    expect(of({ transport: "cli" })).toBe(ROOT);
+    expect(of({ transport: "grpc" })).toBe(NOTHING);
+    expect(of({ transport: "grpc", principal: new Admission(reader, "right", 0) })).toBe(grant);
   });
 });

@@ -7,7 +7,7 @@ import { auditRefusals } from "../../src/access/authenticate.ts";
 import { ROOT } from "../../src/access/grant.ts";
 
 const desc = SettingService.method.saveSettings;
-const call = { door: "rest", requestId: "request", peer: "192.0.2.1" } as const;
+const call = { transport: "rest", requestId: "request", peer: "192.0.2.1" } as const;
 const admitted = {
   ...call,
   principal: new Admission({ name: "a", tokenId: "", grant: ROOT }, "", 0),
@@ -38,7 +38,7 @@ test("its entry has the caller and the outcome", () => {
   expect(noted(report)).toEqual({
     origin: {
       actor: "ann",
-      door: "rest",
+      transport: "rest",
       method: "SaveSettings",
       requestId: "request",
       peer: "192.0.2.1",
