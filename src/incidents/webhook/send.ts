@@ -39,7 +39,9 @@ export async function sendOnce(
   const host = target.hostname.replace(/^\[|\]$/g, "");
   if (!allowPrivate && isIP(host) !== 0 && !isPublic(host))
     return { status: 0, error: privateError(host) };
-  const signal = AbortSignal.timeout(limit);
+  const ended = new AbortController();
+  const { signal } = ended;
+  const timer = setTimeout(() => ended.abort(), limit);
   const open = target.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise<Attempt>((settle) => {
     const request = open(target, {
@@ -73,7 +75,7 @@ export async function sendOnce(
       settle({ status: 0, error: reason });
     });
     request.end(body);
-  });
+  }).finally(() => clearTimeout(timer));
 }
 
 /** Global unicast addresses of IPv6 (RFC 4291, section 2.4, as IANA assigns them). */
