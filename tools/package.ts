@@ -127,10 +127,8 @@ async function makeGatewayPackage(): Promise<void> {
     treeshake: { moduleSideEffects: false },
     output: {
       ...{ dir: folder, format: "esm", minify: true, sourcemap: true },
-      // What requests need is one file: more of them would import forty names from each other.
-      codeSplitting: {
-        groups: [{ name: "gateway", test: (id) => !id.includes("/openapi/"), minShareCount: 2 }],
-      },
+      // What two entries need is one file: several would import forty names from each other.
+      codeSplitting: { groups: [{ name: "gateway", minShareCount: 2 }] },
     },
   });
   run("tsc", ["-p", join(source, "tsconfig.json"), "--outDir", declarations], root);
