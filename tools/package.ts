@@ -127,8 +127,10 @@ async function makeGatewayPackage(): Promise<void> {
     treeshake: { moduleSideEffects: false },
     output: {
       ...{ dir: folder, format: "esm", minify: true, sourcemap: true },
-      // What two entries need is one file: several would import forty names from each other.
-      codeSplitting: { groups: [{ name: "gateway", minShareCount: 2 }] },
+      // What requests need is one file: more of them would import forty names from each other.
+      codeSplitting: {
+        groups: [{ name: "gateway", test: (id) => !id.includes("/openapi/"), minShareCount: 2 }],
+      },
     },
   });
   run("tsc", ["-p", join(source, "tsconfig.json"), "--outDir", declarations], root);
@@ -173,7 +175,7 @@ async function makeGatewayPackage(): Promise<void> {
     // The fetch handler needs no server.
     peerDependenciesMeta: { fastify: { optional: true } },
   };
-  writeFileSync(join(folder, "package.json"), `${JSON.stringify(own, null, 1)}\n`);
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(own)}\n`);
   run("npm", ["pack", "--pack-destination", target], folder);
   rmSync(folder, { recursive: true });
 }
