@@ -200,7 +200,8 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   const unsubscribe = deps.subscribe(() => {
     if (!lease.isHeld()) return;
     for (const site of sites.sites())
-      if (site.mode === "follow" && !site.paused && book.site(site.id).failures === 0)
+      // Sites that observe are read: what they have may be what Mooring has now.
+      if (!site.paused && book.site(site.id).failures === 0)
         void follow(site.id).catch(onError);
   });
   await book.load();

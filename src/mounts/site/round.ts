@@ -106,7 +106,8 @@ export async function runMountRound(
     if ((wanted === undefined) !== (job.wanted === undefined)) continue;
     const looked = lookAt(wanted, job, before, deps);
     if (!isWriting || !looked.isOpen) {
-      states[job.name] = looked.state;
+      const isThere = wanted !== undefined && job.row !== undefined && looked.isEqual;
+      states[job.name] = isThere ? { ...looked.state, applied: wanted.revision } : looked.state;
       continue;
     }
     const isAsked = insist.includes(job.name);
@@ -220,6 +221,8 @@ interface Looked {
   readonly state: MountState;
   /** Something is to be done, if only to note that all is well. */
   readonly isOpen: boolean;
+  /** The site has all of it. */
+  readonly isEqual: boolean;
   /** It takes a call, which may be a login at the provider. */
   readonly isCostly: boolean;
   /** It was changed on the site. */
@@ -238,7 +241,8 @@ function lookAt(
   if (wanted === undefined || row === undefined)
     return {
       state: { ...before, error: problem || before.error },
-      ...{ isOpen: true, isCostly: true, drifted: drifted && row === undefined },
+      ...{ isOpen: true, isCostly: true, isEqual: false },
+      drifted: drifted && row === undefined,
     };
   const addition = readAddition(row.addition);
   const { push, take } =
@@ -251,6 +255,7 @@ function lookAt(
   const isUnread = before.unread && !row.disabled;
   const isDue = wanted.credentialRevision > before.credential;
   const isNormalised = isUnread && (before.phase === "" || before.phase === "mount");
+  const hasNothingToTake = Object.keys(take).length === 0;
   const isCostly = stuck !== "" || isDue || (differs.length > 0 && !isNormalised);
   return {
     state: {
@@ -260,11 +265,12 @@ function lookAt(
       error: problem || (stuck === "" ? before.error : stuck),
     },
     isCostly,
+    isEqual: problem === "" && !isCostly && !isUnread && since === 0 && before.phase === "" && hasNothingToTake,
     isOpen:
       isCostly ||
       isUnread ||
       before.applied !== wanted.revision ||
-      Object.keys(take).length > 0 ||
+      !hasNothingToTake ||
       (since === 0 && (before.phase !== "" || before.error !== "")),
     drifted: drifted && differs.length > 0 && !isUnread,
   };

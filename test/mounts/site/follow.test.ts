@@ -127,6 +127,23 @@ test("a site that is observed or paused is not written to", async () => {
   expect(book.site("seen").readAt).toBeGreaterThan(0);
 });
 
+test("a mount that an observed site has already is up to date there after each change of it", async () => {
+  const site = await storages();
+  const first = await start([siteOf(site, "a")]);
+  first.set({ a: [mount({ members: { order: 3 } })] });
+  await expect.poll(() => site.row("/films")?.status).toBe("work");
+  await first.follow.close();
+  const { set, book } = await start([siteOf(site, "a", { mode: "observe" })]);
+  const count = writes(site).length;
+  const films = () => book.mounts("a").get("films");
+  // Another value for another site, for example.
+  set({ a: [mount({ members: { order: 3 }, revision: 7 })] });
+  await expect.poll(films).toMatchObject({ applied: 7, differs: [] });
+  set({ a: [mount({ members: { order: 4 }, revision: 8 })] });
+  await expect.poll(films).toMatchObject({ applied: 7, differs: ["order"] });
+  expect(writes(site)).toHaveLength(count);
+});
+
 test("a site that can't be reached is tried again after a pause", async () => {
   const site = await storages();
   const { set, book } = await start([siteOf(site, "a")]);
