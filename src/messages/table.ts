@@ -288,8 +288,9 @@ export const MESSAGES = {
   MOUNT_SECRETS_STAY: "{items}: secrets are not in the history and are left unchanged",
   MOUNT_SECRETS_LOST:
     "{items}: the history keeps no secrets. The mount is incomplete, and no site gets it until they are given",
-  MOUNT_INCOMPLETE:
-    "incomplete: a rollback could not bring back {items}. Give the mount these values",
+  MOUNT_SECRETS_NOT_IN_DOCUMENT:
+    "{items}: the document has no secrets. The mount is incomplete, and no site gets it until they are given",
+  MOUNT_INCOMPLETE: "incomplete: the values of {items} are lost. Give the mount these values",
   COPY_INCOMPLETE: "{name} is incomplete: give it {items} first",
   MOUNT_PATH_TAKEN_THERE:
     "the site has another mount at {path}: delete it there, or choose another path",

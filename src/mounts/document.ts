@@ -2,7 +2,7 @@ import type { DriverInfo } from "../drivers/driver-info.ts";
 import { invalid } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
-import type { MountInput } from "./input.ts";
+import { isSecretItem, type MountInput } from "./input.ts";
 import type { Mount, Values } from "./mount.ts";
 import { itemKind } from "./site/item-kind.ts";
 import { cleanPath, isStorageRow, readAddition, type StorageRow } from "./site/row.ts";
@@ -58,6 +58,7 @@ export async function readDocument(
     const isSame = before !== undefined && before.driver === found.driver;
     if (before !== undefined && !isSame)
       return { path, reason: message("PATH_WITH_OTHER_DRIVER", { name: before.name }) };
+    const form = options.driverOf(found.driver);
     const input: MountInput = {
       name: before?.name ?? freeName(path, taken),
       path,
@@ -66,7 +67,15 @@ export async function readDocument(
       config: before === undefined ? found.items : declared(found.driver, found.items),
       members: found.members,
       disabled: found.disabled,
-      ...(before === undefined && { sites: options.sites }),
+      ...(before === undefined && {
+        sites: options.sites,
+        lost: namesOf(row["missing"]).filter(
+          (name) =>
+            !Object.hasOwn(found.items, name) &&
+            form?.additional.some((item) => item.name === name) === true &&
+            isSecretItem(form, name),
+        ),
+      }),
     };
     return { path, input };
   };
@@ -76,6 +85,11 @@ export async function readDocument(
     all.push(read(given, at));
   }
   return all;
+}
+
+/** Names in the member `missing` of an exported row. */
+function namesOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
 }
 
 function declared(driver: string, items: Values): Values {
@@ -102,7 +116,8 @@ function completeRow(given: unknown, id: number): StorageRow | undefined {
 
 /**
  * Rows as servers list them, without `id`, `status` and `modified`, so that they can be imported on a
- * server's backup page as well as here.
+ * server's backup page as well as here. `missing` names items that have a value which the row does not
+ * have; servers ignore it.
  *
  * @param hides whether an item is left out.
  */
@@ -119,7 +134,14 @@ export function writeDocument(
           ([item]) => !hides(mount.driver, item),
         ),
       );
-      return { ...row, addition: JSON.stringify(addition), disabled: mount.disabled };
+      const hidden = Object.entries(mount.items).flatMap(([item, value]) =>
+        value !== "" && hides(mount.driver, item) ? [item] : [],
+      );
+      const missing = [...new Set([...hidden, ...mount.missing])];
+      return {
+        ...{ ...row, addition: JSON.stringify(addition), disabled: mount.disabled },
+        ...(missing.length > 0 && { missing }),
+      };
     }),
   };
 }

@@ -29,6 +29,8 @@ export interface MountInput {
   readonly content?: Mount["content"] | undefined;
   readonly sites?: readonly string[] | undefined;
   readonly overrides?: Readonly<Record<string, OverrideInput>> | undefined;
+  /** Items of a new mount whose values its source does not have: it is incomplete until they are given. */
+  readonly lost?: readonly string[];
   /** 0: it is to be new. Undefined: any. */
   readonly expectedRevision?: number | undefined;
 }
@@ -128,7 +130,7 @@ export function withMountInput(
       ),
     ),
     credentialRevision: before?.credentialRevision ?? 0,
-    missing: (before?.missing ?? []).filter((each) => !isGiven(each, input)),
+    missing: (before?.missing ?? lostItems(input)).filter((each) => !isGiven(each, input)),
     revision: before?.revision ?? 0,
   };
   if (driver !== undefined) {
@@ -170,6 +172,10 @@ function membersOn(mount: Mount | undefined, site: string): Values {
   return { ...mount?.members, ...mount?.overrides[site]?.members };
 }
 
+function lostItems({ lost = [] }: MountInput): readonly MissingItem[] {
+  return lost.map((item) => ({ site: "", item }));
+}
+
 /** Reports whether an input replaces a lost value: by another one, or by null. */
 function isGiven({ site, item }: MissingItem, { config, overrides }: MountInput): boolean {
   const override = overrides?.[site];
@@ -204,9 +210,12 @@ function checkValues(
     ...{ mount_path: mount.path, ...given(mount.members), ...mount.items, ...own },
   };
   const prefix = site === "" ? "" : `overrides.${site}.`;
+  const isLost = (name: string): boolean =>
+    !Object.hasOwn(values, name) &&
+    mount.missing.some((each) => each.item === name && (each.site === "" || each.site === site));
   for (const { field: name, description } of validateDriverConfig(driver, values).violations) {
     // What the mount itself has wrong is reported once.
-    if (site !== "" && !Object.hasOwn(own, name)) continue;
+    if ((site !== "" && !Object.hasOwn(own, name)) || isLost(name)) continue;
     const place = common.has(name) ? (OWN_MEMBERS.has(name) ? "" : "members.") : "config.";
     look(`${prefix}${place}${name}`, description);
   }

@@ -19,7 +19,7 @@ export interface Override {
   readonly credentialRevision?: number;
 }
 
-/** A secret item whose value is lost: a rollback brought the mount back, and the history has no secrets. */
+/** A secret item whose value is lost: the history and exported documents have no secrets. */
 export interface MissingItem {
   /** The site whose override had it; empty: the mount itself. */
   readonly site: string;

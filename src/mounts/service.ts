@@ -44,7 +44,7 @@ import type { MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/wanted.ts";
 import { type Status, statusOf } from "./status.ts";
 import { syncSite } from "./sync.ts";
-import { usableInputs, withLeft } from "./usable.ts";
+import { usableInputs, withLeft, withLost } from "./usable.ts";
 import { watchMounts } from "./watch.ts";
 
 export interface MountServiceDeps {
@@ -344,7 +344,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         async (draft) => {
           const tried = await usableInputs(draft, inputs, draftMounts(draft), rules);
           const results = await decideSave(draft, tried.usable, draftMounts(draft), rules);
-          return [...withLeft(results, tried), ...tried.unusable];
+          return [...withLost(withLeft(results, tried), tried.usable), ...tried.unusable];
         },
         { dryRun: options.dryRun ?? false },
       );

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
+import { message, type Text } from "../messages/message.ts";
 import { createTrial, type Draft } from "../settings/draft.ts";
 import { createTicks } from "../ticks.ts";
 import type { MountInput, ValueInput } from "./input.ts";
@@ -51,7 +51,7 @@ export async function usableInputs(
     const rest = names.length === 0 ? input : without(input, names);
     const error = names.length === 0 ? first : await fits(rest);
     if (error !== undefined) {
-      unusable.push(resultAs(input.path ?? input.name, "skipped", error.text));
+      unusable.push(resultAs(input.path ?? input.name, "skipped", reasonOf(error)));
       continue;
     }
     if (names.length > 0) left.set(input.name, names);
@@ -67,6 +67,27 @@ export function withLeft(results: readonly Result[], { left }: Usable): Result[]
     if (names === undefined) return result;
     return { ...result, note: result.note || message("LEFT_OUT", { names: names.join(", ") }) };
   });
+}
+
+/** Adds to results which secrets a document does not have: these mounts are incomplete. */
+export function withLost(results: readonly Result[], inputs: readonly MountInput[]): Result[] {
+  const lost = new Map(inputs.map(({ name, lost: items = [] }) => [name, items]));
+  return results.map((result) => {
+    const items = result.outcome === "created" ? (lost.get(result.name) ?? []) : [];
+    if (items.length === 0) return result;
+    const names = items.map((item) => `config.${item}`).join(", ");
+    return { ...result, note: message("MOUNT_SECRETS_NOT_IN_DOCUMENT", { items: names }) };
+  });
+}
+
+/** The first violation of a mount that was tried by itself: its number is no position of the document. */
+function reasonOf({ violations: [first], text }: ServiceError): Text {
+  if (first === undefined) return text;
+  const { field, description } = first;
+  const place = field.replace(/^mounts\[0\]\./, "");
+  return typeof description === "string"
+    ? description.replace(field, place)
+    : description.with({ field: place });
 }
 
 /** Names of items and members that have a wrong value. What has a default can be left out, if empty. */

@@ -551,6 +551,70 @@ describe("import and export", () => {
     expect((await mounts().getMount({ name: "docs" })).mount?.members).toMatchObject({ order: 7 });
   });
 
+  test("secrets that a document does not have make its mounts incomplete", async () => {
+    await mounts().saveMounts({
+      mounts: [
+        {
+          ...{ name: "dav", mountPath: "/dav", driver: "WebDav", sites: { names: ["two"] } },
+          config: { vendor: "other", address: "https://x", username: "u", password: "wanted-1" },
+        },
+        {
+          ...{ name: "box", mountPath: "/box", driver: "AList V3", sites: { names: ["two"] } },
+          config: { url: "https://x", password: "", token: "kept-by-nobody" },
+        },
+        {
+          ...{ name: "open", mountPath: "/open", driver: "AList V3", sites: { names: ["two"] } },
+          config: { url: "https://x", password: "" },
+        },
+      ],
+    });
+    const names = ["dav", "box", "open"];
+    const { document } = await mounts().exportMounts({ names });
+    expect(document).toMatchObject({
+      storages: [{ missing: ["password"] }, { missing: ["token"] }, {}],
+    });
+    expect(JSON.stringify(document)).not.toMatch(/wanted-1|kept-by-nobody/);
+    const whole = await mounts().exportMounts({ names, reveal: true });
+    expect(JSON.stringify(whole)).not.toContain("missing");
+    await mounts().deleteMounts({ names });
+    await expect.poll(() => two.storages.row("/box")).toBe(undefined);
+    const { results } = await mounts().importMounts({ document: document ?? {}, sites: ["two"] });
+    expect(results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
+      ...["dav created", "box created", "open created"],
+    ]);
+    expect(results[1]?.note).toContain("config.token: the document has no secrets");
+    const box = async () => (await mounts().getMount({ name: "box" })).mount;
+    expect(await box()).toMatchObject({ missing: ["config.token"], status: [{ state: "stuck" }] });
+    expect((await mounts().getMount({ name: "dav" })).mount?.missing).toEqual(["config.password"]);
+    expect((await mounts().getMount({ name: "open" })).mount?.missing).toEqual([]);
+    await expect.poll(() => two.storages.row("/open")?.status).toBe("work");
+    expect(two.storages.row("/box")).toBe(undefined);
+    // Other values can be changed before the lost ones are given.
+    await mounts().saveMounts({ mounts: [{ name: "dav", members: { remark: "later" } }] });
+    await mounts().saveMounts({ mounts: [{ name: "box", config: { token: "new" } }] });
+    await expect.poll(() => two.storages.row("/box")?.status).toBe("work");
+    // Again: a mount that is there keeps its secrets.
+    await mounts().importMounts({ document: document ?? {}, sites: ["two"] });
+    expect(await box()).toMatchObject({ missing: [] });
+    await mounts().deleteMounts({ names });
+    await expect.poll(() => two.storages.row("/box")).toBe(undefined);
+  });
+
+  test("a row that cannot be saved is named with the place of its mistake", async () => {
+    const rows = [
+      { mount_path: "/good", driver: "Local", addition: { root_folder_path: "/good" } },
+      {
+        mount_path: "/bad",
+        driver: "WebDav",
+        addition: { vendor: "other", address: 7, username: "u", password: "p" },
+      },
+    ];
+    const { data } = await importRest({ storages: rows }, { dry_run: true });
+    const notes = (data["results"] as { name: string; note: string }[]).map(({ note }) => note);
+    expect(notes.join()).toContain("config.address is required");
+    expect(notes.join()).not.toContain("mounts[");
+  });
+
   const importRest = async (document: unknown, more: object = {}) => {
     const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/mount/import`, {
       method: "POST",

@@ -98,8 +98,8 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
 
   /**
    * Secret items whose values are lost, such as `config.password` or
-   * `overrides.harbour.config.password`: a rollback restored the mount, and the
-   * history keeps no secrets. The mount is not sent to a site that needs one of
+   * `overrides.harbour.config.password`: the mount comes from the history or
+   * from a document without secrets. It is not sent to a site that needs one of
    * them until SaveMounts sets it, or removes it with null. Empty: none.
    *
    * @generated from field: repeated string missing = 12;

@@ -199,10 +199,9 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   };
   const unsubscribe = deps.subscribe(() => {
     if (!lease.isHeld()) return;
+    // Sites that observe are read: what they have may be what Mooring has now.
     for (const site of sites.sites())
-      // Sites that observe are read: what they have may be what Mooring has now.
-      if (!site.paused && book.site(site.id).failures === 0)
-        void follow(site.id).catch(onError);
+      if (!site.paused && book.site(site.id).failures === 0) void follow(site.id).catch(onError);
   });
   await book.load();
   await beat();

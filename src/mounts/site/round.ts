@@ -265,7 +265,13 @@ function lookAt(
       error: problem || (stuck === "" ? before.error : stuck),
     },
     isCostly,
-    isEqual: problem === "" && !isCostly && !isUnread && since === 0 && before.phase === "" && hasNothingToTake,
+    isEqual:
+      problem === "" &&
+      !isCostly &&
+      !isUnread &&
+      since === 0 &&
+      before.phase === "" &&
+      hasNothingToTake,
     isOpen:
       isCostly ||
       isUnread ||

@@ -41,7 +41,7 @@ const NO_SETTINGS = new Set([
 ]);
 
 /**
- * What is to be taken from a site: mounts that Mooring does not have, those that differ, and those that
+ * Mounts that are to be taken from a site: mounts that Mooring does not have, those that differ, and those that
  * were deleted there.
  *
  * @param round a look at the site.
