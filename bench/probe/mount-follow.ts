@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createInterface } from "node:readline";
-import { createMountBook } from "../../src/mounts/site/book.ts";
 import { startMountFollow } from "../../src/mounts/site/follow.ts";
+import { createMountRegistry } from "../../src/mounts/site/registry.ts";
 import { NEW_MOUNT } from "../../src/mounts/site/state.ts";
 import type { WantedMount } from "../../src/mounts/site/wanted.ts";
 import type { Site } from "../../src/sites/site.ts";
@@ -25,12 +25,12 @@ async function main(): Promise<void> {
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const task: FollowTask = JSON.parse((await lines.next()).value ?? "");
   const store = await openSqliteSettingStore(task.file);
-  const book = createMountBook(store.mountStates);
+  const registry = createMountRegistry(store.mountStates);
   const sites = task.sites.map(siteOf);
   let wanted: readonly WantedMount[] = [];
   let changed = (): void => undefined;
   const follow = await startMountFollow({
-    ...{ book, hash, driverOf: driverByName, now: Date.now, random: Math.random },
+    ...{ registry, hash, driverOf: driverByName, now: Date.now, random: Math.random },
     sites: { sites: () => sites, byId: (id) => sites.find((site) => site.id === id) },
     lease: { isHeld: () => true, renew: async () => undefined, release: async () => undefined },
     wantedOf: () => wanted,

@@ -10,8 +10,8 @@ import { createTranslations } from "../messages/language.ts";
 import type { MountService } from "../mounts/mount-service.ts";
 import { followMountsFile } from "../mounts/provision.ts";
 import { createMountService } from "../mounts/service.ts";
-import { createMountBook, type MountStateStore } from "../mounts/site/book.ts";
 import { startMountFollow } from "../mounts/site/follow.ts";
+import { createMountRegistry, type MountStateStore } from "../mounts/site/registry.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { followFeed } from "../settings/feed.ts";
 import { isMountChange } from "../settings/mount-key.ts";
@@ -95,9 +95,9 @@ export async function openMounts(
     },
   });
   opened.defer(incidents.close);
-  const book = createMountBook(store.mountStates);
+  const registry = createMountRegistry(store.mountStates);
   const mounts = createMountService({
-    ...{ engine, history, fingerprint, book, driverOf, driverNames, stopping: ending.signal },
+    ...{ engine, history, fingerprint, registry, driverOf, driverNames, stopping: ending.signal },
     sites: sites.registry.sites,
     follow: () => follow,
   });
@@ -124,7 +124,7 @@ export async function openMounts(
     },
   });
   const follow = await startMountFollow({
-    ...{ sites: sites.registry, lease, driverOf, hash: fingerprint, book },
+    ...{ sites: sites.registry, lease, driverOf, hash: fingerprint, registry },
     now: Date.now,
     random: Math.random,
     wantedOf: mounts.wantedOf,

@@ -8,13 +8,13 @@ import type { Sealer } from "../secrets/sealer.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import { createAnnounce } from "./announce.ts";
-import { createIncidentBook } from "./book.ts";
 import { CLASSES, type Incident, type IncidentClass, type IncidentEvent } from "./incident.ts";
 import { createProbes, type ProbeDeps } from "./probe.ts";
+import { createIncidentRegistry } from "./registry.ts";
 import { createIncidentService, type IncidentService } from "./service.ts";
 import type { IncidentStore, StoredDelivery } from "./store.ts";
-import { createWebhookBook } from "./webhook/book.ts";
 import { createDeliverer } from "./webhook/deliver.ts";
+import { createWebhookRegistry } from "./webhook/registry.ts";
 import { type Attempt, sendOnce } from "./webhook/send.ts";
 import { createWebhookService, type WebhookService } from "./webhook/service.ts";
 
@@ -69,7 +69,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   // Hexadecimal: an argument of a command must not begin with a hyphen.
   const newId = (): string => randomBytes(9).toString("hex");
   const siteName = (siteId: string): string => sites.byId(siteId)?.name ?? siteId;
-  const targets = createWebhookBook({
+  const targets = createWebhookRegistry({
     store,
     sealer: deps.sealer,
     onClosed: (name, error) => onError(new Error(`webhook ${name}`, { cause: error })),
@@ -78,7 +78,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   const service = createIncidentService({
     ...{ store, now, announce, stopping: ending.signal, look: deps.times?.look },
   });
-  const book = createIncidentBook({
+  const registry = createIncidentRegistry({
     ...{ store, now, newId, announce, driverOf: deps.driverOf },
     onChange: (event, incident) => {
       deps.onChange(event, siteName(incident.siteId), incident);
@@ -88,7 +88,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   const probes = createProbes({
     ...deps,
     interval: deps.probeInterval,
-    onResult: book.probed,
+    onResult: registry.probed,
   });
   const send = (
     url: string,
@@ -112,7 +112,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       loading = undefined;
       return false;
     }
-    loading ??= book.load();
+    loading ??= registry.load();
     try {
       await loading;
     } catch (error) {
@@ -130,7 +130,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   const beat = async (): Promise<void> => {
     if (ending.signal.aborted || !(await leading())) return;
     await targets.load();
-    await book.forgetSites((siteId) => sites.byId(siteId) !== undefined);
+    await registry.forgetSites((siteId) => sites.byId(siteId) !== undefined);
     if (now() - forgotten >= FORGET) {
       forgotten = now();
       await store.forget(now() - KEPT);
@@ -142,18 +142,18 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   const job = startPeriodic(beat, { interval: deps.times?.beat ?? BEAT, onError });
   return {
     incidents: service,
-    webhooks: createWebhookService({ store, book: targets, send, now, newId }),
+    webhooks: createWebhookService({ store, registry: targets, send, now, newId }),
     counts: () => {
       const counts = Object.fromEntries(CLASSES.map((each) => [each, 0])) as Record<
         IncidentClass,
         number
       >;
-      if (lease.isHeld()) for (const incident of book.open()) counts[incident.class] += 1;
+      if (lease.isHeld()) for (const incident of registry.open()) counts[incident.class] += 1;
       return counts;
     },
     listed: async (site, rows) => {
       if (!(await leading())) return;
-      await book.listed(site, rows);
+      await registry.listed(site, rows);
       probes.listed(site, rows);
     },
     siteName,

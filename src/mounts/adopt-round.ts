@@ -8,7 +8,7 @@ import { foundInput, type IsSecret, leaveSite } from "./adopt.ts";
 import type { MountInput } from "./input.ts";
 import { draftMounts, isOnSite, type Mount } from "./mount.ts";
 import { decideSave, type Result, resultAs, type SaveRules } from "./save.ts";
-import type { MountBook, MountRequest } from "./site/book.ts";
+import type { MountRegistry, MountRequest } from "./site/registry.ts";
 import type { MountRound } from "./site/round.ts";
 import { type FoundMount, findMounts, takeMounts } from "./site/take.ts";
 import type { WantedMount } from "./site/wanted.ts";
@@ -22,7 +22,7 @@ export interface AdoptRoundOptions {
   readonly origin: RevisionOrigin;
   readonly rules: SaveRules;
   readonly engine: Engine;
-  readonly book: Pick<MountBook, "mounts">;
+  readonly registry: Pick<MountRegistry, "mounts">;
   readonly hash: Fingerprint;
   /** All mounts, by name. */
   readonly mounts: ReadonlyMap<string, Mount>;
@@ -55,7 +55,7 @@ export async function adoptRound(
       before !== undefined && siteNames.some((one) => one !== site.name && isOnSite(before, one));
     return foundInput(each, site.name, each.isNew ? undefined : before, isShared);
   };
-  const known = options.book.mounts(site.id);
+  const known = options.registry.mounts(site.id);
   const found = findMounts(round, {
     ...{ names, known, driverOf, wanted: wantedOf(site), taken: [...mounts.keys()] },
   });

@@ -37,9 +37,9 @@ import { nameSite } from "./rename-site.ts";
 import { replaceInputs } from "./replace.ts";
 import { checkPaths, rollBack } from "./rollback.ts";
 import { decideDelete, decideSave, resultAs } from "./save.ts";
-import type { MountBook } from "./site/book.ts";
 import type { MountFollow } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
+import type { MountRegistry } from "./site/registry.ts";
 import type { MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/wanted.ts";
 import { type Status, statusOf } from "./status.ts";
@@ -53,7 +53,7 @@ export interface MountServiceDeps {
   readonly fingerprint: Fingerprint;
   readonly sites: () => readonly Site[];
   readonly follow: () => Pick<MountFollow, "look" | "ask" | "follow" | "isLeader" | "passing">;
-  readonly book: MountBook;
+  readonly registry: MountRegistry;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
   /** Aborted when streams are to end. */
@@ -61,7 +61,7 @@ export interface MountServiceDeps {
 }
 
 export function createMountService(deps: MountServiceDeps): MountService {
-  const { engine, book, driverOf } = deps;
+  const { engine, registry, driverOf } = deps;
   const readAll = memoize((rows: ReadonlyMap<string, SettingItem>) => readMounts(rows));
   const all = (): ReadonlyMap<string, Mount> => readAll(engine.snapshot().mounts);
   const wantedOfAll = memoize((mounts: ReadonlyMap<string, Mount>) =>
@@ -73,7 +73,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
   let declared: ReadonlyMap<string, string> = new Map();
   const guard = (name: string): void => checkManaged(name, declared.get(name));
   const waiter = createWaiter();
-  book.onChange(waiter.notify);
+  registry.onChange(waiter.notify);
 
   const siteNamed = (name: string): Site => {
     const site = deps.sites().find((each) => each.name === name);
@@ -136,7 +136,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     options: ChangeOptions,
   ) =>
     adoptRound(round, {
-      ...{ site, names, engine, book, driverOf, isSecret, wantedOf, declared },
+      ...{ site, names, engine, registry, driverOf, isSecret, wantedOf, declared },
       ...{ hash: deps.fingerprint, origin: caller.origin, dryRun: options.dryRun ?? false },
       mounts: all(),
       siteNames: deps.sites().map((each) => each.name),
@@ -149,7 +149,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       throw error instanceof SiteFailure ? siteError(error) : error;
     }
   };
-  const statusOn = (mount: Mount, site: Site): Status => statusOf(mount, site, book);
+  const statusOn = (mount: Mount, site: Site): Status => statusOf(mount, site, registry);
   const statuses = (mount: Mount): readonly Status[] =>
     deps
       .sites()
@@ -228,7 +228,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const renamed = need(caller.grant)(all().get(newName), newName);
       // The sites' rows are the same: they get the new name, and nothing is sent.
       for (const site of deps.sites()) {
-        const state = book.mounts(site.id).get(name);
+        const state = registry.mounts(site.id).get(name);
         if (state !== undefined && newName !== name)
           await deps.follow().ask(site.id, {
             insist: [],
@@ -258,7 +258,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     compare: async (name) => {
       const site = siteNamed(name);
       const round = await onSite(deps.follow().look(site.id));
-      return compareResults(round, wantedOf(site), book.mounts(site.id));
+      return compareResults(round, wantedOf(site), registry.mounts(site.id));
     },
     sync: async (name, names) => {
       const site = siteNamed(name);
@@ -269,7 +269,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         if (!known.has(one))
           throw notFound(message("MOUNT_NOT_ON_SITE", { site: name, name: one.slice(0, 64) }));
       await onSite(deps.follow().look(site.id));
-      await onSite(syncSite(site.id, asked, { follow: deps.follow(), book }));
+      await onSite(syncSite(site.id, asked, { follow: deps.follow(), registry }));
       return asked.flatMap((one) => {
         const mount = all().get(one);
         return mount === undefined ? [] : [statusOn(mount, site)];
@@ -285,7 +285,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     passing: async (site, pass, origin) => {
       await deps.follow().passing(site.id, pass, async (round) => {
         // Until its mounts were adopted they are its own.
-        if (!book.site(site.id).met) return {};
+        if (!registry.site(site.id).met) return {};
         return (await takeRound(round, site, [], { grant: ROOT, origin }, {})).states;
       });
     },

@@ -1,7 +1,7 @@
 import { message, type Text } from "../messages/message.ts";
 import type { Site } from "../sites/site.ts";
 import { type Mount, missingOn } from "./mount.ts";
-import type { MountBook } from "./site/book.ts";
+import type { MountRegistry } from "./site/registry.ts";
 
 /** Status of a mount on a site. */
 export interface Status {
@@ -17,10 +17,10 @@ export interface Status {
 export function statusOf(
   mount: Mount,
   site: Site,
-  book: Pick<MountBook, "site" | "mounts">,
+  registry: Pick<MountRegistry, "site" | "mounts">,
 ): Status {
-  const state = book.mounts(site.id).get(mount.name);
-  const whole = book.site(site.id);
+  const state = registry.mounts(site.id).get(mount.name);
+  const whole = registry.site(site.id);
   const { applied = 0, differs = [], status = "", error = "", failures = 0 } = state ?? {};
   const base = { site: site.name, applied, differs, status, error: error || whole.error };
   const missing = missingOn(mount, site.name);

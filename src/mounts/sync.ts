@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { MountBook } from "./site/book.ts";
 import { MOUNT_LIMIT } from "./site/client.ts";
 import type { MountFollow } from "./site/follow.ts";
+import type { MountRegistry } from "./site/registry.ts";
 
 /** Rounds of one sync at most. */
 const ROUNDS = 3;
@@ -20,14 +20,14 @@ export async function syncSite(
   names: readonly string[],
   {
     follow,
-    book,
+    registry,
   }: {
     readonly follow: Pick<MountFollow, "ask" | "follow" | "isLeader">;
-    readonly book: Pick<MountBook, "load" | "mounts">;
+    readonly registry: Pick<MountRegistry, "load" | "mounts">;
   },
 ): Promise<void> {
   const isOpen = (name: string): boolean => {
-    const state = book.mounts(siteId).get(name);
+    const state = registry.mounts(siteId).get(name);
     return state === undefined || (state.phase !== "" && state.error === "");
   };
   let open: readonly string[] = names;
@@ -37,7 +37,7 @@ export async function syncSite(
     else
       for (let waited = 0; waited < MOUNT_LIMIT && open.some(isOpen); waited += LOOK) {
         await sleep(LOOK);
-        await book.load();
+        await registry.load();
       }
     open = open.filter(isOpen);
   }

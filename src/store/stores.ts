@@ -6,8 +6,8 @@ import { claimTurn } from "../database/job.ts";
 import type { Database } from "../database/schema.ts";
 import { createIncidentStore } from "../incidents/query.ts";
 import type { IncidentStore } from "../incidents/store.ts";
-import type { MountStateStore } from "../mounts/site/book.ts";
 import { createMountStateStore } from "../mounts/site/query.ts";
+import type { MountStateStore } from "../mounts/site/registry.ts";
 import {
   type KeysOf,
   type RevisionsOf,

@@ -1000,7 +1000,8 @@ export declare const MountService: GenService<{
   /**
    * ExportMounts writes mounts as a document that ImportMounts and the servers
    * read. Secrets are left out unless `reveal` is set, which requires
-   * `mounts:reveal`.
+   * `mounts:reveal`; the member `missing` of a row names those that have a
+   * value. ImportMounts creates such a mount as incomplete.
    *
    * @generated from rpc mooring.v1.MountService.ExportMounts
    */

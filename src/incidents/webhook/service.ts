@@ -4,8 +4,8 @@ import { failedPrecondition, notFound, ServiceError } from "../../messages/error
 import { message } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
-import type { WebhookBook } from "./book.ts";
 import { type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
+import type { WebhookRegistry } from "./registry.ts";
 import type { Attempt } from "./send.ts";
 import { newKey, signedHeaders } from "./sign.ts";
 
@@ -13,7 +13,7 @@ const MAX_WEBHOOKS = 20;
 
 export interface WebhookServiceDeps {
   readonly store: IncidentStore;
-  readonly book: WebhookBook;
+  readonly registry: WebhookRegistry;
   readonly send: (
     url: string,
     body: string,
@@ -48,19 +48,19 @@ export interface WebhookService {
 }
 
 export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
-  const { store, book, now } = deps;
+  const { store, registry, now } = deps;
   const get = async (name: string): Promise<Webhook> => {
-    await book.load();
-    const found = book.all().find((each) => each.name === name);
+    await registry.load();
+    const found = registry.all().find((each) => each.name === name);
     if (found !== undefined) return found;
-    const names = book.all().map((each) => each.name);
+    const names = registry.all().map((each) => each.name);
     throw notFound(
       message("WEBHOOK_NOT_FOUND", { name: name.slice(0, 64), hint: didYouMean(name, names) }),
     );
   };
   const put = async (webhook: Webhook, origin: AuditOrigin, changed: readonly string[]) => {
     const entry = doneEntry(origin, now(), [webhook.name], { changed: [...changed] });
-    if (await book.put(webhook, [entry])) return webhook;
+    if (await registry.put(webhook, [entry])) return webhook;
     throw new ServiceError(Code.AlreadyExists, message("WEBHOOK_EXISTS", { name: webhook.name }));
   };
   /** Ids of webhooks that a call is sending to: one at a time, or calls could hold any number of sockets. */
@@ -95,12 +95,12 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
   };
   return {
     list: async () => {
-      await book.load();
-      return book.all();
+      await registry.load();
+      return registry.all();
     },
     create: async (input, origin) => {
-      await book.load();
-      if (book.all().length >= MAX_WEBHOOKS)
+      await registry.load();
+      if (registry.all().length >= MAX_WEBHOOKS)
         throw failedPrecondition(message("TOO_MANY_WEBHOOKS", { most: MAX_WEBHOOKS }));
       const empty: Webhook = {
         ...{ id: deps.newId(), name: "", url: "", secret: newKey(), classes: [], sites: [] },
@@ -122,7 +122,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     },
     delete: async (name, origin) => {
       const { id } = await get(name);
-      await book.delete(id, [doneEntry(origin, now(), [name], {})]);
+      await registry.delete(id, [doneEntry(origin, now(), [name], {})]);
     },
     test: async (name, origin) => {
       const webhook = await get(name);
@@ -141,9 +141,9 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       return found.map((each) => ({ ...each, webhook: name }));
     },
     resend: async (id, origin) => {
-      await book.load();
+      await registry.load();
       const delivery = await store.delivery(id);
-      const webhook = delivery && book.byId(delivery.webhookId);
+      const webhook = delivery && registry.byId(delivery.webhookId);
       if (delivery === undefined || webhook === undefined)
         throw notFound(message("DELIVERY_NOT_FOUND", { id: id.slice(0, 64) }));
       return sendNow(webhook, delivery, origin);

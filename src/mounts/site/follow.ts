@@ -9,8 +9,8 @@ import { isLasting, SiteFailure } from "../../sites/failure.ts";
 import { createRateLimit } from "../../sites/rate-limit.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { Site } from "../../sites/site.ts";
-import type { MountBook, MountRequest } from "./book.ts";
 import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
+import type { MountRegistry, MountRequest } from "./registry.ts";
 import { LeaseLost, type MountRound, runMountRound } from "./round.ts";
 import type { SiteMounts } from "./state.ts";
 import type { WantedMount } from "./wanted.ts";
@@ -34,7 +34,7 @@ const BEAT = 1_000;
 
 export interface MountFollowDeps {
   readonly sites: Pick<SiteRegistry, "sites" | "byId">;
-  readonly book: MountBook;
+  readonly registry: MountRegistry;
   /** One process of all on a database writes to sites. */
   readonly lease: Lease;
   readonly hash: Fingerprint;
@@ -92,7 +92,7 @@ export interface MountFollow {
 
 /** Begins to follow the mounts of all sites, unless another process does. */
 export async function startMountFollow(deps: MountFollowDeps): Promise<MountFollow> {
-  const { sites, book, lease, now, onError } = deps;
+  const { sites, registry, lease, now, onError } = deps;
   const { look = LOOK, lookAgain = LOOK_AGAIN, call = MOUNT_LIMIT } = deps.times ?? {};
   const clients = new Map<string, { readonly site: Site; readonly client: SiteClient }>();
   const rounds = new Map<string, ReturnType<typeof oneAtATime<void>>>();
@@ -114,12 +114,12 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     site: Site,
     aim: "look" | "push",
     insist: readonly string[],
-    on: MountBook = book,
+    on: MountRegistry = registry,
   ) =>
     runMountRound(
       { siteId: site.id, aim, insist },
       {
-        ...{ ...deps, book: on, pace },
+        ...{ ...deps, registry: on, pace },
         client: createStorageClient(clientOf(site), call),
         wanted: () => deps.wantedOf(site),
         mayWrite: () => lease.isHeld() && !closed && sites.byId(site.id)?.paused === false,
@@ -138,19 +138,19 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   const lookAt = async (siteId: string): Promise<MountRound> => {
     const site = sites.byId(siteId);
     if (site === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
-    return roundOf(site, "look", [], { ...book, put: async () => undefined });
+    return roundOf(site, "look", [], { ...registry, put: async () => undefined });
   };
   const followOnce = async (siteId: string): Promise<void> => {
     const site = sites.byId(siteId);
     if (site === undefined || site.paused || !lease.isHeld() || closed) return;
     await pace();
-    const { insist } = book.site(siteId);
+    const { insist } = registry.site(siteId);
     const isPushing = site.mode === "follow" || insist.length > 0;
     try {
       const round = await roundOf(site, isPushing ? "push" : "look", insist);
       stopped.delete(siteId);
       await deps.onList?.(site, round.rows);
-      const states = [...book.mounts(siteId).values()];
+      const states = [...registry.mounts(siteId).values()];
       const isBusy = round.done.length > 0 || states.some(({ since }) => since > 0);
       const tries = states.flatMap(({ nextTry }) => (nextTry > now() ? [nextTry] : []));
       next.set(siteId, Math.min(now() + (isBusy ? lookAgain : look), ...tries));
@@ -164,13 +164,13 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     }
   };
   const fail = async (siteId: string, { kind, message }: SiteFailure): Promise<void> => {
-    const before = book.site(siteId);
+    const before = registry.site(siteId);
     const failures = before.failures + 1;
     const pause = Math.min(FIRST_PAUSE * 2 ** Math.min(failures - 1, 10), LONGEST_PAUSE);
     const nextTry = now() + Math.round(pause * (0.5 + deps.random() / 2));
     next.set(siteId, nextTry);
     const site: SiteMounts = { ...before, failures, nextTry, error: message, errorKind: kind };
-    await book.put(siteId, { site });
+    await registry.put(siteId, { site });
   };
   const follow = (siteId: string): Promise<void> => {
     const round = rounds.get(siteId) ?? oneAtATime(() => alone(siteId, () => followOnce(siteId)));
@@ -183,7 +183,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     return (next.get(site.id) ?? 0) <= now();
   };
   const answer = async (): Promise<void> => {
-    const asked = await book.answer();
+    const asked = await registry.answer();
     await Promise.all(asked.map((siteId) => follow(siteId)));
   };
   const beat = async (): Promise<void> => {
@@ -192,7 +192,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     const wasHeld = lease.isHeld();
     await lease.renew();
     // Another process has written what is known until now, or does so from now on.
-    if (!wasHeld || !lease.isHeld()) await book.load();
+    if (!wasHeld || !lease.isHeld()) await registry.load();
     if (!lease.isHeld()) return;
     void answer().catch(onError);
     for (const site of all) if (isDue(site)) void follow(site.id).catch(onError);
@@ -201,9 +201,10 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     if (!lease.isHeld()) return;
     // Sites that observe are read: what they have may be what Mooring has now.
     for (const site of sites.sites())
-      if (!site.paused && book.site(site.id).failures === 0) void follow(site.id).catch(onError);
+      if (!site.paused && registry.site(site.id).failures === 0)
+        void follow(site.id).catch(onError);
   });
-  await book.load();
+  await registry.load();
   await beat();
   const job = startPeriodic(beat, { interval: deps.times?.beat ?? BEAT, onError });
   return {
@@ -217,8 +218,8 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
         const states = await take(await lookAt(siteId));
         // Before the next round, which would put right what was just taken.
         if (Object.keys(states).length === 0) return;
-        await book.ask(siteId, { insist: [], states });
-        if (lease.isHeld()) await book.answer();
+        await registry.ask(siteId, { insist: [], states });
+        if (lease.isHeld()) await registry.answer();
       }).catch((error: unknown) => {
         // The user's request goes its way; the next round reads what it did.
         if (!(error instanceof SiteFailure)) onError(error);
@@ -230,11 +231,11 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     },
     ask: async (siteId, request) => {
       if (sites.byId(siteId) === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
-      await book.ask(siteId, request);
+      await registry.ask(siteId, request);
       if (!lease.isHeld()) {
         // A first site was added a moment ago, or the process that had the lease is gone.
         await lease.renew();
-        if (lease.isHeld()) await book.load();
+        if (lease.isHeld()) await registry.load();
       }
       if (lease.isHeld()) await answer();
     },

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Database } from "../../database/schema.ts";
-import type { MountStateStore } from "./book.ts";
+import type { MountStateStore } from "./registry.ts";
 
 export interface MountStateQueryDeps {
   readonly db: Kysely<Database>;

@@ -4,9 +4,9 @@ import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { plainMessage } from "../../sites/failure.ts";
 import { type ApplyDeps, applyMount, isMounting, secretsOf } from "./apply.ts";
-import type { MountBook } from "./book.ts";
 import { MOUNT_LIMIT, type StorageClient } from "./client.ts";
 import { compareMount } from "./compare.ts";
+import type { MountRegistry } from "./registry.ts";
 import { readAddition, type StorageRow } from "./row.ts";
 import { type ExtraMount, type MountState, NEW_MOUNT } from "./state.ts";
 import { isUnfinished, type Step, stuckState } from "./step.ts";
@@ -20,7 +20,7 @@ const GONE = MOUNT_LIMIT + 20_000;
 
 export interface MountRoundDeps {
   readonly client: StorageClient;
-  readonly book: MountBook;
+  readonly registry: MountRegistry;
   readonly hash: Fingerprint;
   readonly now: () => number;
   readonly driverOf: (name: string) => DriverInfo | undefined;
@@ -83,20 +83,20 @@ export async function runMountRound(
   { siteId, aim, insist }: MountRoundOptions,
   deps: MountRoundDeps,
 ): Promise<MountRound> {
-  const { client, book, now } = deps;
+  const { client, registry, now } = deps;
   const rows = await client.list();
-  const site = book.site(siteId);
+  const site = registry.site(siteId);
   const met = site.met || rows.length === 0 || insist.length > 0;
-  const { jobs, extra } = identify(rows, deps.wanted(), book.mounts(siteId), insist);
+  const { jobs, extra } = identify(rows, deps.wanted(), registry.mounts(siteId), insist);
   const base = { ...site, met, readAt: site.readAt, extra, error: "", errorKind: "" };
-  await book.put(siteId, { site: { ...base, failures: 0, nextTry: 0 } });
+  await registry.put(siteId, { site: { ...base, failures: 0, nextTry: 0 } });
   const done: MountDone[] = [];
   const take: Record<string, Readonly<Record<string, Scalar>>> = {};
-  const failures = (name: string): number => book.mounts(siteId).get(name)?.failures ?? 0;
+  const failures = (name: string): number => registry.mounts(siteId).get(name)?.failures ?? 0;
   const states: Record<string, MountState | undefined> = {};
   for (const job of jobs.toSorted((a, b) => failures(a.name) - failures(b.name))) {
     const isWriting = aim === "push" && met && job.problem === "";
-    const before = stateOf(job, book, siteId);
+    const before = stateOf(job, registry, siteId);
     if (job.wanted === undefined && job.row === undefined) {
       if (!mayReturn(before, now())) states[job.name] = undefined;
       continue;
@@ -122,7 +122,7 @@ export async function runMountRound(
     await deps.pace();
     const persist: ApplyDeps["persist"] = async (state) => {
       if (!deps.mayWrite()) throw new LeaseLost();
-      await book.put(siteId, { mounts: { [job.name]: state } });
+      await registry.put(siteId, { mounts: { [job.name]: state } });
     };
     const applied = await applyMount(
       wanted,
@@ -130,7 +130,7 @@ export async function runMountRound(
       { ...before, corrections, tried: wanted?.revision ?? 0 },
       { ...deps, persist },
     );
-    await book.put(siteId, { mounts: { [job.name]: applied.state } });
+    await registry.put(siteId, { mounts: { [job.name]: applied.state } });
     if (Object.keys(applied.take).length > 0) take[job.name] = applied.take;
     if (applied.steps.length > 0 || String(applied.state.error) !== String(before.error))
       done.push({
@@ -141,7 +141,7 @@ export async function runMountRound(
   const rest =
     insist.length === 0 ? base.insist : base.insist.filter((name) => !insist.includes(name));
   const isSettled = done.length === 0 && site.met === met && Object.keys(states).length === 0;
-  await book.put(siteId, {
+  await registry.put(siteId, {
     mounts: states,
     site: {
       ...{ ...base, insist: rest, failures: 0, nextTry: 0 },
@@ -205,8 +205,8 @@ function identify(
 }
 
 /** The state of a mount before a round. A mount that the site has already keeps its own credentials. */
-function stateOf({ name, wanted, row }: Job, book: MountBook, siteId: string): MountState {
-  const known = book.mounts(siteId).get(name) ?? NEW_MOUNT;
+function stateOf({ name, wanted, row }: Job, registry: MountRegistry, siteId: string): MountState {
+  const known = registry.mounts(siteId).get(name) ?? NEW_MOUNT;
   const isFirstSight = known.id === 0 && known.phase === "" && row !== undefined;
   return isFirstSight ? { ...known, credential: wanted?.credentialRevision ?? 0 } : known;
 }

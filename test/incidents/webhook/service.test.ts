@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createWebhookBook } from "../../../src/incidents/webhook/book.ts";
+import { createWebhookRegistry } from "../../../src/incidents/webhook/registry.ts";
 import type { Attempt } from "../../../src/incidents/webhook/send.ts";
 import { createWebhookService } from "../../../src/incidents/webhook/service.ts";
 import { createSealer } from "../../../src/secrets/sealer.ts";
@@ -29,7 +29,7 @@ test("a target that hangs holds one message of all calls, and no other webhook",
   let ids = 0;
   const webhooks = createWebhookService({
     store: store.incidents,
-    book: createWebhookBook({
+    registry: createWebhookRegistry({
       store: store.incidents,
       sealer: createSealer([]),
       onClosed: () => undefined,

@@ -1,5 +1,5 @@
-import type { MountStateStore } from "../../../src/mounts/site/book.ts";
 import type { StorageClient } from "../../../src/mounts/site/client.ts";
+import type { MountStateStore } from "../../../src/mounts/site/registry.ts";
 import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
 import { driverByName, memoryStore, mount, openDesk } from "./desk.ts";
 import { type Row, type Storages, startStorages } from "./stand-in.ts";

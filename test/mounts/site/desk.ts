@@ -1,6 +1,6 @@
 import type { DriverInfo } from "../../../src/drivers/driver-info.ts";
-import { createMountBook, type MountStateStore } from "../../../src/mounts/site/book.ts";
 import { createStorageClient, type StorageClient } from "../../../src/mounts/site/client.ts";
+import { createMountRegistry, type MountStateStore } from "../../../src/mounts/site/registry.ts";
 import { type MountRound, runMountRound } from "../../../src/mounts/site/round.ts";
 import type { MountState } from "../../../src/mounts/site/state.ts";
 import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
@@ -63,8 +63,8 @@ export async function openDesk(
   site: Pick<Storages, "url" | "token">,
   options: DeskOptions = {},
 ): Promise<Desk> {
-  const book = createMountBook(options.store ?? memoryStore());
-  await book.load();
+  const registry = createMountRegistry(options.store ?? memoryStore());
+  await registry.load();
   const raw = createSiteClient({ url: site.url, token: site.token, ca: "", pin: "" });
   const plain = createStorageClient(raw, options.limit);
   const client = options.wrap?.(plain) ?? plain;
@@ -77,7 +77,7 @@ export async function openDesk(
           ...{
             pace: async () => undefined,
             client,
-            book,
+            registry,
             hash,
             driverOf: driverByName,
             now: options.now ?? Date.now,
@@ -85,8 +85,8 @@ export async function openDesk(
           ...{ wanted: () => desk.wanted, mayWrite: options.mayWrite ?? (() => true) },
         },
       ),
-    state: (name = "films") => book.mounts("s").get(name),
-    met: () => book.site("s").met,
+    state: (name = "films") => registry.mounts("s").get(name),
+    met: () => registry.site("s").met,
     close: () => raw.close(),
   };
   return desk;

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
-import { createMountBook, type MountStateStore } from "../../../src/mounts/site/book.ts";
 import { type MountFollow, startMountFollow } from "../../../src/mounts/site/follow.ts";
+import { createMountRegistry, type MountStateStore } from "../../../src/mounts/site/registry.ts";
 import type { MountRound } from "../../../src/mounts/site/round.ts";
 import { type Found, findMounts, takeMounts } from "../../../src/mounts/site/take.ts";
 import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
@@ -31,7 +31,7 @@ function siteOf({ url, token }: Storages, id: string, changes: Partial<Site> = {
 interface Process {
   readonly follow: MountFollow;
   readonly rounds: [string, MountRound][];
-  readonly book: ReturnType<typeof createMountBook>;
+  readonly registry: ReturnType<typeof createMountRegistry>;
   /** Mounts by the id of their site. */
   set(wanted: Readonly<Record<string, WantedMount[]>>): void;
 }
@@ -41,12 +41,12 @@ async function start(
   options: { store?: MountStateStore; leader?: () => boolean; call?: number } = {},
 ): Promise<Process> {
   const { store = memoryStore(), leader = () => true } = options;
-  const book = createMountBook(store);
+  const registry = createMountRegistry(store);
   let wanted: Readonly<Record<string, WantedMount[]>> = {};
   const listeners = new Set<() => void>();
   const rounds: [string, MountRound][] = [];
   const follow = await startMountFollow({
-    ...{ book, hash, driverOf: driverByName, now: Date.now, random: () => 0 },
+    ...{ registry, hash, driverOf: driverByName, now: Date.now, random: () => 0 },
     sites: { sites: () => sites, byId: (id) => sites.find((site) => site.id === id) },
     lease: { isHeld: leader, renew: async () => undefined, release: async () => undefined },
     wantedOf: ({ id }) => wanted[id] ?? [],
@@ -62,7 +62,7 @@ async function start(
   });
   ends.push(() => follow.close());
   return {
-    ...{ follow, rounds, book },
+    ...{ follow, rounds, registry },
     set: (next) => {
       wanted = next;
       for (const listener of listeners) listener();
@@ -115,7 +115,7 @@ test("one mount of a site is written at a time, and the newest revision is what 
 
 test("a site that is observed or paused is not written to", async () => {
   const [seen, paused] = [await storages(), await storages()];
-  const { set, follow, book } = await start([
+  const { set, follow, registry } = await start([
     siteOf(seen, "seen", { mode: "observe" }),
     siteOf(paused, "paused", { paused: true }),
   ]);
@@ -124,7 +124,7 @@ test("a site that is observed or paused is not written to", async () => {
   await follow.follow("paused");
   expect(writes(seen)).toEqual([]);
   expect(paused.calls).toEqual([]);
-  expect(book.site("seen").readAt).toBeGreaterThan(0);
+  expect(registry.site("seen").readAt).toBeGreaterThan(0);
 });
 
 test("a mount that an observed site has already is up to date there after each change of it", async () => {
@@ -133,9 +133,9 @@ test("a mount that an observed site has already is up to date there after each c
   first.set({ a: [mount({ members: { order: 3 } })] });
   await expect.poll(() => site.row("/films")?.status).toBe("work");
   await first.follow.close();
-  const { set, book } = await start([siteOf(site, "a", { mode: "observe" })]);
+  const { set, registry } = await start([siteOf(site, "a", { mode: "observe" })]);
   const count = writes(site).length;
-  const films = () => book.mounts("a").get("films");
+  const films = () => registry.mounts("a").get("films");
   // Another value for another site, for example.
   set({ a: [mount({ members: { order: 3 }, revision: 7 })] });
   await expect.poll(films).toMatchObject({ applied: 7, differs: [] });
@@ -146,13 +146,13 @@ test("a mount that an observed site has already is up to date there after each c
 
 test("a site that can't be reached is tried again after a pause", async () => {
   const site = await storages();
-  const { set, book } = await start([siteOf(site, "a")]);
+  const { set, registry } = await start([siteOf(site, "a")]);
   await site.stop();
   set({ a: [mount()] });
-  await expect.poll(() => book.site("a").errorKind).toBe("unreachable");
+  await expect.poll(() => registry.site("a").errorKind).toBe("unreachable");
   await site.start();
   await expect.poll(() => site.row("/films")?.status, { timeout: 5_000 }).toBe("work");
-  expect(book.site("a")).toMatchObject({ error: "", failures: 0 });
+  expect(registry.site("a")).toMatchObject({ error: "", failures: 0 });
 });
 
 test("first contact waits for a choice, which another process may make", async () => {
@@ -168,14 +168,14 @@ test("first contact waits for a choice, which another process may make", async (
   leader.set({ a: [mount()] });
   await leader.follow.follow("a");
   expect(writes(site)).toHaveLength(count);
-  expect(leader.book.site("a")).toMatchObject({ met: false, extra: [{ path: "/theirs" }] });
+  expect(leader.registry.site("a")).toMatchObject({ met: false, extra: [{ path: "/theirs" }] });
   const { extra } = await other.follow.look("a");
   expect(extra).toMatchObject([{ path: "/theirs", driver: "Local" }]);
   await other.follow.ask("a", { insist: ["films"], states: {} });
   await expect.poll(() => site.row("/films")?.status).toBe("work");
   // What Mooring does not have stays.
   expect(site.row("/theirs")?.status).toBe("work");
-  expect(leader.book.site("a").met).toBe(true);
+  expect(leader.registry.site("a").met).toBe(true);
 });
 
 test("a process that loses the lease writes nothing more", async () => {
@@ -192,7 +192,7 @@ test("a process that loses the lease writes nothing more", async () => {
 
 test("a change on the server's own pages is not put right but taken, as what its user did", async () => {
   const site = await storages();
-  const { set, follow, book } = await start([siteOf(site, "a")]);
+  const { set, follow, registry } = await start([siteOf(site, "a")]);
   let wanted = [mount({ members: { remark: "ours" } }), mount({ name: "old", path: "/old" })];
   set({ a: wanted });
   await expect.poll(() => site.row("/old")?.status).toBe("work");
@@ -208,7 +208,7 @@ test("a change on the server's own pages is not put right but taken, as what its
   const row = site.row("/films");
   const taking = (pass: () => Promise<void>) =>
     follow.passing("a", pass, async (round) => {
-      const known = book.mounts("a");
+      const known = registry.mounts("a");
       const found = findMounts(round, {
         ...{ names: [], wanted, known, driverOf: driverByName },
         taken: ["films", "old"],
@@ -261,7 +261,7 @@ test("all mounts of a server are taken at first contact, and nothing is written 
   await expect.poll(() => site.rows.size).toBe(2);
   await first.follow.close();
   const mine = await start([siteOf(site, "a")]);
-  const known = mine.book.mounts("a");
+  const known = mine.registry.mounts("a");
   const round = await mine.follow.look("a");
   const found = findMounts(round, {
     names: [],
@@ -283,6 +283,10 @@ test("all mounts of a server are taken at first contact, and nothing is written 
   await mine.follow.ask("a", { insist: [], states });
   await mine.follow.follow("a");
   expect(writes(site)).toHaveLength(count);
-  expect(mine.book.site("a")).toMatchObject({ met: true, extra: [] });
-  expect(mine.book.mounts("a").get("remote")).toMatchObject({ differs: [], error: "", applied: 5 });
+  expect(mine.registry.site("a")).toMatchObject({ met: true, extra: [] });
+  expect(mine.registry.mounts("a").get("remote")).toMatchObject({
+    differs: [],
+    error: "",
+    applied: 5,
+  });
 });

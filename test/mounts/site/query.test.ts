@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createMountBook } from "../../../src/mounts/site/book.ts";
+import { createMountRegistry } from "../../../src/mounts/site/registry.ts";
 import { NEW_MOUNT, NEW_SITE_MOUNTS } from "../../../src/mounts/site/state.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 
@@ -18,28 +18,28 @@ test("states outlive the process, an equal one is not written, and a site takes 
   const file = join(folder, "a.db");
   const first = await openSqliteSettingStore(file);
   let writes = 0;
-  const book = createMountBook({
+  const registry = createMountRegistry({
     list: first.mountStates.list,
     write: (changes) => {
       writes += 1;
       return first.mountStates.write(changes);
     },
   });
-  await book.load();
+  await registry.load();
   const state = {
     ...NEW_MOUNT,
     id: 4,
     path: "/films",
     rewritten: { url: { sent: "a", got: "b" } },
   };
-  await book.put("a", { site: { ...NEW_SITE_MOUNTS, met: true }, mounts: { films: state } });
-  await book.put("a", { mounts: { films: { ...state } } });
-  await book.put("b", { mounts: { films: state, other: state } });
-  await book.put("b", { mounts: { other: undefined } });
+  await registry.put("a", { site: { ...NEW_SITE_MOUNTS, met: true }, mounts: { films: state } });
+  await registry.put("a", { mounts: { films: { ...state } } });
+  await registry.put("b", { mounts: { films: state, other: state } });
+  await registry.put("b", { mounts: { other: undefined } });
   expect(writes).toBe(3);
   await first.close();
   const second = await openSqliteSettingStore(file);
-  const again = createMountBook(second.mountStates);
+  const again = createMountRegistry(second.mountStates);
   await again.load();
   expect(again.mounts("a").get("films")).toEqual(state);
   expect([...again.mounts("b").keys()]).toEqual(["films"]);
@@ -54,7 +54,10 @@ test("states outlive the process, an equal one is not written, and a site takes 
 
 test("a request of another process waits for the one that writes states", async () => {
   const store = await openSqliteSettingStore(join(folder, "b.db"));
-  const [leader, other] = [createMountBook(store.mountStates), createMountBook(store.mountStates)];
+  const [leader, other] = [
+    createMountRegistry(store.mountStates),
+    createMountRegistry(store.mountStates),
+  ];
   await other.ask("a", { insist: ["one"], states: {} });
   await other.ask("a", { insist: ["two"], states: { one: { ...NEW_MOUNT, applied: 3 } } });
   expect(await leader.answer()).toEqual(["a"]);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { MountStateStore } from "../../../src/mounts/site/book.ts";
+import type { MountStateStore } from "../../../src/mounts/site/registry.ts";
 import { type Desk, driverByName, memoryStore, mount, openDesk, writes } from "./desk.ts";
 import { type Storages, startStorages } from "./stand-in.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createMountBook } from "../../../src/mounts/site/book.ts";
+import { createMountRegistry } from "../../../src/mounts/site/registry.ts";
 import { NEW_MOUNT } from "../../../src/mounts/site/state.ts";
 import { memoryStore } from "./desk.ts";
 
@@ -9,7 +9,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 test("states of a hundred sites, one after the other, are a few transactions", async () => {
   const store = memoryStore();
   let transactions = 0;
-  const book = createMountBook({
+  const registry = createMountRegistry({
     ...store,
     write: (changes) => {
       transactions += 1;
@@ -18,11 +18,11 @@ test("states of a hundred sites, one after the other, are a few transactions", a
   });
   const written: Promise<void>[] = [];
   for (const site of SITES) {
-    written.push(book.put(site, { mounts: { films: { ...NEW_MOUNT, id: 7 } } }));
+    written.push(registry.put(site, { mounts: { films: { ...NEW_MOUNT, id: 7 } } }));
     await turn();
   }
   await Promise.all(written);
   expect(transactions).toBeLessThan(SITES.length / 3);
   expect((await store.list()).length).toBe(SITES.length);
-  expect(book.mounts("site-99").get("films")?.id).toBe(7);
+  expect(registry.mounts("site-99").get("films")?.id).toBe(7);
 });

@@ -11,7 +11,7 @@ import { tokenEnd } from "./token-end.ts";
 /** Open incidents that are kept at most; a site with more broken mounts shows the first ones. */
 const MAX_OPEN = 10_000;
 
-export interface IncidentBookDeps {
+export interface IncidentRegistryDeps {
   readonly store: IncidentStore;
   readonly now: () => number;
   readonly newId: () => string;
@@ -23,7 +23,7 @@ export interface IncidentBookDeps {
 }
 
 /** Finds out from what sites list, and from listings, which mounts do not work. One process does it. */
-export interface IncidentBook {
+export interface IncidentRegistry {
   /** Reads the open incidents again: another process has written until now. */
   load(): Promise<void>;
   /** Looks at the mounts that a site lists. Mounts that it lists no more have no incident. */
@@ -46,7 +46,7 @@ interface Known {
 
 const NEW: Known = { signals: {}, incident: undefined, form: "" };
 
-export function createIncidentBook(deps: IncidentBookDeps): IncidentBook {
+export function createIncidentRegistry(deps: IncidentRegistryDeps): IncidentRegistry {
   const { store, now, driverOf } = deps;
   const known = new Map<string, Known>();
   const keyOf = (siteId: string, path: string): string => `${siteId}\0${path}`;

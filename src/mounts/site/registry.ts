@@ -42,7 +42,7 @@ export interface MountRequest {
 }
 
 /** States of the mounts of all sites, in memory. The process that holds the lease writes them. */
-export interface MountBook {
+export interface MountRegistry {
   /** Reads everything again: another process has written until now. */
   load(): Promise<void>;
   site(siteId: string): SiteMounts;
@@ -64,7 +64,7 @@ export interface MountBook {
   onChange(listener: (siteId: string) => void): () => void;
 }
 
-export function createMountBook(store: MountStateStore): MountBook {
+export function createMountRegistry(store: MountStateStore): MountRegistry {
   const batched = createBatches(
     {
       record: async (changes: readonly Changes[]): Promise<readonly undefined[]> => {
@@ -83,7 +83,7 @@ export function createMountBook(store: MountStateStore): MountBook {
     mounts.set(siteId, known);
     return known;
   };
-  const book: MountBook = {
+  const registry: MountRegistry = {
     load: async () => {
       const rows = await store.list();
       sites = new Map();
@@ -133,9 +133,9 @@ export function createMountBook(store: MountStateStore): MountBook {
       const rows = await store.list(REQUEST);
       for (const { siteId, state } of rows) {
         const { insist, states, forget = [] }: MountRequest = JSON.parse(state, reviveText);
-        const site = book.site(siteId);
+        const site = registry.site(siteId);
         const all = [...new Set([...site.insist, ...insist])];
-        await book.put(siteId, {
+        await registry.put(siteId, {
           // A mount that only has another name is no reason to write to a site.
           site: { ...site, met: site.met || forget.length === 0, insist: all },
           mounts: { ...Object.fromEntries(forget.map((name) => [name, undefined])), ...states },
@@ -149,5 +149,5 @@ export function createMountBook(store: MountStateStore): MountBook {
       return () => listeners.delete(listener);
     },
   };
-  return book;
+  return registry;
 }

@@ -5,7 +5,7 @@ import type { IncidentStore, StoredWebhook } from "../store.ts";
 import type { Webhook } from "./input.ts";
 
 /** The webhooks of the store with their secrets open, in memory. */
-export interface WebhookBook {
+export interface WebhookRegistry {
   /** Reads them again: other processes write, too. */
   load(): Promise<void>;
   /** By name. */
@@ -16,7 +16,7 @@ export interface WebhookBook {
   delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
 }
 
-export function createWebhookBook({
+export function createWebhookRegistry({
   store,
   sealer,
   onClosed,
@@ -25,7 +25,7 @@ export function createWebhookBook({
   readonly sealer: Sealer;
   /** Called with a webhook whose secrets can't be opened; it is left out. */
   readonly onClosed: (name: string, error: unknown) => void;
-}): WebhookBook {
+}): WebhookRegistry {
   let webhooks = new Map<string, { readonly row: StoredWebhook; readonly open: Webhook }>();
   const closed = new Set<string>();
   const openRow = (row: StoredWebhook): Webhook | undefined => {
@@ -45,7 +45,7 @@ export function createWebhookBook({
       return undefined;
     }
   };
-  const book: WebhookBook = {
+  const registry: WebhookRegistry = {
     load: async () => {
       const rows = await store.webhooks();
       const next: typeof webhooks = new Map();
@@ -57,7 +57,8 @@ export function createWebhookBook({
       }
       webhooks = next;
       for (const { row, open } of next.values())
-        if (sealer.needsReseal(row.url) || sealer.needsReseal(row.secret)) await book.put(open, []);
+        if (sealer.needsReseal(row.url) || sealer.needsReseal(row.secret))
+          await registry.put(open, []);
     },
     all: () => [...webhooks.values()].map(({ open }) => open),
     byId: (id) => webhooks.get(id)?.open,
@@ -79,7 +80,7 @@ export function createWebhookBook({
       webhooks.delete(id);
     },
   };
-  return book;
+  return registry;
 }
 
 /** Context that a secret is sealed for; it can be opened for no other. */
