@@ -99,7 +99,7 @@ const meanings: Partial<Record<Code, readonly [when: string, advice: string]>> =
   [Code.PermissionDenied]: ["the token may not do this", "use one that may"],
   [Code.NotFound]: [
     "there is no such setting, driver or revision",
-    "look at the nearest name it says",
+    "use the name that the message suggests",
   ],
   [Code.AlreadyExists]: ["something of that name exists", "choose another"],
   [Code.Aborted]: [
@@ -115,7 +115,10 @@ const meanings: Partial<Record<Code, readonly [when: string, advice: string]>> =
     "the service starts or stops, its database or a download manager does not answer",
     "try again in a moment",
   ],
-  [Code.DeadlineExceeded]: ["the client's own time limit was over", "wait longer; it may be done"],
+  [Code.DeadlineExceeded]: [
+    "the client's deadline has expired",
+    "set a longer deadline; the call may have been carried out",
+  ],
   [Code.Canceled]: ["the client ended the call", "nothing"],
   [Code.Internal]: ["a fault of this side", "tell the operator the request id"],
 };

@@ -255,7 +255,7 @@ export function auditRefusals(audit: Pick<Recorder, "note">): CallObserver {
   };
 }
 
-/** Why a call was refused, in the same few words for all; undefined: it failed for another reason. */
+/** Reason of a refusal, one of a few fixed texts; undefined: the call failed for another reason. */
 function refusalOf(code: Code, call: CallInfo, desc: DescMethod): string | undefined {
   if (code === Code.PermissionDenied) return "the token has no right to it";
   // An admitted call may still fail because a right has ended or for another reason.

@@ -4,10 +4,10 @@ import type { AccessRegistry } from "./registry.ts";
 import type { StoredToken } from "./store.ts";
 
 const DAY = 24 * 3_600_000;
-/** A token ends soon in the last fifth of its lifetime, at most so long before its end. */
+/** A token counts as expiring soon in the last fifth of its lifetime, at most SOON milliseconds before its end. */
 const SOON = 14 * DAY;
 const LAST_PART = 0.2;
-/** Interval between notices about expiring tokens, by one of all processes, in milliseconds. */
+/** Interval between notices about expiring tokens, in milliseconds; one process sends them for all. */
 const NOTICE_INTERVAL = DAY;
 /** Interval between checks, in milliseconds. */
 const CHECK_INTERVAL = 3_600_000;
@@ -56,7 +56,7 @@ export interface EndingNoticeDeps {
 }
 
 /**
- * Reports tokens that expire soon: at once and then daily, in one of all processes.
+ * Reports tokens that expire soon: immediately and then daily, in one process for all.
  *
  * @returns a function that stops it.
  */

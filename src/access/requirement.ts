@@ -27,15 +27,15 @@ export const requirementOf = memoize((method: DescMethod): Requirement => {
   if (method.parent === Health) return { isPublic: true, scopes: [], limited: true };
   if (!hasOption(method, access))
     throw new Error(
-      `${method.toString()} says not who may call it: give it the option (mooring.access.v1.access), such as { scopes: "settings:read" }`,
+      `${method.toString()} has no access option: add (mooring.access.v1.access), such as { scopes: "settings:read" }`,
     );
   const { public: isPublic, anyToken, scopes, limited } = getOption(method, access);
   const known = [...SCOPES, ROOT_ONLY] as readonly string[];
   const unknown = scopes.find((scope) => !known.includes(scope));
   if (unknown !== undefined)
-    throw new Error(`${method.toString()} needs ${unknown}, which is no scope`);
+    throw new Error(`${method.toString()} requires the unknown scope ${unknown}`);
   if ([isPublic, anyToken, scopes.length > 0].filter(Boolean).length !== 1)
-    throw new Error(`${method.toString()} is to be public, for any token, or for scopes`);
+    throw new Error(`${method.toString()} must have exactly one of public, any_token and scopes`);
   return { isPublic, scopes, limited: limited || anyToken };
 });
 

@@ -11,7 +11,7 @@ export interface CredentialFiles {
   readonly clientAuthorities: string | undefined;
 }
 
-/** Bytes of the largest file that is read: a bundle of all public authorities is a third of it. */
+/** Maximum size of a file in bytes, three times that of a bundle of all public authorities. */
 const MAX_FILE = 1024 * 1024;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
@@ -35,7 +35,7 @@ export function readCredentials(files: CredentialFiles): Credentials {
   return { cert, key, ca };
 }
 
-/** When the certificate ends, in milliseconds since 1970. */
+/** Expiry of the certificate, in milliseconds since 1970 UTC. */
 export function endOf({ cert }: Credentials): number {
   return Date.parse(new X509Certificate(cert).validTo);
 }
@@ -66,22 +66,22 @@ function readText(source: string, path: string): string {
 
 function certificatesOf(source: string, text: string): readonly X509Certificate[] {
   const blocks = text.match(CERTIFICATE) ?? [];
-  if (blocks.length === 0) throw new Error(`${source} holds no certificate in PEM`);
+  if (blocks.length === 0) throw new Error(`${source} contains no certificate in PEM format`);
   return blocks.map((block, index) => {
     try {
       return new X509Certificate(block);
     } catch {
-      throw new Error(`${source} holds a broken certificate (number ${index + 1})`);
+      throw new Error(`${source} contains an invalid certificate (number ${index + 1})`);
     }
   });
 }
 
 function keyOf(source: string, text: string): KeyObject {
   if (/ENCRYPTED/.test(text))
-    throw new Error(`${source} is sealed with a passphrase: "openssl pkey" writes it without`);
+    throw new Error(`${source} is encrypted with a passphrase: remove it with "openssl pkey"`);
   try {
     return createPrivateKey(text);
   } catch {
-    throw new Error(`${source} holds no private key in PEM`);
+    throw new Error(`${source} contains no private key in PEM format`);
   }
 }

@@ -26,7 +26,7 @@ export function answerClientError(error: ClientError, socket: Socket, requestId?
 
 /**
  * Answers CONNECT over HTTP/1.1, for the event `connect` of a node:http server: Node closes the
- * connection without a reply where nothing listens. This service is no proxy (RFC 9110, section 9.3.6).
+ * connection without a reply if the event has no listener. This service is no proxy (RFC 9110, section 9.3.6).
  */
 export function answerConnect(socket: Socket, requestId: string): void {
   socket.on("error", () => socket.destroy());
@@ -77,17 +77,17 @@ const TIMEOUT: Answer = {
 const NO_PROXY: Answer = {
   status: 400,
   reason: "Bad Request",
-  message: "CONNECT is not served here: this is no proxy",
+  message: "CONNECT is not supported: this server is not a proxy",
 };
 
-const NOT_HTTP: Answer = { status: 400, reason: "Bad Request", message: "this is no HTTP request" };
+const NOT_HTTP: Answer = { status: 400, reason: "Bad Request", message: "invalid HTTP request" };
 
 /** Node accepts only ASCII in targets (RFC 9112, section 3.2; RFC 3986, section 2). */
 const TARGET: Answer = {
   status: 400,
   reason: "Bad Request",
   message:
-    "the request's URL has a character that can't stand there as it is: escape it, as %C3%BC for \"ü\"",
+    'the request\'s URL has a character that must be percent-encoded, such as %C3%BC for "ü"',
 };
 
 function describe(error: ClientError): Answer {

@@ -77,7 +77,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   const localize = createLocalize(translations);
   const streams = countStreams();
   let draining = false;
-  // Before the database is used: a used port ends the start.
+  // Before the database is opened: the start fails if a port is in use.
   const ports = await openPorts(config, deps.front, commonLog);
   let services: RunningServices | undefined;
   try {
@@ -98,7 +98,9 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     // Methods without an access option are rejected.
     for (const { desc } of methods)
       if (requirementOf(desc).isPublic !== publicMethods.has(desc))
-        throw new Error(`${desc.toString()} is public in the contract or here, and not in both`);
+        throw new Error(
+          `${desc.toString()} is public either in the contract or in publicMethods only: both must agree`,
+        );
 
     const slowReaders = new SlowReaders({
       together: config.streamBufferTotal,
@@ -159,5 +161,3 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     throw error;
   }
 }
-
-/** No-op: the log reports ends of calls alone. */

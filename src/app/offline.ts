@@ -17,7 +17,7 @@ import { programVersion } from "./version.ts";
 
 /**
  * Opens the database of a configuration for commands, without serving it. A running service on the same
- * database notices the changes.
+ * database detects the changes.
  *
  * @throws Error with a message for the operator when the database is missing or unusable.
  */

@@ -15,7 +15,7 @@ export interface StaticFile {
   readonly name: string;
   /** Default: 200. Other statuses have no conditional requests. */
   readonly status?: number;
-  /** Headers of its security ({@link securityHeaders}). */
+  /** Security headers ({@link securityHeaders}). */
   readonly security: Readonly<Record<string, string>>;
   readonly cacheControl: string;
   /** Entity tag of the uncompressed file, without quotes. */
@@ -70,7 +70,7 @@ export function serveStatic(
   const handler = (request: FastifyRequest, reply: FastifyReply): unknown => {
     if (request.method !== "GET" && request.method !== "HEAD") {
       reply.header("allow", "GET, HEAD");
-      throw new HttpFault(405, `${label} is only read`);
+      throw new HttpFault(405, `${label} is read-only: use GET or HEAD`);
     }
     // The requested path: Fastify's routing ignores a slash at the end, relative addresses do not.
     const [requested = ""] = request.url.split("?", 1);

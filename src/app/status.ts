@@ -1,7 +1,7 @@
 import type { Engine } from "../settings/engine.ts";
 import type { SettingStore } from "../settings/store.ts";
 
-/** Requirement of readiness, with its problem; undefined: none. */
+/** Readiness check. `problem` is undefined if it passes. */
 export interface Check {
   readonly name: "start" | "store" | "catalogue" | "sites" | "draining";
   readonly problem?: string | undefined;
@@ -70,7 +70,7 @@ export function createStatusService(deps: StatusDeps): StatusService {
       { name: "catalogue", problem: drivers() > 0 ? undefined : "no driver is offered" },
       // The service answers whatever state its sites are in.
       ...(sites === undefined ? [] : [{ name: "sites" as const, note: sites }]),
-      { name: "draining", problem: draining() ? "the service is told to stop" : undefined },
+      { name: "draining", problem: draining() ? "the service is stopping" : undefined },
     ];
   };
   return {
@@ -89,7 +89,7 @@ export function createStatusService(deps: StatusDeps): StatusService {
   };
 }
 
-/** The database's own words stay in the log. */
+/** Returns a fixed text: the database's own message is only logged. */
 async function answersInTime(answer: Promise<unknown>): Promise<string | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<string>();
   const timer = setTimeout(() => resolve("the database does not answer"), PATIENCE);

@@ -19,8 +19,8 @@ const MALLOC = { MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "3276
 
 /**
  * Flags of Node for a process that serves; V8 reads them only at its start. The young generation has 2 MB
- * where V8 begins with 1 MB (`main.ts` keeps it from growing further): half of the collections, and fewer
- * objects of calls under way that are copied by them. docs/decisions/0010-saves-cost-more-than-etcd.md has the
+ * where V8 begins with 1 MB (`main.ts` keeps it from growing further): this halves the number of
+ * collections, and they copy fewer objects of running calls. docs/decisions/0010-saves-cost-more-than-etcd.md has the
  * figures. The launcher of the Linux package has the same flags.
  */
 export const NODE_FLAGS: readonly string[] = ["--min-semi-space-size=2"];
@@ -48,8 +48,8 @@ export interface WorkerPorts {
 /** Worker processes behind one port. */
 export interface Supervisor {
   /**
-   * Address reported by the first worker, once all of them serve. Rejects when one ends before,
-   * having reported why; never settles when they are stopped before.
+   * Address reported by the first worker, once all of them serve. Rejects if a worker ends before
+   * that, after it has reported the reason; never settles if the workers are stopped before.
    */
   readonly serving: Promise<string>;
   /** Stops serving workers gracefully, and ends starting ones. */
@@ -82,7 +82,7 @@ export function startWorkers(options: SupervisorOptions): Supervisor {
       const quick = performance.now() - started < QUICK_END;
       const delay = quick ? pause : 0;
       pause = quick ? Math.min(pause * 2, LONGEST_PAUSE) : FIRST_PAUSE;
-      onNotice("worker ended; a new one takes its place", {
+      onNotice("worker ended; starting a replacement", {
         worker: worker.process.pid,
         code,
         signal,
@@ -130,7 +130,7 @@ export function startWorkers(options: SupervisorOptions): Supervisor {
 /** Whether this process is a worker. */
 export const isWorker = cluster.isWorker;
 
-/** Variable that tells a worker whether it logs for all. */
+/** Environment variable of the worker that logs common events (see speaksForAll). */
 const ROLE = "WORKER_ROLE";
 const SPEAKER = "speaker";
 

@@ -108,7 +108,7 @@ function firstLines(names: readonly string[]): string {
   return text;
 }
 
-/** Truncates a text and removes what not every database stores: NUL and lone surrogates. */
+/** Truncates a text and removes NUL characters and lone surrogates, which not every database can store. */
 function clean(text: string, most = MAX_TEXT): string {
   if (text.length <= most && !text.includes("\0") && text.isWellFormed()) return text;
   return text.slice(0, most).replaceAll("\0", "").toWellFormed();
@@ -138,7 +138,7 @@ export function createVerifier(floor: AuditPosition, checkpoint?: AuditPosition)
     checked = true;
     return hash === checkpoint.hash
       ? undefined
-      : `row ${seq} is another one than the checkpoint's: rows up to it were written anew`;
+      : `row ${seq} differs from the checkpoint: rows up to it were rewritten`;
   };
   const first = check(floor);
   return {
@@ -151,30 +151,30 @@ export function createVerifier(floor: AuditPosition, checkpoint?: AuditPosition)
       if (first !== undefined) return first;
       if (seq !== next) return `row ${next} is missing: after row ${last.seq} comes row ${seq}`;
       if (!isTime(row.time))
-        return `row ${seq} is not as it was written: its time is no whole number of milliseconds`;
+        return `row ${seq} was changed after it was written: its time is not a whole number of milliseconds`;
       if (row.hash !== expectedHash(row))
-        return `row ${seq} is not as it was written: its hash does not fit`;
+        return `row ${seq} was changed after it was written: its hash does not match`;
       if (row.prev !== last.hash)
         return last.seq === floor.seq
-          ? `row ${seq} does not follow what was forgotten before it: row ${last.seq} had another hash`
-          : `row ${last.seq} is not as it was written: row ${seq} was made after another one`;
+          ? `row ${seq} does not follow the deleted rows: row ${last.seq} had another hash`
+          : `row ${last.seq} was changed after it was written: row ${seq} follows a row with another hash`;
       last = { seq, hash: row.hash };
       const forgotten = forgottenIn(row);
       if (forgotten !== undefined) {
         named = forgotten.floor;
         if (forgotten.found !== forgotten.named)
-          return `row ${forgotten.named + 1} was taken away before row ${seq} was written: rows up to ${forgotten.found} were missing then, and no row says that they were forgotten`;
+          return `row ${forgotten.named + 1} was removed before row ${seq} was written: rows up to ${forgotten.found} were missing, and no row records their deletion`;
       }
       return check(last);
     },
     end: () => {
       if (first !== undefined) return first;
       if (!(floor.seq <= named))
-        return `row ${named + 1} is missing: the audit begins with row ${floor.seq + 1}, and no row says that those before it were forgotten`;
+        return `row ${named + 1} is missing: the audit begins with row ${floor.seq + 1}, and no row records the deletion of the rows before it`;
       if (checked || checkpoint === undefined) return undefined;
       return checkpoint.seq > last.seq
         ? `row ${last.seq + 1} is missing: the audit ends with row ${last.seq}, and the checkpoint is of row ${checkpoint.seq}`
-        : `the checkpoint is of row ${checkpoint.seq}, which is not kept any more; rows from ${floor.seq + 1} on fit each other: take a newer checkpoint`;
+        : `the checkpoint is of row ${checkpoint.seq}, which has been deleted; rows from ${floor.seq + 1} on are consistent: use a newer checkpoint`;
     },
   };
 }

@@ -36,7 +36,7 @@ export function readCheckpoint(text: string): Checkpoint | undefined {
   return { origin, seq: Number(seq), hash: hash.toString("hex"), time: at };
 }
 
-/** A checkpoint is published after so many rows, or so many milliseconds if there is any row. */
+/** A checkpoint is published after MAX_ROWS rows, or after MAX_AGE milliseconds if there are new rows. */
 const MAX_ROWS = 1_000;
 const MAX_AGE = 3_600_000;
 

@@ -1,6 +1,6 @@
 import type { AuditEntry, AuditRetention, AuditRow } from "./store.ts";
 
-/** Rows that an audit row reports as forgotten: numbers of rows; 0: none. */
+/** Deletion that an audit row records, as row numbers; 0: none. */
 export interface Forgotten {
   /** Newest deleted row before this deletion, according to the previous row of this kind. */
   readonly named: number;

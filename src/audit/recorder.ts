@@ -14,7 +14,6 @@ interface Done {
   readonly subjects: readonly string[];
   readonly detail: AuditEntry["detail"];
   /** Whether the action must fail without its row; otherwise the row may be written later. */
-  /** Whether the action must fail without its row; otherwise the row may be written later. */
   readonly isNeeded: boolean;
 }
 

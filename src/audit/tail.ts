@@ -22,7 +22,7 @@ interface Selected extends AuditFilter {
   readonly fits: (row: AuditRow) => boolean;
 }
 
-/** Follows the end of the audit, whichever process writes there. */
+/** Streams of new audit rows, whichever process writes them. */
 export interface Tail {
   read(selected: Selected, after: number | undefined, signal: AbortSignal): AsyncIterable<Progress>;
   close(): void;

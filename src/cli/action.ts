@@ -62,7 +62,7 @@ function actionNamed(
 function checkCount(what: string, { count }: Action, given: number): void {
   const [min, max] = typeof count === "number" ? [count, count] : count;
   if (given >= min && given <= max) return;
-  if (max === 0) throw usage(`${what} takes nothing after it`);
+  if (max === 0) throw usage(`${what} takes no arguments`);
   if (min === max) throw usage(`${what} takes ${max === 1 ? "one argument" : `${max} arguments`}`);
   throw usage(
     given < min

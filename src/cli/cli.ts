@@ -130,9 +130,7 @@ async function runCommand(
 function checkCount({ positionals: [min, max] }: Command, given: number): void {
   if (given < min) throw usage("an argument is missing");
   if (given > max)
-    throw usage(
-      `more than ${max} argument${max === 1 ? "" : "s"}: text with spaces stands in quotes`,
-    );
+    throw usage(`more than ${max} argument${max === 1 ? "" : "s"}: put text with spaces in quotes`);
 }
 
 async function report(error: unknown, { args }: World, errors: Output): Promise<ExitCode> {

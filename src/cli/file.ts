@@ -10,7 +10,7 @@ import type { World } from "./world.ts";
 /** Source of bytes: a path, or `-` for standard input. */
 export interface Source {
   readonly path: string;
-  /** Bytes at most. */
+  /** Maximum size in bytes. */
   readonly limit: number;
 }
 
@@ -41,7 +41,7 @@ export async function readText(source: Source, world: World): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new CliFailure(EXIT.failed, `${nameOf(source.path)} is no text in UTF-8`);
+    throw new CliFailure(EXIT.failed, `${nameOf(source.path)} is not UTF-8 text`);
   }
 }
 
@@ -76,7 +76,7 @@ export async function readValue(path: string, world: World): Promise<string> {
   return text.replace(/\r?\n$/, "");
 }
 
-/** Only its owner may read what has settings in it. */
+/** Mode of written files, which contain settings: only the owner can read them. */
 const MODE = 0o600;
 
 /**

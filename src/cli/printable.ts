@@ -1,4 +1,4 @@
-/** Control characters (C0, DEL, C1), line separators, and marks that turn the reading direction. */
+/** Control characters (C0, DEL, C1), line separators, and bidirectional control characters. */
 const HOSTILE = /[\p{Cc}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/gu;
 
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

@@ -8,7 +8,7 @@ export function canAsk({ stdin, stderr }: World): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }
 
-/** Asks a question that only `y` or `yes` agrees to. */
+/** Asks for confirmation. Only `y` and `yes` confirm. */
 export async function confirm(world: World, question: string): Promise<boolean> {
   const answer = await ask(world, `${question} [y/N] `, { hidden: false });
   return /^y(es)?$/i.test(answer.trim());

@@ -27,10 +27,10 @@ export function readToken(args: Arguments, world: World): Sourced {
   if (token === undefined)
     throw new CliFailure(
       EXIT.unauthenticated,
-      "there is no token: name the file it stands in with --token-file or MOORING_TOKEN_FILE, or set MOORING_TOKEN",
+      "no token: give its file with --token-file or MOORING_TOKEN_FILE, or set MOORING_TOKEN",
     );
   if (!/^[\x20-\x7e]+$/.test(token.text))
-    throw usage(`${token.source} has a character that no token has: is it the right one?`);
+    throw usage(`${token.source} contains a character that is not allowed in a token`);
   return token;
 }
 
@@ -92,12 +92,12 @@ export async function newPassphrase(args: Arguments, world: World): Promise<stri
       "--secrets seal needs a passphrase: name a file with --passphrase-file, or set MOORING_PASSPHRASE",
     );
   const typed = (await askHidden(world, "Passphrase for the backup")).trim();
-  const again = (await askHidden(world, "The same again")).trim();
-  if (typed !== again) throw usage("the two are not the same; nothing was written");
+  const again = (await askHidden(world, "Repeat the passphrase")).trim();
+  if (typed !== again) throw usage("the passphrases differ; nothing was written");
   return typed;
 }
 
-/** White space around a secret does not count, and an empty variable counts as none. */
+/** White space around a secret is removed; an empty variable counts as unset. */
 function given(source: string, text = ""): Sourced | undefined {
   return text.trim() === "" ? undefined : { source, text: text.trim() };
 }

@@ -27,7 +27,7 @@ function Console() {
 
 followTheme();
 followLocation();
-// First, so that the service's texts come in it.
+// First: requests for the service's texts use this language.
 const translated = setLanguage(preferredLanguage());
 followSettings();
 followRights();
@@ -42,7 +42,7 @@ addEventListener("beforeunload", (event) => {
   if (edits.peek().size > 0) event.preventDefault();
 });
 
-// Its code is on its way while the rest begins.
+// Loads the code of the page during the initialization.
 const arrived = pageAt(place.peek().page);
 if (session.peek() !== undefined && arrived !== undefined) void load(arrived);
 

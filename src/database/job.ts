@@ -1,15 +1,15 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Database } from "./schema.ts";
 
-/** Turns of periodic jobs that one process does for all processes on a database. */
+/** Slots of periodic jobs that one process runs for all processes on a database. */
 export interface JobSlots {
   /**
-   * Takes the turn of a periodic job that any process may do.
+   * Acquires the slot of a periodic job that any process may run.
    *
    * @param job its name.
-   * @param interval milliseconds until the turn is free again.
+   * @param interval milliseconds until the slot is free again.
    * @param now milliseconds since 1970 UTC.
-   * @returns whether the caller has the turn.
+   * @returns whether the caller has acquired the slot.
    */
   claimTurn(job: string, interval: number, now: number): Promise<boolean>;
 }
@@ -68,10 +68,10 @@ export function createLease(
 
 type Db = Kysely<Database> | Transaction<Database>;
 
-/** Holder of all turns: turns are not renewed. */
+/** Holder of all job slots, which are not renewed. */
 const NO_HOLDER = "";
 
-/** Implements `JobSlots.claimTurn`: a turn is a lease of one interval without a holder. */
+/** Implements `JobSlots.claimTurn`: a slot is a lease of one interval without a holder. */
 export function claimTurn(db: Db, job: string, interval: number, now: number): Promise<boolean> {
   return takeIfFree(db, { name: `turn:${job}`, holder: NO_HOLDER, now, ttl: interval, ahead: 2 });
 }
@@ -97,7 +97,7 @@ interface Wanted {
   readonly holder: string;
   readonly now: number;
   readonly ttl: number;
-  /** A stored end so many times `ttl` ahead is ignored: the clock was set back since. */
+  /** A stored expiry at least this many times `ttl` in the future is ignored: the clock was set back. */
   readonly ahead: number;
 }
 

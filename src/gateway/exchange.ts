@@ -54,7 +54,7 @@ export interface Http {
   readPieces(reading: BodyReading): BodyPieces;
   /** Whether the client has disconnected. */
   readonly isGone: boolean;
-  /** Calls back when the client goes away, or has gone already; also after the response has ended. */
+  /** Registers a callback for the disconnection of the client, also if it has already happened or happens after the end of the response. */
   onGone(gone: () => void): void;
   /** Whether the head of the response was sent. */
   readonly isBegun: boolean;
@@ -66,7 +66,7 @@ export interface Http {
   readonly sink: Sink;
   /** Ends a streamed response. */
   end(last?: Buffer | string): void;
-  /** Breaks the response off, so that the client sees that it is not whole. */
+  /** Aborts the response, so that the client detects that it is incomplete. */
   destroy(): void;
   /** The exchange is over: nothing more is read or written. */
   finish(): void;
@@ -118,7 +118,7 @@ export class HttpCall extends Call {
     return { bounds, limit, peer: this.peer, signal: this.limited ? this.signal : undefined };
   }
 
-  /** Headers that a handler or interceptor has set, as far as they go out. */
+  /** Headers that a handler or interceptor has set and that are sent. */
   replyHeaders(): Record<string, string | string[]> {
     const { setHeader } = this;
     if (setHeader === undefined) return {};
@@ -175,7 +175,7 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
   try {
     const admitted = gateway.admit?.(call);
     if (admitted !== undefined) {
-      // The socket forgets its address when an HTTP/2 stream is reset.
+      // The peer address is not available any more after the HTTP/2 stream was reset.
       if (http.hasBody) void call.peer;
       await admitted;
       if (http.isGone) throw new RequestAborted();
@@ -243,5 +243,10 @@ function limit(call: Call, { timeoutMs, error }: Parsed): void {
 function parseSeconds(text: string): Parsed {
   const timeoutMs = /^\d{1,8}(?:\.\d{1,9})?$/.test(text) ? Number(text) * 1_000 : Number.NaN;
   if (timeoutMs <= MAX_TIME) return { timeoutMs };
-  return { error: new BadRequest("HEADER_INVALID", "x-server-timeout: give seconds") };
+  return {
+    error: new BadRequest(
+      "HEADER_INVALID",
+      "x-server-timeout must be a number of seconds, at most 86400",
+    ),
+  };
 }

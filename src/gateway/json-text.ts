@@ -12,10 +12,10 @@ import { serializeJson } from "./serialize.ts";
 /** Names of JSON members: JSON names, or the names in the proto files. */
 export type MemberNames = "json" | "proto";
 
-/** Messages with proto names, every member without presence there. @internal */
+/** Options for proto names and for emitting fields without presence always. @internal */
 export const JSON_OPTIONS = { useProtoFieldName: true, alwaysEmitImplicit: true } as const;
 
-/** From so many elements on, the text of each is kept. */
+/** Minimum length of a list whose elements' text is cached. */
 const LONG = 256;
 
 interface LongList {
@@ -25,7 +25,7 @@ interface LongList {
 }
 
 /**
- * Writes JSON text of messages; `member` chooses one of them in place of all.
+ * Writes the JSON text of a message, or of the field `member` alone.
  *
  * @throws UnencodableReply
  *
@@ -43,9 +43,9 @@ export type JsonText = (
 ) => string;
 
 /**
- * Elements of long lists are encoded once, and their text is kept as long as they live: after a change
- * of one setting out of 10,000, one is encoded and not all, which would take 100 ms of the event loop.
- * For a reply that is made once this would cost more than it saves: `isOnce`.
+ * Creates a writer that caches the text of each element of long lists for the lifetime of the element:
+ * after a change of one setting out of 10,000 it encodes one, not all, which would block the event loop
+ * for 100 ms. For a reply that is sent once the cache would cost more than it saves: `isOnce`.
  *
  * @param stringify how a value is written.
  * @param names of members. Default: proto names.
@@ -93,7 +93,7 @@ export function createJsonText(
 
 const NONE: readonly LongList[] = [];
 
-/** Messages of protobuf itself have a JSON of their own. */
+/** Well-known types have a JSON mapping of their own. */
 function isWellKnown({ typeName }: DescMessage): boolean {
   return typeName.startsWith("google.protobuf.");
 }

@@ -24,7 +24,7 @@ const inflaters: ReadonlyMap<string, Decompress> = new Map(
       } catch (error) {
         const { code } = error as { code?: unknown };
         if (code === "ERR_BUFFER_TOO_LARGE") throw bodyTooLarge(limit);
-        throw new BadRequest("BODY_INVALID", `the request is no ${name} data`);
+        throw new BadRequest("BODY_INVALID", `the request is not valid ${name} data`);
       }
     },
   ]),
@@ -48,17 +48,17 @@ export function decompressionFor(
   const known = offered.join(",");
   throw new BadRequest(
     "HEADER_INVALID",
-    `the compression ${JSON.stringify(name.slice(0, 64))} is not known here: use one of ${known}`,
+    `the compression ${JSON.stringify(name.slice(0, 64))} is not supported: use one of ${known}`,
     Code.Unimplemented,
     { [accepts]: known },
   );
 }
 
 /**
- * The one message of a request in its envelope.
+ * Extracts the only message of an enveloped request body.
  *
  * @param body all that the client has sent.
- * @param limit of the message, in bytes, unfolded.
+ * @param limit maximum size of the message after decompression, in bytes.
  * @throws UNIMPLEMENTED for none or more than one message, INTERNAL for a compressed one without a
  * name of the compression, RESOURCE_EXHAUSTED over the limit, INVALID_ARGUMENT for broken ones.
  */
@@ -85,7 +85,7 @@ export function unwrap(
   if (decompress === undefined)
     throw new BadRequest(
       "HEADER_INVALID",
-      "the message is compressed, but nothing says how",
+      "the message is compressed, but the request names no compression",
       Code.Internal,
     );
   return decompress(message, limit);
@@ -94,7 +94,7 @@ export function unwrap(
 /**
  * The messages of a stream of envelopes (Connect protocol, "Streaming-Request").
  *
- * @param limit of each message, in bytes, unfolded.
+ * @param limit maximum size of each message after decompression, in bytes.
  * @throws as unwrap does for a message that cannot be read.
  */
 export async function* unwrapEach(

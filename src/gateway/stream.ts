@@ -13,12 +13,12 @@ export interface StreamTimes {
   readonly patience?: number;
 }
 
-/** Takes the bytes of a stream no faster than its client reads. @internal */
+/** Sink of a stream with back-pressure: writes no faster than the client reads. @internal */
 export interface Sink {
   /**
    * Writes, and waits where the client has to read first.
    *
-   * @returns false when it never will: it has gone away, or the stream was dropped.
+   * @returns false if the client has disconnected or the stream was dropped.
    */
   write(chunk: Buffer): boolean | Promise<boolean>;
   /** Writes unless the client has to read first. */
@@ -42,7 +42,7 @@ export interface StreamReply {
   isOpen(): boolean;
   /** Sends the headers, before the first message or without one. */
   open(first?: Message): void;
-  /** The same message has the same bytes for all its readers. */
+  /** Encodes a message. Streams that send the same message share the bytes. */
   encode(message: Message): Buffer | Promise<Buffer>;
   /** Ends the stream; `error` is why, undefined: it is complete. */
   end(error: unknown): void;

@@ -15,7 +15,7 @@ export interface AnnounceDeps {
   readonly newId: () => string;
 }
 
-/** Makes the notifications of a change: one for each webhook that wants it. */
+/** Creates the notifications of a change: one for each enabled webhook whose filters match. */
 export function createAnnounce(deps: AnnounceDeps) {
   const driverIn = (language: Language, name: string): DriverInfo | undefined => {
     const driver = deps.driverOf(name);

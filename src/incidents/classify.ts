@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { IncidentClass } from "./incident.ts";
 
-/** One entry of `src/data/incident-classes.json`: regular expressions, in any case of letters. */
+/** One entry of `src/data/incident-classes.json`: case-insensitive regular expressions. */
 interface Entry {
   readonly class: IncidentClass;
   readonly patterns: readonly string[];
@@ -13,7 +13,7 @@ const entries = (JSON.parse(readFileSync(DATA_FILE, "utf8")) as Entry[]).map((en
   pattern: new RegExp(entry.patterns.join("|"), "i"),
 }));
 
-/** Characters of a message that are looked at: a page in HTML can be long. */
+/** Maximum number of characters that are matched: a message may be an HTML page. */
 const MAX_LENGTH = 4_000;
 
 /**

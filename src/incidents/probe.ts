@@ -11,11 +11,11 @@ import { classify } from "./classify.ts";
 const LIMIT = 130_000;
 /** The longest pause after failures. */
 const LONGEST = 6 * 3_600_000;
-/** Listings under way at a time, on any sites. */
+/** Maximum number of concurrent listings, over all sites. */
 const MAX_RUNNING = 4;
 
 export interface ProbeDeps {
-  /** Milliseconds between two listings of a mount; half of it more or less by chance. 0: none are made. */
+  /** Mean interval between two listings of a mount in milliseconds, randomized by half. 0: no listings. */
   readonly interval: number;
   readonly clientOf: (site: Site) => Pick<SiteClient, "call">;
   readonly driverOf: (name: string) => DriverInfo | undefined;
@@ -26,11 +26,11 @@ export interface ProbeDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** Listings of mounts at their providers, made from time to time. */
+/** Periodic listings of mounts at their providers. */
 export interface Probes {
   /** Notes the mounts that a site has now. */
   listed(site: Site, rows: readonly StorageRow[]): void;
-  /** Begins with the listings that are due; resolves when these are done. */
+  /** Starts due listings; resolves when they are done. */
   run(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export function createProbes(deps: ProbeDeps): Probes {
   const probe = async (key: string, turn: Turn): Promise<void> => {
     const { site, row } = turn;
     const error = await list(deps.clientOf(site), row, turn.others);
-    // The row was changed meanwhile, or the site itself does not answer: that says nothing of the mount.
+    // The row was changed meanwhile, or the site itself did not answer: the result does not apply to the mount.
     const current = turns.get(key);
     if (current === undefined || current.form !== turn.form) return;
     if (error === undefined) {
@@ -127,7 +127,7 @@ function accountOf({ site, row }: Turn, driverOf: ProbeDeps["driverOf"]): string
   return `${row.driver}\0${hash}`;
 }
 
-/** @returns the mount's error, empty when it works; undefined: nothing is known of it. */
+/** @returns the mount's error; empty: it works; undefined: unknown. */
 async function list(
   client: Pick<SiteClient, "call">,
   row: StorageRow,
@@ -145,8 +145,8 @@ async function list(
 }
 
 /**
- * The folder that tells whether a mount works: its root. Where other mounts lie below it, servers list
- * those even when the mount is dead, so a folder of its own is taken.
+ * Path to list for a mount: its root. If other mounts are below it, one of its own folders, because
+ * servers list the mounts below even if this one fails.
  */
 async function folderOf(
   client: Pick<SiteClient, "call">,

@@ -11,7 +11,7 @@ import type {
   StoredWebhook,
 } from "./store.ts";
 
-/** Deliveries of one webhook that are kept, and closed incidents of all. */
+/** Maximum number of kept deliveries per webhook, and of kept closed incidents. */
 const MAX_DELIVERIES = 1_000;
 const MAX_CLOSED = 10_000;
 
@@ -169,7 +169,7 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
     putDelivery: (delivery, audit = []) =>
       writing(async (trx) => {
         const { id, ...rest } = deliveryToRow(delivery);
-        // A webhook that was deleted meanwhile takes its deliveries along.
+        // Deliveries of a webhook that was deleted meanwhile are not written.
         const webhook = await trx
           .selectFrom("webhook")
           .select("id")

@@ -1,16 +1,16 @@
 import { classify } from "./classify.ts";
 import type { IncidentSource, Signal, Signals } from "./incident.ts";
 
-/** Network errors in a row that make an incident. */
+/** Number of consecutive network errors that open an incident. */
 const NETWORK_ERRORS = 3;
-/** Two observations that are nearer to each other count as one, in milliseconds. */
+/** Minimum time between two errors that are counted separately, in milliseconds. */
 const APART = 30_000;
-/** Which source an incident shows when several report: what was seen last at the provider comes first. */
+/** Precedence of the sources of an incident: results of listings at the provider come first. */
 const ORDER: readonly IncidentSource[] = ["probe", "status", "expiry"];
 
 /** Observation of a mount. */
 export type Observation =
-  /** The mount's status in the server's list. `remade`: the row was changed since the last look. */
+  /** The mount's status in the server's list. `remade`: the row was changed since the last read. */
   | { readonly kind: "status"; readonly status: string; readonly remade: boolean }
   /** The mount is disabled or deleted. */
   | { readonly kind: "off" }
@@ -20,10 +20,10 @@ export type Observation =
   | { readonly kind: "expiry"; readonly error: string | undefined };
 
 /**
- * Brings what is known of a mount up to date.
+ * Updates the signals of a mount by an observation.
  *
  * A status `work` stays on servers while listings fail, so it ends only what a status reported. A
- * listing that works ends both. A mount that was made anew ends what listings of the old one reported.
+ * listing that works ends both. A changed row clears what listings of the former row reported.
  *
  * @param plain removes secrets from a message and shortens it to its first line.
  */
@@ -48,7 +48,7 @@ export function observe(
       return {};
     case "status": {
       const rest = observation.remade ? keep("expiry") : keep("probe", "expiry");
-      // Empty: the mount is under way, and says nothing yet.
+      // Empty: the mount is still starting, and its state is unknown.
       if (observation.status === "")
         return observation.remade ? rest : keep("probe", "status", "expiry");
       return observation.status === "work" ? rest : add("status", observation.status, rest);

@@ -17,7 +17,7 @@ export interface TokenEnd {
 
 /**
  * Finds the token (JWT) of a mount that ends first, within three days. Access tokens that the server
- * refreshes by itself are left out: refresh tokens, and items that only users give, are looked at.
+ * refreshes by itself are ignored: only refresh tokens and items that users enter are checked.
  */
 export function tokenEnd(driver: string, addition: Addition, now: number): TokenEnd | undefined {
   let first: TokenEnd | undefined;
@@ -31,7 +31,7 @@ export function tokenEnd(driver: string, addition: Addition, now: number): Token
   return first;
 }
 
-/** The `exp` claim of a JWT in milliseconds since 1970 UTC; undefined: the text is none, or has none. */
+/** The `exp` claim of a JWT in milliseconds since 1970 UTC; undefined: the text is not a JWT, or has no `exp`. */
 export function expiryOf(text: string): number | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   const [, head, body] = TOKEN.exec(text.trim()) ?? [];

@@ -35,10 +35,10 @@ export interface AdoptRoundOptions {
 }
 
 /**
- * Takes what a look at a site has found: mounts that only the site has, those that differ, and
+ * Adopts the result of a read of a site: mounts that only the site has, those that differ, and
  * deletions, in one revision.
  *
- * @returns the revision with what became of each mount, and the states to be noted by `MountFollow.ask`.
+ * @returns the revision with the result for each mount, and the states to be stored by `MountFollow.ask`.
  */
 export async function adoptRound(
   round: MountRound,

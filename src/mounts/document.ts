@@ -9,7 +9,7 @@ import { cleanPath, isStorageRow, readAddition, type StorageRow } from "./site/r
 import { freeName, readMount } from "./site/take.ts";
 import { newRow, type WantedMount } from "./site/wanted.ts";
 
-/** Rows of one document at most. */
+/** Maximum number of rows of a document. */
 const MAX_ROWS = 5_000;
 
 /** A row of a document, as a mount to be saved or with the reason why it is left out. */
@@ -31,7 +31,7 @@ export async function readDocument(
   options: {
     readonly mounts: ReadonlyMap<string, Mount>;
     readonly driverOf: (name: string) => DriverInfo | undefined;
-    /** Empty: all. Undefined: mounts that there are keep theirs. */
+    /** Sites of new mounts; empty: all. Existing mounts keep theirs. */
     readonly sites: readonly string[];
   },
 ): Promise<readonly ReadRow[] | undefined> {

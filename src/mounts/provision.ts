@@ -188,7 +188,7 @@ export function parseMounts(text: string, interpolation: Interpolation): MountsF
     }
     if (isSeq(node)) return node.items.map((item) => plain(item, [...path, "[]"]));
     if (!isMap(node)) {
-      if (node !== null) report(offsetOf(node), "anchors and aliases have no meaning here");
+      if (node !== null) report(offsetOf(node), "anchors and aliases are not supported");
       return null;
     }
     return Object.fromEntries(

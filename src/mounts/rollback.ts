@@ -20,7 +20,7 @@ interface RollBackRules {
   readonly isSecret: (driver: string, item: string) => boolean;
 }
 
-/** Brings mounts of a draft back to what they were before some changes of the history. */
+/** Restores mounts of a draft to their state before the given changes. */
 export async function rollBack(
   draft: Draft,
   changes: readonly {
@@ -58,7 +58,7 @@ export async function rollBack(
     }
     const before: Mount = { ...readStored(whole.oldValue), name, revision: 0 };
     need(before, name);
-    // The history has no secrets: those of now stay, unless they are another driver's.
+    // The history has no secrets: the current ones are kept, unless the driver differs.
     const source = now?.driver === before.driver ? now : undefined;
     const ofDriver = (item: string): boolean => isSecret(before.driver, item);
     const mount: Mount = {
@@ -92,7 +92,7 @@ export async function rollBack(
   return results;
 }
 
-/** Secrets that a mount had, or lacked already, and that the mount of now has no value of. */
+/** Secrets that the restored mount had or already lacked, and for which the current mount has no value. */
 function missingAfter(
   before: Mount,
   changes: readonly { readonly key: string; readonly oldHash: string | null }[],

@@ -127,7 +127,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     return { revision, results };
   };
   const isSecret = (driver: string, item: string): boolean => isSecretItem(driverOf(driver), item);
-  /** Takes what a site has otherwise, as one revision. */
+  /** Adopts the differences of a site, as one revision. */
   const takeRound = (
     round: MountRound,
     site: Site,
@@ -174,7 +174,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
             { ...at, mount, value },
             [...mounts.values()].filter(allowed(caller.grant)),
           );
-          // The value stood in all of them before.
+          // All these mounts had the same value already.
           const rules = { ...rulesOf(caller, options), allowShared: true };
           return decideSave(draft, inputs, mounts, rules);
         },
@@ -195,7 +195,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
           throw failedPrecondition(
             message("COPY_SHARES_CREDENTIAL", { copy: to.name, name, items: shared.join(", ") }),
           );
-        // Secrets go along unread: the copy is no way to learn them.
+        // Secrets are copied, and not returned: a copy does not reveal them.
         const input: MountInput = {
           ...{ name: to.name, path: to.path, driver, disabled, content, sites },
           ...{ config: items, members, expectedRevision: 0 },
@@ -226,7 +226,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         writeMount(draft, { ...mount, name: newName }, (item) => isSecret(mount.driver, item));
       });
       const renamed = need(caller.grant)(all().get(newName), newName);
-      // The sites' rows are the same: they get the new name, and nothing is sent.
+      // The sites' rows stay unchanged: only their stored states get the new name.
       for (const site of deps.sites()) {
         const state = registry.mounts(site.id).get(name);
         if (state !== undefined && newName !== name)
@@ -284,7 +284,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     passing: async (site, pass, origin) => {
       await deps.follow().passing(site.id, pass, async (round) => {
-        // Until its mounts were adopted they are its own.
+        // Before the first adoption, Mooring does not manage the site's mounts.
         if (!registry.site(site.id).met) return {};
         return (await takeRound(round, site, [], { grant: ROOT, origin }, {})).states;
       });
@@ -379,7 +379,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       declared = new Map(inputs.map(({ name }) => [name, by]));
     },
     nameSite: async (from, to, origin) => {
-      await engine.change({ ...origin, reason: `the site ${from} gets the name ${to}` }, (draft) =>
+      await engine.change({ ...origin, reason: `the site ${from} was renamed to ${to}` }, (draft) =>
         nameSite(draft, { from, to, guard, isSecret }),
       );
     },
@@ -388,5 +388,5 @@ export function createMountService(deps: MountServiceDeps): MountService {
   };
 }
 
-/** Mounts of one request at most. */
+/** Maximum number of mounts in a request. */
 const MAX_REQUEST = 500;

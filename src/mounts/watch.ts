@@ -5,11 +5,11 @@ import type { Mount } from "./mount.ts";
 import type { Status } from "./status.ts";
 
 export interface WatchOptions {
-  /** Its waits end when a mount, or what is known of one, has changed, and at the end. */
+  /** Resolves when a mount or its status has changed, and when the stream ends. */
   readonly waiting: Waiting;
   readonly isEnded: () => boolean;
   readonly isStopping: () => boolean;
-  /** Those that the caller may know. */
+  /** Mounts that the caller can read. */
   readonly mounts: () => readonly Mount[];
   readonly statuses: (mount: Mount) => readonly Status[];
 }

@@ -45,7 +45,7 @@ export async function explainConflict(
     rights === undefined ? since : since.filter((each) => each.changes.some(rights.canReadChange));
   const told =
     since.length === 0
-      ? `revision ${expected} is none that this database has come to`
+      ? `revision ${expected} does not exist in this database`
       : [
           `${what} changed since revision ${expected}`,
           seen.length === 0

@@ -8,7 +8,7 @@ import { ServiceError, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Engine } from "./engine.ts";
 
-/** Part of the engine that knows the current revision. */
+/** Methods of the engine for the current revision. */
 type Instance = Pick<Engine, "snapshot" | "refresh">;
 
 /** Methods for checks by supervisors, which do not depend on settings. */

@@ -12,7 +12,7 @@ export function memoizePerSnapshot<M>(make: (snapshot: Snapshot) => M): (snapsho
   };
 }
 
-/** Bounds of the replies that are kept for requests which choose what they show. */
+/** Bounds of cached replies that depend on the request. */
 export interface ReplyBounds {
   /** Bytes of all kept replies together, as estimated by {@link ReplyCacheOptions.sizeOf}. */
   readonly bytes: number;

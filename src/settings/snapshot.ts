@@ -13,8 +13,8 @@ export type ItemChange = readonly [key: string, item: SettingItem | undefined];
 
 /**
  * All settings at one revision, in the order of their definitions, custom ones last. It never
- * changes: a commit makes a new one that shares every chunk the commit did not touch, so that a
- * save costs by what it changes.
+ * changes: a commit makes a new one that shares every chunk the commit did not touch, so that
+ * the cost of a save depends on the size of the change.
  */
 export interface Snapshot {
   readonly revision: number;
@@ -24,7 +24,7 @@ export interface Snapshot {
   readonly lastPosition: number;
   /** Number and bytes of the settings. */
   readonly totals: SettingTotals;
-  /** A setting. Mounts are none. */
+  /** Returns a setting; mounts are not included. */
   get(key: string): SettingItem | undefined;
   /** Mounts and their secret items, by key. */
   readonly mounts: ReadonlyMap<string, SettingItem>;

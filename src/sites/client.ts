@@ -20,7 +20,7 @@ interface CallLimits {
   readonly limit?: number;
   /** Headers in place of those of Mooring. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Texts that no message may show. */
+  /** Secrets that are removed from messages. */
   readonly secrets?: readonly string[];
 }
 

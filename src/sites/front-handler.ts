@@ -146,7 +146,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     changing: UpstreamEvents["changing"],
   ): Promise<void> => {
     const by = await adminOf(request, upstream, path);
-    // No other client can change anything, so nothing waits.
+    // Only an admin can change anything: other requests are forwarded without a wait.
     if (by === undefined) return pipe.pass(request, response);
     const arrived = Promise.withResolvers<void>();
     const changed = changing(() => {

@@ -32,7 +32,7 @@ export async function answers(site: Site, limit = LIMIT): Promise<boolean> {
 export interface ProbeDeps {
   readonly stateOf: (site: Site) => SiteState;
   readonly now: () => number;
-  /** Tries a site at once that answers again. */
+  /** Synchronizes a site that answers again. */
   readonly retry: (site: Site) => Promise<void>;
   /** Time between two probes of one site, in milliseconds. Default: 2,000. */
   readonly interval?: number | undefined;

@@ -76,7 +76,7 @@ export function createSessions(client: SiteClient, now: () => number): Sessions 
       if (waiting >= MAX_ASKED)
         return {
           kind: "silent",
-          words: "too many ask at once who they are: try again in a moment",
+          words: "too many identity checks at the same time: try again in a moment",
         };
       const questions = asked;
       waiting += 1;

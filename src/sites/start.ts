@@ -51,7 +51,7 @@ export interface Sites {
   isLeader(): boolean;
   /** Synchronizes a site now, also if another process holds the lease. */
   follow(siteId: string): Promise<void>;
-  /** Ends all streams, which have no end of their own. */
+  /** Ends all streams. */
   endStreams(): void;
   close(): Promise<void>;
 }

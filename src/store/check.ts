@@ -41,7 +41,7 @@ export async function checkRows(database: OpenDatabase): Promise<readonly string
       .limit(NAMED)
       .execute();
     for (const { key, revision } of lost)
-      problems.push(`a change of ${key} is of revision ${revision}, which is not there`);
+      problems.push(`a change of ${key} belongs to revision ${revision}, which is missing`);
     const later = await trx
       .selectFrom("setting")
       .select(["key", "revision"])
@@ -49,7 +49,9 @@ export async function checkRows(database: OpenDatabase): Promise<readonly string
       .limit(NAMED)
       .execute();
     for (const { key, revision } of later)
-      problems.push(`the setting ${key} is of revision ${revision}, later than the history's last`);
+      problems.push(
+        `the setting ${key} has revision ${revision}, which is newer than the last revision of the history`,
+      );
     const others = await trx
       .selectFrom("setting")
       .innerJoin("change", (join) =>
@@ -65,9 +67,9 @@ export async function checkRows(database: OpenDatabase): Promise<readonly string
       .limit(NAMED)
       .execute();
     for (const { key, revision } of others)
-      problems.push(`the value of ${key} is another one than revision ${revision} gave it`);
+      problems.push(`the value of ${key} differs from the value in revision ${revision}`);
     const audit = await checkAudit(trx);
-    if (audit !== undefined) problems.push(`the audit is not whole: ${audit}`);
+    if (audit !== undefined) problems.push(`the audit is damaged: ${audit}`);
     return problems;
   });
 }

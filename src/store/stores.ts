@@ -52,7 +52,7 @@ export interface DialectParts {
   readonly serverTime?: (now: number) => number;
 }
 
-/** Creates the stores that both dialects share: nouns, reads of the history, turns and leases. */
+/** Creates the stores that both dialects share: nouns, reads of the history, job slots and leases. */
 export function createStores(parts: DialectParts) {
   const { db, attempt, read = attempt, check, append, origin, lock, revisionsOf, keysOf } = parts;
   const { serverTime = (now) => now } = parts;

@@ -103,7 +103,7 @@ export class BadRequest extends Fault {
 /** The client disconnected before the end of its request. @internal */
 export class RequestAborted extends Fault {
   constructor() {
-    super("the client went away before the end of its request", Code.Canceled);
+    super("the client disconnected before the end of its request", Code.Canceled);
   }
 }
 
@@ -300,7 +300,7 @@ export function discardRest(stream: Readable, cut: () => void): void {
 
 /** Error of a body that the byte budget has no room for. @internal */
 export function bodyCrowded(): ConnectError {
-  const message = "too many request bodies are under way; try again in a moment";
+  const message = "the byte budget for request bodies is exhausted; try again in a moment";
   return new BodyError(429, message, Code.ResourceExhausted, { "retry-after": "1" });
 }
 

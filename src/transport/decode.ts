@@ -58,7 +58,7 @@ function refusing<T>(decode: () => T): T {
     return decode();
   } catch (error) {
     if (error instanceof ConnectError) throw error;
-    throw invalid("the request is no message of this method");
+    throw invalid("the request is not a valid message of this method");
   }
 }
 
@@ -220,5 +220,5 @@ function readList(reader: BinaryReader): JsonValue[] {
 
 function finite(number: number): number {
   if (Number.isFinite(number)) return number;
-  throw invalid("the request holds a number that JSON does not know");
+  throw invalid("the request contains a number that JSON cannot represent");
 }

@@ -5,7 +5,7 @@ import type { Address } from "./listen.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import { type Credentials, createTlsServer } from "./tls.ts";
 
-/** The first bytes of the HTTP/2 connection preface (RFC 9113, section 3.4). No HTTP/1.1 method starts so. */
+/** The first bytes of the HTTP/2 connection preface (RFC 9113, section 3.4). No HTTP/1.1 method begins with them. */
 const PREFACE = "PRI";
 /** Time limit of the first byte of a connection, in milliseconds. */
 const FIRST_BYTE_TIMEOUT = 30_000;
@@ -41,8 +41,8 @@ export interface Front {
 /**
  * Creates a port: HTTP/2 connections go to one handler, all others to another. Until there are
  * handlers, it answers `/ping` (docs/rest-contract.md, section 4: answers before anything else is ready),
- * `/livez` and `/readyz` and holds other connections. What is held too long is answered 503 over HTTP/1.1
- * and GOAWAY over HTTP/2. With credentials all of this happens within TLS.
+ * `/livez` and `/readyz` and holds other connections. A connection held too long is answered with 503 over HTTP/1.1
+ * and with GOAWAY over HTTP/2. With credentials all of this happens within TLS.
  */
 function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front {
   let handlers: ConnectionHandlers | undefined;

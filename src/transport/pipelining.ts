@@ -23,7 +23,7 @@ type Counted = ServerResponse & { _onPendingData(bytes: number): void };
  */
 export function limitPipelining(handler: RequestListener): RequestListener {
   return (request, response) => {
-    // Usual case: no request is before it, so that it has its connection already.
+    // Usual case: no earlier request is pending, so that the response has its socket already.
     if (response.socket !== null) return handler(request, response);
     const socket: Socket & { [LINE]?: Line } = request.socket;
     socket[LINE] ??= { underWay: 0, waiting: [] };
@@ -37,7 +37,7 @@ export function limitPipelining(handler: RequestListener): RequestListener {
     response.once("close", () => {
       (response as Counted)._onPendingData(-weight);
       line.underWay -= 1;
-      // With a closed connection, waiting requests are dropped.
+      // After the connection was closed, waiting requests are dropped.
       if (!socket.destroyed) line.waiting.shift()?.();
     });
     if (line.underWay < UNDER_WAY) begin();

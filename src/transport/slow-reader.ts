@@ -170,7 +170,7 @@ export class SlowReaders {
       clearInterval(this.#looking);
       this.#looking = undefined;
     });
-    // One timer for all streams keeps it out of short calls.
+    // One timer for all streams, so that short calls need none.
     this.#looking ??= setInterval(
       () => this.#look(),
       this.#bounds.patienceMs / CHECKS_PER_PATIENCE,

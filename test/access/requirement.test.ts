@@ -37,12 +37,12 @@ describe("the requirement of a method", () => {
   });
 
   test.each<[string, MessageInitShape<typeof AccessSchema> | undefined]>([
-    ["says not who may call it: give it the option", undefined],
-    ["needs settings:paint, which is no scope", { scopes: ["settings:read", "settings:paint"] }],
-    ["is to be public, for any token, or for scopes", {}],
-    ["is to be public, for any token, or for scopes", { public: true, anyToken: true }],
-    ["is to be public, for any token, or for scopes", { public: true, scopes: ["root"] }],
-    ["is to be public, for any token, or for scopes", { anyToken: true, scopes: ["root"] }],
+    ["has no access option: add (mooring.access.v1.access)", undefined],
+    ["requires the unknown scope settings:paint", { scopes: ["settings:read", "settings:paint"] }],
+    ["must have exactly one of public, any_token and scopes", {}],
+    ["must have exactly one of public, any_token and scopes", { public: true, anyToken: true }],
+    ["must have exactly one of public, any_token and scopes", { public: true, scopes: ["root"] }],
+    ["must have exactly one of public, any_token and scopes", { anyToken: true, scopes: ["root"] }],
   ])("is refused: %s", (reason, option) => {
     expect(() => requirementOf(methodWith(option))).toThrow(reason);
   });

@@ -43,5 +43,5 @@ test.each<[string, string, number]>([
 test("says what to do with a character that has to be escaped", async () => {
   const received = await exchange("GET /get?key=ü HTTP/1.1\r\nHost: x\r\n\r\n");
   expect(received).toMatch(/^HTTP\/1\.1 400 /);
-  expect(received).toContain('escape it, as %C3%BC for \\"ü\\"');
+  expect(received).toContain('percent-encoded, such as %C3%BC for \\"ü\\"');
 });

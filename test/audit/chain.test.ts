@@ -94,17 +94,17 @@ describe("a verification", () => {
     expect(verified([one, three])).toBe("row 2 is missing: after row 1 comes row 3");
     expect(verified([one, one])).toBe("row 2 is missing: after row 1 comes row 1");
     expect(verified([one, { ...two, actor: "ann" }])).toBe(
-      "row 2 is not as it was written: its hash does not fit",
+      "row 2 was changed after it was written: its hash does not match",
     );
     expect(verified([one, resealed(two, { time: 1.5 })])).toMatch(
-      /^row 2 is not as it was written: its time is no whole number/,
+      /^row 2 was changed after it was written: its time is not a whole number/,
     );
     expect(verified([one, resealed(two, { actor: "ann" }), three])).toBe(
-      "row 2 is not as it was written: row 3 was made after another one",
+      "row 2 was changed after it was written: row 3 follows a row with another hash",
     );
     const floor = { seq: 0, hash: "another" };
     expect(verified(rows, { floor })).toMatch(
-      /^row 1 does not follow what was forgotten before it: row 0 had another hash/,
+      /^row 1 does not follow the deleted rows: row 0 had another hash/,
     );
   });
 
@@ -125,10 +125,10 @@ describe("a verification", () => {
 
     test("names the first one where no row says so, or says other numbers", () => {
       expect(verified([two, three], { floor })).toMatch(
-        /^row 1 is missing: the audit begins with row 2, and no row says/,
+        /^row 1 is missing: the audit begins with row 2, and no row records/,
       );
       expect(verified([two, three, about(1, 2, 1)], { floor })).toMatch(
-        /^row 2 was taken away before row 4 was written: rows up to 2 were missing then/,
+        /^row 2 was removed before row 4 was written: rows up to 2 were missing then/,
       );
       expect(verified([two, three, about(0, 0, 0)], { floor })).toMatch(/^row 1 is missing/);
     });
@@ -143,7 +143,7 @@ describe("a verification", () => {
     });
 
     test("says that rows were written anew", () => {
-      const anew = /^row 2 is another one than the checkpoint's: rows up to it were written anew/;
+      const anew = /^row 2 differs from the checkpoint: rows up to it were rewritten/;
       expect(verified(rows, { checkpoint: { seq: 2, hash: "another" } })).toMatch(anew);
       const floor = { seq: 2, hash: two.hash };
       const checkpoint = { seq: 2, hash: "another" };
@@ -159,7 +159,7 @@ describe("a verification", () => {
       const forgotten = forgottenEntry(1_700_000_000_000, { named: 0, found: 0, floor: 2 });
       const rest = [auditFromRow(rowAfter(floor, forgotten))];
       expect(verified(rest, { floor, checkpoint: at(one) })).toMatch(
-        /^the checkpoint is of row 1, which is not kept any more; rows from 3 on fit/,
+        /^the checkpoint is of row 1, which has been deleted; rows from 3 on are consistent/,
       );
       expect(verified(rest, { floor, checkpoint: at(two) })).toBeUndefined();
     });

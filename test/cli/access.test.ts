@@ -105,7 +105,7 @@ test.each<[string[], number, string]>([
   [["token", "create", "x", "--scopes", "settings:read", "--expires", "soon"], 2, "is no time"],
   [["token", "revoke", "nothing", "--yes"], 3, "there is no token"],
   [["token", "show", "--scopes", "settings:read"], 2, "goes with token create only"],
-  [["token", "list", "more"], 2, "takes nothing after it"],
+  [["token", "list", "more"], 2, "takes no arguments"],
   [["principal", "disable", "nobody", "--yes"], 3, "there is no principal"],
   [["principal", "create", "No name"], 4, "a principal's name has"],
   [["principal", "create", "x", "--kind", "robot"], 2, "is program or person"],

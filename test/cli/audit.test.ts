@@ -83,7 +83,11 @@ test.each<[string[], number, RegExp]>([
   [["audit", "verify", "--subject", "x"], 2, /--subject goes with audit list only/],
   [["audit", "verify", "--json"], 2, /prints no JSON/],
   [["audit", "verify", "--checkpoint", "none"], 3, /none/],
-  [["audit", "verify", "--checkpoint", "mooring.db"], 1, /no text|is no checkpoint|more than/],
+  [
+    ["audit", "verify", "--checkpoint", "mooring.db"],
+    1,
+    /not UTF-8 text|is no checkpoint|more than/,
+  ],
   [["audit", "export", "--after", "x"], 2, /is not the number of a row/],
   [["audit", "export", "--after", "999999"], 0, /^$/],
   [["audit", "list", "--subject", "x".repeat(300)], 4, /more than 255 characters/],
@@ -177,12 +181,12 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     [
       "a byte of a text",
       (db) => db.exec("update audit set detail = replace(detail, 'why', 'wry') where seq = 5"),
-      "row 5 is not as it was written: its hash",
+      "row 5 was changed after it was written: its hash",
     ],
     [
       "the time",
       (db) => db.exec("update audit set time = time + 1 where seq = 5"),
-      "row 5 is not as it was written",
+      "row 5 was changed after it was written",
     ],
     [
       "an actor, with its row's hash",
@@ -190,7 +194,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
         db.exec("update audit set actor = 'x' where seq = 5");
         rehash(db, 5);
       },
-      "row 5 is not as it was written: row 6 was made after another",
+      "row 5 was changed after it was written: row 6 follows a row with another hash",
     ],
     [
       "a row that was removed",
@@ -204,7 +208,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
         db.exec(
           "update audit set seq = -5 where seq = 5; update audit set seq = 5 where seq = 6; update audit set seq = 6 where seq = -5",
         ),
-      "row 5 is not as it was written",
+      "row 5 was changed after it was written",
     ],
     [
       "two rows whose texts were swapped",
@@ -212,12 +216,12 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
         db.exec(
           "update audit as a set (time, detail) = (select b.time, b.detail from audit as b where b.seq = 11 - a.seq) where seq in (5, 6)",
         ),
-      "row 5 is not as it was written",
+      "row 5 was changed after it was written",
     ],
   ])("names the row: %s", async (_what, tamper, problem) => {
     expect(await verify(tamper)).toMatchObject({
       ...{ code: 1, out: "" },
-      err: expect.stringContaining(`mooring audit: the audit is not whole: ${problem}`),
+      err: expect.stringContaining(`mooring audit: the audit is damaged: ${problem}`),
     });
   });
 
@@ -237,7 +241,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     expect(await verify(anew)).toMatchObject({ code: 0 });
     expect(await verify(anew, ...checkpoint)).toMatchObject({
       code: 1,
-      err: expect.stringContaining(`row ${newest} is another one than the checkpoint's`),
+      err: expect.stringContaining(`row ${newest} differs from the checkpoint`),
     });
   });
 
@@ -247,7 +251,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
       expect(await verify(cut, ...args)).toMatchObject({
         code: 1,
         err: expect.stringContaining(
-          "the audit is not whole: row 1 is missing: the audit begins with row 5, and no row says",
+          "the audit is damaged: row 1 is missing: the audit begins with row 5, and no row records",
         ),
       });
     const all: Tamper = (db) => {
@@ -278,7 +282,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
   ])("names a row that was damaged: %s", async (_what, tamper) => {
     expect(await verify(tamper)).toMatchObject({
       ...{ code: 1, out: "" },
-      err: expect.stringContaining("the audit is not whole: row 5 is not as it was written"),
+      err: expect.stringContaining("the audit is damaged: row 5 was changed after it was written"),
     });
   });
 
@@ -302,7 +306,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     });
     expect(await verify(forget, ...checkpoint)).toMatchObject({
       code: 1,
-      err: expect.stringContaining("which is not kept any more"),
+      err: expect.stringContaining("which has been deleted"),
     });
   });
 });

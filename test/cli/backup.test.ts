@@ -69,8 +69,8 @@ describe("export", () => {
   test.each([
     [["--secrets", "all"], 2, "is not one of omit, seal, clear"],
     [["--secrets", "seal"], 2, "needs a passphrase"],
-    [["--passphrase-file", "x"], 2, "goes with --secrets seal"],
-    [["--force"], 2, "goes with a FILE"],
+    [["--passphrase-file", "x"], 2, "requires --secrets seal"],
+    [["--force"], 2, "requires FILE"],
   ])("%j ends with %i", async (flags, code, reason) => {
     const ended = await cli(["export", ...flags]);
     expect(ended.code).toBe(code);

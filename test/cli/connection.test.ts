@@ -120,7 +120,11 @@ describe("the token", () => {
   test.each([
     ["a file that is missing", { MOORING_TOKEN_FILE: "/nowhere/token" }, "there is no such file"],
     ["two sources", { MOORING_TOKEN: "a", MOORING_TOKEN_FILE: "b" }, "are both given"],
-    ["a character that no header carries", { MOORING_TOKEN: "ä-secret" }, "is it the right one?"],
+    [
+      "a character that no header carries",
+      { MOORING_TOKEN: "ä-secret" },
+      "a character that is not allowed in a token",
+    ],
   ])("is refused with exit code 2 for %s", async (_what, env, reason) => {
     const { code, err } = await run(["list"], { env });
     expect(code).toBe(2);

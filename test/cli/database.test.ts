@@ -57,14 +57,17 @@ describe("database check", () => {
 
   test.each([
     ["delete from revision where revision = 5", /the history has gaps: 21 revisions from 1 to 22/],
-    ["delete from revision where revision = 5", /is of revision 5, which is not there/],
-    ["update setting set value = 'x' where key = 'mine'", /the value of mine is another one/],
-    ["update setting set revision = 99 where key = 'mine'", /mine is of revision 99, later than/],
+    ["delete from revision where revision = 5", /belongs to revision 5, which is missing/],
     [
-      "update audit set actor = 'x' where seq = 7",
-      /the audit is not whole: row 7 is not as it was/,
+      "update setting set value = 'x' where key = 'mine'",
+      /the value of mine differs from the value in revision/,
     ],
-    ["delete from audit where seq = 7", /the audit is not whole: row 7 is missing/],
+    [
+      "update setting set revision = 99 where key = 'mine'",
+      /mine has revision 99, which is newer than/,
+    ],
+    ["update audit set actor = 'x' where seq = 7", /the audit is damaged: row 7 was changed/],
+    ["delete from audit where seq = 7", /the audit is damaged: row 7 is missing/],
     ["insert into meta values ('audit_published', '99 x 0')", /row 23 is missing: the audit ends/],
   ])("says what is wrong after %s", async (statement, problem) => {
     const path = await madeDatabase();
@@ -161,12 +164,12 @@ describe("database copy", () => {
       expect(await run(["database", "check", "--database", url])).toMatchObject({ code: 0 });
       await server.query("delete from audit where seq = (select max(seq) from audit)", database);
       const cut = await run(["database", "check", "--database", url]);
-      expect(cut.err).toContain("the audit's newest row is another one than was written last");
+      expect(cut.err).toContain("the newest row of the audit is not the one that was written last");
       await server.query("update head set revision = 1", database);
       const { code, err } = await run(["database", "check", "--database", url]);
       expect(code).toBe(1);
       expect(err).toContain(
-        `the head is revision 1, and the history's last one is ${revision + 2}`,
+        `the head names revision 1, but the last revision of the history is ${revision + 2}`,
       );
     });
   });

@@ -152,7 +152,7 @@ describe("set", () => {
     expect(large).toMatchObject({ code: 1, out: "" });
     expect(large.err).toContain("16777218 bytes");
     const binary = await cli(["set", "announcement", "-"], { stdin: Buffer.from([0xff, 0xfe]) });
-    expect(binary.err).toContain("no text in UTF-8");
+    expect(binary.err).toContain("not UTF-8 text");
   });
 
   test("lists every wrong value on a line of its own and saves none", async () => {
@@ -381,21 +381,19 @@ describe("history, diff and rollback", () => {
     await cli(["set", "site_title=Wrong"]);
     const refused = await cli(["rollback", before], { terminal: 80, answers: ["n"] });
     expect(refused.code).toBe(1);
-    expect(refused.err).toContain("Bring 1 setting back to revision");
+    expect(refused.err).toContain("Restore 1 setting to revision");
     expect((await cli(["get", "site_title"])).out).toBe("Wrong\n");
     const agreed = await cli(["rollback", before], { terminal: 80, answers: ["y"] });
     expect(agreed).toMatchObject({
       code: 0,
-      out: expect.stringContaining("brought back 1 setting"),
+      out: expect.stringContaining("restored 1 setting"),
     });
     expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
   });
 
   test("rollback asks nothing with --yes, or when there is nothing to bring back", async () => {
     const before = String(await newest());
-    expect((await cli(["rollback", before], { terminal: 80 })).out).toContain(
-      "nothing to bring back",
-    );
+    expect((await cli(["rollback", before], { terminal: 80 })).out).toContain("nothing to restore");
     await cli(["set", "site_title=Wrong"]);
     expect((await cli(["rollback", before, "--yes"], { terminal: 80 })).code).toBe(0);
   });

@@ -246,7 +246,7 @@ test.each([
 ])("answers 409 for If-Match: %s of no known revision", async (tag) => {
   const door = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
   const reply = await door.send("/numeric", { method: "PUT", headers: { "if-match": tag } });
-  const message = expect.stringContaining("is no revision of this database");
+  const message = expect.stringContaining("is not a revision of this database");
   expect(reply.json).toEqual({ code: 409, message, data: null });
 });
 

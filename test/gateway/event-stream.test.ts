@@ -214,6 +214,6 @@ test("resumes after the event that Last-Event-ID names", async () => {
   expect(await data({ "last-event-id": "db.41" })).toEqual({ expected: "41" });
   expect(await data({ "last-event-id": "db.41" }, "/watch?expected=7")).toEqual({ expected: "41" });
   expect(await data({}, "/watch?expected=7")).toEqual({ expected: "7" });
-  const message = expect.stringContaining("is no revision of this database");
+  const message = expect.stringContaining("is not a revision of this database");
   expect(await data({ "last-event-id": "other.41" })).toEqual({ code: 400, message, data: null });
 });

@@ -63,7 +63,7 @@ describe("a change that expects a revision of everything", () => {
   test("says so when that revision is yet to come", async () => {
     const parts = await made();
     const early = () => parts.settings.save([], tester, { expectedRevision: 7 });
-    expect(await aborted(early)).toMatch(/revision 7 is none that this database has come to/);
+    expect(await aborted(early)).toMatch(/revision 7 does not exist in this database/);
   });
 
   test("holds for a rollback and in a dry run", async () => {
@@ -102,7 +102,7 @@ describe("a save that expects a revision of a setting", () => {
   test("that is yet to come is refused", async () => {
     const parts = await made();
     expect(await aborted(() => expecting(parts, { logo: 4 }))).toMatch(
-      /revision 4 is none that this database has come to/,
+      /revision 4 does not exist in this database/,
     );
   });
 

@@ -306,14 +306,14 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       const [cut] = (await allRows(store.audit)).filter((row) => row.seq === seq + 5);
       await take(cut);
       const head = await store.audit.head();
-      const missing = `row ${seq + 1} is missing: the audit begins with row ${seq + 6}, and no row says`;
+      const missing = `row ${seq + 1} is missing: the audit begins with row ${seq + 6}, and no row records`;
       for (const checkpoint of [undefined, head])
         expect(await verified(checkpoint)).toContain(missing);
       await store.audit.append(hours(40));
       expect(await verified()).toContain(missing);
       expect(await store.audit.forget({ count: 30, notBefore: 0 }, 100, 0)).toBeGreaterThan(0);
       expect(await verified(await store.audit.head())).toContain(
-        `row ${seq + 1} was taken away before row ${(await store.audit.head()).seq} was written`,
+        `row ${seq + 1} was removed before row ${(await store.audit.head()).seq} was written`,
       );
     });
 
@@ -344,7 +344,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       const verifier = createVerifier(START);
       const damaged = { ...(first as AuditRow), time: 1.5 };
       expect(verifier.add({ ...damaged, hash: expectedHash(damaged) })).toMatch(
-        /^row 1 is not as it was written: its time is no whole number/,
+        /^row 1 was changed after it was written: its time is not a whole number/,
       );
       expect(verifier.add({ ...(second as AuditRow), time: Number.NaN })).toMatch(
         /^row 2 is missing|^row 1/,

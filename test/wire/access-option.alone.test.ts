@@ -22,9 +22,9 @@ vi.mock("../../src/app/routes.ts", async (original) => {
   };
 });
 
-test("an rpc that says not who may call it refuses the start, and is named", async () => {
+test("the start fails for an rpc without an access option, and names it", async () => {
   await expect(startService()).rejects.toThrow(
-    "rpc test.v1.ThingService.TakeThing says not who may call it: give it the option (mooring.access.v1.access)",
+    "rpc test.v1.ThingService.TakeThing has no access option: add (mooring.access.v1.access)",
   );
 });
 

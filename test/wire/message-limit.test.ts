@@ -107,7 +107,7 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
       const path = one.path.replace("ImportSettings", "SaveSettings");
       const answer = await send({ ...one, path }, beyond);
       expect(textOf(answer)).toMatch(saying("invalid_argument"));
-      expect(said(answer)).toMatch(/is no message of this method/);
+      expect(said(answer)).toMatch(/is not a valid message of this method/);
     });
 
   if ("content-encoding" in one.headers || "grpc-encoding" in one.headers)

@@ -356,7 +356,7 @@ describe("no second request is made of the rest of one", () => {
       ]);
       expect(reply).toMatch(/^HTTP\/1\.1 400 /);
       expect(reply).toContain("X-Request-Id: mine");
-      expect(reply).toContain('"message":"CONNECT is not served here: this is no proxy"');
+      expect(reply).toContain('"message":"CONNECT is not supported: this server is not a proxy"');
       expect(reply.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     }
     expect(passed).toEqual([]);

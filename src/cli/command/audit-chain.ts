@@ -42,7 +42,7 @@ export async function verifyAudit(run: CommandRun): Promise<void> {
   let rows = 0;
   const refuse = (problem: string | undefined): void => {
     if (problem !== undefined)
-      throw new CliFailure(EXIT.failed, `the audit is not whole: ${problem}`);
+      throw new CliFailure(EXIT.failed, `the audit is damaged: ${problem}`);
   };
   for await (const { events, oldestSequence, floorHash } of pages(client, 0n)) {
     // Without rows the newest one is that before the oldest: 0 where there never was one.

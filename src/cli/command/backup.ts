@@ -38,8 +38,8 @@ export const exportCommand: Command = {
   usage: ["export [FILE] [--secrets MODE] [--passphrase-file PATH] [--force]"],
   summary: "Write a backup of all settings",
   details: [
-    "To FILE, which only its owner may read and which is whole or not there at all,",
-    "or to standard output. Secret settings are left out, sealed with a passphrase",
+    "Writes FILE, which only its owner can read and which is never incomplete,",
+    "or standard output. Secret settings are left out, sealed with a passphrase",
     "(of --passphrase-file or MOORING_PASSPHRASE, else asked for), or with clear",
     "written as they are. import reads the file.",
   ],
@@ -51,7 +51,7 @@ export const exportCommand: Command = {
     const mode = readMode(args);
     const [file = "-"] = args.positionals;
     const path = file === "-" ? undefined : resolve(world.cwd, file);
-    if (path === undefined && args.is("force")) throw usage("--force goes with a FILE");
+    if (path === undefined && args.is("force")) throw usage("--force requires FILE");
     if (path !== undefined && !args.is("force")) await checkFree(path);
     const passphrase = mode === "seal" ? await newPassphrase(args, world) : "";
     const client = await run.connect();
@@ -73,7 +73,7 @@ function readMode(args: Arguments): keyof typeof MODES {
   const parsed = choice("omit", "seal", "clear")(text, { cwd: "/", parallelism: 1 });
   if ("complaint" in parsed) throw usage(`--secrets ${quote(text)} ${parsed.complaint}`);
   if (parsed.value !== "seal" && args.text("passphrase-file") !== undefined)
-    throw usage("--passphrase-file goes with --secrets seal");
+    throw usage("--passphrase-file requires --secrets seal");
   return parsed.value;
 }
 
@@ -119,7 +119,7 @@ export const importCommand: Command = {
     "prefix of its tables; - is a JSON backup on standard input. Everything is saved",
     "as one revision or not at all; --skip-invalid leaves out wrong values. The",
     "passphrase is that of --passphrase-file or MOORING_PASSPHRASE, else asked for.",
-    "A token that stands in the backup becomes the token of this service.",
+    "A token in the backup becomes the token of this service.",
   ],
   flags: ["dry-run", "skip-invalid", "passphrase-file", "table", "reason"],
   offline: true,
@@ -128,7 +128,7 @@ export const importCommand: Command = {
     const { args, world, output } = run;
     const [file = ""] = args.positionals;
     const given = givenPassphrase(args, world);
-    // Apart: it loads a database that no other command of a client needs.
+    // Imported on demand: it loads SQLite, which no other client command needs.
     const { readBackupFile } = await import("../backup-file.ts");
     const backup = await readBackupFile({ file, table: args.text("table") }, world);
     const passphrase = given ?? (backup.isSealed ? await askPassphrase(world) : undefined);

@@ -241,7 +241,7 @@ async function rollback(run: CommandRun, [text = "", ...names]: readonly string[
   if (!/^\d{1,15}$/.test(text)) throw usage("mount rollback takes the number of a revision");
   const { args, output, notice } = run;
   const dryRun = args.is("dry-run");
-  if (!dryRun) await agree(run, `Bring mounts back to revision ${text}?`);
+  if (!dryRun) await agree(run, `Restore mounts of revision ${text}?`);
   const request = { revision: BigInt(text), names, dryRun, reason: reasonOf(run) };
   const reply = await (await client(run)).rollbackMounts(request);
   if (reply.results.length === 0) return notice(`mounts are as in revision ${text}`);

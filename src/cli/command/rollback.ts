@@ -13,11 +13,11 @@ import { writeChanges } from "../setting-table.ts";
 export const rollbackCommand: Command = {
   name: "rollback",
   usage: ["rollback REVISION [KEY...] [--dry-run] [--yes]"],
-  summary: "Bring settings back to what they were at a revision",
+  summary: "Restore settings of an earlier revision",
   details: [
-    "All settings that have changed since, or only the keys that are named, as a new",
-    "revision: a rollback can be rolled back. On a terminal the changes are shown and",
-    "asked for; --yes does not ask. Secret settings can't be brought back, because",
+    "Restores all settings that have changed since, or only the given keys, as a new",
+    "revision, which can itself be rolled back. On a terminal it shows the changes and",
+    "asks; --yes does not ask. Secret settings cannot be restored, because",
     "the history does not keep their values; they are listed as skipped.",
   ],
   flags: ["dry-run", "expect-revision", "reason", "yes"],
@@ -54,7 +54,7 @@ export const rollbackCommand: Command = {
 async function agreed(run: CommandRun, preview: RollbackResponse, to: bigint): Promise<bigint> {
   const asking = run.errors;
   await writeTables(asking, preview);
-  const question = `Bring ${counted(preview.changes.length, "setting")} back to revision ${to}?`;
+  const question = `Restore ${counted(preview.changes.length, "setting")} to revision ${to}?`;
   if (!(await confirm(run.world, question)))
     throw new CliFailure(EXIT.failed, "nothing was changed");
   return preview.revision;
@@ -76,8 +76,8 @@ async function writeResult(
 
 function done({ changes, revision }: RollbackResponse): string {
   return changes.length === 0
-    ? `nothing to bring back: still revision ${revision}`
-    : `brought back ${counted(changes.length, "setting")}: revision ${revision}`;
+    ? `nothing to restore: still revision ${revision}`
+    : `restored ${counted(changes.length, "setting")}: revision ${revision}`;
 }
 
 async function writeTables(output: Output, reply: RollbackResponse): Promise<void> {

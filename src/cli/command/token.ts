@@ -46,18 +46,18 @@ export const tokenCommand: Command = {
     "token rotate ID [--overlap DURATION] [--output PATH]",
     "token revoke ID [--yes]",
   ],
-  summary: "Show or replace the admin token; make and end tokens that may do less",
+  summary: "Show or replace the admin token; create and revoke tokens with fewer rights",
   details: [
     "show, reset and set are about the permanent admin token.",
-    "reset makes a random one, prints it, and the old one is refused at once. With",
+    "reset generates a new token and prints it; the old one is refused at once. With",
     "--output it goes to a file that may be the one of --token-file: a shell would",
     "empty that before it is read. set reads the new one from a file, from standard",
     "input, or asks for it; never from the command line, which a process list shows.",
     "If the token is lost, use --database on the machine of the service,",
     "which may run meanwhile.",
-    "create makes a token that may do no more than its scopes say, for a program or a",
-    "colleague; docs/access.md has examples. It is shown once. rotate makes a successor,",
-    "and the old one goes on for a while; revoke ends one at once.",
+    "create creates a token that is restricted to its scopes, for a program or a",
+    "colleague; docs/access.md has examples. It is shown once. rotate creates a successor,",
+    "and the old token stays valid for a while; revoke ends a token at once.",
   ],
   flags: [
     "all",
@@ -96,14 +96,14 @@ async function resetToken(run: CommandRun): Promise<void> {
   const path = args.text("output");
   if (path !== undefined && args.is("json")) throw usage("--output and --json exclude each other");
   const client = await connect();
-  await agree(run, "Make a new token?");
+  await agree(run, "Generate a new token?");
   if (path !== undefined) return resetInto(path, client, run);
   const reply = await client.resetToken({});
   if (args.is("json")) return output.json(ResetTokenResponseSchema, reply);
   await output.value(`${reply.token}\n`);
 }
 
-/** The old token stays in force unless the file can be made; the new one is never lost. */
+/** Resets the token only after the file was created, and prints the new token if writing it fails. */
 async function resetInto(path: string, client: SettingClient, run: CommandRun): Promise<void> {
   let made: string | undefined;
   const reset = async (): Promise<string> => {
@@ -137,8 +137,8 @@ async function setToken(run: CommandRun): Promise<void> {
 
 async function typedTwice({ world }: CommandRun): Promise<string> {
   const token = await askHidden(world, "New token, at least 32 characters");
-  if ((await askHidden(world, "The same again")) === token) return token;
-  throw usage("the two are not the same; nothing was changed");
+  if ((await askHidden(world, "Repeat the passphrase")) === token) return token;
+  throw usage("the tokens differ; nothing was changed");
 }
 
 async function agree({ args, world, notice }: CommandRun, question: string): Promise<void> {

@@ -10,14 +10,14 @@ import { session } from "./session.ts";
 
 export const incidentService = createClient(IncidentService, transport);
 
-/** Open incidents, as the service sent them last. */
+/** Open incidents, as last received. */
 export const incidents = signal<readonly Incident[]>([]);
 
 session.subscribe((now) => {
   if (now === undefined) incidents.value = [];
 });
 
-/** Follows open incidents until the signal, where the token may read them. */
+/** Follows open incidents until the signal is aborted. No-op without the scope incidents:read. */
 export async function followIncidents(signal: AbortSignal): Promise<void> {
   if (!may("incidents:read")) return;
   for await (const open of followCalls({ open: readIncidents, signal })) incidents.value = open;

@@ -11,7 +11,7 @@ import { session } from "./session.ts";
 
 export const mountService = createClient(MountService, transport);
 
-/** By name, as the service sent them last; undefined until it has. */
+/** Mounts by name, as last received; undefined: not received yet. */
 export const mounts = signal<ReadonlyMap<string, Mount> | undefined>(undefined);
 export const mountsFailure = signal<Failure | undefined>(undefined);
 
@@ -19,7 +19,7 @@ session.subscribe((now) => {
   if (now === undefined) mounts.value = undefined;
 });
 
-/** Follows mounts until the signal: while a page shows them. */
+/** Follows mounts until the signal is aborted, while a page shows them. */
 export async function followMounts(signal: AbortSignal): Promise<void> {
   if (!may("mounts:read")) {
     mounts.value = new Map();

@@ -6,7 +6,7 @@ export interface Session {
   readonly token: string;
 }
 
-/** Why one has been signed out, to be said at the next sign-in. */
+/** Reason of the last sign-out, shown at the next sign-in. */
 export type Ended = "byUser" | "tokenEnded";
 
 const words = new BroadcastChannel("mooring");
@@ -28,7 +28,7 @@ export function changeToken(token: string): void {
   signIn(token, { keep: sessionStorage.getItem(KEPT_TOKEN) !== null });
 }
 
-/** While the token is being replaced, that the old one is refused says nothing. */
+/** Number of running token replacements, during which a refused token does not end the session. */
 let held = 0;
 
 /** @returns a function that releases the session. */
@@ -64,7 +64,7 @@ function kept(): Session | undefined {
   return token === null ? undefined : { token };
 }
 
-/** Tells tokens apart without carrying them: 32 bits, FNV-1a. */
+/** Hash (FNV-1a, 32 bits) by which tabs compare tokens without sending them. */
 function fingerprint(token: string): number {
   let sum = 0x811c9dc5;
   for (const char of token) sum = Math.imul(sum ^ (char.codePointAt(0) ?? 0), 0x01000193);

@@ -54,7 +54,7 @@ export default function AuditPage() {
   const turn = useSignal(0);
   useFollow(
     (signal) => {
-      // Rows of other filters are none of these.
+      // Rows of another filter must not be shown.
       if (shownFor.peek() !== name) rows.value = undefined;
       shownFor.value = name;
       return followAudit(filter, rows, failure, signal);
@@ -113,7 +113,7 @@ export default function AuditPage() {
   );
 }
 
-/** Days are those of the person who looks. */
+/** Days are in the time zone of the browser. */
 function filterOf(query: URLSearchParams): AuditFilter {
   const one = (name: string): string[] => [query.get(name) ?? ""].filter(Boolean);
   const since = dayOf(query.get("since"));
@@ -158,7 +158,7 @@ function Checkpoint({ of }: { readonly of: AuditCheckpoint }) {
 }
 
 const PAGE = 1_000;
-/** Rows of one file at most: what a browser holds in memory without trouble. */
+/** Maximum number of rows of a file, which is assembled in the browser's memory. */
 const MOST = 100_000;
 
 /** Downloads the rows that fit the filters, one JSON object a line, newest first. */

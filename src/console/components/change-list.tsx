@@ -11,7 +11,7 @@ const KINDS = {
   [ChangeKind.DELETED]: "change.deleted",
 } as const;
 
-/** A difference, setting by setting. @param undo offered for each where given. */
+/** List of changes, one item per setting. @param undo if given, each item has an undo button. */
 export function ChangeList(props: {
   readonly changes: readonly SettingChange[];
   readonly undo?: (key: string) => void;

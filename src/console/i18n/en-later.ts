@@ -29,13 +29,13 @@ export const enLater = {
   "audit.oldest": "Rows before {sequence} are not kept any more.",
   "audit.outcome": "Outcome",
   "audit.several": "several calls",
-  "audit.row.changed": "Row {sequence} is not as it was written: its hash does not fit.",
+  "audit.row.changed": "Row {sequence} was changed after it was written: its hash does not match.",
   "audit.row.cutOff":
     "The checkpoint is of row {sequence}, and the audit ends before it: rows at its end are missing.",
   "audit.row.forgotten":
     "The checkpoint is of row {sequence}, which is not kept any more. Take a newer one.",
   "audit.row.takenAway":
-    "Row {sequence} was taken away from the beginning: no row says that it was forgotten.",
+    "Row {sequence} was removed from the beginning: no row records its deletion.",
   "audit.row.missing": "Row {sequence} is missing.",
   "audit.row.rewritten":
     "Row {sequence} is another one than the checkpoint’s: rows up to it were written anew.",

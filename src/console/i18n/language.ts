@@ -8,15 +8,15 @@ export const languages: Readonly<Record<Language, string>> = { en: "English", "z
 
 export type Parameters = Readonly<Record<string, string | number | bigint>>;
 
-/** Complete when a page is there that needs all of them. */
+/** English messages: those of the first page, completed by addMessages as other pages load. */
 const english = { ...en } as Messages;
 const messages = signal<Messages>(english);
 
 export const language = signal<Language>("en");
 
 /**
- * Changes the language of everything: of calls and numbers at once, of words when they are here.
- * English is, any other is loaded; where that fails, everything is English.
+ * Changes the language: of calls and numbers immediately, of texts when they are loaded. English is
+ * always loaded; if another language cannot be loaded, English is used.
  */
 export async function setLanguage(wanted: Language): Promise<void> {
   language.value = wanted;
@@ -33,7 +33,7 @@ function wordsOf({ zhCn }: typeof import("./zh-cn.ts")): Messages {
   return zhCn;
 }
 
-/** Adds words in English, which came with a page. */
+/** Adds English messages that were loaded with a page. */
 export function addMessages(words: Partial<Messages>): void {
   Object.assign(english, words);
 }
@@ -45,9 +45,9 @@ export async function chooseLanguage(wanted: Language): Promise<void> {
 }
 
 /**
- * Makes something for the language of the page, once for each language: what Intl makes is costly.
+ * Caches an object per language, because Intl objects are expensive to create.
  *
- * @returns the one of the language at the time of the call.
+ * @returns a function that returns the object of the current language.
  */
 export function perLanguage<T>(make: (language: Language) => T): () => T {
   const made = new Map<Language, T>();
@@ -63,8 +63,8 @@ const plurals = perLanguage((spoken) => new Intl.PluralRules(spoken));
 const numbers = perLanguage((spoken) => new Intl.NumberFormat(spoken));
 
 /**
- * A number as the language writes it. Small ones are written alike in all languages here, and a
- * browser's first `NumberFormat` takes a phone 100 ms.
+ * A number as the language writes it. Numbers below 1,000 look the same in all
+ * supported languages, and the first `NumberFormat` takes 100 ms on a phone.
  */
 export function number(value: number | bigint): string {
   const isPlain = value >= 0 && value < 1_000 && Number.isInteger(Number(value));

@@ -55,7 +55,7 @@ export function CurrentPage() {
   return <Loaded key={page.name} />;
 }
 
-/** Loads a page's code, where it is not here or on its way: at the start, or as a pointer nears its link. */
+/** Loads a page's code unless it is loaded or loading. Called at the start, and when a pointer approaches its link. */
 export async function load({ name, load }: Page): Promise<void> {
   if (underWay.has(name)) return;
   underWay.add(name);

@@ -14,7 +14,7 @@ interface Toast {
 
 /** Display time, in milliseconds. */
 const STAYS = 6_000;
-/** Keys that are named. */
+/** Maximum number of keys in a notice. */
 const NAMED = 3;
 
 const toast = signal<Toast | undefined>(undefined);
@@ -29,7 +29,7 @@ export function say(text: string, address?: string): void {
   }, STAYS);
 }
 
-/** Tells of changes that others make. */
+/** Shows a notice for each change by another client. */
 export function followOthers(): void {
   arrival.subscribe((change) => {
     if (change === undefined) return;

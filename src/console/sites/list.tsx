@@ -16,7 +16,7 @@ const HEALTH: Readonly<Record<string, MessageKey>> = {
   stopped: "site.stopped",
 };
 
-/** State of a site in a word, with a sign when it needs attention. */
+/** Health of a site as one word with an icon, which is a warning if it needs attention. */
 export function Health({ site }: { readonly site: Site }) {
   const health = site.status?.health ?? "new";
   const word = HEALTH[health];
@@ -29,7 +29,7 @@ export function Health({ site }: { readonly site: Site }) {
   );
 }
 
-/** All sites, each with how it is. */
+/** List of all sites with their health. */
 export function SiteList({ sites }: { readonly sites: readonly Site[] }) {
   return (
     <ul class="sheet sites">

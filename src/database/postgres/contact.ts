@@ -22,13 +22,13 @@ export class Contact {
     return this.#isLost;
   }
 
-  /** Milliseconds since it has answered, where it is away; 0: it is there. */
+  /** Milliseconds since the last answer if the database is unavailable; 0: it is available. */
   get awayFor(): number {
     const silence = performance.now() - this.#answered;
     return this.#isLost || silence > this.#patience ? silence : 0;
   }
 
-  /** @param asked when it was asked what it has answered, of `performance.now()`. */
+  /** @param asked start of the answered query, in time of `performance.now()`. */
   answered(asked: number): void {
     this.#answered = asked;
     if (this.#isLost) this.#notify("info", `the database ${this.#place} is back`);
@@ -41,7 +41,7 @@ export class Contact {
     const { message } = error instanceof StoreError ? error : postgresFailure(error, this.#place);
     this.#notify(
       "error",
-      `${message}; reads go on from memory, saves are refused until it is back`,
+      `${message}; reads continue from memory; saves are refused until it is available`,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { StoreError, type StoreFailure } from "../error.ts";
 
 const UNKNOWN_AUTHORITY =
-  "has a certificate of an authority that is not known here: name its file as sslrootcert in the URL";
+  "has a certificate of an unknown authority: give the authority's file as sslrootcert in the URL";
 
 /** Explanations of SQLSTATEs (PostgreSQL, appendix A) and codes of the network. */
 const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
@@ -9,7 +9,10 @@ const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
   ECONNREFUSED: ["away", "does not answer: start it, or correct MOORING_DATABASE_URL"],
   ENOENT: ["away", "has no socket there: start it, or correct MOORING_DATABASE_URL"],
   // The server ends a connection also after a commit: while it waits for a standby, or has crashed.
-  "57P01": ["unsure", "has ended the connection: it is shutting down, or somebody has ended it"],
+  "57P01": [
+    "unsure",
+    "has ended the connection: it is shutting down, or an administrator has terminated the session",
+  ],
   "57P02": ["unsure", "is starting again after a crash"],
   "57P03": ["away", "is starting or shutting down: try again in a moment"],
   ENOTFOUND: ["unsure", "has a host name that is not known: correct MOORING_DATABASE_URL"],
@@ -26,7 +29,7 @@ const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
   "28000": ["unusable", "refuses this user: look at its pg_hba.conf, and at sslmode in the URL"],
   "3D000": ["unusable", "has no database of that name: create it, or correct the URL"],
   "53300": ["busy", "has no connection left: raise its max_connections, or run fewer instances"],
-  // No right, no room, no time.
+  // Permissions, resources, time limits.
   "25P03": ["busy", "waited too long for this program: try again in a moment"],
   "25006": [
     "unusable",
@@ -35,7 +38,7 @@ const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
   "53100": ["full", "cannot grow, because its disk is full: free some space, then try again"],
   "53200": ["busy", "is out of memory: try again in a moment"],
   "55P03": ["busy", "is locked by another session for too long: look at pg_stat_activity"],
-  "57014": ["busy", "took too long and gave up: try again in a moment"],
+  "57014": ["busy", "canceled the statement: try again in a moment"],
   "40001": ["busy", "had two writers at once: try again"],
   "40P01": ["busy", "had two writers at once: try again"],
   "22021": ["failed", "cannot store a text with a NUL character: leave it out"],
@@ -62,14 +65,14 @@ export function postgresFailure(error: unknown, place: string): StoreError {
   const known = EXPLAINED[code];
   if (known !== undefined)
     return new StoreError(known[0], `the database ${place} ${known[1]}`, error);
-  // The driver's own, which has no code.
+  // An error of the driver, without a code.
   if (/client password must be a string/.test(textOf(error)))
     return new StoreError(
       "unusable",
       `the database ${place} asks for a password: put it into the URL, or name its file in PGPASSFILE`,
       error,
     );
-  // Only what the server itself says has a SQLSTATE: everything else happened on the way.
+  // Only errors of the server have a SQLSTATE; all others are of the connection.
   if (!isSqlState(code))
     return new StoreError(
       "unsure",
@@ -89,10 +92,10 @@ export function isConnectionLost(error: unknown): boolean {
   return code === "57P01" || code === "57P02" || (!isSqlState(code) && !(code in EXPLAINED));
 }
 
-/** No right to something that is there. */
+/** SQLSTATE insufficient_privilege. */
 const NO_RIGHT = "42501";
 
-/** The driver reads the files of certificates, and says of them what the network says of a socket. */
+/** Reports whether an error is of a certificate file: the driver reads these, with the same codes as sockets. */
 function isOfFile(error: unknown): boolean {
   return (
     error instanceof Error && "syscall" in error && /^(open|read)$/.test(String(error.syscall))
@@ -103,7 +106,7 @@ function isSqlState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code);
 }
 
-/** A SQLSTATE, or a code of the network; empty: it has none. */
+/** SQLSTATE or system error code of an error; empty: none. */
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   if (error instanceof Error && "code" in error && typeof error.code === "string")

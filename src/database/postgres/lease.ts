@@ -104,14 +104,14 @@ export class Lease {
     from head where id = 1`.execute(this.#db);
     const [head] = rows;
     if (head === undefined) throw new Error("the table head is empty");
-    // It was that time between the two: what agrees with it is no difference.
+    // The server's time lies between the two local readings, which bound the offset.
     const { time, ...newest } = head;
     this.#ahead = Math.min(Math.max(this.#ahead, time - this.#now()), time - before);
     this.#on(newest.timeline);
     return newest;
   }
 
-  /** Removes those that killed instances have left. */
+  /** Removes rows of killed instances. */
   async removeOld(): Promise<void> {
     await sql`delete from instance where lease_until < clock_timestamp() - interval '1 hour'`.execute(
       this.#db,
@@ -129,7 +129,7 @@ export class Lease {
    * Resolves when no other instance uses an older state: each has been notified of this one, or its
    * lease has expired and it asks before it answers.
    *
-   * @throws StoreError when an instance continues without.
+   * @throws StoreError if an instance keeps its lease without having been notified.
    */
   async seenEverywhere(kind: keyof Seen, wanted: number, place: string): Promise<void> {
     const column = sql.ref(`seen_${kind}`);
@@ -151,7 +151,7 @@ export class Lease {
     }
     throw new StoreError(
       "unsure",
-      `an instance on the database ${place} goes on without having seen ${kind === "access" ? "version" : "revision"} ${wanted}: look at its log`,
+      `an instance on the database ${place} has a valid lease and has not confirmed ${kind === "access" ? "version" : "revision"} ${wanted}: look at its log`,
     );
   }
 

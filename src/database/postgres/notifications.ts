@@ -6,7 +6,7 @@ import type { Listening, PostgresServer } from "./server.ts";
 
 /** Time limit of the test that notifications arrive, in milliseconds. */
 const PROOF = 1_000;
-/** Between two attempts to be notified, and where notifications have proved not to come. */
+/** Pause before the next attempt to listen, after a lost connection and after a failed test, in milliseconds. */
 const LISTEN_AGAIN = 1_000;
 const PROVE_AGAIN = 60_000;
 
@@ -14,7 +14,7 @@ export interface NotificationDeps {
   readonly server: PostgresServer;
   readonly db: Kysely<Database>;
   readonly channel: string;
-  /** Names this process in its proofs. */
+  /** Id of this process in its test notifications. */
   readonly instanceId: string;
   readonly notify: Notify;
   readonly onHeard: (payload: string) => void;
@@ -22,7 +22,7 @@ export interface NotificationDeps {
   readonly instead: string;
 }
 
-/** Notifications between instances: hints, by a connection of their own, of which none may come. */
+/** Notifications between instances, over a separate connection. They are hints: any may be lost. */
 export class Notifications {
   readonly #deps: NotificationDeps;
   #listening: Listening | undefined;
@@ -45,12 +45,12 @@ export class Notifications {
     return performance.now() > this.#again;
   }
 
-  /** Tells the other instances something; they find out by themselves if it fails. */
+  /** Notifies the other instances. If it fails, they detect the change by their own queries. */
   send(payload: string): void {
     this.#sent(payload).catch(() => undefined);
   }
 
-  /** Opens the connection, and proves that they come by it. Never rejects. */
+  /** Opens the connection, and tests that notifications arrive. Never rejects. */
   async begin(): Promise<void> {
     const { server, channel, instanceId, onHeard, notify } = this.#deps;
     const proof = `proof ${instanceId} ${performance.now()}`;
@@ -68,10 +68,10 @@ export class Notifications {
       const listening = await server.listen(channel, heard, lost);
       await this.#sent(proof);
       const isProved = await Promise.race([proved, sleep(PROOF, false, { ref: false })]);
-      // It was lost in between.
+      // The connection was lost meanwhile.
       if (this.#again !== Number.POSITIVE_INFINITY) return;
       if (isProved && !this.#isClosed) {
-        if (this.#isTold) notify("info", "the database's notifications come again");
+        if (this.#isTold) notify("info", "notifications of the database arrive again");
         this.#isTold = false;
         this.#listening = listening;
         return;
@@ -102,7 +102,7 @@ export class Notifications {
     const { notify, server, instead } = this.#deps;
     notify(
       "warn",
-      `no notifications come from the database ${server.place} (a pooler in transaction mode?): ${instead}`,
+      `no notifications arrive from the database ${server.place} (a pooler in transaction mode?): ${instead}`,
     );
   }
 }

@@ -36,13 +36,13 @@ export class Watermark {
     if (number > this.notified) this.#hearOf(number);
   }
 
-  /** Everything was read, as of a number that may be older than one before. */
+  /** Records a full read at a number, which may be lower than earlier ones. */
   sawAll(number: number): void {
     this.#known = number;
     if (number > this.notified) this.#hearOf(number);
   }
 
-  /** Everything was read, and newer numbers of before mean nothing any more. */
+  /** Records a full read that invalidates earlier, higher numbers. */
   startAgain(number: number): void {
     this.#known = number;
     this.#hearOf(number);

@@ -100,7 +100,7 @@ function createDocument(file: string, values: ReturnType<typeof parse>["values"]
   });
 }
 
-/** A document is made without calls. */
+/** Transport for creating a document, which makes no calls. */
 const UNREACHED: Transport = { unary: unreached, stream: unreached };
 
 function unreached(): never {

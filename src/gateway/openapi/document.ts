@@ -20,7 +20,7 @@ export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
 }
 
 /**
- * The OpenAPI 3.1 document of all REST routes, from the rules that the gateway itself serves by.
+ * The OpenAPI 3.1 document of all REST routes, from the same rules as the gateway's routes.
  *
  * @throws RuleError
  */
@@ -31,14 +31,14 @@ export function createDocument(options: DocumentOptions): JsonObject {
   const services = new Set(bindings.map(({ method }) => method.desc.parent));
   const paths: Record<string, JsonObject> = {};
   const ids = new Set<unknown>();
-  // A binding of any HTTP method cannot be said in OpenAPI.
+  // OpenAPI cannot express a binding of any HTTP method.
   const named = bindings.filter(({ httpMethod }) => httpMethod !== "*");
   for (const group of Map.groupBy(named, keyOf).values()) {
     const [first, ...others] = group;
     if (first === undefined) continue;
     const path = pathText(first.template);
     const operation = createOperation([first, ...others], { ...options, schemas });
-    // An rpc with several bindings has its name once.
+    // Operation ids are unique: a further binding of an rpc gets the HTTP method as suffix.
     if (ids.has(operation["operationId"]))
       operation["operationId"] = `${operation["operationId"]}_${first.httpMethod.toLowerCase()}`;
     ids.add(operation["operationId"]);
@@ -48,7 +48,7 @@ export function createDocument(options: DocumentOptions): JsonObject {
   return {
     openapi: "3.1.0",
     info: { title, version, description },
-    // Wherever this document lies, also below the path of a proxy.
+    // Relative to the URL of the document, also below a path prefix of a proxy.
     servers: [{ url: "./" }],
     ...(closed ? { security: [{ token: [] }, { bearer: [] }] } : {}),
     tags: [...services].map(({ name, typeName }) => ({
@@ -70,7 +70,7 @@ function keyOf({ httpMethod, template }: Binding): string {
   return `${httpMethod} ${pathText(template)}`;
 }
 
-/** `/v1/{name=shelves/*}:list` as `/v1/{name}:list`: what a variable may hold, OpenAPI cannot say. */
+/** `/v1/{name=shelves/*}:list` as `/v1/{name}:list`: OpenAPI cannot express the pattern of a variable. */
 function pathText({ source }: PathTemplate): string {
   return source.replace(/\{([\w.]+)=[^}]*\}/g, "{$1}");
 }
@@ -80,14 +80,14 @@ const SECURITY: JsonObject = {
     type: "apiKey",
     in: "header",
     name: "Authorization",
-    description: "The token as it is.",
+    description: "The token without a scheme.",
   },
   bearer: { type: "http", scheme: "bearer", description: "The token after `Bearer `." },
 };
 
 const FAILURE: JsonObject = {
   type: "object",
-  description: "What went wrong: a sentence for people, and each wrong value.",
+  description: "Error: a message for people, and each wrong value.",
   required: ["code", "message", "data"],
   properties: {
     code: { type: "integer", minimum: 400, maximum: 599 },

@@ -40,7 +40,7 @@ export function withPart(state: string, part: string): string {
 
 const PART_DIGITS = 16;
 
-/** The language of a reply's texts, as it names it; empty where it has none. */
+/** Language that a reply names for its texts; empty: none. */
 export function readLanguage(rule: ReplyRule, message: Message): string {
   if (rule.language === undefined) return "";
   return String((message as unknown as Record<string, unknown>)[rule.language.localName] ?? "");
@@ -78,7 +78,7 @@ export function readIfMatch(field: StateField, header: string, prefix: TagPrefix
   if (value !== undefined) return value;
   throw new BadRequest(
     "HEADER_INVALID",
-    `If-Match: ${quote(header)} is no revision of this database; read again and send the ETag of that`,
+    `If-Match: ${quote(header)} is not a revision of this database: read again and send the new ETag`,
     Code.Aborted,
   );
 }
@@ -93,7 +93,7 @@ export function readLastEventId(field: StateField, header: string, prefix: TagPr
   if (value !== undefined) return value;
   throw new BadRequest(
     "HEADER_INVALID",
-    `Last-Event-ID: ${quote(header)} is no revision of this database; connect again without it`,
+    `Last-Event-ID: ${quote(header)} is not a revision of this database: connect again without it`,
     Code.OutOfRange,
   );
 }
@@ -104,7 +104,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 
 function readStateText(field: StateField, opaque: string, prefix: string): unknown {
   if (!opaque.startsWith(prefix)) return undefined;
-  // The state of a reply is the same in every language, and whatever a caller sees of it.
+  // Language and part do not belong to the state.
   const state = withoutCoding(opaque.slice(prefix.length)).replace(
     /(?:~[a-zA-Z-]+)?(?:~[0-9a-f]{16})?$/,
     "",

@@ -10,7 +10,7 @@ const PAUSES = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].ma
 /** Attempts under way at a time, one per webhook. */
 const MAX_RUNNING = 4;
 
-/** A target with its secrets open. */
+/** Webhook with decrypted secrets. */
 export interface OpenWebhook {
   readonly id: string;
   readonly url: string;
@@ -35,9 +35,9 @@ export interface DelivererDeps {
   readonly pauses?: readonly number[];
 }
 
-/** Sends what is due. */
+/** Sender of due deliveries. */
 export interface Deliverer {
-  /** Begins with due deliveries as far as others are not under way; resolves when these are done. */
+  /** Starts due deliveries, one per webhook and four in total at a time; resolves when they are done. */
   run(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         ? { state: "delivered", nextTry: 0 }
         : pause === undefined
           ? { state: "failed", nextTry: 0 }
-          : // A random tenth more: targets that were away are not asked by all at once.
+          : // Up to a tenth longer, at random, so that retries to a recovered target are spread.
             { nextTry: now() + Math.round(pause * (1 + deps.random() / 10)) }),
     };
     await store.putDelivery(done);

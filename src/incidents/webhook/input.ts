@@ -30,7 +30,7 @@ export interface Webhook {
   readonly createdBy: string;
 }
 
-/** A webhook as a client describes it. What is undefined stays as it is. */
+/** A client's input for a webhook. Undefined members stay unchanged. */
 export type WebhookInput = {
   readonly [M in "name" | "url" | "secret" | "classes" | "sites" | "language" | "disabled"]?:
     | Webhook[M]
@@ -38,7 +38,7 @@ export type WebhookInput = {
 };
 
 /**
- * A webhook with what a client gives.
+ * Applies a client's input to a webhook.
  *
  * @throws INVALID_ARGUMENT with every violation; none has an address or a key.
  */

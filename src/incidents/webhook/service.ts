@@ -26,7 +26,7 @@ export interface WebhookServiceDeps {
 /** A delivery with the name of its webhook. */
 export type NamedDelivery = StoredDelivery & { readonly webhook: string };
 
-/** The rules of webhooks. Every method begins with what other processes have written. */
+/** Rules of webhooks. Every method first reads the changes of other processes. */
 export interface WebhookService {
   list(): Promise<readonly Webhook[]>;
   /** @throws INVALID_ARGUMENT; ALREADY_EXISTS; FAILED_PRECONDITION beyond 20. */

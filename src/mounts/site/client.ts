@@ -5,7 +5,7 @@ import { isStorageRow, type StorageRow } from "./row.ts";
 
 /** Time limit of a call that mounts, in milliseconds: a hanging provider takes 121 s. */
 export const MOUNT_LIMIT = 130_000;
-/** The same of a list, which a server with details of its mounts takes up to 3 s for. */
+/** Time limit of a list, in milliseconds: a server that adds details of its mounts takes up to 3 s. */
 const LIST_LIMIT = 20_000;
 
 /** Kind of a server's refusal of a call about a mount. */
@@ -23,7 +23,7 @@ export interface StorageClient {
     id: number,
     secrets: readonly string[],
   ): Promise<void>;
-  /** Lists a folder anew: servers keep listings over a change of root or account. */
+  /** Lists a folder with a refresh: servers cache listings across a change of root or account. */
   refresh(path: string): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export function createStorageClient(client: SiteClient, limit = MOUNT_LIMIT): St
   };
 }
 
-/** @throws Error for id 0 and below: a server takes 0, or none, for its first mount. */
+/** @throws Error for id 0 and below: servers treat 0 or a missing id as their first mount. */
 function known(id: number): number {
   if (!Number.isSafeInteger(id) || id <= 0) throw new Error("a mount without an id is never sent");
   return id;

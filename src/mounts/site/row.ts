@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type { Scalar } from "../../drivers/item-value.ts";
 
-/** A mount as a server lists it. Members that are not named here go back as they came. */
+/** A mount as a server lists it. Other members are sent back unchanged. */
 export interface StorageRow {
   /** Greater than 0. */
   readonly id: number;
@@ -48,7 +48,7 @@ export function readAddition(text: string): Addition | undefined {
   }
 }
 
-/** A member's value for comparisons: an absent one is what a server makes of it, empty text, 0 or false. */
+/** Value of a member for comparisons. An absent one has the server's zero value: empty text, 0 or false. */
 export function plainValue(value: unknown, like: Scalar): unknown {
   if (value === undefined || value === null)
     return typeof like === "string" ? "" : typeof like === "number" ? 0 : false;

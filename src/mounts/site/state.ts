@@ -7,7 +7,7 @@ import type { Text } from "../../messages/message.ts";
  */
 type Phase = "" | "create" | "change" | "mount" | "delete" | "gone";
 
-/** A value that the site has made of another one. Both are keyed hashes. */
+/** Value that the site stored in place of the one that was sent. Both are keyed hashes. */
 export interface Rewritten {
   readonly sent: string;
   readonly got: string;
@@ -48,7 +48,7 @@ export interface MountState {
   readonly error: Text;
   readonly failures: number;
   readonly nextTry: number;
-  /** When drift was put right lately. */
+  /** Times of recent corrections of drift. */
   readonly corrections: readonly number[];
 }
 

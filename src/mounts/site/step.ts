@@ -30,20 +30,20 @@ export interface Situation {
 
 /**
  * Chooses the next call so that the order is disable, update, enable and disable, delete: no driver
- * lives in between that writes its old row back. The choice depends on the row alone, so that a crash
- * between two steps leaves a row that the next round goes on from.
+ * runs in between that could write its old row back. The choice depends on the row alone, so that after
+ * a crash between two steps the next round continues from the row.
  */
 export function nextStep(situation: Situation): Step {
   const { row, wanted, differs, unmounted, mounting } = situation;
   if (row === undefined) return wanted === undefined ? "done" : "create";
   if (wanted !== undefined && wanted.driver !== row.driver) return "conflict";
-  // Stored as disabled while its driver serves on and may write back: only a mount and a clean
-  // disable end it.
+  // Stored as disabled while its driver still runs and may write its row back: only enabling and
+  // disabling it again stops the driver.
   if (row.disabled && row.status === "work") return "enable";
   const isStuck = isUnfinished(row) && !mounting;
   const isToBeOff = wanted === undefined || wanted.disabled || differs || isStuck;
   if (!row.disabled && isToBeOff) {
-    // OpenList deletes it all the same, AList does not.
+    // OpenList deletes it anyway, AList does not.
     if (wanted === undefined && situation.undroppable) return "delete";
     if (!unmounted) return "disable";
     // Enabled, and not in the server's memory: an update that disables it is the only way out, and
@@ -55,12 +55,12 @@ export function nextStep(situation: Situation): Step {
   return row.disabled && !wanted.disabled ? "enable" : "done";
 }
 
-/** An enabled row that no mount has ended for: it is mounting, or the server broke off. */
+/** Reports whether the mounting of an enabled row has not ended: it is running, or the server was interrupted. */
 export function isUnfinished(row: StorageRow): boolean {
   return !row.disabled && (row.status === "" || row.status === "disabled");
 }
 
-/** The stuck state of a row with its cure; empty: it is in none. */
+/** Stuck state of a row, with its remedy; empty: not stuck. */
 export function stuckState(row: StorageRow, mounting: boolean): Text {
   if (row.disabled && row.status === "work") return message("MOUNT_DISABLED_SERVES");
   if (isUnfinished(row) && !mounting) return message("MOUNT_ENABLED_UNMOUNTED");

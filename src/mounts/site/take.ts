@@ -27,7 +27,7 @@ export interface FoundMount {
 /** Content of a site that Mooring lacks or has with other values. */
 export interface Found {
   readonly mounts: readonly FoundMount[];
-  /** Names of mounts that were there and are gone. */
+  /** Names of mounts that were deleted on the site. */
   readonly gone: readonly string[];
   /** Paths of mounts whose configuration can't be read, with the reason. */
   readonly refused: readonly { readonly path: string; readonly reason: Text }[];
@@ -41,8 +41,8 @@ const NO_SETTINGS = new Set([
 ]);
 
 /**
- * Mounts that are to be taken from a site: mounts that Mooring does not have, those that differ, and those that
- * were deleted there.
+ * Finds what an adoption changes: mounts that Mooring does not have, those that differ, and those that
+ * were deleted on the site.
  *
  * @param round a look at the site.
  * @param options.names only these mounts, or paths of new ones; empty: all.
@@ -159,7 +159,7 @@ function takenState(
   };
 }
 
-/** Where the search for a free number goes on, by the names without one. */
+/** Next number to try, by base name. */
 const nextCounts = memoize((_taken: Set<string>) => new Map<string, number>());
 
 /** A name made of a path, such as `films-4k` of `/films/4k`, that no other mount has. */

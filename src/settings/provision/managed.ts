@@ -31,7 +31,7 @@ export interface ManagedSettings {
   /** The file that manages a key, as a message names it; undefined: clients do. */
   managedBy(key: string): string | undefined;
   /**
-   * Applies the file as one revision and follows it from then on.
+   * Applies the file as one revision and watches it from then on.
    *
    * @throws Error listing what is wrong with the file, a line each.
    */
@@ -80,7 +80,7 @@ export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSetting
         loadProvision({ path, env: deps.env, readFile: readBoundedFile, settings });
       const first = load();
       const lines = problemLines(path, first);
-      if (lines.length > 0) throw new Error(`the settings file is wrong\n${lines.join("\n")}`);
+      if (lines.length > 0) throw new Error(`invalid settings file\n${lines.join("\n")}`);
       await apply(first);
       const watch = watchProvision({
         path,

@@ -148,24 +148,24 @@ export function shown(name: string): string {
 /** Own descriptions: those of the package quote the text, which may contain a secret. */
 const syntaxReasons: Partial<Record<YAMLError["code"], string>> = {
   ALIAS_PROPS: "an alias (*name) can't have an anchor or a tag",
-  BAD_ALIAS: "the name of an anchor or alias is wrong; quote a text that begins with & or *",
+  BAD_ALIAS: "the name of an anchor or alias is invalid; quote a text that begins with & or *",
   BAD_DQ_ESCAPE:
-    "this escape is not known in double quotes; write \\\\ for a backslash, or use single quotes",
+    "invalid escape sequence in double quotes; write \\\\ for a backslash, or use single quotes",
   BAD_INDENT: "the indentation is wrong here",
   BAD_SCALAR_START: "a text that begins with @, `, % or a similar sign needs quotes",
   BLOCK_AS_IMPLICIT_KEY:
     'there is a second ": " in this line, or the indentation is wrong; quote a text that has ": " in it',
-  BLOCK_IN_FLOW: "a block can't stand inside brackets or braces",
-  DUPLICATE_KEY: "this key stands here a second time",
+  BLOCK_IN_FLOW: "a block is not allowed inside brackets or braces",
+  DUPLICATE_KEY: "duplicate key",
   KEY_OVER_1024_CHARS: "this key is longer than 1,024 characters",
   MISSING_CHAR: "a closing quote, bracket or brace, a comma, a colon or a space is missing here",
   MULTILINE_IMPLICIT_KEY: 'this line has no ": " after its key',
-  MULTIPLE_DOCS: "a second document begins here (---); only one is possible",
-  RESOURCE_EXHAUSTION: "too many lists and mappings stand in one another",
-  TAB_AS_INDENT: "a tab can't indent; use spaces",
-  TAG_RESOLVE_FAILED: "tags (!name) have no meaning here; quote a text that begins with !",
+  MULTIPLE_DOCS: "a second document begins here (---); only one is allowed",
+  RESOURCE_EXHAUSTION: "lists and mappings are nested too deeply",
+  TAB_AS_INDENT: "tabs are not allowed for indentation; use spaces",
+  TAG_RESOLVE_FAILED: "YAML tags (!name) are not supported; quote a text that begins with !",
 };
 
 function syntaxReason({ code }: YAMLError): string {
-  return `this is not YAML: ${syntaxReasons[code] ?? "something stands here that can't stand here"}`;
+  return `this is not YAML: ${syntaxReasons[code] ?? "unexpected content"}`;
 }

@@ -35,7 +35,7 @@ export function shapeOf(format: FormatName | undefined): ValueShape {
   return format === undefined ? "text" : shapes[format];
 }
 
-/** Lists and mappings in one another. */
+/** Maximum nesting of lists and mappings. */
 const MAX_DEPTH = 32;
 
 /**
@@ -59,7 +59,7 @@ export function settingText(
 
   const plain = (node: unknown, depth: number): unknown => {
     if (depth > MAX_DEPTH)
-      throw new Error(`has more than ${MAX_DEPTH} lists and mappings in one another`);
+      throw new Error(`has lists and mappings nested deeper than ${MAX_DEPTH} levels`);
     refuseAlias(node);
     if (isSeq(node)) return node.items.map((item) => plain(item, depth + 1));
     if (isMap(node)) return Object.fromEntries(membersOf(node, depth));
@@ -84,7 +84,7 @@ export function settingText(
         if (!isScalar(item)) throw new Error(`item ${at + 1} of the list must be plain text`);
         const text = textOf(item);
         if (text.includes(separator))
-          throw new Error(`item ${at + 1} of the list has ${name} in it`);
+          throw new Error(`item ${at + 1} of the list contains ${name}`);
         return text;
       })
       .join(separator);
@@ -98,10 +98,10 @@ export function settingText(
   throw new Error(complaints[shape]);
 }
 
-/** Without aliases, no file is longer than it looks. */
+/** Refuses aliases, which let a small file expand to a very large value. */
 function refuseAlias(node: unknown): void {
   if (isAlias(node))
-    throw new Error("has an alias, which has no meaning here; quote a text that begins with *");
+    throw new Error("has a YAML alias, which is not supported; quote a text that begins with *");
 }
 
 const complaints: Readonly<Record<ValueShape, string>> = {
@@ -125,18 +125,18 @@ function scalarText(scalar: Scalar | null): string {
 function numberText(value: number | bigint, source: string | undefined): string {
   if (source !== undefined && /^-?[0-9]+(?:\.[0-9]+)?$/.test(source)) return source;
   if (typeof value === "number" && !Number.isFinite(value))
-    throw new Error("is a number without a value; quote it if it is meant as text");
+    throw new Error("is not a finite number; quote it if it is meant as text");
   return String(value);
 }
 
 function jsonScalar({ value }: Scalar): unknown {
   if (value === null || typeof value === "boolean") return value;
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw new Error("has a part that JSON can't hold; quote it if it is meant as text");
+  throw new Error("has a value that JSON cannot represent; quote it if it is meant as text");
 }
 
 function memberName(key: unknown): string {
   if (isScalar(key) && typeof key.value !== "object")
     return typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
-  throw new Error("has a mapping with a key that is no plain text");
+  throw new Error("has a mapping key that is not plain text");
 }

@@ -58,9 +58,10 @@ export async function openPostgresDatabase(server: PostgresServer): Promise<Open
       const problems: string[] = [];
       if (row.head !== (row.newest ?? 0))
         problems.push(
-          `the head is revision ${row.head}, and the history's last one is ${row.newest}`,
+          `the head names revision ${row.head}, but the last revision of the history is ${row.newest}`,
         );
-      if (!row.audit) problems.push("the audit's newest row is another one than was written last");
+      if (!row.audit)
+        problems.push("the newest row of the audit is not the one that was written last");
       return problems;
     },
     close: () => db.destroy(),

@@ -38,7 +38,7 @@ const ABORTED = "25P02";
 function explained(error: unknown, place: string): unknown {
   if (!(error instanceof Error) || codeOf(error) !== TAKEN) return error;
   return unusable(
-    `the database ${place} has tables of another program (${error.message}): make one for Mooring alone`,
+    `the database ${place} has tables of another program (${error.message}): create a database for Mooring only`,
     error,
   );
 }
@@ -59,7 +59,7 @@ async function refuseUnfit(db: Kysely<Database>, place: string): Promise<void> {
     throw postgresFailure(Object.assign(new Error("read-only"), { code: "25006" }), place);
   if (encoding !== "UTF8")
     throw unusable(
-      `the database ${place} has the encoding ${encoding}: make one with UTF8 (createdb --encoding UTF8 --template template0)`,
+      `the database ${place} has the encoding ${encoding}: create one with UTF8 (createdb --encoding UTF8 --template template0)`,
     );
 }
 
@@ -77,7 +77,7 @@ async function lockSchema(
     taken: boolean;
   }>`select pg_try_advisory_xact_lock(${number}) as taken`.execute(transaction);
   if (tried[0]?.taken !== true) {
-    notify("info", `another instance prepares the database ${place}: this one waits for it`);
+    notify("info", `another instance is migrating the database ${place}: waiting for it`);
     await sql`select pg_advisory_xact_lock(${number})`.execute(transaction);
   }
   const { rows } = await sql<{ can: boolean }>`select to_regclass('migration') is not null

@@ -71,16 +71,16 @@ describe("a value", () => {
   test.each([
     ["", /^f:2:3: site_title: has no value; write "" for empty text$/],
     ["~", /has no value/],
-    [".inf", /a number without a value/],
+    [".inf", /is not a finite number/],
     ["[a, b]", /must be text, not a list or a mapping/],
     ["{a: b}", /must be text, not a list or a mapping/],
     ["!!binary aGk=", /must be text, a number, or true or false/],
-    ["!mine x", /tags .* have no meaning/],
-    ["*name", /has an alias/],
+    ["!mine x", /tags .* are not supported/],
+    ["*name", /has a YAML alias/],
     ["a: b", /^f:2:15: this is not YAML: there is a second/],
     ["@home", /needs quotes/],
     ['"unclosed', /closing quote/],
-    ['"\\q"', /escape is not known/],
+    ['"\\q"', /invalid escape sequence/],
   ])("%j is refused", (yaml, message) => {
     expect(readValue(yaml)).toMatch(message);
   });
@@ -95,9 +95,9 @@ describe("a value", () => {
     expect(readValue("'{\"a\":1}'", "external_previews")).toBe('{"a":1}');
     expect(readValue("{a: 1, a: 2}", "external_previews")).toMatch(/has the key "a" twice/);
     expect(readValue(`${"[".repeat(40)}${"]".repeat(40)}`, "external_previews")).toMatch(
-      /more than 32/,
+      /deeper than 32/,
     );
-    expect(readValue("{a: &x 1, b: *x}", "external_previews")).toMatch(/has an alias/);
+    expect(readValue("{a: &x 1, b: *x}", "external_previews")).toMatch(/has a YAML alias/);
     expect(readValue("{__proto__: 1}", "external_previews")).toBe('{"__proto__":1}');
   });
 
@@ -105,7 +105,9 @@ describe("a value", () => {
     expect(readValue("[/a/i, /b/]", "hide_files")).toBe("/a/i\n/b/");
     expect(readValue("[txt, md, 7z]", "text_types")).toBe("txt,md,7z");
     expect(readValue("[]", "text_types")).toBe("");
-    expect(readValue('["a\\nb"]', "hide_files")).toMatch(/item 1 of the list has a line break/);
+    expect(readValue('["a\\nb"]', "hide_files")).toMatch(
+      /item 1 of the list contains a line break/,
+    );
     expect(readValue("[a, 'b,c']", "text_types")).toMatch(/item 2 of the list has a comma/);
     expect(readValue("[[a]]", "text_types")).toMatch(/item 1 of the list must be plain text/);
     expect(readValue("{a: b}", "text_types")).toMatch(/not a mapping/);
@@ -145,7 +147,7 @@ describe("the problems of a file", () => {
     ["settings: {}\nsite_title: x\n", /^f:2:1: "site_title" can't stand here/],
     ["settings: {}\nversion: 2\n", /only 1 is known/],
     ["settings: {}\n---\nsettings: {}\n", /second document/],
-    ["settings:\n\tsite_title: x\n", /a tab can't indent/],
+    ["settings:\n\tsite_title: x\n", /tabs are not allowed for indentation/],
     ["settings: {}\nsettings: {}\n", /second time/],
     ["settings:\n  site_title: x\n allow_indexed: true\n", /^f:3:1: .*indentation/],
   ])("%j: %s", (text, message) => {

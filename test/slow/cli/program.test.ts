@@ -90,15 +90,13 @@ describe("on a real terminal", () => {
     expect(await onTerminal("rollback 1 site_title", ["n"])).toMatch(
       /\[y\/N\] n.*nothing was changed.*exit 1/s,
     );
-    expect(await onTerminal("rollback 1 site_title", ["y"])).toMatch(
-      /brought back 1 setting.*exit 0/s,
-    );
+    expect(await onTerminal("rollback 1 site_title", ["y"])).toMatch(/restored 1 setting.*exit 0/s);
   });
 
   test("a secret is not shown while it is typed, and Ctrl-C leaves", async () => {
     const shown = await onTerminal("token set", ["a-secret-that-nobody-sees-0123456789"]);
     expect(shown).not.toContain("a-secret");
-    expect(shown).toMatch(/The same again: .*not answered; nothing was done.*exit 1/s);
+    expect(shown).toMatch(/Repeat the passphrase: .*not answered; nothing was done.*exit 1/s);
   });
 
   test("lines are cut to its width", async () => {

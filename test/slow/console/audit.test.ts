@@ -148,7 +148,7 @@ test("is verified row by row, by itself and up to a checkpoint that was kept", a
 });
 
 test.each([
-  ["is not as it was written", "update audit set actor = 'nobody' where seq = ?"],
+  ["was changed after it was written", "update audit set actor = 'nobody' where seq = ?"],
   ["is missing", "delete from audit where seq = ?"],
 ])("a row that %s is named", async (words, statement) => {
   await change("site_title", `Before a row ${words}`);

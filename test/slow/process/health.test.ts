@@ -38,7 +38,7 @@ test("a service that drains is alive and not ready", async () => {
   await mooring.logged(({ msg }) => msg === "stopping");
   expect(await textOf(`${at}/readyz`)).toEqual({
     status: 503,
-    text: "[+] store: ok\n[+] catalogue: ok\n[-] draining: the service is told to stop\nnot ready\n",
+    text: "[+] store: ok\n[+] catalogue: ok\n[-] draining: the service is stopping\nnot ready\n",
   });
 });
 

@@ -94,7 +94,7 @@ describe("files that are gone", () => {
     async (suffix) => {
       const { path, store, said } = await opened();
       rmSync(path + suffix);
-      await vi.waitFor(() => expect(said).toHaveLength(1), { timeout: 1_000, interval: 10 });
+      await expect.poll(() => said).toHaveLength(1);
       expect(said[0]).toMatch(/^error: .* was deleted while the service used it: nothing is saved/);
       await expect(save(store)).rejects.toThrow(
         `${path}${suffix} was deleted while the service used it; stop the service, put the files back`,

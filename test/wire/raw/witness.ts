@@ -56,7 +56,7 @@ export class Witness {
         method: `${rpc.parent.typeName}/${rpc.name}`,
         door: transport,
         peer: "127.0.0.1",
-        reason: "the client went away before the end of its request",
+        reason: "the client disconnected before the end of its request",
       }),
     ]);
     expect(await this.state()).toEqual(before);
