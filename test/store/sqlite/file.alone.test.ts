@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import SQLite from "better-sqlite3";
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import type { SqliteOptions } from "../../../src/database/sqlite/open.ts";
 import type { SettingStore } from "../../../src/settings/store.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
