@@ -118,7 +118,7 @@ export interface GatewayOptions extends ReadingOptions {
   readonly peerOf?: PeerOf;
   /** Called for errors whose message is masked as "internal error". */
   readonly report?: (error: unknown, request: { readonly id: string }) => void;
-  /** Domain of the reasons of the gateway's own errors, for `google.rpc.ErrorInfo`. Default: `gateway`. */
+  /** Domain of the `google.rpc.ErrorInfo` of the gateway's own errors. Default: none, no such detail. */
   readonly errorDomain?: string;
   /** Called for the gateway's own errors before they are sent: may add details. Default: none. */
   readonly explain?: (error: ConnectError, request: Pick<Call, "header">) => void;
@@ -149,12 +149,12 @@ export type Explained = (error: unknown, request: Pick<Call, "header">) => void;
 
 /** @internal */
 export function createExplained({
-  errorDomain = "gateway",
+  errorDomain,
   explain,
 }: Pick<GatewayOptions, "errorDomain" | "explain">): Explained {
   return (error, request) => {
     if (!(error instanceof Fault) || error.reason === undefined) return;
-    addReason(error, errorDomain);
+    if (errorDomain !== undefined) addReason(error, errorDomain);
     explain?.(error, request);
   };
 }

@@ -1,7 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { type DriverInfo, DriverInfoSchema } from "../../gen/mooring/v1/driver_pb.js";
-import { mountsOf, otherItems, shareItem } from "../../src/console/mounts/share-links.ts";
+import {
+  CODE_ITEMS,
+  mountsOf,
+  otherItems,
+  SHARE_ITEMS,
+  shareItem,
+} from "../../src/console/mounts/share-links.ts";
+import { builtIn } from "../drivers/sample.ts";
 
 function driver(name: string, ...required: string[]): (...optional: string[]) => DriverInfo {
   const item = (isRequired: boolean) => (each: string) => ({
@@ -88,4 +95,24 @@ test("required items that no link has are entered once for all", () => {
   expect(mounts[0]?.[3]).toEqual({ share_id: "ab", refresh_token: "r" });
   expect(otherItems(driver("OpenListShare", "url", "sid")("pwd"), {})).toEqual([]);
   expect(shareItem(driver("WebDav", "address", "url")())).toBeUndefined();
+});
+
+test("drivers of the catalogue that are offered have the items that a link fills", () => {
+  const offered = builtIn.drivers.flatMap((info) => {
+    const item = Object.keys(SHARE_ITEMS).find((name) =>
+      info.additional.some((each) => each.name === name),
+    );
+    const code = [...CODE_ITEMS].find((name) => info.additional.some((each) => each.name === name));
+    return item === undefined ? [] : [[info.config.name, item, code]];
+  });
+  expect(offered.toSorted()).toEqual([
+    ["115 Share", "share_code", "receive_code"],
+    ["123PanShare", "sharekey", "sharepassword"],
+    ["AliyundriveShare", "share_id", "share_pwd"],
+    ["BaiduShare", "surl", "pwd"],
+    ["DoubaoShare", "share_ids", undefined],
+    ["LenovoNasShare", "share_id", "share_pwd"],
+    ["OpenListShare", "sid", "pwd"],
+    ["PikPakShare", "share_id", "share_pwd"],
+  ]);
 });

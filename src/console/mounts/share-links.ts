@@ -4,15 +4,16 @@ import { isShown, type Values } from "../drivers/shown.ts";
 import { inputOf } from "./input.ts";
 
 /** Items of drivers that hold the ID of a share, each with the place of the ID in a share link. */
-const SHARE_ITEMS: Readonly<Record<string, RegExp>> = {
+export const SHARE_ITEMS: Readonly<Record<string, RegExp>> = {
   share_id: /\/s\/([\w-]+)/,
+  share_ids: /\/s\/([\w-]+)/,
   share_code: /\/s\/([\w-]+)/,
   sharekey: /\/s\/([\w-]+)/,
   surl: /(?:\/s\/1|[?&]surl=)([\w-]+)/,
   sid: /\/@s\/([\w-]+)/,
 };
 /** Items of drivers that hold the extraction code of a share. */
-const CODE_ITEMS = new Set(["share_pwd", "receive_code", "sharepassword", "pwd"]);
+export const CODE_ITEMS = new Set(["share_pwd", "receive_code", "sharepassword", "pwd"]);
 /** Members of the query of a share link that hold its extraction code. */
 const CODE_PARAMETERS = ["pwd", "password"];
 /** Words that users copy along with an extraction code. */
