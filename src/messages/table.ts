@@ -227,7 +227,7 @@ export const MESSAGES = {
   WEBHOOK_DISABLED: 'the webhook "{name}" is disabled: enable it first',
   TOO_MANY_WEBHOOKS: "there are {most} webhooks already: delete one first",
   DELIVERY_NOT_FOUND: 'there is no delivery "{id}"',
-  WEBHOOK_NAME_INVALID:
+  NAME_INVALID:
     "{field} must have 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit",
   TEXT_TOO_LONG: "{field} must have at most {most} characters",
   WEBHOOK_URL_INVALID: "{field} must be an address that begins with https:// or http://",

@@ -45,7 +45,7 @@ const OWN_MEMBERS = new Set(["mount_path", "driver", "disabled"]);
 
 /** @returns what is wrong with the name of a mount; undefined: nothing. */
 export function nameProblem(name: string): Message | undefined {
-  return NAME.test(name) ? undefined : message("WEBHOOK_NAME_INVALID");
+  return NAME.test(name) ? undefined : message("NAME_INVALID");
 }
 
 /** Reports whether an item is a secret: never shown, and stored in a row of its own. */

@@ -39,8 +39,8 @@ export const rules: Readonly<Record<string, Rule>> = {
     ],
   },
   site: {
-    files: ["src/sites/{round,lease,push,compare,adopt}.ts"],
-    tests: ["test/sites/*.test.ts", "test/wire/site-*.test.ts"],
+    files: ["src/sites/{round,push,compare,adopt}.ts", "src/database/job.ts"],
+    tests: ["test/sites/*.test.ts", "test/database/job.test.ts", "test/wire/site-*.test.ts"],
   },
   audit: {
     files: ["src/audit/{chain,checkpoint,recorder}.ts"],

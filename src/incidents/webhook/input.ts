@@ -48,7 +48,7 @@ export function withWebhookInput(webhook: Webhook, input: WebhookInput): Webhook
   );
   const next: Webhook = Object.freeze({ ...webhook, ...given });
   const problems: [field: string, problem: Message | undefined][] = [
-    ["name", NAME.test(next.name) ? undefined : message("WEBHOOK_NAME_INVALID")],
+    ["name", NAME.test(next.name) ? undefined : message("NAME_INVALID")],
     ["url", urlProblem(next.url)],
     ["secret", keyProblem(next.secret)],
     [
