@@ -128,7 +128,7 @@ describe("a verification", () => {
         /^row 1 is missing: the audit begins with row 2, and no row records/,
       );
       expect(verified([two, three, about(1, 2, 1)], { floor })).toMatch(
-        /^row 2 was removed before row 4 was written: rows up to 2 were missing then/,
+        /^row 2 was removed before row 4 was written: rows up to 2 were missing,/,
       );
       expect(verified([two, three, about(0, 0, 0)], { floor })).toMatch(/^row 1 is missing/);
     });

@@ -108,7 +108,7 @@ describe("a value", () => {
     expect(readValue('["a\\nb"]', "hide_files")).toMatch(
       /item 1 of the list contains a line break/,
     );
-    expect(readValue("[a, 'b,c']", "text_types")).toMatch(/item 2 of the list has a comma/);
+    expect(readValue("[a, 'b,c']", "text_types")).toMatch(/item 2 of the list contains a comma/);
     expect(readValue("[[a]]", "text_types")).toMatch(/item 1 of the list must be plain text/);
     expect(readValue("{a: b}", "text_types")).toMatch(/not a mapping/);
   });

@@ -58,7 +58,7 @@ describe("a token", () => {
     await page.getByRole("button", { name: "Make the token" }).click();
     await page.locator(".wrong", { hasText: "in the past" }).waitFor();
     await page.getByLabel("It ends").selectOption("never");
-    await page.getByText("A token that never ends").waitFor();
+    await page.getByText("A token that never expires").waitFor();
     await page.getByRole("button", { name: "Make the token" }).click();
     await page.locator("[data-secret]").waitFor();
     const [made] = await tokens("endless");

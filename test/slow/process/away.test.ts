@@ -110,7 +110,7 @@ describe("how old a reply may be while the database is away", () => {
     expect(await measured("mooring_database_up")).toBe(1);
 
     await server.kill("SIGKILL");
-    await mooring.logged(({ msg }) => String(msg).includes("reads go on from memory"));
+    await mooring.logged(({ msg }) => String(msg).includes("reads continue from memory"));
     for (const [name, seconds] of Object.entries(await said())) {
       expect(seconds, name).toMatch(/^\d+$/);
       expect(Number(seconds), name).toBeGreaterThan(0);

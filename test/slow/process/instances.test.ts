@@ -177,7 +177,7 @@ describe("while the server does not run", () => {
         });
       expect((await save()).json).toMatchObject({ code: 200 });
       await own.kill("SIGKILL");
-      await instance.logged(({ msg }) => String(msg).includes("reads go on from memory"));
+      await instance.logged(({ msg }) => String(msg).includes("reads continue from memory"));
       for (let round = 0; round < 5; round += 1) {
         expect((await send("/api/admin/setting/list", { headers })).json).toMatchObject({
           code: 200,
@@ -202,7 +202,7 @@ describe("while the server does not run", () => {
     if (instance === undefined) throw new Error("no instance");
     const send = http1Sender(instance.port());
     own.pause();
-    await instance.logged(({ msg }) => String(msg).includes("reads go on from memory"));
+    await instance.logged(({ msg }) => String(msg).includes("reads continue from memory"));
     expect((await send("/api/public/settings")).json).toMatchObject({ code: 200 });
     expect(await codeOf(send)).toBe(503);
     own.resume();

@@ -124,7 +124,7 @@ test("of several workers one pushes; another takes over when it dies", {
   // One after the other: whichever pushes is among them.
   for (const [at, worker] of [...workers()].entries()) {
     process.kill(worker, "SIGKILL");
-    await mooring.logged(({ msg }) => String(msg).includes("a new one takes its place"));
+    await mooring.logged(({ msg }) => String(msg).includes("starting a replacement"));
     await soon(
       async () =>
         (await save(mooring, { site_title: `after ${at}` }).catch(() => ({ code: 0 }))).code,

@@ -116,7 +116,7 @@ describe("the URL's TLS options", () => {
   test("verify-full refuses another authority and another name, and says why", async () => {
     const other = `sslmode=verify-full&sslrootcert=${folder}/other-ca.pem`;
     expect(await refusal(await url(`guest:${encoded}`, other))).toMatch(
-      /has a certificate of an authority that is not known here: name its file as sslrootcert/,
+      /has a certificate of an unknown authority: give the authority.s file as sslrootcert/,
     );
     const right = `sslmode=verify-full&sslrootcert=${folder}/ca.pem`;
     expect(await refusal(await url(`guest:${encoded}`, right, "127.0.0.1"))).toMatch(

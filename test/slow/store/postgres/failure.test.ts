@@ -57,7 +57,7 @@ test("an address that leads to a standby for a while refuses saves, and takes th
     const { message } = await failureOf(() => save(store, 2));
     expect(message).toMatch(/is a read-only standby/);
   }, SOON);
-  await vi.waitFor(() => expect(said.join()).toMatch(/error: .*reads go on from memory/), SOON);
+  await vi.waitFor(() => expect(said.join()).toMatch(/error: .*reads continue from memory/), SOON);
   await standby.promote();
   await vi.waitFor(() => save(store, 2), SOON);
   await vi.waitFor(() => expect(said.join()).toMatch(/info: .* is back/), SOON);
@@ -76,7 +76,7 @@ test("a server that is killed refuses saves and takes them again when it is back
   for (let attempt = 0; attempt < 3; attempt += 1)
     failures.push(await failureOf(() => save(store, 2)));
   expect(failures.at(-1)?.failure).toBe("away");
-  await vi.waitFor(() => expect(said.join()).toMatch(/error: .*reads go on from memory/), SOON);
+  await vi.waitFor(() => expect(said.join()).toMatch(/error: .*reads continue from memory/), SOON);
   // The answer to whether something has changed has to be: not known.
   await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true), SOON);
   await own.start();
@@ -190,7 +190,7 @@ describe("behind a pooler in transaction mode", () => {
     onTestFinished(stop);
     const [one, other] = [await opened(url), await opened(url)];
     expect(other.said).toEqual([
-      expect.stringMatching(/^warn: no notifications come from .* it is asked every 100 ms/),
+      expect.stringMatching(/^warn: no notifications arrive from .* it is asked every 100 ms/),
     ]);
     expect(other.store.note()).toMatch(/^no notifications come/);
     for (let revision = 1; revision <= 10; revision += 1) {

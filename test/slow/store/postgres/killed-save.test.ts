@@ -88,7 +88,7 @@ describe("a save that the server refuses says why in one sentence, and the next 
     ["53100", "full", /cannot grow, because its disk is full: free some space/],
     ["53200", "busy", /is out of memory: try again/],
     ["40P01", "busy", /had two writers at once: try again/],
-    ["57014", "busy", /took too long and gave up: try again/],
+    ["57014", "busy", /canceled the statement: try again/],
     ["XX001", "failed", /failed \(XX001: no\)/],
   ] as const)("with %s", async (code, kind, sentence) => {
     const url = await server().newDatabase();
@@ -123,7 +123,7 @@ test("rights that are taken away are named, reads go on, and all comes back with
   expect(await store.load()).toMatchObject({ revision: 1 });
   expect(said).toEqual([]);
   await server().query("revoke select on head from app", nameOf(url));
-  await vi.waitFor(() => expect(said.join()).toMatch(/table head.*reads go on from memory/), SOON);
+  await vi.waitFor(() => expect(said.join()).toMatch(/table head.*reads continue from memory/), SOON);
   await server().query("grant insert on revision to app; grant select on head to app", nameOf(url));
   await vi.waitFor(() => expect(said.at(-1)).toMatch(/is back/), SOON);
   await save(store, 2);

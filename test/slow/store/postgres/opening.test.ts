@@ -61,7 +61,7 @@ describe("opening a database says in one sentence", () => {
     await server().query("create database latin encoding 'LATIN1' locale 'C' template template0");
     const { failure, message } = await refusal(server().url("latin"));
     expect(failure).toBe("unusable");
-    expect(message).toMatch(/has the encoding LATIN1: make one with UTF8/);
+    expect(message).toMatch(/has the encoding LATIN1: create one with UTF8/);
   });
 
   test("that it has another program's tables, and changes nothing", async () => {
@@ -70,7 +70,7 @@ describe("opening a database says in one sentence", () => {
     const { failure, message } = await refusal(url);
     expect(failure).toBe("unusable");
     expect(message).toMatch(
-      /has tables of another program \(.*"setting".*\): make one for Mooring/,
+      /has tables of another program \(.*"setting".*\): create a database for Mooring/,
     );
     const tables = await server().query(
       "select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace",
@@ -131,7 +131,7 @@ test("a database of before is brought up to date once by instances that start to
   const stores = await Promise.all(opening);
   const said = stores.flatMap((one) => one.said);
   expect(
-    said.filter((line) => /^info: another instance prepares the database/.test(line)),
+    said.filter((line) => /^info: another instance is migrating the database/.test(line)),
   ).toHaveLength(2);
   const steps = await server().query("select name from migration order by name", nameOf(url));
   expect(steps.map(({ name }) => name)).toEqual(Object.keys(migrations));
