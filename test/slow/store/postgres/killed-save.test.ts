@@ -123,7 +123,10 @@ test("rights that are taken away are named, reads go on, and all comes back with
   expect(await store.load()).toMatchObject({ revision: 1 });
   expect(said).toEqual([]);
   await server().query("revoke select on head from app", nameOf(url));
-  await vi.waitFor(() => expect(said.join()).toMatch(/table head.*reads continue from memory/), SOON);
+  await vi.waitFor(
+    () => expect(said.join()).toMatch(/table head.*reads continue from memory/),
+    SOON,
+  );
   await server().query("grant insert on revision to app; grant select on head to app", nameOf(url));
   await vi.waitFor(() => expect(said.at(-1)).toMatch(/is back/), SOON);
   await save(store, 2);
