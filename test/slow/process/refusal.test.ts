@@ -119,7 +119,10 @@ test("a server behind that refuses early is left with no half of a request", asy
     open += 1;
     socket.once("close", () => (open -= 1));
   });
-  onTestFinished(() => server.closeAllConnections());
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   const mooring = await start({ MOORING_UPSTREAM: `http://127.0.0.1:${port}` });
