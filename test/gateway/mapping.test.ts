@@ -49,10 +49,7 @@ test.each([
   '{"small":"01"}',
   "null",
 ])("refuses %s with google.rpc.Status", async (body) => {
-  expect(await ask("POST", "/whole", body)).toMatchObject({
-    ...{ code: 3, message: expect.any(String) },
-    details: [],
-  });
+  expect(await ask("POST", "/whole", body)).toEqual({ code: 3, message: expect.any(String) });
 });
 
 test.each([
