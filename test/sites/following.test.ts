@@ -1,15 +1,19 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { type Follower, ORIGIN, startFollower } from "./follower.ts";
-import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
+import {
+  another,
+  anotherFollower,
+  following,
+  mooring,
+  SYNC,
+  service,
+  site,
+  soon,
+  state,
+  useOneSite,
+} from "./one-site.ts";
 
-const soon = <T>(look: () => T) => expect.poll(look);
-
-let mooring: Follower;
-let site: StandIn;
-
-beforeEach(async () => {
-  [mooring, site] = await Promise.all([startFollower(), startStandIn()]);
-});
+useOneSite();
 
 /** Others on the same database. */
 let others: Follower[] = [];
@@ -17,8 +21,6 @@ let others: Follower[] = [];
 afterEach(async () => {
   for (const other of others) await other.close();
   others = [];
-  await mooring.close();
-  await site.stop();
 });
 
 async function secondProcess(): Promise<Follower> {
@@ -26,28 +28,6 @@ async function secondProcess(): Promise<Follower> {
   others.push(second);
   return second;
 }
-
-async function another(options: StandInOptions): Promise<void> {
-  await site.stop();
-  site = await startStandIn(options);
-}
-
-const service = () => mooring.sites.service;
-const ALL = { keys: [], dryRun: false };
-const SYNC = { ...ALL, connectDownloaders: false };
-
-async function add(input: Parameters<ReturnType<typeof service>["create"]>[0] = {}) {
-  return service().create({ name: "one", url: site.url, token: site.token(), ...input }, ORIGIN);
-}
-
-/** A site whose values are Mooring's, and which follows. */
-async function following(): Promise<void> {
-  await add();
-  await service().adopt("one", ALL, ORIGIN);
-  await service().update("one", { mode: "follow" }, ORIGIN);
-}
-
-const state = () => service().get("one").state;
 
 test("a save is there soon, the site's own row with another value, and nothing else is sent", async () => {
   await following();
@@ -176,8 +156,7 @@ test("drift is put right and recorded", async () => {
 });
 
 test("drift that a check finds is corrected soon, and no check delays the next look", async () => {
-  await mooring.close();
-  mooring = await startFollower({ times: { look: 60_000, lookAgain: 300 } });
+  await anotherFollower({ times: { look: 60_000, lookAgain: 300 } });
   await following();
   await mooring.save("site_title", "pushed");
   await soon(() => state().appliedRevision).toBe(service().revision());

@@ -1,46 +1,26 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createSiteClient } from "../../src/sites/client.ts";
 import { push } from "../../src/sites/push.ts";
-import { type Follower, ORIGIN, startFollower } from "./follower.ts";
-import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
+import { ORIGIN } from "./follower.ts";
+import {
+  ALL,
+  add,
+  another,
+  anotherFollower,
+  following,
+  mooring,
+  SYNC,
+  service,
+  site,
+  soon,
+  state,
+  useOneSite,
+} from "./one-site.ts";
+import { type StandIn, startStandIn } from "./stand-in.ts";
 
-const soon = <T>(look: () => T) => expect.poll(look);
-
-let mooring: Follower;
-let site: StandIn;
-
-beforeEach(async () => {
-  [mooring, site] = await Promise.all([startFollower(), startStandIn()]);
-});
-
-afterEach(async () => {
-  await mooring.close();
-  await site.stop();
-});
-
-async function another(options: StandInOptions): Promise<void> {
-  await site.stop();
-  site = await startStandIn(options);
-}
-
-const service = () => mooring.sites.service;
-const ALL = { keys: [], dryRun: false };
-const SYNC = { ...ALL, connectDownloaders: false };
-
-async function add(input: Parameters<ReturnType<typeof service>["create"]>[0] = {}) {
-  return service().create({ name: "one", url: site.url, token: site.token(), ...input }, ORIGIN);
-}
-
-/** A site whose values are Mooring's, and which follows. */
-async function following(): Promise<void> {
-  await add();
-  await service().adopt("one", ALL, ORIGIN);
-  await service().update("one", { mode: "follow" }, ORIGIN);
-}
-
-const state = () => service().get("one").state;
+useOneSite();
 
 describe("first contact", () => {
   test("a new site is looked at, and nothing is written there", async () => {
@@ -177,8 +157,7 @@ describe("trouble", () => {
 
   test("a refused token stops everything until it is another one", async () => {
     let time = Date.now();
-    await mooring.close();
-    mooring = await startFollower({ now: () => time });
+    await anotherFollower({ now: () => time });
     const beside = await startStandIn();
     await following();
     await service().create({ name: "two", url: beside.url, token: beside.token() }, ORIGIN);

@@ -44,7 +44,7 @@ export function EventItem({ of }: { readonly of: AuditEvent }) {
           </span>
           <span class="who quiet small">
             <span>
-              {actor === "" ? t("audit.nobody") : t("row.by", { actor })}{" "}
+              {actor === "" ? t("audit.unauthenticated") : t("row.by", { actor })}{" "}
               {door !== "" && <span class="badge">{door}</span>}
             </span>
             <span>

@@ -24,7 +24,7 @@ export const enLater = {
   "audit.keptHint":
     "Paste it to see whether rows up to it are as they were. Empty: only whether rows follow each other.",
   "audit.method": "Action",
-  "audit.nobody": "by an unauthenticated client",
+  "audit.unauthenticated": "by an unauthenticated client",
   "audit.none": "There is no such row.",
   "audit.oldest": "Rows before {sequence} are not kept any more.",
   "audit.outcome": "Outcome",

@@ -25,7 +25,7 @@ export const zhCn: Messages = {
   "audit.kept": "以前保存的检查点",
   "audit.keptHint": "粘贴后可确认该检查点之前的记录是否原样未动。留空则只检查记录是否前后相连。",
   "audit.method": "操作",
-  "audit.nobody": "未获准的访问者",
+  "audit.unauthenticated": "未获准的访问者",
   "audit.none": "没有符合条件的记录。",
   "audit.oldest": "{sequence} 之前的记录已不再保留。",
   "audit.outcome": "结果",

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Who a driver's item belongs to.
+ * Owner of the value of a driver's item.
  * - `declared`: Mooring's value holds.
  * - `learned`: the server refreshes it (tokens, cookies, once-only codes). It is pushed when a mount is
  *   created and when a user gives a new one, never compared, and taken over on request only.

@@ -1,7 +1,7 @@
 import type { Text } from "../../messages/message.ts";
 
 /**
- * What Mooring is doing with a mount of a site; empty: nothing. Stored before the first call.
+ * Work in progress on a mount of a site; empty: none. Stored before the first call.
  * `mount`: the site has the whole row, and its driver may still be starting. `gone`: deleted; the row of
  * a hanging mount may come back.
  */

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect } from "vitest";
+import { type Follower, ORIGIN, startFollower } from "./follower.ts";
+import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
+
+/** The process that follows sites. */
+export let mooring: Follower;
+/** The only site. */
+export let site: StandIn;
+
+/** Starts a process and a site before each test of a file, and ends them after it. */
+export function useOneSite(): void {
+  beforeEach(async () => {
+    [mooring, site] = await Promise.all([startFollower(), startStandIn()]);
+  });
+  afterEach(async () => {
+    await mooring.close();
+    await site.stop();
+  });
+}
+
+/** Replaces the process by another one, with a database of its own. */
+export async function anotherFollower(options: Parameters<typeof startFollower>[0]): Promise<void> {
+  await mooring.close();
+  mooring = await startFollower(options);
+}
+
+/** Replaces the site by another one. */
+export async function another(options: StandInOptions): Promise<void> {
+  await site.stop();
+  site = await startStandIn(options);
+}
+
+export const soon = <T>(look: () => T) => expect.poll(look);
+export const service = () => mooring.sites.service;
+export const ALL = { keys: [], dryRun: false };
+export const SYNC = { ...ALL, connectDownloaders: false };
+
+export async function add(input: Parameters<ReturnType<typeof service>["create"]>[0] = {}) {
+  return service().create({ name: "one", url: site.url, token: site.token(), ...input }, ORIGIN);
+}
+
+/** A site whose values are Mooring's, and which follows. */
+export async function following(): Promise<void> {
+  await add();
+  await service().adopt("one", ALL, ORIGIN);
+  await service().update("one", { mode: "follow" }, ORIGIN);
+}
+
+export const state = () => service().get("one").state;
