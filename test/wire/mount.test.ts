@@ -569,6 +569,8 @@ describe("import and export", () => {
       ],
     });
     const names = ["dav", "box", "open"];
+    const statuses = () => names.map((name) => two.storages.row(`/${name}`)?.status);
+    await expect.poll(statuses).toEqual(["work", "work", "work"]);
     const { document } = await mounts().exportMounts({ names });
     expect(document).toMatchObject({
       storages: [{ missing: ["password"] }, { missing: ["token"] }, {}],
@@ -577,7 +579,7 @@ describe("import and export", () => {
     const whole = await mounts().exportMounts({ names, reveal: true });
     expect(JSON.stringify(whole)).not.toContain("missing");
     await mounts().deleteMounts({ names });
-    await expect.poll(() => two.storages.row("/box")).toBe(undefined);
+    await expect.poll(statuses).toEqual([undefined, undefined, undefined]);
     const { results } = await mounts().importMounts({ document: document ?? {}, sites: ["two"] });
     expect(results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
       ...["dav created", "box created", "open created"],
@@ -597,7 +599,7 @@ describe("import and export", () => {
     await mounts().importMounts({ document: document ?? {}, sites: ["two"] });
     expect(await box()).toMatchObject({ missing: [] });
     await mounts().deleteMounts({ names });
-    await expect.poll(() => two.storages.row("/box")).toBe(undefined);
+    await expect.poll(statuses).toEqual([undefined, undefined, undefined]);
   });
 
   test("a row that cannot be saved is named with the place of its mistake", async () => {

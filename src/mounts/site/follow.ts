@@ -183,8 +183,11 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     return (next.get(site.id) ?? 0) <= now();
   };
   const answer = async (): Promise<void> => {
-    const asked = await registry.answer();
-    await Promise.all(asked.map((siteId) => follow(siteId)));
+    const carryOut = async (siteId: string): Promise<void> => {
+      await alone(siteId, () => registry.answer(siteId));
+      await follow(siteId);
+    };
+    await Promise.all([...(await registry.asked())].map(carryOut));
   };
   const beat = async (): Promise<void> => {
     const all = sites.sites();
@@ -219,7 +222,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
         // Before the next round, which would put right what was just taken.
         if (Object.keys(states).length === 0) return;
         await registry.ask(siteId, { insist: [], states });
-        if (lease.isHeld()) await registry.answer();
+        if (lease.isHeld()) await registry.answer(siteId);
       }).catch((error: unknown) => {
         // The user's request goes its way; the next round reads what it did.
         if (!(error instanceof SiteFailure)) onError(error);

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Database } from "../../database/schema.ts";
-import type { MountStateStore } from "./registry.ts";
+import { type MountStateStore, REQUEST } from "./registry.ts";
 
 export interface MountStateQueryDeps {
   readonly db: Kysely<Database>;
@@ -17,10 +17,10 @@ export function createMountStateStore({
   check,
 }: MountStateQueryDeps): MountStateStore {
   return {
-    list: (name) =>
+    list: (only) =>
       attempt(async () => {
-        let query = db.selectFrom("mount_state").selectAll();
-        if (name !== undefined) query = query.where("name", "=", name);
+        let query = db.selectFrom("mount_state").selectAll().orderBy("name");
+        if (only === "requests") query = query.where("name", "like", `${REQUEST}%`);
         const rows = await query.execute();
         return rows.map(({ site_id: siteId, ...rest }) => ({ siteId, ...rest }));
       }),

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { reviveText } from "../../messages/message.ts";
 import { createBatches } from "../../sites/batch.ts";
 import { type MountState, NEW_MOUNT, NEW_SITE_MOUNTS, type SiteMounts } from "./state.ts";
@@ -18,13 +19,13 @@ const PACE = 20;
 
 type Changes = Parameters<MountStateStore["write"]>[0];
 
-/** The name that requests to the process with the lease are stored under. */
-const REQUEST = "*";
+/** Begins the names that requests to the process with the lease are stored under. No mount is named so. */
+export const REQUEST = "*";
 
 /** Keeps what is known of mounts on sites. Rejects with a StoreError only. */
 export interface MountStateStore {
-  /** @param name only states of this name; undefined: all. */
-  list(name?: string): Promise<readonly StoredMountState[]>;
+  /** Lists states by name. @param only `requests`: those of `ask`; undefined: all. */
+  list(only?: "requests"): Promise<readonly StoredMountState[]>;
   /** Writes and removes states in one transaction. A text of undefined removes. */
   write(
     changes: readonly { readonly siteId: string; readonly name: string; readonly state?: string }[],
@@ -58,8 +59,10 @@ export interface MountRegistry {
   ): Promise<void>;
   /** Leaves a change for the process with the lease, which alone writes states. */
   ask(siteId: string, request: MountRequest): Promise<void>;
-  /** Carries out what was asked by `ask`, in any process. @returns the sites that it was about. */
-  answer(): Promise<readonly string[]>;
+  /** @returns the sites that `ask` has left requests for, in any process. */
+  asked(): Promise<ReadonlySet<string>>;
+  /** Carries out what was asked about a site. No round of it may run: it would store what it read before. */
+  answer(siteId: string): Promise<void>;
   /** Calls the listener after each change. @returns a function that ends this. */
   onChange(listener: (siteId: string) => void): () => void;
 }
@@ -77,6 +80,7 @@ export function createMountRegistry(store: MountStateStore): MountRegistry {
   const write = (rows: Changes): Promise<undefined> => batched(rows, { isPatient: true });
   let sites = new Map<string, SiteMounts>();
   let mounts = new Map<string, Map<string, MountState>>();
+  let asks = 0;
   const listeners = new Set<(siteId: string) => void>();
   const ofSite = (siteId: string): Map<string, MountState> => {
     const known = mounts.get(siteId) ?? new Map<string, MountState>();
@@ -89,7 +93,7 @@ export function createMountRegistry(store: MountStateStore): MountRegistry {
       sites = new Map();
       mounts = new Map();
       for (const { siteId, name, state } of rows)
-        if (name === REQUEST) continue;
+        if (name.startsWith(REQUEST)) continue;
         else if (name === "")
           sites.set(siteId, { ...NEW_SITE_MOUNTS, ...JSON.parse(state, reviveText) });
         else
@@ -119,30 +123,29 @@ export function createMountRegistry(store: MountStateStore): MountRegistry {
       for (const listener of listeners) listener(siteId);
     },
     ask: async (siteId, request) => {
-      const rows = await store.list(REQUEST);
-      const waiting = rows.find((row) => row.siteId === siteId);
-      const before: MountRequest | undefined = waiting && JSON.parse(waiting.state, reviveText);
-      const whole: MountRequest = {
-        insist: [...new Set([...(before?.insist ?? []), ...request.insist])],
-        states: { ...before?.states, ...request.states },
-        forget: [...(before?.forget ?? []), ...(request.forget ?? [])],
-      };
-      await store.write([{ siteId, name: REQUEST, state: JSON.stringify(whole) }]);
+      asks += 1;
+      // In the order of asking; a row of its own, so that requests of several processes do not meet.
+      const order = `${String(Date.now()).padStart(14, "0")}-${String(asks).padStart(9, "0")}`;
+      const name = `${REQUEST}${order}-${randomBytes(4).toString("hex")}`;
+      await store.write([{ siteId, name, state: JSON.stringify(request) }]);
     },
-    answer: async () => {
-      const rows = await store.list(REQUEST);
-      for (const { siteId, state } of rows) {
+    asked: async () => new Set((await store.list("requests")).map(({ siteId }) => siteId)),
+    answer: async (siteId) => {
+      const rows = (await store.list("requests")).filter((row) => row.siteId === siteId);
+      for (const { name, state } of rows) {
         const { insist, states, forget = [] }: MountRequest = JSON.parse(state, reviveText);
         const site = registry.site(siteId);
-        const all = [...new Set([...site.insist, ...insist])];
         await registry.put(siteId, {
-          // A mount that only has another name is no reason to write to a site.
-          site: { ...site, met: site.met || forget.length === 0, insist: all },
-          mounts: { ...Object.fromEntries(forget.map((name) => [name, undefined])), ...states },
+          site: {
+            ...site,
+            // A mount that only has another name is no reason to write to a site.
+            met: site.met || forget.length === 0,
+            insist: [...new Set([...site.insist, ...insist])],
+          },
+          mounts: { ...Object.fromEntries(forget.map((each) => [each, undefined])), ...states },
         });
-        await store.write([{ siteId, name: REQUEST }]);
+        await store.write([{ siteId, name }]);
       }
-      return rows.map(({ siteId }) => siteId);
     },
     onChange: (listener) => {
       listeners.add(listener);

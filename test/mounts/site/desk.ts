@@ -1,6 +1,10 @@
 import type { DriverInfo } from "../../../src/drivers/driver-info.ts";
 import { createStorageClient, type StorageClient } from "../../../src/mounts/site/client.ts";
-import { createMountRegistry, type MountStateStore } from "../../../src/mounts/site/registry.ts";
+import {
+  createMountRegistry,
+  type MountStateStore,
+  REQUEST,
+} from "../../../src/mounts/site/registry.ts";
 import { type MountRound, runMountRound } from "../../../src/mounts/site/round.ts";
 import type { MountState } from "../../../src/mounts/site/state.ts";
 import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
@@ -31,8 +35,10 @@ export function mount(changes: Partial<WantedMount> = {}): WantedMount {
 export function memoryStore(): MountStateStore {
   const rows = new Map<string, { siteId: string; name: string; state: string }>();
   return {
-    list: async (name) =>
-      [...rows.values()].filter((row) => name === undefined || row.name === name),
+    list: async (only) =>
+      [...rows.values()]
+        .filter(({ name }) => only === undefined || name.startsWith(REQUEST))
+        .sort((a, b) => (a.name < b.name ? -1 : 1)),
     write: async (changes) => {
       for (const { siteId, name, state } of changes)
         if (state === undefined) rows.delete(`${siteId} ${name}`);

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { type MountFollow, startMountFollow } from "../../../src/mounts/site/follow.ts";
 import { createMountRegistry, type MountStateStore } from "../../../src/mounts/site/registry.ts";
 import type { MountRound } from "../../../src/mounts/site/round.ts";
+import { NEW_MOUNT } from "../../../src/mounts/site/state.ts";
 import { type Found, findMounts, takeMounts } from "../../../src/mounts/site/take.ts";
 import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
 import type { Site } from "../../../src/sites/site.ts";
@@ -176,6 +177,42 @@ test("first contact waits for a choice, which another process may make", async (
   // What Mooring does not have stays.
   expect(site.row("/theirs")?.status).toBe("work");
   expect(leader.registry.site("a").met).toBe(true);
+});
+
+test("a choice that is made while a round runs is kept", async () => {
+  const site = await storages();
+  const before = await start([siteOf(site, "a")]);
+  before.set({ a: [mount({ name: "theirs", path: "/theirs" })] });
+  await expect.poll(() => site.row("/theirs")?.status).toBe("work");
+  await before.follow.close();
+  const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const memory = memoryStore();
+  const store: MountStateStore = {
+    ...memory,
+    write: async (changes) => {
+      // The round has read the list, and stores what it found.
+      if (changes.some(({ name }) => name === "")) {
+        begun.resolve();
+        await gate.promise;
+      }
+      return memory.write(changes);
+    },
+  };
+  const { set, follow, registry } = await start([siteOf(site, "a")], { store });
+  set({ a: [mount()] });
+  await begun.promise;
+  const states = { films: { ...NEW_MOUNT, applied: 9 } };
+  const asked = Promise.all([
+    follow.ask("a", { insist: [], states: {} }),
+    follow.ask("a", { insist: ["films"], states }),
+  ]);
+  await expect.poll(async () => (await memory.list("requests")).length).toBeGreaterThan(0);
+  gate.resolve();
+  await asked;
+  await follow.follow("a");
+  expect(registry.site("a")).toMatchObject({ met: true, insist: [] });
+  expect(site.row("/films")?.status).toBe("work");
+  expect(await memory.list("requests")).toEqual([]);
 });
 
 test("a process that loses the lease writes nothing more", async () => {

@@ -60,9 +60,13 @@ test("a request of another process waits for the one that writes states", async 
   ];
   await other.ask("a", { insist: ["one"], states: {} });
   await other.ask("a", { insist: ["two"], states: { one: { ...NEW_MOUNT, applied: 3 } } });
-  expect(await leader.answer()).toEqual(["a"]);
+  await other.ask("b", { insist: ["three"], states: {} });
+  expect(await leader.asked()).toEqual(new Set(["a", "b"]));
+  await leader.answer("a");
   expect(leader.site("a")).toMatchObject({ met: true, insist: ["one", "two"] });
   expect(leader.mounts("a").get("one")?.applied).toBe(3);
-  expect(await leader.answer()).toEqual([]);
+  expect(await leader.asked()).toEqual(new Set(["b"]));
+  await leader.load();
+  expect([...leader.mounts("a").keys()]).toEqual(["one"]);
   await store.close();
 });
