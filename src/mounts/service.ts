@@ -10,6 +10,7 @@ import type { Engine } from "../settings/engine.ts";
 import type { History } from "../settings/history.ts";
 import type { SettingItem } from "../settings/item.ts";
 import { isMountChange, MOUNT_PREFIX, readMountKey } from "../settings/mount-key.ts";
+import { changesAfter } from "../settings/rollback.ts";
 import { checkManaged } from "../settings/save.ts";
 import { SiteFailure } from "../sites/failure.ts";
 import { siteError } from "../sites/service.ts";
@@ -296,19 +297,24 @@ export function createMountService(deps: MountServiceDeps): MountService {
       });
     },
     rollback: async (revision, names, caller, options = {}) => {
-      const base = engine.snapshot().revision;
+      const base = engine.snapshot();
       // Values of settings may have megabytes, and are not read.
-      const all = await deps.history.diff(revision, base, undefined, MOUNT_PREFIX);
-      const changes = all.filter(isMountChange);
+      const before = await deps.history.diff(revision, base.revision, undefined, MOUNT_PREFIX);
+      const changes = before.filter(isMountChange);
+      const known = new Set(changes.map(({ key }) => key));
       const { result, revision: after } = await engine.change(
         caller.origin,
         async (draft) => {
-          if (draft.revision !== base)
+          // An older database has taken the place of the one that the history was read from.
+          if (draft.revision < base.revision)
             throw new ServiceError(
               Code.Aborted,
               message("SAVED_AT_SAME_TIME", { revision: draft.revision }),
             );
-          const free = changes.filter(({ key }) => !declared.has(readMountKey(key)?.name ?? ""));
+          const later = changesAfter(base, draft, deps.fingerprint, "mounts");
+          const free = [...changes, ...later.filter(({ key }) => !known.has(key))].filter(
+            ({ key }) => !declared.has(readMountKey(key)?.name ?? ""),
+          );
           const results = await rollBack(draft, free, names, {
             need: need(caller.grant),
             isSecret,

@@ -19,18 +19,25 @@ export interface RollbackRules {
 /**
  * Changes between a snapshot and a draft, one per key. A rollback reads the history up to the
  * snapshot before it is decided, while other saves continue.
+ *
+ * @param of which items: `settings`, or `mounts` with their secret items.
  */
 export function changesAfter(
   base: Snapshot,
   draft: Draft,
   fingerprint: Fingerprint,
+  of: "settings" | "mounts" = "settings",
 ): StoredChange[] {
+  if (base.revision === draft.revision) return [];
   const codec = { hash: fingerprint.of };
-  const keys = new Set(draft.keys());
-  for (const { key } of base.items()) keys.add(key);
+  const [before, after, keys] =
+    of === "mounts"
+      ? [base.mounts.get.bind(base.mounts), draft.mount.bind(draft), new Set(draft.mountKeys())]
+      : [base.get.bind(base), draft.get.bind(draft), new Set(draft.keys())];
+  for (const { key } of of === "mounts" ? base.mounts.values() : base.items()) keys.add(key);
   return [...keys]
-    .map((key) => ({ key, before: base.get(key), after: draft.get(key) }))
-    .filter(({ before, after }) => before?.revision !== after?.revision)
+    .map((key) => ({ key, before: before(key), after: after(key) }))
+    .filter((one) => one.before?.revision !== one.after?.revision)
     .map((replacement) => toChange(replacement, codec));
 }
 

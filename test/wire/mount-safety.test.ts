@@ -4,6 +4,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { as, give } from "./access-client.ts";
@@ -31,19 +32,19 @@ afterAll(async () => {
   await site.stop();
 });
 
-const mounts = (token: string = TOKEN) =>
-  createClient(
-    MountService,
-    createConnectTransport({
-      ...{ baseUrl: `http://127.0.0.1:${service.port}`, httpVersion: "1.1" },
-      interceptors: [
-        (next) => (request) => {
-          request.header.set("authorization", token);
-          return next(request);
-        },
-      ],
-    }),
-  );
+const transport = (token: string) =>
+  createConnectTransport({
+    ...{ baseUrl: `http://127.0.0.1:${service.port}`, httpVersion: "1.1" },
+    interceptors: [
+      (next) => (request) => {
+        request.header.set("authorization", token);
+        return next(request);
+      },
+    ],
+  });
+const mounts = (token: string = TOKEN) => createClient(MountService, transport(token));
+const settings = () => createClient(SettingService, transport(TOKEN));
+
 const dav = (name: string, password: string) => ({
   ...{ name, mountPath: `/${name}`, driver: "WebDav", sites: { names: ["nowhere"] } },
   config: { address: "https://dav.example", username: "ann", password },
@@ -181,6 +182,41 @@ describe("a rollback", () => {
       (await back([])).results.map(({ name, outcome }) => `${name} ${outcome}`).sort(),
     ).toEqual(["gone created", "newer deleted"]);
     await mounts().deleteMounts({ names: ["newer"] });
+  });
+
+  test("is not refused because others save settings and mounts meanwhile", async () => {
+    const nowhere = (name: string, root: string) => ({
+      ...local(name, `/${name}`, ["nowhere"]),
+      config: { root_folder_path: root },
+    });
+    const names = ["kept", "busy"];
+    const made = await mounts().saveMounts({ mounts: names.map((name) => nowhere(name, "/a")) });
+    let going = true;
+    const savers = [
+      (at: number) => settings().saveSettings({ settings: [{ key: "logo", value: `${at}` }] }),
+      (at: number) => mounts().saveMounts({ mounts: [nowhere("busy", `/${at}`)] }),
+      (at: number) => mounts().saveMounts({ mounts: [nowhere(`late-${at % 3}`, `/${at}`)] }),
+    ].map(async (save) => {
+      for (let at = 1; going; at += 1) await save(at);
+    });
+    const root = async (name: string) =>
+      (await mounts().getMount({ name })).mount?.config?.["root_folder_path"];
+    try {
+      for (let at = 0; at < 10; at += 1) {
+        await mounts().saveMounts({ mounts: [nowhere("kept", "/b")] });
+        await mounts().rollbackMounts({ revision: made.revision });
+        expect(await root("kept")).toBe("/a");
+      }
+    } finally {
+      going = false;
+      await Promise.all(savers);
+    }
+    // Nothing is in the way any more: all that came later is undone, too.
+    await mounts().rollbackMounts({ revision: made.revision });
+    expect(await root("busy")).toBe("/a");
+    const { mounts: left } = await mounts().listMounts({});
+    expect(left.filter(({ name }) => name.startsWith("late-"))).toEqual([]);
+    await mounts().deleteMounts({ names });
   });
 });
 describe("a mount that comes back by a rollback without its secrets", () => {
