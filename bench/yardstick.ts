@@ -21,13 +21,19 @@ export type Yardstick =
   | "grpc-sqlite.ts"
   | "connect.ts";
 
-/** Starts a yardstick and waits until it takes connections. @param args what follows the port. */
+/**
+ * Starts a yardstick and waits until it takes connections.
+ *
+ * @param args what follows the port.
+ * @param nodeFlags such as those of a profile.
+ */
 export async function startYardstick(
   stage: Stage,
   name: Yardstick,
-  ...args: readonly string[]
+  args: readonly string[],
+  nodeFlags: readonly string[] = [],
 ): Promise<Started> {
-  const started = await launchYardstick(stage, name, ...args);
+  const started = await launchYardstick(stage, name, args, nodeFlags);
   await untilListening(started.server, started.port, name);
   return started;
 }
@@ -36,13 +42,14 @@ export async function startYardstick(
 export async function launchYardstick(
   stage: Stage,
   name: Yardstick,
-  ...args: readonly string[]
+  args: readonly string[] = [],
+  nodeFlags: readonly string[] = [],
 ): Promise<Started> {
   const port = await freePort();
   const program = fileURLToPath(new URL(`yardstick/${name}`, import.meta.url));
   const server = stage.start({
     program: process.execPath,
-    args: [program, String(port), ...args],
+    args: [...nodeFlags, program, String(port), ...args],
     environment: { NODE_ENV: "production" },
     cores: SERVER_CORE,
   });

@@ -31,7 +31,7 @@ export const connectPublic: Contest = {
     const request = create(GetPublicSettingsRequestSchema);
     const body = toBinary(GetPublicSettingsRequestSchema, request);
     const kept = keepMessage(lab.stage, path, await callGrpc({ port, path, body }));
-    const stock = await startYardstick(lab.stage, "connect.ts", "fastify", kept);
+    const stock = await startYardstick(lab.stage, "connect.ts", ["fastify", kept]);
     const stockJob = { ...job, port: stock.port };
     const [stockSide] = await wrkSide(lab, "connect-fastify", stock.server, stockJob);
     return [mooring, stockSide];

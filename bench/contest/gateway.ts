@@ -27,7 +27,7 @@ const contest: Contest = {
 };
 
 async function open(lab: Lab, name: string, ...args: readonly string[]) {
-  const { server, port } = await startYardstick(lab.stage, "gateway.ts", ...args);
+  const { server, port } = await startYardstick(lab.stage, "gateway.ts", args, lab.nodeFlags);
   const [side] = await wrkSide(lab, name, server, { port, path: PATH });
   return side;
 }
@@ -44,12 +44,8 @@ export const gateway: Experiment = {
 async function startVerdict(lab: Lab): Promise<Verdict> {
   const times: number[] = [];
   for (let start = 0; start < lab.plan.starts; start++) {
-    const { server, port } = await startYardstick(
-      lab.stage,
-      "gateway.ts",
-      "gateway",
-      String(OTHERS),
-    );
+    const args = ["gateway", String(OTHERS)];
+    const { server, port } = await startYardstick(lab.stage, "gateway.ts", args);
     times.push(Number((await callHttp({ port, path: "/start" })).body));
     await server.stop();
   }

@@ -47,7 +47,7 @@ export const grpcPublic: Contest = {
       ["grpc-js", "grpc.ts", kept],
       ["connect-node", "connect.ts", "node", kept],
     ] as const) {
-      const other = await startYardstick(lab.stage, yardstick, ...args);
+      const other = await startYardstick(lab.stage, yardstick, args);
       const job = { port: other.port, path, body };
       sides.push((await h2loadSide(lab, name, other.server, job))[0]);
     }
@@ -74,7 +74,7 @@ export const grpcSetting: Contest = {
     const [side, reply] = await h2loadSide(lab, "Mooring", server, { ...job, port });
     const sides = lab.etcd ? [side, await etcdSide(lab, mooring)] : [side];
     if (!lab.everything) return sides;
-    const bare = await startYardstick(lab.stage, "grpc.ts", keepMessage(lab.stage, path, reply));
+    const bare = await startYardstick(lab.stage, "grpc.ts", [keepMessage(lab.stage, path, reply)]);
     const [bareSide] = await h2loadSide(lab, "grpc-js", bare.server, { ...job, port: bare.port });
     return [...sides, bareSide];
   },

@@ -24,12 +24,12 @@ export const restPublic: Contest = {
     const { server, port } = await startMooring(lab);
     const [mooring, reply] = await wrkSide(lab, "Mooring", server, { port, path: PUBLIC });
     const kept = keepReply(lab.stage, reply);
-    const http = await startYardstick(lab.stage, "http.ts", kept);
+    const http = await startYardstick(lab.stage, "http.ts", [kept]);
     const [httpSide] = await wrkSide(lab, "node:http", http.server, {
       port: http.port,
       path: PUBLIC,
     });
-    const fastify = await startYardstick(lab.stage, "fastify.ts", PUBLIC, kept);
+    const fastify = await startYardstick(lab.stage, "fastify.ts", [PUBLIC, kept]);
     const job = { port: fastify.port, path: PUBLIC };
     const [fastifySide] = await wrkSide(lab, "Fastify", fastify.server, job);
     return [mooring, httpSide, fastifySide];
@@ -52,7 +52,7 @@ export const restSetting: Contest = {
       headers: { Authorization: token },
     };
     const [mooring, reply] = await wrkSide(lab, "Mooring", server, { ...job, port });
-    const http = await startYardstick(lab.stage, "http.ts", keepReply(lab.stage, reply));
+    const http = await startYardstick(lab.stage, "http.ts", [keepReply(lab.stage, reply)]);
     const [httpSide] = await wrkSide(lab, "node:http", http.server, { ...job, port: http.port });
     return [mooring, httpSide];
   },

@@ -143,7 +143,7 @@ async function etcdSide(lab: Lab, clients: number): Promise<Side> {
 async function bareSaveSide(lab: Lab, clients: number): Promise<Side> {
   const path = pathOf(SettingService.method.saveSettings);
   const file = join(lab.stage.folder(), "bare.db");
-  const { server, port } = await startYardstick(lab.stage, "grpc-sqlite.ts", path, file);
+  const { server, port } = await startYardstick(lab.stage, "grpc-sqlite.ts", [path, file]);
   const frames = Array.from({ length: clients }, (_, client) => saveFrame(customKey(client)));
   return serverSide("grpc-js + sqlite", server, writeLoad(lab.stage, { port, path, frames }));
 }

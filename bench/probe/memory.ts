@@ -22,7 +22,7 @@ export const idleMemory: Experiment = {
   needs: [],
   measure: async (lab) => {
     const mooring = await startMooring(lab);
-    const empty = await startYardstick(lab.stage, "empty-fastify.mjs");
+    const empty = await startYardstick(lab.stage, "empty-fastify.mjs", []);
     await useTransports(mooring.port);
     await sleep(lab.quick ? QUICK_REST : REST);
     const own = residentBytes(mooring.server.pid);
