@@ -128,9 +128,7 @@ class FetchHttp implements Http {
 
   async readBody<T>(reading: BodyReading, use: (body: Buffer) => T | Promise<T>): Promise<T> {
     const { bounds, limit } = reading;
-    const ended = new AbortController();
-    const pieces = this.#read(reading, ended.signal);
-    const timer = setTimeout(() => ended.abort(bodyLate(bounds.timeoutMs)), bounds.timeoutMs);
+    const pieces = this.#read(reading);
     const body = new Gathered(limit);
     try {
       for await (const piece of pieces) {
@@ -139,7 +137,6 @@ class FetchHttp implements Http {
       }
       return await useBody(bounds.buffered, body.bytes, use);
     } finally {
-      clearTimeout(timer);
       pieces.stop();
       body.clear();
     }
@@ -150,11 +147,11 @@ class FetchHttp implements Http {
     return this.#pieces;
   }
 
-  #read(reading: BodyReading, ended?: AbortSignal): BodyPieces {
+  #read(reading: BodyReading): BodyPieces {
     // Runtimes differ in whether a client that goes away ends the body.
     const gone = new AbortController();
     this.onGone(() => gone.abort(new RequestAborted()));
-    const signals = [reading.signal, ended, gone.signal].filter((signal) => signal !== undefined);
+    const signals = [reading.signal, gone.signal].filter((signal) => signal !== undefined);
     return readWebPieces(this.#request, reading, AbortSignal.any(signals));
   }
 
@@ -265,9 +262,11 @@ function readWebPieces(
   const { buffered, timeoutMs } = bounds;
   const reader = request.body?.getReader();
   let held = 0;
+  let waited = 0;
   const release = (bytes: number): void => {
     const given = Math.min(bytes, held);
     held -= given;
+    waited = 0;
     if (given > 0) buffered.give(peer, given);
   };
   const stop = (): void => {
@@ -283,12 +282,16 @@ function readWebPieces(
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array | undefined>();
     refuse = reject;
-    const timer = setTimeout(() => reject(bodyLate(timeoutMs)), timeoutMs);
+    const since = performance.now();
+    const timer = setTimeout(() => reject(bodyLate(timeoutMs)), Math.max(1, timeoutMs - waited));
     reader.read().then(
       ({ value }) => resolve(value),
       () => reject(new RequestAborted()),
     );
-    return promise.finally(() => clearTimeout(timer));
+    return promise.finally(() => {
+      clearTimeout(timer);
+      waited += performance.now() - since;
+    });
   };
   async function* pieces(): AsyncGenerator<Buffer> {
     for (;;) {

@@ -9,7 +9,10 @@ import {
 
 /** Pieces of a body, in order. Each counts in the byte budget until it is released. */
 export interface BodyPieces extends AsyncIterable<Buffer> {
-  /** Releases bytes of pieces that are no longer in use to the budget. */
+  /**
+   * Releases bytes of a message that is no longer in use to the budget. The time for the next message
+   * starts.
+   */
   release(bytes: number): void;
   /** Stops reading and releases all pieces. The stream stays open. */
   stop(): void;
@@ -20,13 +23,14 @@ export interface BodyPieces extends AsyncIterable<Buffer> {
  * in use.
  *
  * @throws RequestAborted when the client disconnects before the end; RESOURCE_EXHAUSTED when the
- * budget is exhausted; DEADLINE_EXCEEDED when a piece is late; the reason of the signal.
+ * budget is exhausted; DEADLINE_EXCEEDED when the waits for the pieces of one message take longer than
+ * `bounds.timeoutMs` together; the reason of the signal.
  */
 export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
   const { stream, signal, peer } = incoming;
   const { buffered, timeoutMs } = bounds;
   const queue: Buffer[] = [];
-  let [received, held, started] = [0, 0, false];
+  let [received, held, waited, started] = [0, 0, 0, false];
   let end: { readonly error?: unknown } | undefined;
   let wake: (() => void) | undefined;
   const finish = (error?: unknown): void => {
@@ -56,6 +60,7 @@ export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
   const release = (bytes: number): void => {
     const given = Math.min(bytes, held);
     held -= given;
+    waited = 0;
     if (given > 0) buffered.give(peer, given);
   };
   const stop = (): void => {
@@ -68,7 +73,8 @@ export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
   };
   const next = async (): Promise<IteratorResult<Buffer, undefined>> => {
     if (!started) start();
-    const timer = setTimeout(() => finish(bodyLate(timeoutMs)), timeoutMs);
+    const since = performance.now();
+    const timer = setTimeout(() => finish(bodyLate(timeoutMs)), Math.max(1, timeoutMs - waited));
     while (queue.length === 0 && end === undefined) {
       const { promise, resolve } = Promise.withResolvers<void>();
       wake = resolve;
@@ -76,6 +82,7 @@ export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
       await promise;
     }
     clearTimeout(timer);
+    waited += performance.now() - since;
     const value = queue.shift();
     if (value !== undefined) return { done: false, value };
     stop();

@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import { create, type DescMethodClientStreaming, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Call } from "../../src/gateway/call.ts";
 import type { Method } from "../../src/gateway/method.ts";
 import { defineRpcs } from "./contract.ts";
@@ -237,6 +237,14 @@ const CASES: readonly [string, string, RequestInit, number, Record<string, strin
     status(Code.ResourceExhausted),
   ],
   [
+    "a client stream with blank lines over the bound",
+    "/v1/send/p",
+    { method: "POST", body: "\n".repeat(70_000) },
+    413,
+    {},
+    status(Code.ResourceExhausted),
+  ],
+  [
     "Connect",
     CONNECT,
     { method: "POST", headers: json, body: '{"text":"a"}' },
@@ -356,6 +364,27 @@ describe.each(MOUNTS)("over %s", (_, mount) => {
     await first.promise;
     close?.();
     expect(await (await asked).json()).toMatchObject({ word: "2" });
+  });
+
+  test("a client stream of blank lines ends when its first message is late", async () => {
+    const bounds = { ...bodiesOf(2 ** 30), timeoutMs: 30_000 };
+    const ask = await mount({ methods: service().methods, bounds });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let isAnswered = false;
+    let lines = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        await nextTick();
+        vi.advanceTimersByTime(100);
+        if (isAnswered || ++lines > 1_000) controller.close();
+        else controller.enqueue(Buffer.from(" \n"));
+      },
+    });
+    const headers = type("application/x-ndjson");
+    const response = await ask("/v1/send/p", { method: "POST", headers, body });
+    isAnswered = true;
+    expect([response.status, await response.json()]).toEqual([408, status(Code.DeadlineExceeded)]);
   });
 
   test("a call that is not admitted is not read", async () => {

@@ -1,6 +1,6 @@
 import type { JsonValue, Message } from "@bufbuild/protobuf";
 import { memoize } from "../../memoize.ts";
-import { readFrames } from "../../transport/body-pieces.ts";
+import { type Framing, readFrames } from "../../transport/body-pieces.ts";
 import { JSON_TYPE } from "../envelope.ts";
 import { type Exchange, type Http, HttpCall, limitRestTime } from "../exchange.ts";
 import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
@@ -128,8 +128,8 @@ export class RestExchange implements Exchange {
     const pieces = call.http.readPieces(reading);
     const isRaw = takesAnyBody(this.#choice.binding.request);
     const limit = reading.limit + LINE_END;
-    for await (const bytes of isRaw ? pieces : readFrames(pieces, { cut: cutLine, limit })) {
-      if (isRaw || !isBlank(bytes)) yield this.#fill(await this.#decode(bytes));
+    for await (const bytes of isRaw ? pieces : readFrames(pieces, { cut: lineCut(), limit })) {
+      if (isRaw || !bytes.every(isSpace)) yield this.#fill(await this.#decode(bytes));
       if (isRaw) pieces.release(bytes.length);
     }
   }
@@ -217,13 +217,21 @@ const NEWLINE = 0x0a;
 /** Bytes of the longest end of a line. */
 const LINE_END = 2;
 
-function cutLine(bytes: Buffer, seen: number): number | undefined {
-  const end = bytes.indexOf(NEWLINE, seen);
-  return end < 0 ? undefined : end + 1;
+/** Cuts at the end of the first line that is not blank: blank lines count as part of the next message. */
+function lineCut(): Framing["cut"] {
+  let isBlank = true;
+  return (bytes, seen) => {
+    let at = seen;
+    while (isBlank && at < bytes.length) isBlank = isSpace(bytes[at++]);
+    const end = isBlank ? -1 : bytes.indexOf(NEWLINE, at);
+    if (end < 0) return undefined;
+    isBlank = true;
+    return end + 1;
+  };
 }
 
-function isBlank(bytes: Buffer): boolean {
-  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === NEWLINE);
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === NEWLINE;
 }
 
 /** A body as JSON, or as a form where the message has nothing but scalars. */
