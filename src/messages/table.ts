@@ -274,6 +274,7 @@ export const MESSAGES = {
   GIVE_FROM_1: "{field}: give 1 to {most}",
   SAVED_AT_SAME_TIME: "another save happened in the meantime, in revision {revision}: retry",
   DOCUMENT_INVALID: "document: must be an object with rows in storages, content or data",
+  DOCUMENT_EMPTY: "document has no mounts: its list of rows is empty",
   DOCUMENT_TOO_LONG: "document has more than {most} rows",
   COPY_SHARES_CREDENTIAL:
     "{copy} and {name} would share {items}, which can be used once. Save the copy with its own credential, or set allow_shared_credential",

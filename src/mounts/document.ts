@@ -24,7 +24,7 @@ export type ReadRow =
  * A row whose path a mount has already becomes a change of that mount.
  *
  * @returns undefined: the document is none of these.
- * @throws INVALID_ARGUMENT for too many rows.
+ * @throws INVALID_ARGUMENT for no row or too many.
  */
 export async function readDocument(
   document: unknown,
@@ -37,6 +37,8 @@ export async function readDocument(
 ): Promise<readonly ReadRow[] | undefined> {
   const rows = rowsOf(document);
   if (rows === undefined) return undefined;
+  if (rows.length === 0)
+    throw invalid([{ field: "document", description: message("DOCUMENT_EMPTY") }]);
   if (rows.length > MAX_ROWS)
     throw invalid([
       { field: "document", description: message("DOCUMENT_TOO_LONG", { most: MAX_ROWS }) },

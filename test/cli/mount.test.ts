@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
-import { type Service, startService } from "./service.ts";
+import { type Service, startService, TOKEN } from "./service.ts";
 
 let service: Service;
 let harbour: WholeSite;
@@ -103,6 +103,27 @@ test("mounts go out, come in and go back", async () => {
     JSON.stringify([{ mount_path: "/x", driver: "Local", addition: { root_folder_path: "/x" } }]),
   );
   expect((await mount("import", "storages.json", "--dry-run")).out).toBe("x: created\n");
+});
+
+test("an import of a document without mounts says so", async () => {
+  for (const document of [[], { storages: [] }, { data: { content: [], total: 0 } }]) {
+    await writeFile(join(service.folder, "empty.json"), JSON.stringify(document));
+    const read = await mount("import", "empty.json");
+    expect(read).toMatchObject({ code: 4, out: "" });
+    expect(read.err).toContain("document has no mounts");
+    const reply = await fetch(`http://${service.address}/api/admin/mount/import`, {
+      method: "POST",
+      headers: {
+        ...{ authorization: TOKEN, "content-type": "application/json" },
+        "accept-language": "zh-CN",
+      },
+      body: JSON.stringify({ document: Array.isArray(document) ? { storages: [] } : document }),
+    });
+    expect(reply.headers.get("error-reason")).toBe("DOCUMENT_EMPTY");
+    const text = await reply.text();
+    expect(text).toContain("document has no mounts");
+    expect(text).toContain("没有挂载");
+  }
 });
 
 test("mistakes are named", async () => {
