@@ -34,9 +34,15 @@ export interface DeclaredMounts {
    * Clients can't change them from then on.
    *
    * @param by what declares them, for messages.
+   * @param options.dryRun only checks the inputs.
    * @throws INVALID_ARGUMENT with every violation.
    */
-  declare(inputs: readonly MountInput[], origin: RevisionOrigin, by: string): Promise<void>;
+  declare(
+    inputs: readonly MountInput[],
+    origin: RevisionOrigin,
+    by: string,
+    options?: { readonly dryRun?: boolean },
+  ): Promise<void>;
 }
 
 /** The rules of mounts. Calls to sites are UNAVAILABLE or FAILED_PRECONDITION as those of settings. */

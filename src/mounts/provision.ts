@@ -22,21 +22,28 @@ const FILE: RevisionOrigin = {
   reason: "declared in the file of mounts",
 };
 
-/** Something wrong in a file of mounts. Line and column count from 1; 0: it is about the whole file. */
-interface Problem {
+/** Line and column of a file, from 1; 0: the whole file. */
+interface Place {
   readonly line: number;
   readonly column: number;
+}
+
+/** Something wrong in a file of mounts. */
+interface Problem extends Place {
   readonly reason: Text;
 }
 
 /** A file of mounts that was read. */
 interface MountsFile {
+  /** Its mounts. A place with a problem has an empty value, or one that the catalogue refuses. */
   readonly inputs: readonly MountInput[];
   readonly problems: readonly Problem[];
   /** Absolute paths of files that values are taken from. */
   readonly files: readonly string[];
   /** The place of a violation's field, such as `mounts[0].config.root_folder_path`. */
-  readonly place: (field: string) => Pick<Problem, "line" | "column">;
+  readonly place: (field: string) => Place;
+  /** Reports whether the value at a place has a problem already: what the rules say of it is none. */
+  readonly isReported: (place: Place) => boolean;
   /** Tells two contents apart. */
   readonly content: string;
 }
@@ -62,24 +69,28 @@ export interface MountsFileDeps {
 export async function followMountsFile(deps: MountsFileDeps): Promise<() => Promise<void>> {
   const { path, env } = deps;
   const load = (): MountsFile => loadMounts(path, env);
-  const apply = async (file: MountsFile): Promise<readonly string[]> => {
-    const lines = file.problems.map((problem) => lineOf(path, problem));
-    if (lines.length > 0) return lines;
+  /** Saves the mounts, or only checks them. @returns what the rules of mounts find wrong. */
+  const declare = async (file: MountsFile, dryRun: boolean): Promise<readonly Problem[]> => {
     try {
-      await deps.declare(file.inputs, FILE, `the file of mounts ${path}`);
+      await deps.declare(file.inputs, FILE, `the file of mounts ${path}`, { dryRun });
+      return [];
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const { violations } = error;
-      if (violations.length === 0) return [`${path}: ${error.message}`];
-      return violations.map(({ field, description }) =>
-        lineOf(path, {
-          ...file.place(field),
-          reason: withoutIndex(String(description), file.inputs),
-        }),
-      );
+      if (violations.length === 0) return [{ ...NOWHERE, reason: error.message }];
+      return violations.map(({ field, description }) => ({
+        ...file.place(field),
+        reason: withoutIndex(String(description), file.inputs),
+      }));
     }
-    deps.onApplied(file.inputs.map(({ name }) => name));
-    return [];
+  };
+  const apply = async (file: MountsFile): Promise<readonly string[]> => {
+    const isRead = file.problems.length === 0;
+    const broken = await declare(file, !isRead);
+    const others = isRead ? broken : broken.filter((place) => !file.isReported(place));
+    const problems = sortByPlace([...file.problems, ...others]).slice(0, MAX_PROBLEMS);
+    if (problems.length === 0) deps.onApplied(file.inputs.map(({ name }) => name));
+    return problems.map((problem) => lineOf(path, problem));
   };
   const first = load();
   const wrong = await apply(first);
@@ -111,6 +122,10 @@ export async function followMountsFile(deps: MountsFileDeps): Promise<() => Prom
   };
 }
 
+function sortByPlace(problems: readonly Problem[]): readonly Problem[] {
+  return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+}
+
 function lineOf(path: string, { line, column, reason }: Problem): string {
   return line === 0 ? `${path}: ${reason}` : `${path}:${line}:${column}: ${reason}`;
 }
@@ -129,7 +144,10 @@ function loadMounts(path: string, env: MountsFileDeps["env"]): MountsFile {
   } catch (error) {
     const reason = `the file ${error instanceof Error ? error.message : "can't be read"}`;
     const problems = [{ line: 0, column: 0, reason }];
-    return { inputs: [], problems, files: [], place: () => NOWHERE, content: reason };
+    return {
+      ...{ inputs: [], problems, files: [], content: reason },
+      ...{ place: () => NOWHERE, isReported: () => true },
+    };
   }
   return parseMounts(
     text,
@@ -161,20 +179,29 @@ export function parseMounts(text: string, interpolation: Interpolation): MountsF
     uniqueKeys: false,
   });
   const problems: Problem[] = [];
-  const placeAt = (offset: number): Pick<Problem, "line" | "column"> => {
+  const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const report = (offset: number, reason: Text): void => {
+  const reported = new Set<string>();
+  const report = (offset: number, reason: Text, key = offset): void => {
+    reported.add(placeKey(placeAt(key)));
     if (problems.length < MAX_PROBLEMS) problems.push({ ...placeAt(offset), reason });
   };
   const [slip] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
   if (slip !== undefined) report(slip.pos[0], `this is no YAML (${slip.code})`);
   /** Offset of the key of a path. */
   const offsets = new Map<string, number>();
+  const offsetAt = (path: readonly string[]): number => {
+    for (let length = path.length; length > 0; length -= 1) {
+      const offset = offsets.get(JSON.stringify(path.slice(0, length)));
+      if (offset !== undefined) return offset;
+    }
+    return 0;
+  };
   const plain = (node: unknown, path: readonly string[]): unknown => {
     if (path.length > MAX_DEPTH) {
-      report(offsetOf(node), "mappings stand too deep in one another");
+      report(offsetOf(node), "mappings stand too deep in one another", offsetAt(path));
       return null;
     }
     if (isScalar(node)) {
@@ -182,13 +209,15 @@ export function parseMounts(text: string, interpolation: Interpolation): MountsF
       try {
         return interpolation.resolve(node.value).text;
       } catch (error) {
-        report(offsetOf(node), error instanceof Error ? error.message : String(error));
+        const reason = error instanceof Error ? error.message : String(error);
+        report(offsetOf(node), reason, offsetAt(path));
         return "";
       }
     }
     if (isSeq(node)) return node.items.map((item) => plain(item, [...path, "[]"]));
     if (!isMap(node)) {
-      if (node !== null) report(offsetOf(node), "anchors and aliases are not supported");
+      if (node !== null)
+        report(offsetOf(node), "anchors and aliases are not supported", offsetAt(path));
       return null;
     }
     return Object.fromEntries(
@@ -207,13 +236,6 @@ export function parseMounts(text: string, interpolation: Interpolation): MountsF
     );
   };
   const root = slip === undefined ? plain(document.contents, []) : undefined;
-  const offsetAt = (path: readonly string[]): number => {
-    for (let length = path.length; length > 0; length -= 1) {
-      const offset = offsets.get(JSON.stringify(path.slice(0, length)));
-      if (offset !== undefined) return offset;
-    }
-    return 0;
-  };
   const inputs: MountInput[] = [];
   if (slip === undefined) {
     const { mounts, version, ...rest } = isObject(root) ? root : { mounts: undefined };
@@ -229,12 +251,17 @@ export function parseMounts(text: string, interpolation: Interpolation): MountsF
       );
   }
   return {
-    inputs: problems.length === 0 ? inputs : [],
-    problems: problems.toSorted((a, b) => a.line - b.line || a.column - b.column),
+    inputs,
+    problems: sortByPlace(problems),
     files: interpolation.files(),
     place: (field) => placeAt(offsetAt(pathOf(field, inputs))),
+    isReported: (place) => reported.has(placeKey(place)),
     content: JSON.stringify([root, problems]),
   };
+}
+
+function placeKey({ line, column }: Place): string {
+  return `${line}:${column}`;
 }
 
 function offsetOf(node: unknown): number {

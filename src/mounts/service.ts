@@ -375,14 +375,18 @@ export function createMountService(deps: MountServiceDeps): MountService {
         mounts: () => [...all().values()].filter(allowed(grant)),
         statuses,
       }),
-    declare: async (inputs, origin, by) => {
+    declare: async (inputs, origin, by, { dryRun = false } = {}) => {
       const rules = rulesOf({ grant: ROOT, origin }, { allowShared: true });
-      await engine.change(origin, async (draft) => {
-        const mounts = draftMounts(draft);
-        const whole = inputs.map((input) => wholeInput(input, mounts.get(input.name)));
-        await decideSave(draft, whole, mounts, { ...rules, managedBy: () => undefined });
-      });
-      declared = new Map(inputs.map(({ name }) => [name, by]));
+      await engine.change(
+        origin,
+        async (draft) => {
+          const mounts = draftMounts(draft);
+          const whole = inputs.map((input) => wholeInput(input, mounts.get(input.name)));
+          await decideSave(draft, whole, mounts, { ...rules, managedBy: () => undefined });
+        },
+        { dryRun },
+      );
+      if (!dryRun) declared = new Map(inputs.map(({ name }) => [name, by]));
     },
     nameSite: async (from, to, origin) => {
       await engine.change({ ...origin, reason: `the site ${from} was renamed to ${to}` }, (draft) =>

@@ -127,6 +127,26 @@ describe("a file that is wrong ends the start with the place of each mistake", (
     await expect(start()).rejects.toThrow(`${file}${message}`);
   });
 
+  test("all at once, also while a file of a value is missing", async () => {
+    await writeFile(
+      file,
+      FILMS.replace("root_folder_path", "rot_folder_path").replace("driver: WebDav", "driver: S3"),
+    );
+    const problem = await start().then(String, String);
+    expect(problem).toContain(`${file}:7:7: films.config.rot_folder_path is not an item`);
+    expect(problem).toContain(`${file}:15:17: the file ${join(folder, "password")}`);
+    expect(problem).toContain("cloud.config.address is not an item");
+    expect(problem).not.toContain("cloud.config.password is");
+  });
+
+  test("and the missing value itself is reported once", async () => {
+    await writeFile(file, FILMS);
+    const problem = await start().then(String, String);
+    expect(problem.split("\n").slice(1)).toEqual([
+      expect.stringContaining(`${file}:15:17: the file ${join(folder, "password")}`),
+    ]);
+  });
+
   test("and none of the parts that had started by then stays at work", async () => {
     await writeFile(file, "mounts: [");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
@@ -158,6 +178,6 @@ describe("a file that is wrong ends the start with the place of each mistake", (
     const interpolation = createInterpolation({ env: {}, folder, readFile: () => Buffer.alloc(0) });
     const names = Array.from({ length: 80_000 }, (_, at) => `n${at}: 1`);
     for (const text of [names.join("\n"), `mounts: '${"${".repeat(400_000)}'`])
-      expect(parseMounts(text, interpolation).inputs).toEqual([]);
+      expect(parseMounts(text, interpolation).problems).not.toEqual([]);
   });
 });
