@@ -9,11 +9,11 @@ const root = join(import.meta.dirname, "..");
 
 /** Modules of the first script: the shell, the start page, and the styles, which leave no script. */
 const SHARED =
-  /node_modules\/(?!diff\/)|src\/client\/|src\/console\/(?:api\/(?!audit|drivers|incidents|mounts|sites|status|token|webhooks)|i18n\/(?!en-later|later|zh-cn)|components\/(?:button|state|use-call|when)\.|shell\/(?!palette\.tsx)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
+  /node_modules\/(?!diff\/)|src\/client\/|src\/console\/(?:api\/(?!audit|drivers|incidents|mounts|sites|status|token|webhooks)|i18n\/(?!en\/|zh-cn)|components\/(?:button|state|use-call|when)\.|shell\/(?!palette\.tsx)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
 
 /** Modules of the script that the other pages share: texts, components, differences. */
 const LATER =
-  /node_modules\/diff\/|src\/console\/(?:i18n\/(?:en-)?later|components\/.*\.tsx?$|settings\/conflict\.tsx)/;
+  /node_modules\/diff\/|src\/console\/(?:i18n\/en\/pages|components\/.*\.tsx?$|settings\/conflict\.tsx)/;
 
 /** Script that runs before all others. */
 const EARLY = /src\/console\/(?:api\/early|i18n\/preferred)\.ts$/;

@@ -3,7 +3,7 @@ import { get } from "node:http";
 import type { Browser, Page, Request } from "playwright-core";
 import { until } from "../port.ts";
 
-/** Pages besides the first, which are loaded when somebody goes there. */
+/** Pages besides the first, which are loaded on first use. */
 const PAGES = [
   "settings",
   "review",
@@ -12,6 +12,8 @@ const PAGES = [
   "sites",
   "mounts",
   "mount",
+  "share-links",
+  "webhooks",
   "backup",
   "tokens",
   "audit",

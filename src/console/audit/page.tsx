@@ -20,15 +20,19 @@ import { dayOf, Filters } from "../components/filters.tsx";
 import { saveFile } from "../components/save-file.ts";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
+import { auditTexts } from "../i18n/en/audit.ts";
+import { historyTexts } from "../i18n/en/history.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
 import { day } from "../i18n/format.ts";
-import { t } from "../i18n/language.ts";
+import { addMessages, t } from "../i18n/language.ts";
 import { place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { say } from "../shell/toast.tsx";
 import { EventItem } from "./event-item.tsx";
 import { Verification } from "./verification.tsx";
-import "../i18n/later.ts";
 import "./audit.css";
+
+addMessages(auditTexts, historyTexts, pagesTexts);
 
 const OUTCOMES = [
   "OK",

@@ -6,12 +6,15 @@ import { may, rights } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { saveFile } from "../components/save-file.ts";
 import { Notice } from "../components/state.tsx";
-import { t } from "../i18n/language.ts";
+import { backupTexts } from "../i18n/en/backup.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
+import { addMessages, t } from "../i18n/language.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Import } from "./import.tsx";
-import "../i18n/later.ts";
 import "../components/field.css";
 import "./backup.css";
+
+addMessages(backupTexts, pagesTexts);
 
 /** All settings into a file, and back. */
 export default function BackupPage() {

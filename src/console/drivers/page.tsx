@@ -1,13 +1,16 @@
-import "../i18n/later.ts";
 import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
-import { language, t } from "../i18n/language.ts";
+import { driversTexts } from "../i18n/en/drivers.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
+import { addMessages, language, t } from "../i18n/language.ts";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { DriverForm } from "./form.tsx";
 import { DriverList } from "./list.tsx";
 import "./drivers.css";
+
+addMessages(driversTexts, pagesTexts);
 
 /** The drivers of this deployment, and a form for each that is checked by the service. */
 export default function DriversPage() {

@@ -10,15 +10,18 @@ import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { dayOf, Filters } from "../components/filters.tsx";
 import { Empty, Failed, NoRight, Skeleton } from "../components/state.tsx";
+import { historyTexts } from "../i18n/en/history.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
 import { day } from "../i18n/format.ts";
-import { t } from "../i18n/language.ts";
+import { addMessages, t } from "../i18n/language.ts";
 import { go, href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Comparison, OneRevision } from "./revision.tsx";
 import { RevisionItem } from "./revision-item.tsx";
 import { RollbackPreview } from "./rollback.tsx";
-import "../i18n/later.ts";
 import "./history.css";
+
+addMessages(historyTexts, pagesTexts);
 
 /** History of changes with actors and reasons, and rollbacks. */
 export default function HistoryPage() {

@@ -33,9 +33,9 @@ function wordsOf({ zhCn }: typeof import("./zh-cn.ts")): Messages {
   return zhCn;
 }
 
-/** Adds English messages that were loaded with a page. */
-export function addMessages(words: Partial<Messages>): void {
-  Object.assign(english, words);
+/** Adds English messages that are loaded with a page. The page's module calls it before it is shown. */
+export function addMessages(...groups: readonly Partial<Messages>[]): void {
+  Object.assign(english, ...groups);
 }
 
 /** Sets the language, and stores it for the next visit. */

@@ -1,7 +1,27 @@
+import type { auditTexts } from "./en/audit.ts";
+import type { backupTexts } from "./en/backup.ts";
+import type { driversTexts } from "./en/drivers.ts";
+import type { historyTexts } from "./en/history.ts";
+import type { mountsTexts } from "./en/mounts.ts";
+import type { pagesTexts } from "./en/pages.ts";
+import type { settingsTexts } from "./en/settings.ts";
+import type { sitesTexts } from "./en/sites.ts";
+import type { tokensTexts } from "./en/tokens.ts";
+import type { webhooksTexts } from "./en/webhooks.ts";
 import type { en, Message } from "./en.ts";
-import type { enLater } from "./en-later.ts";
 
 /** Names everything that the console says. */
-export type MessageKey = keyof typeof en | keyof typeof enLater;
+export type MessageKey =
+  | keyof typeof en
+  | keyof typeof auditTexts
+  | keyof typeof backupTexts
+  | keyof typeof driversTexts
+  | keyof typeof historyTexts
+  | keyof typeof mountsTexts
+  | keyof typeof pagesTexts
+  | keyof typeof settingsTexts
+  | keyof typeof sitesTexts
+  | keyof typeof tokensTexts
+  | keyof typeof webhooksTexts;
 /** All of it in one language. */
 export type Messages = Readonly<Record<MessageKey, Message>>;

@@ -4,12 +4,15 @@ import { followMounts, mounts, mountsFailure } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
-import { language, t } from "../i18n/language.ts";
+import { mountsTexts } from "../i18n/en/mounts.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
+import { addMessages, language, t } from "../i18n/language.ts";
 import { go, href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { MountForm } from "./mount-form.tsx";
-import "../i18n/later.ts";
 import "./mounts.css";
+
+addMessages(mountsTexts, pagesTexts);
 
 /** A mount, or a new one: its status on its sites, and the form of its driver. */
 export default function MountPage() {

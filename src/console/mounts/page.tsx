@@ -11,14 +11,17 @@ import { Dialog } from "../components/dialog.tsx";
 import { Empty, Failed, Notice, Skeleton } from "../components/state.tsx";
 import { useCall, useFollow } from "../components/use-call.ts";
 import { When } from "../components/when.tsx";
-import { t } from "../i18n/language.ts";
+import { mountsTexts } from "../i18n/en/mounts.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
+import { addMessages, t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { CLASSES } from "./incident-classes.ts";
 import { MountList } from "./list.tsx";
 import { Results } from "./results.tsx";
-import "../i18n/later.ts";
 import "./mounts.css";
+
+addMessages(mountsTexts, pagesTexts);
 
 /** Mounts of sites: how each is on its sites, and what does not work. */
 export default function MountsPage() {

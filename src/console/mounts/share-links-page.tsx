@@ -1,4 +1,3 @@
-import "../i18n/later.ts";
 import { useSignal } from "@preact/signals";
 import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
 import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts";
@@ -10,13 +9,17 @@ import { Failed, Notice, Skeleton } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
 import { ItemField } from "../drivers/item-field.tsx";
 import type { Values } from "../drivers/shown.ts";
-import { language, t } from "../i18n/language.ts";
+import { mountsTexts } from "../i18n/en/mounts.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
+import { addMessages, language, t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Results } from "./results.tsx";
 import { type LineProblem, mountsOf, otherItems, shareItem } from "./share-links.ts";
 import "./mounts.css";
+
+addMessages(mountsTexts, pagesTexts);
 
 const PROBLEMS: Readonly<Record<LineProblem, MessageKey>> = {
   noAddress: "shares.noAddress",

@@ -1,4 +1,3 @@
-import "../i18n/later.ts";
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { SettingChange } from "../../../gen/mooring/v1/setting_pb.js";
@@ -9,7 +8,9 @@ import { Button } from "../components/button.tsx";
 import { ChangeList } from "../components/change-list.tsx";
 import { ReasonField } from "../components/field.tsx";
 import { Empty, Failed, Notice, Skeleton } from "../components/state.tsx";
-import { t } from "../i18n/language.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
+import { settingsTexts } from "../i18n/en/settings.ts";
+import { addMessages, t } from "../i18n/language.ts";
 import { ConflictBox } from "../settings/conflict.tsx";
 import { conflicts, discard, edits, violations } from "../settings/edit.ts";
 import { labelOf } from "../settings/label.ts";
@@ -17,6 +18,8 @@ import { preview, save } from "../settings/save.ts";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { say } from "../shell/toast.tsx";
+
+addMessages(pagesTexts, settingsTexts);
 
 /** Preview of all edits by the service, before they are saved with a reason. */
 export default function ReviewPage() {

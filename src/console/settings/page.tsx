@@ -6,7 +6,9 @@ import { may, rights } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
-import { number, t } from "../i18n/language.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
+import { settingsTexts } from "../i18n/en/settings.ts";
+import { addMessages, number, t } from "../i18n/language.ts";
 import { go, href, place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Downloaders } from "./downloaders.tsx";
@@ -15,9 +17,10 @@ import { marks as allMarks, find, has, type Mark } from "./find.ts";
 import { groupName, groupOrder } from "./label.ts";
 import { NewSetting } from "./new-setting.tsx";
 import { Row } from "./row.tsx";
-import "../i18n/later.ts";
 import "./page.css";
 import "./edit-bar.css";
+
+addMessages(pagesTexts, settingsTexts);
 
 /** The group of offline downloads (contract, section 2.4). */
 const OFFLINE = 5;

@@ -6,14 +6,18 @@ import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
-import { t } from "../i18n/language.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
+import { sitesTexts } from "../i18n/en/sites.ts";
+import { addMessages, t } from "../i18n/language.ts";
 import { go, href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { SiteList } from "./list.tsx";
 import { OneSite } from "./one-site.tsx";
-import "../i18n/later.ts";
+
 import "./sites.css";
 import "../components/field.css";
+
+addMessages(pagesTexts, sitesTexts);
 
 /** Running servers that get their settings from here: how each is, and what differs there. */
 export default function SitesPage() {

@@ -11,16 +11,19 @@ import { SearchField } from "../components/search-field.tsx";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
 import { useCall, useFollow } from "../components/use-call.ts";
 import { Around, When } from "../components/when.tsx";
+import { pagesTexts } from "../i18n/en/pages.ts";
+import { tokensTexts } from "../i18n/en/tokens.ts";
 import { date } from "../i18n/format.ts";
-import { number, t } from "../i18n/language.ts";
+import { addMessages, number, t } from "../i18n/language.ts";
 import { href, place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { followKnown, type Known, readKnown } from "./known.ts";
 import { NewToken } from "./new-token.tsx";
 import { RotateToken } from "./rotate.tsx";
-import "../i18n/later.ts";
 import "../components/field.css";
 import "./tokens.css";
+
+addMessages(pagesTexts, tokensTexts);
 
 /** Principals, tokens and their rights. */
 export default function TokensPage() {

@@ -13,13 +13,16 @@ import { Confirm } from "../components/dialog.tsx";
 import { Empty, Failed, Notice, Skeleton } from "../components/state.tsx";
 import { useCall } from "../components/use-call.ts";
 import { When } from "../components/when.tsx";
-import { t } from "../i18n/language.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
+import { webhooksTexts } from "../i18n/en/webhooks.ts";
+import { addMessages, t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { CLASSES } from "../mounts/incident-classes.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { AddWebhook } from "./add.tsx";
-import "../i18n/later.ts";
 import "./webhooks.css";
+
+addMessages(pagesTexts, webhooksTexts);
 
 async function listWebhooks(signal: AbortSignal): Promise<readonly Webhook[]> {
   return (await webhookService.listWebhooks({}, { signal })).webhooks;

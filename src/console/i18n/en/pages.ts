@@ -1,0 +1,71 @@
+import type { Message } from "../en.ts";
+
+/** English texts that several pages show. */
+export const pagesTexts = {
+  "action.cancel": "Cancel",
+  "action.copied": "Copied",
+  "action.copy": "Copy",
+  "action.notCopied": "The browser does not let it be copied: choose the text by hand.",
+
+  "change.added": "new",
+  "change.deleted": "deleted",
+  "change.none": "Nothing changes.",
+  "change.secretChanged": "A new secret value. It is not shown, and the history does not keep it.",
+  "change.secretCleared": "The secret value is removed.",
+  "change.secretSet": "A secret value is set. It is not shown, and the history does not keep it.",
+  "change.undo": "Leave {key} as it is",
+
+  "diff.added": "Added",
+  "diff.removed": "Removed",
+  "diff.same": { one: "1 line that is the same", other: "{count} lines that are the same" },
+
+  "drivers.choose": "choose",
+  "drivers.common": "For every storage",
+  "drivers.guide": "Where the values come from",
+  "drivers.own": "Of this driver",
+  "drivers.required": "required",
+
+  "editor.off": "Off",
+  "editor.on": "On",
+
+  "history.key": "Key",
+
+  "json.mistake": "This is not JSON at line {line}, column {column}",
+
+  "incident.configuration": "configuration",
+  "incident.credential": "credential",
+  "incident.network": "network",
+  "incident.person": "a person is needed",
+  "incident.quota": "quota",
+  "incident.unknown": "unknown cause",
+
+  "mount.allSites": "all sites",
+  "mount.delete": "Delete",
+  "mount.deleteNow": "Delete it now",
+  "mount.disabled": "disabled",
+  "mount.name": "Name",
+  "mount.sites": "Sites",
+  "mount.sitesHint": "Names, separated by commas. Empty: all sites.",
+
+  "number.between": "{min} to {max}",
+  "number.least": "at least {min}",
+  "number.most": "at most {max}",
+
+  "reason.hint": "Why, in a few words",
+  "reason.label": "Reason",
+  "reason.optional": "for the history, if you like",
+
+  "review.difference": "Difference",
+  "review.refused": { one: "1 value is refused", other: "{count} values are refused" },
+
+  "settings.filters": "Filters",
+
+  "token.made":
+    "This is the new token. The old one is refused from now on. You stay signed in here.",
+  "token.question":
+    "The old token stops working at once, everywhere: scripts, pages and services that use it need the new one.",
+  "token.reset": "Replace the token",
+  "token.resetNow": "Replace it now",
+
+  "value.empty": "empty",
+} as const satisfies Readonly<Record<string, Message>>;

@@ -1,0 +1,36 @@
+import type { Message } from "../en.ts";
+
+/** English texts of the page Webhooks. */
+export const webhooksTexts = {
+  "delivery.attempts": { one: "1 attempt", other: "{count} attempts" },
+  "delivery.body": "Message",
+  "delivery.delivered": "delivered",
+  "delivery.failed": "given up",
+  "delivery.next": "next attempt",
+  "delivery.none": "Nothing was sent yet.",
+  "delivery.resend": "Send again",
+  "delivery.waiting": "waiting",
+
+  "webhook.allClasses": "all incidents",
+  "webhook.classes": "Incidents",
+  "webhook.classesHint": "None chosen: all.",
+  "webhook.delete": "Delete {name}",
+  "webhook.deleteQuestion": "Nothing is sent to it from then on, and its deliveries are deleted.",
+  "webhook.deliveries": "Deliveries",
+  "webhook.disable": "Disable",
+  "webhook.enable": "Enable",
+  "webhook.key": "Key of the signatures",
+  "webhook.nameHint": "Letters, digits, dots, underscores and hyphens.",
+  "webhook.once":
+    "This key signs the messages (Standard Webhooks). It is shown this once: give it to the target now.",
+  "webhook.test": "Send a test",
+  "webhook.url": "Address",
+  "webhook.urlHint": "https:// or http://. Later only its host is shown.",
+
+  "webhooks.about":
+    "Each change of an incident is sent to these addresses, signed, and retried for three days.",
+  "webhooks.add": "Add a webhook",
+  "webhooks.none": "There are no webhooks.",
+  "webhooks.noneAbout":
+    "Add the address of a chat or of another service that is to be notified of incidents.",
+} as const satisfies Readonly<Record<string, Message>>;

@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+
+const FOLDER = join(import.meta.dirname, "../../src/console");
+
+/** Entries whose code is loaded on its own, beside that of main.tsx. */
+const entries = [
+  "shell/palette.tsx",
+  ...[...read("shell/pages.ts").matchAll(/import\("\.\.\/(.+?)"\)/g)].map(([, file = ""]) => file),
+];
+
+function read(file: string): string {
+  return readFileSync(join(FOLDER, file), "utf8");
+}
+
+/** Files of the console that an entry imports statically, itself included. */
+function importsOf(entry: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const follow = (file: string): void => {
+    if (found.has(file) || !file.startsWith(FOLDER)) return;
+    found.add(file);
+    const imports = /^import (?!type )(?:[^;"]*? from )?"(\.[^"]+\.tsx?)";/gm;
+    for (const [, path = ""] of readFileSync(file, "utf8").matchAll(imports))
+      follow(resolve(dirname(file), path));
+  };
+  follow(join(FOLDER, entry));
+  return found;
+}
+
+/** Names of texts in a file: whole ones, and all that begin as a template does. */
+function namesIn(file: string, known: ReadonlySet<string>): readonly string[] {
+  const code = readFileSync(file, "utf8");
+  const whole = [...code.matchAll(/"([a-zA-Z]+\.[\w.:-]+)"/g)].map(([, name = ""]) => name);
+  const starts = [...code.matchAll(/`([a-zA-Z]+\.[\w.]*)\$\{/g)].map(([, start = ""]) => start);
+  return [...known].filter(
+    (name) => whole.includes(name) || starts.some((start) => name.startsWith(start)),
+  );
+}
+
+let known: ReadonlySet<string>;
+let early: ReadonlySet<string>;
+
+beforeAll(async () => {
+  vi.stubGlobal("document", { documentElement: {} });
+  const { zhCn } = await import(join(FOLDER, "i18n/zh-cn.ts"));
+  const { en } = await import(join(FOLDER, "i18n/en.ts"));
+  known = new Set(Object.keys(zhCn));
+  early = new Set(Object.keys(en));
+  vi.unstubAllGlobals();
+});
+
+/** Names of the texts that are there once an entry is loaded. */
+async function textsOf(files: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  const parts = [...files].filter((file) => dirname(file).endsWith("i18n/en"));
+  const modules = await Promise.all(parts.map((file) => import(file)));
+  const names = modules.flatMap((module) =>
+    Object.values(module).flatMap((of) => Object.keys(of as object)),
+  );
+  return new Set([...early, ...names]);
+}
+
+describe("code has its texts as soon as it is loaded", () => {
+  test.each(["main.tsx", ...entries])("%s", async (entry) => {
+    const files = importsOf(entry);
+    const texts = await textsOf(files);
+    const code = [...files].filter((file) => !file.includes("/i18n/"));
+    const main = entry === "main.tsx" ? new Set<string>() : importsOf("main.tsx");
+    const used = code.filter((file) => !main.has(file)).flatMap((file) => namesIn(file, known));
+    expect(used.filter((name) => !texts.has(name))).toEqual([]);
+    expect(code.length).toBeGreaterThan(1);
+  });
+
+  test("and each text is used", () => {
+    const all = ["main.tsx", ...entries].flatMap((entry) => [...importsOf(entry)]);
+    const code = [...new Set(all)].filter((file) => !file.includes("/i18n/"));
+    const used = new Set(code.flatMap((file) => namesIn(file, known)));
+    expect([...known].filter((name) => !used.has(name))).toEqual([]);
+  });
+});
