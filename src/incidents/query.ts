@@ -90,7 +90,7 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
         const rows = await db.selectFrom("webhook").selectAll().orderBy("name").execute();
         return rows.map(webhookFromRow);
       }),
-    putWebhook: (webhook, audit) =>
+    putWebhook: (webhook, { isNew, audit }) =>
       writing(async (trx) => {
         const other = await trx
           .selectFrom("webhook")
@@ -98,15 +98,20 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
           .where("name", "=", webhook.name)
           .where("id", "!=", webhook.id)
           .executeTakeFirst();
-        if (other !== undefined) return false;
+        if (other !== undefined) return "taken";
         const { id, ...rest } = webhookToRow(webhook);
-        await trx
-          .insertInto("webhook")
-          .values({ id, ...rest })
-          .onConflict((conflict) => conflict.column("id").doUpdateSet(rest))
-          .execute();
+        if (isNew)
+          await trx
+            .insertInto("webhook")
+            .values({ id, ...rest })
+            .execute();
+        else {
+          const update = trx.updateTable("webhook").set(rest).where("id", "=", id);
+          const { numUpdatedRows } = await update.executeTakeFirst();
+          if (numUpdatedRows === 0n) return "gone";
+        }
         await append(trx, audit);
-        return true;
+        return "stored";
       }),
     deleteWebhook: (id, audit) =>
       writing(async (trx) => {

@@ -99,8 +99,10 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     ...{ store, send, now, random: deps.random },
     webhook: targets.byId,
     disable: async (id) => {
+      // Another process may have changed or deleted it.
+      await targets.load();
       const webhook = targets.byId(id);
-      if (webhook !== undefined) await targets.put({ ...webhook, disabled: true }, []);
+      if (webhook !== undefined) await targets.update({ ...webhook, disabled: true }, []);
     },
     onAttempt: (delivery) => deps.onAttempt(targets.byId(delivery.webhookId)?.name ?? "", delivery),
     ...(deps.times?.pauses && { pauses: deps.times.pauses }),

@@ -57,6 +57,8 @@ export interface StoredDelivery {
   readonly error: Text;
 }
 
+export type WebhookPut = "stored" | "taken" | "gone";
+
 /** Keeps incidents, webhooks and deliveries. Rejects with a StoreError only. */
 export interface IncidentStore {
   /** Newest first. */
@@ -74,8 +76,15 @@ export interface IncidentStore {
     audit: readonly AuditEntry[],
   ): Promise<void>;
   webhooks(): Promise<readonly StoredWebhook[]>;
-  /** @returns false when the name is another webhook's already. */
-  putWebhook(webhook: StoredWebhook, audit: readonly AuditEntry[]): Promise<boolean>;
+  /**
+   * Adds a webhook, or changes one.
+   *
+   * @returns `taken` when another webhook has the name; `gone` when the one to change has been deleted.
+   */
+  putWebhook(
+    webhook: StoredWebhook,
+    options: { readonly isNew: boolean; readonly audit: readonly AuditEntry[] },
+  ): Promise<WebhookPut>;
   /** With its deliveries. */
   deleteWebhook(id: string, audit: readonly AuditEntry[]): Promise<void>;
   /** Newest first. */

@@ -82,10 +82,15 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     });
 
     test("webhooks come back by name, and no two have one name", async () => {
-      expect(await store.putWebhook(webhook("b", { disabled: true }), [])).toBe(true);
-      expect(await store.putWebhook(webhook("a"), [])).toBe(true);
-      expect(await store.putWebhook(webhook("c", { name: "name a" }), [])).toBe(false);
-      expect(await store.putWebhook(webhook("a", { language: "zh-CN" }), [])).toBe(true);
+      const put = (row: StoredWebhook, isNew: boolean) =>
+        store.putWebhook(row, { isNew, audit: [] });
+      expect(await put(webhook("b", { disabled: true }), true)).toBe("stored");
+      expect(await put(webhook("a"), true)).toBe("stored");
+      expect(await put(webhook("c", { name: "name a" }), true)).toBe("taken");
+      expect(await put(webhook("b", { name: "name a" }), false)).toBe("taken");
+      expect(await put(webhook("a", { language: "zh-CN" }), false)).toBe("stored");
+      // One that was deleted meanwhile does not come back.
+      expect(await put(webhook("gone"), false)).toBe("gone");
       expect(await store.webhooks()).toEqual([
         webhook("a", { language: "zh-CN" }),
         webhook("b", { disabled: true }),
@@ -93,7 +98,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     });
 
     test("deliveries that are due come oldest first, and go with their webhook", async () => {
-      await store.putWebhook(webhook("w"), []);
+      await store.putWebhook(webhook("w"), { isNew: true, audit: [] });
       const all = [
         delivery("a", { nextTry: 9 }),
         delivery("b", { nextTry: 8 }),
@@ -117,7 +122,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     });
 
     test("of each webhook the delivery that is due first comes, however many another one has", async () => {
-      for (const id of ["v", "w"]) await store.putWebhook(webhook(id), []);
+      for (const id of ["v", "w"]) await store.putWebhook(webhook(id), { isNew: true, audit: [] });
       const backlog = Array.from({ length: 300 }, (_, at) => delivery(`w${at}`, { nextTry: 2 }));
       await store.write([], [...backlog, delivery("late", { webhookId: "v", nextTry: 9 })]);
       expect((await store.due(10)).map(({ id }) => id)).toEqual(["w0", "late"]);
@@ -125,7 +130,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     });
 
     test("what is closed or done is forgotten, and nothing else", async () => {
-      await store.putWebhook(webhook("w"), []);
+      await store.putWebhook(webhook("w"), { isNew: true, audit: [] });
       await store.write(
         [incident("a"), incident("b", { closedAt: 50 }), incident("c", { closedAt: 150 })],
         [

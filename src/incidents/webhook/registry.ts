@@ -1,7 +1,7 @@
 import type { AuditEntry } from "../../audit/store.ts";
 import type { Sealer } from "../../secrets/sealer.ts";
 import type { IncidentClass } from "../incident.ts";
-import type { IncidentStore, StoredWebhook } from "../store.ts";
+import type { IncidentStore, StoredWebhook, WebhookPut } from "../store.ts";
 import type { Webhook } from "./input.ts";
 
 /** The webhooks of the store with their secrets open, in memory. */
@@ -11,8 +11,10 @@ export interface WebhookRegistry {
   /** By name. */
   all(): readonly Webhook[];
   byId(id: string): Webhook | undefined;
-  /** @returns false when another webhook has the name. */
-  put(webhook: Webhook, audit: readonly AuditEntry[]): Promise<boolean>;
+  /** Adds a webhook. @returns `taken` when another webhook has the name. */
+  add(webhook: Webhook, audit: readonly AuditEntry[]): Promise<WebhookPut>;
+  /** Changes a webhook. @returns also `gone` when it has been deleted. */
+  update(webhook: Webhook, audit: readonly AuditEntry[]): Promise<WebhookPut>;
   delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
 }
 
@@ -58,29 +60,35 @@ export function createWebhookRegistry({
       webhooks = next;
       for (const { row, open } of next.values())
         if (sealer.needsReseal(row.url) || sealer.needsReseal(row.secret))
-          await registry.put(open, []);
+          await registry.update(open, []);
     },
     all: () => [...webhooks.values()].map(({ open }) => open),
     byId: (id) => webhooks.get(id)?.open,
-    put: async (webhook, audit) => {
-      const { url, secret, classes, sites, ...rest } = webhook;
-      const row: StoredWebhook = {
-        ...rest,
-        url: sealer.seal(keyOf(webhook.id, "url"), url),
-        secret: sealer.seal(keyOf(webhook.id, "secret"), secret),
-        classes: JSON.stringify(classes),
-        sites: JSON.stringify(sites),
-      };
-      if (!(await store.putWebhook(row, audit))) return false;
-      webhooks.set(webhook.id, { row, open: Object.freeze(webhook) });
-      return true;
-    },
+    add: (webhook, audit) => put(webhook, { isNew: true, audit }),
+    update: (webhook, audit) => put(webhook, { isNew: false, audit }),
     delete: async (id, audit) => {
       await store.deleteWebhook(id, audit);
       webhooks.delete(id);
     },
   };
   return registry;
+
+  async function put(
+    webhook: Webhook,
+    options: Parameters<IncidentStore["putWebhook"]>[1],
+  ): Promise<WebhookPut> {
+    const { url, secret, classes, sites, ...rest } = webhook;
+    const row: StoredWebhook = {
+      ...rest,
+      url: sealer.seal(keyOf(webhook.id, "url"), url),
+      secret: sealer.seal(keyOf(webhook.id, "secret"), secret),
+      classes: JSON.stringify(classes),
+      sites: JSON.stringify(sites),
+    };
+    const result = await store.putWebhook(row, options);
+    if (result === "stored") webhooks.set(webhook.id, { row, open: Object.freeze(webhook) });
+    return result;
+  }
 }
 
 /** Context that a secret is sealed for; it can be opened for no other. */

@@ -49,18 +49,28 @@ export interface WebhookService {
 
 export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
   const { store, registry, now } = deps;
+  const notKnown = (name: string): ServiceError => {
+    const names = registry.all().map((each) => each.name);
+    return notFound(
+      message("WEBHOOK_NOT_FOUND", { name: name.slice(0, 64), hint: didYouMean(name, names) }),
+    );
+  };
   const get = async (name: string): Promise<Webhook> => {
     await registry.load();
     const found = registry.all().find((each) => each.name === name);
     if (found !== undefined) return found;
-    const names = registry.all().map((each) => each.name);
-    throw notFound(
-      message("WEBHOOK_NOT_FOUND", { name: name.slice(0, 64), hint: didYouMean(name, names) }),
-    );
+    throw notKnown(name);
   };
-  const put = async (webhook: Webhook, origin: AuditOrigin, changed: readonly string[]) => {
+  const put = async (
+    how: "add" | "update",
+    webhook: Webhook,
+    origin: AuditOrigin,
+    changed: readonly string[],
+  ): Promise<Webhook> => {
     const entry = doneEntry(origin, now(), [webhook.name], { changed: [...changed] });
-    if (await registry.put(webhook, [entry])) return webhook;
+    const result = await registry[how](webhook, [entry]);
+    if (result === "stored") return webhook;
+    if (result === "gone") throw notKnown(webhook.name);
     throw new ServiceError(Code.AlreadyExists, message("WEBHOOK_EXISTS", { name: webhook.name }));
   };
   /** Ids of webhooks that a call is sending to: one at a time, or calls could hold any number of sockets. */
@@ -108,7 +118,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       };
       const { secret, ...rest } = input;
       const webhook = withWebhookInput(empty, secret === "" ? rest : input);
-      return put(webhook, origin, ["name", "url", "secret"]);
+      return put("add", webhook, origin, ["name", "url", "secret"]);
     },
     update: async (name, input, origin) => {
       const before = await get(name);
@@ -118,7 +128,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       const isOther = (each: keyof Webhook): boolean =>
         JSON.stringify(before[each]) !== JSON.stringify(after[each]);
       const changed = names.filter(isOther);
-      return changed.length === 0 ? before : put(after, origin, changed);
+      return changed.length === 0 ? before : put("update", after, origin, changed);
     },
     delete: async (name, origin) => {
       const { id } = await get(name);
