@@ -9,11 +9,12 @@ import { settingService } from "../api/client.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
 import { Button, Icon } from "../components/button.tsx";
-import { ReasonField } from "../components/field.tsx";
+import { Check, ReasonField } from "../components/field.tsx";
 import { mistakeOf } from "../components/json-mistake.ts";
 import { Notice } from "../components/state.tsx";
 import { number, t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
+import { Passphrase } from "./passphrase.tsx";
 
 /** Pause after a key press in the passphrase before it is tried, in milliseconds. */
 const TRY_AFTER = 500;
@@ -114,30 +115,14 @@ export function Import() {
             if (!busy.value && changing > 0) void commit();
           }}
         >
-          <label>
-            <span class="label">
-              {t("backup.passphrase")} <span class="quiet small">{t("import.passphraseHint")}</span>
-            </span>
-            <input
-              class="input short"
-              type="password"
-              autocomplete="off"
-              value={passphrase.value}
-              onInput={(event) => {
-                passphrase.value = event.currentTarget.value;
-              }}
-            />
-          </label>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={skipInvalid.value}
-              onChange={(event) => {
-                skipInvalid.value = event.currentTarget.checked;
-              }}
-            />
-            <span>{t("import.skipInvalid")}</span>
-          </label>
+          <Passphrase hint={t("import.passphraseHint")} autocomplete="off" value={passphrase} />
+          <Check
+            label={t("import.skipInvalid")}
+            checked={skipInvalid.value}
+            onChange={(checked) => {
+              skipInvalid.value = checked;
+            }}
+          />
           <Refusal failure={failure.value} />
           {preview.value && <OutcomeTable result={preview.value} />}
           {preview.value && changing === 0 && <p class="quiet">{t("change.none")}</p>}

@@ -11,6 +11,7 @@ import { pagesTexts } from "../i18n/en/pages.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Import } from "./import.tsx";
+import { Passphrase } from "./passphrase.tsx";
 import "../components/field.css";
 import "./backup.css";
 
@@ -98,20 +99,7 @@ function Export() {
             </label>
           ))}
         </fieldset>
-        {seals && (
-          <label>
-            <span class="label">{t("backup.passphrase")}</span>
-            <input
-              class="input short"
-              type="password"
-              autocomplete="new-password"
-              value={passphrase.value}
-              onInput={(event) => {
-                passphrase.value = event.currentTarget.value;
-              }}
-            />
-          </label>
-        )}
+        {seals && <Passphrase autocomplete="new-password" value={passphrase} />}
         {mode.value === SecretsMode.CLEAR && (
           <Notice kind="warning">{t("export.clearWarning")}</Notice>
         )}

@@ -25,6 +25,47 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
+/** A button that opens a dialog to add something. */
+export function AddButton(props: {
+  readonly label: string;
+  /** The dialog, which calls `close` at its end. */
+  readonly dialog: (close: () => void) => ComponentChildren;
+}) {
+  const isOpen = useSignal(false);
+  return (
+    <>
+      <Button
+        icon="add"
+        onClick={() => {
+          isOpen.value = true;
+        }}
+      >
+        {props.label}
+      </Button>
+      {isOpen.value &&
+        props.dialog(() => {
+          isOpen.value = false;
+        })}
+    </>
+  );
+}
+
+/** The buttons of a form in a dialog: cancel and submit. */
+export function FormActions(props: {
+  readonly label: string;
+  readonly busy: boolean;
+  readonly onCancel: () => void;
+}) {
+  return (
+    <div class="actions">
+      <Button onClick={props.onCancel}>{t("action.cancel")}</Button>
+      <Button kind="main" type="submit" disabled={props.busy}>
+        {props.label}
+      </Button>
+    </div>
+  );
+}
+
 interface ConfirmProps {
   readonly title: string;
   /** Description of the loss. */

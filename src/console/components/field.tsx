@@ -51,6 +51,24 @@ export function Field({ label, hint, wrong, value, options, lines, onChange }: F
   );
 }
 
+/** A box to check, with its label. */
+export function Check(props: {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={props.checked}
+        onChange={(event) => props.onChange(event.currentTarget.checked)}
+      />
+      <span>{props.label}</span>
+    </label>
+  );
+}
+
 /** The contract's bound, in characters. */
 const LONGEST = 500;
 

@@ -6,7 +6,7 @@ import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
-import { Field } from "../components/field.tsx";
+import { Check, Field } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
 import { ItemField } from "../drivers/item-field.tsx";
 import { isShown, type Values } from "../drivers/shown.ts";
@@ -16,7 +16,7 @@ import { PageHead } from "../shell/page-head.tsx";
 import { formValues, inputOf, itemOf, MASK, OWN_ITEMS } from "./input.ts";
 import { OnSite } from "./list.tsx";
 import { ReplaceCredential } from "./replace.tsx";
-import { Results } from "./results.tsx";
+import { SaveOutcome } from "./save-outcome.tsx";
 
 interface MountFormProps {
   /** Undefined: it is new. */
@@ -92,7 +92,6 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
       </section>
     );
   };
-  const isShared = failure.value?.message.includes("allow_shared_credential") === true;
   return (
     <>
       <PageHead title={mount?.name ?? t("mounts.new")}>
@@ -157,35 +156,17 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
               sites.value = text;
             }}
           />
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={disabled.value}
-              onChange={(event) => {
-                disabled.value = event.currentTarget.checked;
-              }}
-            />
-            <span>{t("mount.isDisabled")}</span>
-          </label>
+          <Check
+            label={t("mount.isDisabled")}
+            checked={disabled.value}
+            onChange={(checked) => {
+              disabled.value = checked;
+            }}
+          />
         </section>
         {info && part(t("drivers.own"), info.additional)}
         {info && part(t("drivers.common"), info.common)}
-        {failure.value && (
-          <Notice kind="wrong">{failure.value.message || t("state.offline")}</Notice>
-        )}
-        {isShared && (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={allowShared.value}
-              onChange={(event) => {
-                allowShared.value = event.currentTarget.checked;
-              }}
-            />
-            <span>{t("mount.allowShared")}</span>
-          </label>
-        )}
-        {preview.value && <Results results={preview.value} />}
+        <SaveOutcome failure={failure.value} results={preview.value} allowShared={allowShared} />
         {mayWrite && (
           <div class="ways">
             <Button disabled={busy.value} onClick={() => void save(true)}>

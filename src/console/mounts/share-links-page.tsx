@@ -15,7 +15,7 @@ import { addMessages, language, t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { Results } from "./results.tsx";
+import { SaveOutcome } from "./save-outcome.tsx";
 import { type LineProblem, mountsOf, otherItems, shareItem } from "./share-links.ts";
 import "./mounts.css";
 
@@ -74,8 +74,6 @@ function ShareLinks() {
       busy.value = false;
     }
   };
-  const isShared =
-    allowShared.value || failure.value?.message.includes("allow_shared_credential") === true;
   return (
     <>
       <PageHead title={t("shares.title")}>
@@ -153,20 +151,7 @@ function ShareLinks() {
           </ul>
         </Notice>
       )}
-      {failure.value && <Notice kind="wrong">{failure.value.message || t("state.offline")}</Notice>}
-      {isShared && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={allowShared.value}
-            onChange={(event) => {
-              allowShared.value = event.currentTarget.checked;
-            }}
-          />
-          <span>{t("mount.allowShared")}</span>
-        </label>
-      )}
-      {preview.value && <Results results={preview.value} />}
+      <SaveOutcome failure={failure.value} results={preview.value} allowShared={allowShared} />
       <div class="ways">
         <Button disabled={busy.value || mounts.length === 0} onClick={() => void save(true)}>
           {t("mount.preview")}

@@ -2,8 +2,7 @@ import { useSignal } from "@preact/signals";
 import { failureOf } from "../api/failure.ts";
 import { may } from "../api/rights.ts";
 import { followSites, siteService, sites, sitesFailure } from "../api/sites.ts";
-import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
+import { AddButton, Dialog, FormActions } from "../components/dialog.tsx";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
@@ -53,9 +52,12 @@ export default function SitesPage() {
 
 const EMPTY = { name: "", url: "", token: "" };
 
-/** Adds a site, once it has answered. Nothing is written there. */
 function AddSite() {
-  const asked = useSignal(false);
+  return <AddButton label={t("sites.add")} dialog={(close) => <AddDialog onClose={close} />} />;
+}
+
+/** Adds a site, once it has answered. Nothing is written there. */
+function AddDialog({ onClose }: { readonly onClose: () => void }) {
   const input = useSignal(EMPTY);
   const wrong = useSignal<readonly string[]>([]);
   const busy = useSignal(false);
@@ -63,9 +65,7 @@ function AddSite() {
     busy.value = true;
     try {
       const { site } = await siteService.createSite({ site: input.value });
-      asked.value = false;
-      input.value = EMPTY;
-      wrong.value = [];
+      onClose();
       go(href("sites", { name: site?.name }));
     } catch (thrown) {
       const { violations, message } = failureOf(thrown);
@@ -95,54 +95,26 @@ function AddSite() {
     </div>
   );
   return (
-    <>
-      <Button
-        icon="add"
-        onClick={() => {
-          asked.value = true;
+    <Dialog title={t("sites.add")} onClose={onClose}>
+      <form
+        class="block-form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy.value) void add();
         }}
       >
-        {t("sites.add")}
-      </Button>
-      {asked.value && (
-        <Dialog
-          title={t("sites.add")}
-          onClose={() => {
-            asked.value = false;
-          }}
-        >
-          <form
-            class="block-form"
-            noValidate
-            onSubmit={(event) => {
-              event.preventDefault();
-              if (!busy.value) void add();
-            }}
-          >
-            <p class="quiet">{t("sites.addAbout")}</p>
-            {field("name")}
-            {field("url")}
-            {field("token")}
-            {wrong.value.map((words) => (
-              <p key={words} class="wrong" role="alert">
-                {words}
-              </p>
-            ))}
-            <div class="actions">
-              <Button
-                onClick={() => {
-                  asked.value = false;
-                }}
-              >
-                {t("action.cancel")}
-              </Button>
-              <Button kind="main" type="submit" disabled={busy.value}>
-                {t("sites.add")}
-              </Button>
-            </div>
-          </form>
-        </Dialog>
-      )}
-    </>
+        <p class="quiet">{t("sites.addAbout")}</p>
+        {field("name")}
+        {field("url")}
+        {field("token")}
+        {wrong.value.map((words) => (
+          <p key={words} class="wrong" role="alert">
+            {words}
+          </p>
+        ))}
+        <FormActions label={t("sites.add")} busy={busy.value} onCancel={onClose} />
+      </form>
+    </Dialog>
   );
 }

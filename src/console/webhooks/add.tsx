@@ -2,9 +2,8 @@ import { useSignal } from "@preact/signals";
 import type { IncidentClass } from "../../../gen/mooring/v1/incident_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
-import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
-import { Field } from "../components/field.tsx";
+import { AddButton, Dialog, FormActions } from "../components/dialog.tsx";
+import { Check, Field } from "../components/field.tsx";
 import { language, t } from "../i18n/language.ts";
 import { CLASSES } from "../mounts/incident-classes.ts";
 
@@ -14,21 +13,10 @@ import { CLASSES } from "../mounts/incident-classes.ts";
  * @param props.onAdded called with the key of the signatures, which no later reply has.
  */
 export function AddWebhook({ onAdded }: { readonly onAdded: (secret: string) => void }) {
-  const isOpen = useSignal(false);
-  const close = (): void => {
-    isOpen.value = false;
-  };
   return (
-    <>
-      <Button
-        icon="add"
-        onClick={() => {
-          isOpen.value = true;
-        }}
-      >
-        {t("webhooks.add")}
-      </Button>
-      {isOpen.value && (
+    <AddButton
+      label={t("webhooks.add")}
+      dialog={(close) => (
         <AddDialog
           onClose={close}
           onAdded={(secret) => {
@@ -37,7 +25,7 @@ export function AddWebhook({ onAdded }: { readonly onAdded: (secret: string) => 
           }}
         />
       )}
-    </>
+    />
   );
 }
 
@@ -118,31 +106,24 @@ function AddDialog({
         <fieldset class="classes">
           <legend class="label">{t("webhook.classes")}</legend>
           {Object.entries(CLASSES).map(([number, key]) => (
-            <label class="check" key={number}>
-              <input
-                type="checkbox"
-                checked={classes.value.has(Number(number))}
-                onChange={(event) => {
-                  const next = new Set(classes.peek());
-                  if (event.currentTarget.checked) next.add(Number(number));
-                  else next.delete(Number(number));
-                  classes.value = next;
-                }}
-              />
-              <span>{t(key)}</span>
-            </label>
+            <Check
+              key={number}
+              label={t(key)}
+              checked={classes.value.has(Number(number))}
+              onChange={(checked) => {
+                const next = new Set(classes.peek());
+                if (checked) next.add(Number(number));
+                else next.delete(Number(number));
+                classes.value = next;
+              }}
+            />
           ))}
           <p class="quiet small">{t("webhook.classesHint")}</p>
         </fieldset>
         <p class="wrong" role="alert">
           {failure}
         </p>
-        <div class="actions">
-          <Button onClick={onClose}>{t("action.cancel")}</Button>
-          <Button kind="main" type="submit" disabled={busy.value}>
-            {t("webhooks.add")}
-          </Button>
-        </div>
+        <FormActions label={t("webhooks.add")} busy={busy.value} onCancel={onClose} />
       </form>
     </Dialog>
   );

@@ -1,0 +1,28 @@
+import type { Signal } from "@preact/signals";
+import { t } from "../i18n/language.ts";
+
+/** The passphrase that seals the secrets of a backup. */
+export function Passphrase(props: {
+  readonly hint?: string;
+  /** Whether it is chosen now, or one that a backup has. */
+  readonly autocomplete: "new-password" | "off";
+  readonly value: Signal<string>;
+}) {
+  const { hint, autocomplete, value } = props;
+  return (
+    <label>
+      <span class="label">
+        {t("backup.passphrase")} {hint !== undefined && <span class="quiet small">{hint}</span>}
+      </span>
+      <input
+        class="input short"
+        type="password"
+        autocomplete={autocomplete}
+        value={value.value}
+        onInput={(event) => {
+          value.value = event.currentTarget.value;
+        }}
+      />
+    </label>
+  );
+}
