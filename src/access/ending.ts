@@ -64,7 +64,8 @@ export function startEndingNotice(deps: EndingNoticeDeps): () => Promise<void> {
   const { store, ending, now, notice, onError } = deps;
   const look = async (): Promise<void> => {
     const tokens = ending();
-    if (tokens.length === 0 || !(await store.claimTurn(JOB, NOTICE_INTERVAL, now()))) return;
+    if (tokens.length === 0 || !(await store.tryAcquireJobSlot(JOB, NOTICE_INTERVAL, now())))
+      return;
     notice(tokens.slice(0, MAX_NAMED), tokens.length);
   };
   const job = startPeriodic(look, { interval: CHECK_INTERVAL, onError });

@@ -16,7 +16,7 @@ const ORIGIN = { actor: "mooring", transport: "", method: "forget", peer: "", re
 export interface ForgettingDeps {
   readonly store: Pick<AccessStore, "countEnded" | "transact">;
   readonly registry: Pick<AccessRegistry, "reread">;
-  readonly claimTurn: JobSlots["claimTurn"];
+  readonly tryAcquireJobSlot: JobSlots["tryAcquireJobSlot"];
   /** Retention of an ended token, in milliseconds of running time. */
   readonly age: number;
   /** Interval between checks, in milliseconds. */
@@ -32,7 +32,7 @@ export interface ForgettingDeps {
  * may be late and is never early.
  */
 export function startForgetting(deps: ForgettingDeps): Periodic {
-  const { store, registry, claimTurn, age, interval, now, onError } = deps;
+  const { store, registry, tryAcquireJobSlot, age, interval, now, onError } = deps;
   const forget = async (signal: AbortSignal): Promise<void> => {
     const counted = await store.countEnded(now(), interval);
     let forgotten = 0;
@@ -44,7 +44,7 @@ export function startForgetting(deps: ForgettingDeps): Periodic {
       if (forgotten === STEP) await pauseFor(PAUSE, signal);
     } while (forgotten === STEP && !signal.aborted);
   };
-  const claim = () => claimTurn(JOB, interval, now());
+  const claim = () => tryAcquireJobSlot(JOB, interval, now());
   return startPeriodic(forget, { interval, claim, onError });
 }
 

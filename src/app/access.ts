@@ -34,7 +34,7 @@ export interface AccessParts {
   readonly engine: Engine;
   readonly store: {
     readonly access: AccessStore;
-    readonly claimTurn: SettingStore["claimTurn"];
+    readonly tryAcquireJobSlot: SettingStore["tryAcquireJobSlot"];
     onNews(listener: () => void): void;
   };
   /** The upstream, whose admins are admitted too. */
@@ -124,7 +124,7 @@ export async function openAccess({
     onError: (error) => log.warn({ err: error }, "tokens that end soon are not named"),
   });
   const forgetting = startForgetting({
-    ...{ store: store.access, registry, claimTurn: store.claimTurn },
+    ...{ store: store.access, registry, tryAcquireJobSlot: store.tryAcquireJobSlot },
     ...{ age: endedTokenAge, interval: FORGET_INTERVAL, now: Date.now },
     onError: (error) => log.warn({ err: error }, "tokens that ended long ago can't be forgotten"),
   });

@@ -18,7 +18,7 @@ const CHECKPOINT_INTERVAL = 5_000;
 const COMPACTION_INTERVAL = 60_000;
 
 export interface AuditParts {
-  readonly store: Pick<Store, "audit" | "claimTurn">;
+  readonly store: Pick<Store, "audit" | "tryAcquireJobSlot">;
   readonly log: Logger;
 }
 
@@ -45,14 +45,14 @@ export function keepAudit(
   { auditRows, auditAgeMs }: Pick<Config, "auditRows" | "auditAgeMs">,
   { store, log }: AuditParts,
 ): Checkpoints {
-  const { audit, claimTurn } = store;
+  const { audit, tryAcquireJobSlot } = store;
   const checkpoints = startCheckpoints({
     ...{ store: audit, interval: CHECKPOINT_INTERVAL, now: Date.now },
     onPublished: (checkpoint) => log.info({ checkpoint }, "audit checkpoint"),
     onError: (error) => log.warn({ err: error }, "no checkpoint of the audit can be made"),
   });
   const compaction = startCompaction({
-    ...{ task: "audit", claimTurn },
+    ...{ task: "audit", tryAcquireJobSlot },
     forget: (retention, step) => audit.forget(retention, step, Date.now()),
     ...{ maxCount: auditRows, maxAge: auditAgeMs, interval: COMPACTION_INTERVAL, now: Date.now },
     onError: (error) => log.warn({ err: error }, "old rows of the audit can't be forgotten"),

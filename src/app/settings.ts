@@ -116,7 +116,7 @@ export async function startSettingServices(
   if (token !== undefined) showToken(token);
   const compaction = startCompaction({
     task: "compaction",
-    ...{ claimTurn: store.claimTurn, forget: store.compact },
+    ...{ tryAcquireJobSlot: store.tryAcquireJobSlot, forget: store.compact },
     maxCount: config.historyRevisions,
     maxAge: config.historyAgeMs,
     interval: COMPACTION_INTERVAL,

@@ -11,7 +11,7 @@ export interface JobSlots {
    * @param now milliseconds since 1970 UTC.
    * @returns whether the caller has acquired the slot.
    */
-  claimTurn(job: string, interval: number, now: number): Promise<boolean>;
+  tryAcquireJobSlot(job: string, interval: number, now: number): Promise<boolean>;
 }
 
 /** Stored leases. */
@@ -71,8 +71,13 @@ type Db = Kysely<Database> | Transaction<Database>;
 /** Holder of all job slots, which are not renewed. */
 const NO_HOLDER = "";
 
-/** Implements `JobSlots.claimTurn`: a slot is a lease of one interval without a holder. */
-export function claimTurn(db: Db, job: string, interval: number, now: number): Promise<boolean> {
+/** Implements `JobSlots.tryAcquireJobSlot`: a slot is a lease of one interval without a holder. */
+export function tryAcquireJobSlot(
+  db: Db,
+  job: string,
+  interval: number,
+  now: number,
+): Promise<boolean> {
   return takeIfFree(db, { name: `turn:${job}`, holder: NO_HOLDER, now, ttl: interval, ahead: 2 });
 }
 

@@ -190,7 +190,7 @@ interface MountStateTable {
   state: string;
 }
 
-/** Lease or turn of a job that one process does at a time. */
+/** Lease, or slot of a job that one process runs at a time. */
 interface LeaseTable {
   name: string;
   holder: string;

@@ -9,7 +9,7 @@ const PAUSE = 50;
 export interface CompactionDeps {
   /** Name of the job. */
   readonly task: string;
-  readonly claimTurn: SettingStore["claimTurn"];
+  readonly tryAcquireJobSlot: SettingStore["tryAcquireJobSlot"];
   /** Deletes the oldest rows beyond the retention, at most `step`. @returns the number of deleted rows. */
   readonly forget: (retention: Retention, step: number) => Promise<number>;
   /** Maximum number of revisions or rows. */
@@ -29,7 +29,7 @@ export interface CompactionDeps {
  * that a wrong clock cannot delete the history.
  */
 export function startCompaction(deps: CompactionDeps): Periodic {
-  const { task, claimTurn, forget, maxCount, maxAge, interval, now, onError } = deps;
+  const { task, tryAcquireJobSlot, forget, maxCount, maxAge, interval, now, onError } = deps;
   const compact = async (signal: AbortSignal): Promise<void> => {
     const begun = now();
     const tooMany = { count: maxCount, notBefore: 0 };
@@ -37,6 +37,6 @@ export function startCompaction(deps: CompactionDeps): Periodic {
     const tooOld = { count: Number.POSITIVE_INFINITY, notBefore: begun - maxAge };
     if (!signal.aborted) await forget(tooOld, STEP);
   };
-  const claim = () => claimTurn(task, interval, now());
+  const claim = () => tryAcquireJobSlot(task, interval, now());
   return startPeriodic(compact, { interval, claim, onError });
 }

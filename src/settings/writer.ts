@@ -1,4 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as afterIo } from "node:timers/promises";
 import { failedPrecondition, invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { createTicks, type Ticks } from "../ticks.ts";
@@ -119,7 +119,7 @@ export function createWriter(deps: WriterDeps): Writer {
     let before: number;
     do {
       before = waiting.length;
-      await turn();
+      await afterIo();
     } while (waiting.length > before && waiting.length < GROUP);
   };
 

@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { AccessStore } from "../access/store.ts";
 import { type AppendAudit, type AuditQueryDeps, createAuditStore } from "../audit/query.ts";
 import type { AuditStore } from "../audit/store.ts";
-import { claimTurn } from "../database/job.ts";
+import { tryAcquireJobSlot } from "../database/job.ts";
 import type { Database } from "../database/schema.ts";
 import { createIncidentStore } from "../incidents/query.ts";
 import type { IncidentStore } from "../incidents/store.ts";
@@ -66,10 +66,10 @@ export function createStores(parts: DialectParts) {
     },
     mountStates: createMountStateStore(deps),
     incidents: createIncidentStore(deps),
-    claimTurn: (job, interval, now) =>
+    tryAcquireJobSlot: (job, interval, now) =>
       attempt(async () => {
         check?.();
-        return claimTurn(db, job, interval, serverTime(now));
+        return tryAcquireJobSlot(db, job, interval, serverTime(now));
       }),
     oldestRevision: () => read(() => readOldestRevision(db)),
     listRevisions: (filter) => read(() => readRevisions(db, filter, revisionsOf)),

@@ -57,25 +57,25 @@ describe("the notice of them", () => {
     const ending = Array.from({ length: count }, (_, at): EndingToken => {
       return { principal: "ann", tokenId: `${at}`, until: at };
     });
-    const claimTurn = vi.fn(async () => isClaimed);
+    const tryAcquireJobSlot = vi.fn(async () => isClaimed);
     const notice = vi.fn();
     const stop = startEndingNotice({
-      ...{ store: { claimTurn } as never, ending: () => ending, now: () => 7, notice },
+      ...{ store: { tryAcquireJobSlot } as never, ending: () => ending, now: () => 7, notice },
       onError: (error) => expect.unreachable(String(error)),
     });
     await stop();
-    return { claimTurn, calls: notice.mock.calls, ending };
+    return { tryAcquireJobSlot, calls: notice.mock.calls, ending };
   };
 
   test("comes at once, by one of all processes a day, and names twenty", async () => {
-    const { calls, claimTurn, ending } = await noticed(21, true);
+    const { calls, tryAcquireJobSlot, ending } = await noticed(21, true);
     expect(calls).toEqual([[ending.slice(0, 20), 21]]);
-    expect(claimTurn.mock.calls).toEqual([["tokens that end soon", DAY, 7]]);
+    expect(tryAcquireJobSlot.mock.calls).toEqual([["tokens that end soon", DAY, 7]]);
   });
 
   test("does not come where another process has its turn, or no token ends", async () => {
     expect((await noticed(1, false)).calls).toEqual([]);
-    const { calls, claimTurn } = await noticed(0, true);
-    expect([calls, claimTurn.mock.calls]).toEqual([[], []]);
+    const { calls, tryAcquireJobSlot } = await noticed(0, true);
+    expect([calls, tryAcquireJobSlot.mock.calls]).toEqual([[], []]);
   });
 });

@@ -40,7 +40,7 @@ async function forgetting(store: Store, { processes = 1 } = {}) {
   const registry = await openAccessRegistry({ store: store.access, now: () => clock.now });
   const start = () =>
     startForgetting({
-      ...{ store: store.access, registry, claimTurn: store.claimTurn },
+      ...{ store: store.access, registry, tryAcquireJobSlot: store.tryAcquireJobSlot },
       ...{ age: AGE, interval: HOUR, now: () => clock.now },
       onError: (error) => expect.unreachable(String(error)),
     });

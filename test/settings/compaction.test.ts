@@ -27,7 +27,7 @@ function compacted(
   const jobs = Array.from({ length: processes }, () =>
     startCompaction({
       task: "compaction",
-      ...{ claimTurn: store.claimTurn, forget: store.compact },
+      ...{ tryAcquireJobSlot: store.tryAcquireJobSlot, forget: store.compact },
       maxCount,
       maxAge,
       interval: MINUTE,

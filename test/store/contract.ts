@@ -290,18 +290,18 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       test("is one caller's in each interval, whatever the store", async () => {
         const other = await open();
         const claims = [store, other, store, other].map((by) =>
-          by.claimTurn("sweep", 1_000, 5_000),
+          by.tryAcquireJobSlot("sweep", 1_000, 5_000),
         );
         expect((await Promise.all(claims)).filter(Boolean)).toHaveLength(1);
-        expect(await other.claimTurn("sweep", 1_000, 5_999)).toBe(false);
-        expect(await other.claimTurn("sweep", 1_000, 6_000)).toBe(true);
-        expect(await store.claimTurn("another", 1_000, 6_000)).toBe(true);
+        expect(await other.tryAcquireJobSlot("sweep", 1_000, 5_999)).toBe(false);
+        expect(await other.tryAcquireJobSlot("sweep", 1_000, 6_000)).toBe(true);
+        expect(await store.tryAcquireJobSlot("another", 1_000, 6_000)).toBe(true);
       });
 
       test("comes once, and then by the new time, when the clock jumps either way", async () => {
         for (const now of [5_000, 1e15, 3_000]) {
-          expect(await store.claimTurn("sweep", 1_000, now)).toBe(true);
-          expect(await store.claimTurn("sweep", 1_000, now + 999)).toBe(false);
+          expect(await store.tryAcquireJobSlot("sweep", 1_000, now)).toBe(true);
+          expect(await store.tryAcquireJobSlot("sweep", 1_000, now + 999)).toBe(false);
         }
       });
     });
@@ -349,7 +349,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         () => store.compact({ count: 1, notBefore: 0 }, 1),
         () => store.rehash({ form: "hmac2:", renew: (hash) => hash, audit: () => [] }),
         () => store.eraseReplaced(),
-        () => store.claimTurn("sweep", 1, 1),
+        () => store.tryAcquireJobSlot("sweep", 1, 1),
         () => store.seenEverywhere(1),
         async () => store.changedElsewhere(),
       ];

@@ -103,7 +103,7 @@ describe("files that are gone", () => {
         "was deleted",
       );
       await expect(store.compact({ count: 1, notBefore: 0 }, 1)).rejects.toThrow("was deleted");
-      await expect(store.claimTurn("sweep", 1, 5)).rejects.toThrow("was deleted");
+      await expect(store.tryAcquireJobSlot("sweep", 1, 5)).rejects.toThrow("was deleted");
       expect(await store.load()).toMatchObject({ revision: 1 });
       expect(said).toHaveLength(1);
     },

@@ -7,17 +7,17 @@ const server = serverOfFile();
 
 const DAY = 86_400_000;
 
-test("instances whose clocks differ by days take turns and leases as those whose clocks agree", async () => {
+test("instances whose clocks differ by days acquire job slots and leases as those whose clocks agree", async () => {
   const url = await server().newDatabase();
   const clocks = [() => Date.now(), () => Date.now() + 2 * DAY, () => Date.now() - 2 * DAY];
   const instances = await Promise.all(
     clocks.map(async (now) => ({ now, ...(await opened(url, now)) })),
   );
   const [first, ...others] = instances;
-  const turn = (one = first) => one?.store.claimTurn("upkeep", DAY, one.now());
-  expect(await turn()).toBe(true);
-  for (const one of others) expect(await turn(one)).toBe(false);
-  expect(await turn()).toBe(false);
+  const acquire = (one = first) => one?.store.tryAcquireJobSlot("upkeep", DAY, one.now());
+  expect(await acquire()).toBe(true);
+  for (const one of others) expect(await acquire(one)).toBe(false);
+  expect(await acquire()).toBe(false);
   const lease = (one = first, ttl = DAY) => {
     const at = instances.indexOf(one as (typeof instances)[number]);
     return one?.store.sites.lease("sites", String(at), one.now(), ttl);
