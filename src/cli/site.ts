@@ -28,9 +28,9 @@ const STANDINGS: Readonly<Record<SiteStanding, string>> = {
   [SiteStanding.MISSING]: "not there",
   [SiteStanding.EXTRA]: "only there",
   [SiteStanding.EXCLUDED]: "left out",
-  [SiteStanding.HELD]: "kept there",
+  [SiteStanding.HELD]: "pinned",
   [SiteStanding.REFUSED]: "refused",
-  [SiteStanding.FOUGHT]: "fought over",
+  [SiteStanding.FOUGHT]: "flapping",
 };
 
 /** Prints sites, a line each. */
@@ -73,7 +73,7 @@ export function noteOf({ status }: Site): string {
   const parts = [
     status.drift.length > 0 ? `differs: ${status.drift.join(", ")}` : "",
     ...status.refused.map(({ key, reason }) => `${key} refused: ${reason}`),
-    status.held.length > 0 ? `kept there: ${status.held.map(({ key }) => key).join(", ")}` : "",
+    status.held.length > 0 ? `pinned: ${status.held.map(({ key }) => key).join(", ")}` : "",
     status.fought.length > 0 ? `flapping, no longer corrected: ${status.fought.join(", ")}` : "",
   ];
   return parts.filter((part) => part !== "").join("; ");

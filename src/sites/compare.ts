@@ -12,23 +12,23 @@ import { createSelection, type Site, type SiteState } from "./site.ts";
  * - `same`; `differs`.
  * - `missing`: the site does not have the key. `extra`: Mooring does not.
  * - `excluded`: by the site's patterns; it differs.
- * - `held` (pinned): the site's value is invalid for Mooring, and stays.
+ * - `pinned`: the site's value is invalid for Mooring, and stays.
  * - `refused`: the site has refused this value.
- * - `fought` (flapping): another client changes it on the site repeatedly.
+ * - `flapping`: another client changes it on the site repeatedly.
  */
-export type Standing =
+export type SyncStatus =
   | "same"
   | "differs"
   | "missing"
   | "extra"
   | "excluded"
-  | "held"
+  | "pinned"
   | "refused"
-  | "fought";
+  | "flapping";
 
 export interface Comparison {
   readonly key: string;
-  readonly standing: Standing;
+  readonly sync: SyncStatus;
   /** Value to be pushed; undefined: Mooring does not have the key. */
   readonly wanted: string | undefined;
   /** Row of the site; undefined: it does not have the key. */
@@ -64,46 +64,45 @@ export function compare(
     const overridden = Object.hasOwn(site.overrides, key);
     const wanted = overridden ? (site.overrides[key] ?? "") : item.value;
     const drifted = state.appliedRevision > 0 && item.revision <= state.appliedRevision;
-    const { standing, note: reason = note } = standingOf(item, wanted, row, drifted);
+    const { sync, note: reason = note } = syncStatusOf(item, wanted, row, drifted);
     found.push({
-      ...{ key, standing, wanted, row, item, secret, overridden, drifted },
+      ...{ key, sync, wanted, row, item, secret, overridden, drifted },
       note: reason,
     });
   }
   for (const row of known.values()) {
     if (keyPolicyOf(row.key).never) continue;
-    const standing = selected(row.key, row.group) ? "extra" : "excluded";
+    const sync = selected(row.key, row.group) ? "extra" : "excluded";
     found.push({
-      ...{ key: row.key, standing, wanted: undefined, row, item: undefined },
+      ...{ key: row.key, sync, wanted: undefined, row, item: undefined },
       ...{ secret: row.flag === FLAG.private, overridden: false, drifted: false },
       note: keyPolicyOf(row.key).note ?? "",
     });
   }
   return found;
 
-  function standingOf(
+  function syncStatusOf(
     item: SettingItem,
     wanted: string,
     row: SiteRow | undefined,
     drifted: boolean,
-  ): { readonly standing: Standing; readonly note?: Text } {
+  ): { readonly sync: SyncStatus; readonly note?: Text } {
     const { key } = item;
-    if (row === undefined) return { standing: "missing", note: message("KEY_UNKNOWN_TO_SITE") };
-    if (isSameValue(key, wanted, row.value)) return { standing: "same" };
-    if (!selected(key, item.group)) return { standing: "excluded" };
+    if (row === undefined) return { sync: "missing", note: message("KEY_UNKNOWN_TO_SITE") };
+    if (isSameValue(key, wanted, row.value)) return { sync: "same" };
+    if (!selected(key, item.group)) return { sync: "excluded" };
     const held = state.held[key];
     if (
       held !== undefined &&
       held.revision === item.revision &&
       !Object.hasOwn(site.overrides, key)
     )
-      return { standing: "held", note: held.reason };
+      return { sync: "pinned", note: held.reason };
     const refused = state.refused[key];
     if (refused !== undefined && hash.isOf(refused.hash, wanted) === true)
-      return { standing: "refused", note: refused.reason };
-    if (drifted && state.fights[key]?.left)
-      return { standing: "fought", note: message("FLAPPING") };
-    return { standing: "differs" };
+      return { sync: "refused", note: refused.reason };
+    if (drifted && state.fights[key]?.left) return { sync: "flapping", note: message("FLAPPING") };
+    return { sync: "differs" };
   }
 
   function isSameValue(key: string, wanted: string, there: string): boolean {

@@ -62,7 +62,7 @@ export async function runRound(
       state: settled(looked, first, { time, pushed: false, snapshot }),
       ...{ rows, comparisons: first, results: [], events: [] },
     };
-  const differing = first.filter(({ standing, key }) => standing === "differs" && isAsked(key));
+  const differing = first.filter(({ sync, key }) => sync === "differs" && isAsked(key));
   const { fights, left } = corrected(reset, differing, time, options.insist === true);
   const wanted = differing
     .filter(({ key }) => !left.includes(key))
@@ -167,31 +167,31 @@ function settled(
   comparisons: readonly Comparison[],
   { time, pushed, snapshot }: { time: number; pushed: boolean; snapshot: Snapshot },
 ): SiteState {
-  const keysOf = (...standings: Comparison["standing"][]): string[] =>
-    comparisons.filter(({ standing }) => standings.includes(standing)).map(({ key }) => key);
+  const keysOf = (...statuses: Comparison["sync"][]): string[] =>
+    comparisons.filter(({ sync }) => statuses.includes(sync)).map(({ key }) => key);
   const differing = keysOf("differs");
   const byKey = new Map(comparisons.map((each) => [each.key, each]));
   const still = <T>(
     members: Readonly<Record<string, T>>,
-    ...standings: Comparison["standing"][]
+    ...statuses: Comparison["sync"][]
   ): Record<string, T> =>
     Object.fromEntries(
       Object.entries(members).filter(([key]) =>
-        standings.includes(byKey.get(key)?.standing ?? "missing"),
+        statuses.includes(byKey.get(key)?.sync ?? "missing"),
       ),
     );
   return {
     ...state,
     reachedAt: time,
     appliedRevision: pushed && differing.length === 0 ? snapshot.revision : state.appliedRevision,
-    drift: [...differing, ...keysOf("fought")],
+    drift: [...differing, ...keysOf("flapping")],
     missing: keysOf("missing"),
     refused: still(state.refused, "refused"),
-    held: still(state.held, "held"),
+    held: still(state.held, "pinned"),
     // Flapping has ended, or the key is about to be left unchanged.
     fights: Object.fromEntries(
       Object.entries(state.fights).filter(
-        ([key, { left }]) => !left || byKey.get(key)?.standing === "fought",
+        ([key, { left }]) => !left || byKey.get(key)?.sync === "flapping",
       ),
     ),
     rewritten: still(state.rewritten, "same"),

@@ -33,7 +33,7 @@ import { createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
 import { MASK } from "../settings/value.ts";
-import type { Comparison, Standing } from "./compare.ts";
+import type { Comparison, SyncStatus } from "./compare.ts";
 import type { SiteInput } from "./input.ts";
 import type { SiteService } from "./service.ts";
 import type { SiteView } from "./site.ts";
@@ -99,7 +99,7 @@ export function siteImpl(
     },
     compareSite: async ({ name, all }, context) => {
       const { comparisons } = await source.sites.compare(name);
-      const shown = all ? comparisons : comparisons.filter(({ standing }) => standing !== "same");
+      const shown = all ? comparisons : comparisons.filter(({ sync }) => sync !== "same");
       return create(CompareSiteResponseSchema, { differences: shown.map(differenceIn(context)) });
     },
     adoptSite: async ({ name, keys, dryRun, reason }, context) => {
@@ -114,7 +114,7 @@ export function siteImpl(
       const { actor } = originOf(context);
       const options = { keys, dryRun, connectDownloaders };
       const synced = await source.sites.sync(name, options, actor);
-      const left = synced.comparisons.filter(({ standing }) => OPEN.has(standing));
+      const left = synced.comparisons.filter(({ sync }) => OPEN.has(sync));
       return create(SyncSiteResponseSchema, {
         revision: BigInt(synced.revision),
         results: synced.results.map(resultIn(context)),
@@ -154,7 +154,7 @@ export function siteImpl(
 }
 
 /** Statuses that a sync could still resolve. */
-const OPEN: ReadonlySet<Standing> = new Set(["differs", "held", "refused", "fought"]);
+const OPEN: ReadonlySet<SyncStatus> = new Set(["differs", "pinned", "refused", "flapping"]);
 
 function inputFromProto(input: SiteInputMessage | undefined): SiteInput {
   if (input === undefined) throw invalid([{ field: "site", description: message("SITE_MISSING") }]);
@@ -214,22 +214,22 @@ function siteToProto(
   });
 }
 
-const STANDINGS: Readonly<Record<Standing, SiteStanding>> = {
+const STANDINGS: Readonly<Record<SyncStatus, SiteStanding>> = {
   same: SiteStanding.SAME,
   differs: SiteStanding.DIFFERS,
   missing: SiteStanding.MISSING,
   extra: SiteStanding.EXTRA,
   excluded: SiteStanding.EXCLUDED,
-  held: SiteStanding.HELD,
+  pinned: SiteStanding.HELD,
   refused: SiteStanding.REFUSED,
-  fought: SiteStanding.FOUGHT,
+  flapping: SiteStanding.FOUGHT,
 };
 
 function differenceToProto(comparison: Comparison, say: (text: Text) => string): SiteDifference {
-  const { key, standing, wanted, row, secret, overridden, note } = comparison;
+  const { key, sync, wanted, row, secret, overridden, note } = comparison;
   const shown = (value: string): string => (secret && value !== "" ? MASK : value);
   return create(SiteDifferenceSchema, {
-    ...{ key, secret, overridden, note: say(note), standing: STANDINGS[standing] },
+    ...{ key, secret, overridden, note: say(note), standing: STANDINGS[sync] },
     ...(wanted === undefined ? {} : { wanted: shown(wanted) }),
     ...(row === undefined ? {} : { found: shown(row.value) }),
   });

@@ -39,7 +39,7 @@ interface Refusal extends TakenBack {
 export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round> {
   const { engine, snapshot, maxValueBytes, now } = deps;
   const refused = round.comparisons.filter(
-    ({ standing, overridden }) => standing === "refused" && !overridden,
+    ({ sync, overridden }) => sync === "refused" && !overridden,
   );
   if (refused.length === 0) return round;
   const refusals = refused.map((one) => refusalOf(one, refused, round.state, snapshot));

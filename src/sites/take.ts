@@ -51,10 +51,10 @@ export async function takeValuesIn(
   const { comparisons } = await round({ aim: "look", actor: origin.actor });
   const asked = new Set(keys);
   const wanted = comparisons.filter(
-    ({ key, standing, drifted }) =>
-      (standing === "extra" || isDifferent(standing)) &&
+    ({ key, sync, drifted }) =>
+      (sync === "extra" || isDifferent(sync)) &&
       (asked.size === 0 || asked.has(key)) &&
-      (!onlyDrifted || drifted || standing === "extra"),
+      (!onlyDrifted || drifted || sync === "extra"),
   );
   const { result, revision } = await adopt(wanted, {
     ...{ engine, base, managedBy, maxValueBytes, origin, dryRun },
@@ -89,6 +89,6 @@ export async function takeValuesIn(
   return { revision, results: result };
 }
 
-function isDifferent(standing: Comparison["standing"]): boolean {
-  return ["differs", "held", "refused", "fought"].includes(standing);
+function isDifferent(sync: Comparison["sync"]): boolean {
+  return ["differs", "pinned", "refused", "flapping"].includes(sync);
 }

@@ -255,8 +255,8 @@ export function createWorkers(deps: WorkerDeps): Workers {
   };
 }
 
-function isDiffering({ standing }: Round["comparisons"][number]): boolean {
-  return standing === "differs";
+function isDiffering({ sync }: Round["comparisons"][number]): boolean {
+  return sync === "differs";
 }
 
 function isSameAccess(a: Site, b: Site): boolean {

@@ -45,14 +45,14 @@ describe("a setting here and there", () => {
   test("with the same value, with another one, and without a row there", () => {
     expect(compared({ items: [here("a")], rows: [there("a")] })).toEqual([
       {
-        ...{ key: "k", standing: "same", wanted: "a", row: there("a"), item: here("a") },
+        ...{ key: "k", sync: "same", wanted: "a", row: there("a"), item: here("a") },
         ...{ secret: false, overridden: false, drifted: false, note: "" },
       },
     ]);
-    expect(compared(differing)).toMatchObject([{ standing: "differs", wanted: "a", note: "" }]);
+    expect(compared(differing)).toMatchObject([{ sync: "differs", wanted: "a", note: "" }]);
     for (const rows of [[], [there("a", { flag: 3 })]])
       expect(compared({ items: [here("a")], rows })).toMatchObject([
-        { standing: "missing", note: expect.sentence(/./), row: undefined },
+        { sync: "missing", note: expect.sentence(/./), row: undefined },
       ]);
     expect(one({ ...differing, items: [here("a", { secret: true })] }).secret).toBe(true);
   });
@@ -67,17 +67,17 @@ describe("a setting here and there", () => {
   test("has the note of its key", () => {
     const title = { key: "site_title" };
     const named = { items: [here("a", title)], rows: [there("b", title)] };
-    expect(one(named)).toMatchObject({ standing: "differs", note: expect.sentence(/./) });
+    expect(one(named)).toMatchObject({ sync: "differs", note: expect.sentence(/./) });
     expect(one({ rows: [there("b", title)] })).toMatchObject({
-      ...{ standing: "extra", note: expect.sentence(/./) },
+      ...{ sync: "extra", note: expect.sentence(/./) },
     });
   });
 
   test("of a site with a value of its own", () => {
     const site = { overrides: { k: "own" } };
-    const own = { standing: "differs", wanted: "own", overridden: true };
+    const own = { sync: "differs", wanted: "own", overridden: true };
     expect(one({ ...differing, site })).toMatchObject(own);
-    expect(one({ ...differing, rows: [there("own")], site }).standing).toBe("same");
+    expect(one({ ...differing, rows: [there("own")], site }).sync).toBe("same");
   });
 
   test("has drifted where what is here was there already", () => {
@@ -94,13 +94,13 @@ describe("a row that is only there", () => {
     const row = there("b");
     expect(compared({ rows: [row] })).toEqual([
       {
-        ...{ key: "k", standing: "extra", wanted: undefined, row, item: undefined },
+        ...{ key: "k", sync: "extra", wanted: undefined, row, item: undefined },
         ...{ secret: false, overridden: false, drifted: false, note: "" },
       },
     ]);
-    expect(one({ rows: [row], site: { exclude: ["k"] } }).standing).toBe("excluded");
-    expect(one({ rows: [row], site: { include: ["group:2"] } }).standing).toBe("excluded");
-    expect(one({ rows: [row], site: { include: ["group:1"] } }).standing).toBe("extra");
+    expect(one({ rows: [row], site: { exclude: ["k"] } }).sync).toBe("excluded");
+    expect(one({ rows: [row], site: { include: ["group:2"] } }).sync).toBe("excluded");
+    expect(one({ rows: [row], site: { include: ["group:1"] } }).sync).toBe("extra");
     expect(one({ rows: [there("b", { flag: 1 })] }).secret).toBe(true);
     expect(compared({ rows: [there("b", { flag: 3 })] })).toEqual([]);
   });
@@ -112,12 +112,12 @@ describe("the same value in other words", () => {
       items: [here(wanted, { key, definition: defined({ key }) })],
       rows: [there(value, { key })],
       ...more,
-    }).standing === "same";
+    }).sync === "same";
 
   test("by the rules of the setting", () => {
     const definition = defined({ key: "k", type: "bool", default: "false" });
     const of = (value: string, known: typeof definition | undefined) =>
-      one({ items: [here("true", { definition: known })], rows: [there(value)] }).standing;
+      one({ items: [here("true", { definition: known })], rows: [there(value)] }).sync;
     expect([of("1", definition), of("0", definition)]).toEqual(["same", "differs"]);
     expect(of("1", undefined)).toBe("differs");
   });
@@ -147,32 +147,30 @@ describe("a setting that differs", () => {
   const left = { k: { times: [], left: true } };
 
   test("is excluded by the patterns of the site", () => {
-    expect(one({ ...differing, site: { exclude: ["k"] } }).standing).toBe("excluded");
-    expect(one({ ...differing, site: { include: ["other"] } }).standing).toBe("excluded");
+    expect(one({ ...differing, site: { exclude: ["k"] } }).sync).toBe("excluded");
+    expect(one({ ...differing, site: { include: ["other"] } }).sync).toBe("excluded");
   });
 
   test("is pinned until it changes here or the site has a value of its own", () => {
     const state = { held };
-    expect(one({ ...differing, state })).toMatchObject({ standing: "held", note: "breaks a rule" });
+    expect(one({ ...differing, state })).toMatchObject({ sync: "pinned", note: "breaks a rule" });
     const since = [here("a", { revision: 6 })];
-    expect(one({ ...differing, items: since, state }).standing).toBe("differs");
-    expect(one({ ...differing, site: { overrides: { k: "c" } }, state }).standing).toBe("differs");
+    expect(one({ ...differing, items: since, state }).sync).toBe("differs");
+    expect(one({ ...differing, site: { overrides: { k: "c" } }, state }).sync).toBe("differs");
   });
 
   test("was refused, until another value is wanted", () => {
     const state = { refused };
-    expect(one({ ...differing, state })).toMatchObject({ standing: "refused", note: "not wanted" });
-    expect(one({ ...differing, items: [here("c")], state }).standing).toBe("differs");
+    expect(one({ ...differing, state })).toMatchObject({ sync: "refused", note: "not wanted" });
+    expect(one({ ...differing, items: [here("c")], state }).sync).toBe("differs");
   });
 
   test("is flapping while it is left alone and nothing has changed here", () => {
     const flapping = { fights: left, appliedRevision: 5 };
     const found = one({ ...differing, state: flapping });
-    expect(found).toMatchObject({ standing: "fought", note: expect.sentence(/./) });
-    expect(one({ ...differing, state: { fights: left, appliedRevision: 4 } }).standing).toBe(
-      "differs",
-    );
+    expect(found).toMatchObject({ sync: "flapping", note: expect.sentence(/./) });
+    expect(one({ ...differing, state: { fights: left, appliedRevision: 4 } }).sync).toBe("differs");
     const fights = { k: { times: [], left: false } };
-    expect(one({ ...differing, state: { fights, appliedRevision: 5 } }).standing).toBe("differs");
+    expect(one({ ...differing, state: { fights, appliedRevision: 5 } }).sync).toBe("differs");
   });
 });

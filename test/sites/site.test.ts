@@ -48,7 +48,7 @@ describe("first contact", () => {
     await add();
     await mooring.save("sso_client_secret", "s3cret");
     const { comparisons } = await service().compare("one");
-    const differing = comparisons.filter(({ standing }) => standing !== "same");
+    const differing = comparisons.filter(({ sync }) => sync !== "same");
     expect(differing.map(({ key }) => key).sort()).toEqual([
       "announcement",
       "privacy_regs",

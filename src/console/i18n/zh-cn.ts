@@ -483,12 +483,12 @@ export const zhCn: Messages = {
   "sites.token": "它的管理员令牌",
   "sites.url": "地址",
 
-  "standing.excluded": "未参与",
-  "standing.extra": "这里不认识",
-  "standing.fought": "被反复修改",
-  "standing.held": "不符合这里的规则",
-  "standing.missing": "站点不认识",
-  "standing.refused": "被站点拒绝",
+  "sync.excluded": "未参与",
+  "sync.extra": "这里不认识",
+  "sync.flapping": "被反复修改",
+  "sync.pinned": "不符合这里的规则",
+  "sync.missing": "站点不认识",
+  "sync.refused": "被站点拒绝",
 
   "state.denied": "您的令牌没有此权限。",
   "state.failed": "操作未成功。",

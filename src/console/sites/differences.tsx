@@ -20,12 +20,12 @@ import type { MessageKey } from "../i18n/messages.ts";
 import { labelOf } from "../settings/label.ts";
 
 const STANDINGS: Partial<Record<SiteStanding, MessageKey>> = {
-  [SiteStanding.MISSING]: "standing.missing",
-  [SiteStanding.EXTRA]: "standing.extra",
-  [SiteStanding.EXCLUDED]: "standing.excluded",
-  [SiteStanding.HELD]: "standing.held",
-  [SiteStanding.REFUSED]: "standing.refused",
-  [SiteStanding.FOUGHT]: "standing.fought",
+  [SiteStanding.MISSING]: "sync.missing",
+  [SiteStanding.EXTRA]: "sync.extra",
+  [SiteStanding.EXCLUDED]: "sync.excluded",
+  [SiteStanding.HELD]: "sync.pinned",
+  [SiteStanding.REFUSED]: "sync.refused",
+  [SiteStanding.FOUGHT]: "sync.flapping",
 };
 
 /** Differences of a site, and the two ways to resolve them. */

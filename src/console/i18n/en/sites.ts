@@ -43,10 +43,10 @@ export const sitesTexts = {
   "sites.token": "Its admin token",
   "sites.url": "Address",
 
-  "standing.excluded": "left out",
-  "standing.extra": "not known here",
-  "standing.fought": "changed there again and again",
-  "standing.held": "breaks the rules here",
-  "standing.missing": "not known there",
-  "standing.refused": "refused there",
+  "sync.excluded": "left out",
+  "sync.extra": "not known here",
+  "sync.flapping": "changed there again and again",
+  "sync.pinned": "breaks the rules here",
+  "sync.missing": "not known there",
+  "sync.refused": "refused there",
 } as const satisfies Readonly<Record<string, Message>>;
