@@ -39,8 +39,8 @@ export interface FollowerOptions {
   readonly folder?: string;
   readonly times?: SitesDeps["times"];
   readonly now?: () => number;
-  /** Called with the name of each method of the store of sites that is used. */
-  readonly onQuery?: (name: string) => void;
+  /** Called with the name of each method of the store of sites that is used, which waits for a promise. */
+  readonly onQuery?: (name: string) => void | Promise<void>;
   /** Variables besides those that place it. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -125,8 +125,9 @@ function observed(store: SiteStore, onQuery: FollowerOptions["onQuery"]): SiteSt
       const method: unknown = Reflect.get(target, name, receiver);
       if (typeof method !== "function") return method;
       return (...args: unknown[]) => {
-        onQuery(String(name));
-        return method.apply(target, args);
+        const gate = onQuery(String(name));
+        const run = () => method.apply(target, args);
+        return gate instanceof Promise ? gate.then(run) : run();
       };
     },
   });

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Follower, followSite, ORIGIN, startFollower } from "./follower.ts";
+import { type StandIn, startStandIn } from "./stand-in.ts";
+
+/** Rounds run on request only. */
+const times = { beat: 600_000, look: 600_000, lookAgain: 600_000 };
+
+let mooring: Follower;
+let site: StandIn;
+/** Awaited before each call of the store of sites. */
+let gate: (name: string) => void | Promise<void>;
+
+beforeEach(async () => {
+  gate = () => undefined;
+  const onQuery = (name: string) => gate(name);
+  [mooring, site] = await Promise.all([startFollower({ times, onQuery }), startStandIn()]);
+  await followSite(mooring, site);
+});
+afterEach(async () => {
+  await mooring.close();
+  await site.stop();
+});
+
+test("a new token clears the error that another process stores meanwhile for the old one", async () => {
+  const { service } = mooring.sites;
+  const [failed, cleared] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const other = await startFollower({
+    ...{ folder: mooring.folder, times },
+    onQuery: async (name) => {
+      if (name !== "record") return;
+      failed.resolve();
+      await cleared.promise;
+    },
+  });
+  site.settings.resetToken();
+  const checked = other.sites.service.check("one").catch(String);
+  await failed.promise;
+  // The old state has been read here, and is about to be written without its error.
+  gate = async (name) => {
+    if (name !== "record") return;
+    cleared.resolve();
+    await checked;
+  };
+  await service.update("one", { token: site.token() }, ORIGIN);
+  expect(await checked).toContain("Error");
+  expect(service.get("one").state).toMatchObject({ error: undefined, failures: 0, nextTry: 0 });
+  await other.close();
+});
