@@ -268,6 +268,8 @@ describe("a mount that comes back by a rollback without its secrets", () => {
     await expect.poll(async () => (await vault()).mount?.status[0]?.state).toBe("ok");
     expect((await vault()).mount?.missing).toEqual([]);
     await mounts().deleteMounts({ names: ["vault", "beside"] });
+    for (const path of ["/vault", "/beside"])
+      await expect.poll(() => site.storages.row(path)).toBeUndefined();
   });
 
   test("lacks those of one site only, and takes them from a site that has them", async () => {

@@ -86,7 +86,8 @@ describe("a mount", () => {
     for (const site of [one, two])
       await expect.poll(() => site.storages.addition("/films")["root_folder_path"]).toBe("/data");
     await mounts().saveMounts({ mounts: [{ name: "films", disabled: true }] });
-    await expect.poll(() => rowOf(one, "/films")?.disabled).toBe(true);
+    for (const site of [one, two])
+      await expect.poll(() => rowOf(site, "/films")?.disabled).toBe(true);
     await mounts().deleteMounts({ names: ["films"] });
     for (const site of [one, two]) await expect.poll(() => rowOf(site, "/films")).toBeUndefined();
   });
@@ -206,10 +207,11 @@ describe("what is wrong", () => {
       mounts: [{ ...shared, overrides: { two: { config: { refresh_token: "another" } } } }],
     });
     await expect.poll(() => two.storages.addition("/shared")["refresh_token"]).toBe("another");
+    await expect.poll(() => rowOf(one, "/shared")?.status).toBe("work");
     const copy = { name: "shared", newName: "again", mountPath: "/again" };
     await expect(mounts().copyMount(copy)).rejects.toThrow("would share refresh_token");
     await mounts().deleteMounts({ names: ["shared"] });
-    await expect.poll(() => rowOf(two, "/shared")).toBeUndefined();
+    for (const site of [one, two]) await expect.poll(() => rowOf(site, "/shared")).toBeUndefined();
   });
 });
 
@@ -242,8 +244,10 @@ test("a credential is replaced wherever it is used, in one revision", async () =
   await expect(
     mounts().replaceCredential({ name: "d1", item: "nothing", value: "x" }),
   ).rejects.toThrow("has no value of nothing");
+  await expect.poll(() => rowOf(one, "/d1")?.status).toBe("work");
   await mounts().deleteMounts({ names: ["d1", "d2", "d3"] });
-  await expect.poll(() => rowOf(one, "/d3")).toBeUndefined();
+  for (const path of ["/d1", "/d2", "/d3"])
+    await expect.poll(() => rowOf(one, path)).toBeUndefined();
 });
 
 describe("a credential that a site has refreshed", () => {
@@ -288,7 +292,7 @@ describe("a credential that a site has refreshed", () => {
     await expect.poll(isOk).toBe(true);
     expect(token(two)).toBe("two-3");
     await mounts().deleteMounts({ names: ["drive"] });
-    await expect.poll(() => rowOf(two, "/drive")).toBeUndefined();
+    for (const site of [one, two]) await expect.poll(() => rowOf(site, "/drive")).toBeUndefined();
   });
 });
 
