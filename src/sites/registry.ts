@@ -45,6 +45,11 @@ export interface SiteRegistry {
     events?: readonly SiteEvent[],
     options?: { readonly isPatient: boolean },
   ): Promise<boolean>;
+  /**
+   * Clears the error of a site that has a new address or token. Repeats when another state was stored
+   * meanwhile: a round with the old token may have failed.
+   */
+  clearError(id: string): Promise<void>;
   log(id: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
   /** Calls the listener after every change. @returns a function that ends this. */
   onChange(listener: () => void): () => void;
@@ -128,7 +133,7 @@ export function createSiteRegistry({ store, sealer, onClosed }: SiteRegistryDeps
     return result;
   };
   const write = createBatches(store);
-  return {
+  const registry: SiteRegistry = {
     sites: () => sites,
     byId: (id) => rows.get(id)?.site,
     byName: (name) => {
@@ -163,12 +168,19 @@ export function createSiteRegistry({ store, sealer, onClosed }: SiteRegistryDeps
       tell();
       return true;
     },
+    clearError: async (id) => {
+      const cleared = { error: undefined, failures: 0, nextTry: 0 };
+      let isDone = false;
+      while (!isDone && rows.has(id))
+        isDone = await registry.record(id, { ...registry.state(id), ...cleared });
+    },
     log: (id, limit, before) => writing(store.log(id, limit, before)),
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
   };
+  return registry;
 }
 
 /** Additional authenticated data of a site's secrets: they cannot be opened elsewhere. */

@@ -128,13 +128,6 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     doneEntry(origin, deps.now(), [name], detail);
   const look = (site: Site): Promise<Round> =>
     mapSiteFailure(workers.round(site, { aim: "look", actor: "sites" }));
-  /** Clears the error of a site, again after each state that was stored meanwhile: a round with the old token may fail. */
-  const clearError = async (id: string): Promise<void> => {
-    const cleared = { error: undefined, failures: 0, nextTry: 0 };
-    let isDone = false;
-    while (!isDone && registry.byId(id) !== undefined)
-      isDone = await registry.record(id, { ...registry.state(id), ...cleared });
-  };
   return {
     revision: () => engine.snapshot().revision,
     list: () => registry.sites().map(viewOf),
@@ -174,7 +167,8 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       }
       if (!(await registry.update(site, [noted(origin, site, { changed })]))) throw taken(site);
       const isReached = site.url !== before.url || site.token !== before.token;
-      if (isReached || site.ca !== before.ca || site.pin !== before.pin) await clearError(site.id);
+      if (isReached || site.ca !== before.ca || site.pin !== before.pin)
+        await registry.clearError(site.id);
       return viewOf(site);
     },
     delete: async (name, origin) => {

@@ -197,7 +197,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       if (same.upstream && token === "" && same.url === url) return same;
       const next = { ...same, url, upstream: true, token: token || same.token };
       await registry.update(next, [noted(same, ...changedMembers(same, next))]);
-      await registry.record(same.id, { ...registry.state(same.id), error: undefined, nextTry: 0 });
+      await registry.clearError(same.id);
       return same;
     }
     if (token === "") throw new SiteFailure("unauthorized", message("SITE_TOKEN_UNKNOWN"));
@@ -357,8 +357,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       await registry.update({ ...site, token }, [
         doneEntry(origin, now(), [site.name], { changed: ["token"] }),
       ]);
-      const state = registry.state(site.id);
-      await registry.record(site.id, { ...state, error: undefined, failures: 0, nextTry: 0 });
+      await registry.clearError(site.id);
     },
     connect: async (call, body) => {
       const site = mine();
