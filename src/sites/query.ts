@@ -4,7 +4,13 @@ import { dropLease, takeLease } from "../database/job.ts";
 import { markSites, sitesVersion } from "../database/meta-query.ts";
 import type { Database, SiteRow } from "../database/schema.ts";
 import { textFromColumn, textToColumn } from "../messages/message.ts";
-import type { SiteRecord, SiteStore, StoredSite, StoredSiteState } from "./store.ts";
+import {
+  isSameSite,
+  type SiteRecord,
+  type SiteStore,
+  type StoredSite,
+  type StoredSiteState,
+} from "./store.ts";
 
 /** Maximum number of log entries of a site. */
 const MAX_EVENTS = 1_000;
@@ -49,8 +55,9 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
         await markSites(trx);
         return true;
       }),
-    update: (site, audit) =>
+    update: (site, audit, before) =>
       writing(async (trx) => {
+        if (before !== undefined && !(await isUnchanged(trx, before))) return undefined;
         if (await isTaken(trx, site)) return false;
         const { id, ...rest } = siteToRow(site);
         const done = await trx
@@ -115,6 +122,11 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
     lease: (name, holder, now, ttl) => writing((trx) => takeLease(trx, name, holder, now, ttl)),
     release: (name, holder) => writing((trx) => dropLease(trx, name, holder)),
   };
+}
+
+async function isUnchanged(trx: Transaction<Database>, site: StoredSite): Promise<boolean> {
+  const row = await trx.selectFrom("site").selectAll().where("id", "=", site.id).executeTakeFirst();
+  return row !== undefined && isSameSite(siteFromRow(row), site);
 }
 
 /** Ids of the records' sites that still exist. */

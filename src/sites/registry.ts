@@ -8,7 +8,13 @@ import type { Sealer } from "../secrets/sealer.ts";
 import { entriesOf } from "./audit.ts";
 import { createBatches } from "./batch.ts";
 import { NEW_STATE, readState, type Site, type SiteMode, type SiteState } from "./site.ts";
-import type { SiteEvent, SiteStore, StoredSite, StoredSiteEvent } from "./store.ts";
+import {
+  isSameSite,
+  type SiteEvent,
+  type SiteStore,
+  type StoredSite,
+  type StoredSiteEvent,
+} from "./store.ts";
 
 export interface SiteRegistryDeps {
   readonly store: SiteStore;
@@ -31,7 +37,11 @@ export interface SiteRegistry {
    * @returns false when the name or address is taken.
    */
   insert(site: Site, audit: readonly AuditEntry[]): Promise<boolean>;
-  update(site: Site, audit: readonly AuditEntry[]): Promise<boolean>;
+  /**
+   * @param before the site that was changed; undefined: any.
+   * @returns as insert; undefined if another call or process has changed `before` meanwhile.
+   */
+  update(site: Site, audit: readonly AuditEntry[], before?: Site): Promise<boolean | undefined>;
   delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
   /**
    * Writes the state of a site.
@@ -65,7 +75,7 @@ export function createSiteRegistry({ store, sealer, onClosed }: SiteRegistryDeps
   };
   const open = (row: StoredSite): Site => {
     const known = rows.get(row.id);
-    if (known !== undefined && isSameRow(known.row, row)) return known.site;
+    if (known !== undefined && isSameSite(known.row, row)) return known.site;
     try {
       return fromStored(row, sealer);
     } catch (error) {
@@ -150,7 +160,11 @@ export function createSiteRegistry({ store, sealer, onClosed }: SiteRegistryDeps
     state: (id) => states.get(id)?.state ?? NEW_STATE,
     load,
     insert: (site, audit) => changed(store.insert(toStored(site, sealer), audit)),
-    update: (site, audit) => changed(store.update(toStored(site, sealer), audit)),
+    update: async (site, audit, before) => {
+      const known = before && rows.get(before.id);
+      if (known?.site !== before) return undefined;
+      return changed(store.update(toStored(site, sealer), audit, known?.row));
+    },
     delete: (id, audit) => changed(store.delete(id, audit)),
     record: async (siteId, { appliedRevision, storedVersion, ...rest }, events = [], options) => {
       const state = JSON.stringify(rest);
@@ -211,10 +225,6 @@ function fromStored(row: StoredSite, { open }: Sealer): Site {
       string
     >,
   });
-}
-
-function isSameRow(a: StoredSite, b: StoredSite): boolean {
-  return (Object.keys(a) as (keyof StoredSite)[]).every((name) => a[name] === b[name]);
 }
 
 /** Canonical form of an address; the names of this machine are equal. */

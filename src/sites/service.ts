@@ -128,7 +128,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     doneEntry(origin, deps.now(), [name], detail);
   const look = (site: Site): Promise<Round> =>
     mapSiteFailure(workers.round(site, { aim: "look", actor: "sites" }));
-  return {
+  const service: SiteService = {
     revision: () => engine.snapshot().revision,
     list: () => registry.sites().map(viewOf),
     get: (name) => viewOf(registry.byName(name)),
@@ -165,7 +165,12 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
         if (registry.sites().some((other) => other.name === site.name)) throw taken(site);
         await deps.onRename?.(before.name, site.name, origin);
       }
-      if (!(await registry.update(site, [noted(origin, site, { changed })]))) throw taken(site);
+      const isDone = await registry.update(site, [noted(origin, site, { changed })], before);
+      if (isDone === undefined) {
+        await registry.load();
+        return service.update(name, input, origin);
+      }
+      if (!isDone) throw taken(site);
       const isReached = site.url !== before.url || site.token !== before.token;
       if (isReached || site.ca !== before.ca || site.pin !== before.pin)
         await registry.clearError(site.id);
@@ -211,6 +216,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     log: (name, limit, before) => registry.log(registry.byName(name).id, limit, before),
     watch: (signal) => watchRegistry(registry, viewOf, { signal, stopping: deps.stopping }),
   };
+  return service;
 }
 
 function tooEarly({ name }: Site): ServiceError {

@@ -143,7 +143,7 @@ async function resealAll(registry: SiteRegistry, sealer: Sealer, store: SiteStor
     const site = registry.byId(row.id);
     if (site === undefined || site.token === "") continue;
     if (sealer.needsReseal(row.token) || sealer.needsReseal(row.overrides))
-      await registry.update(site, []);
+      await registry.update(site, [], site);
   }
 }
 

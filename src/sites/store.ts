@@ -77,8 +77,17 @@ export interface SiteStore extends LeaseStore {
    * @returns false if another site has the name or address.
    */
   insert(site: StoredSite, audit: readonly AuditEntry[]): Promise<boolean>;
-  /** Replaces a site by its id. @returns as insert; also false when it does not exist. */
-  update(site: StoredSite, audit: readonly AuditEntry[]): Promise<boolean>;
+  /**
+   * Replaces a site by its id.
+   *
+   * @param before the row that was read; undefined: any.
+   * @returns as insert; also false when it does not exist; undefined if it is no longer `before`.
+   */
+  update(
+    site: StoredSite,
+    audit: readonly AuditEntry[],
+    before?: StoredSite,
+  ): Promise<boolean | undefined>;
   /** Deletes a site with its state and its log. */
   delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
   states(): Promise<readonly StoredSiteState[]>;
@@ -92,4 +101,9 @@ export interface SiteStore extends LeaseStore {
   record(records: readonly SiteRecord[]): Promise<readonly (number | undefined)[]>;
   /** Newest first. @param before only older ones; undefined: the newest. */
   log(siteId: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
+}
+
+/** Reports whether two rows are equal. Sealed members differ after each write. */
+export function isSameSite(a: StoredSite, b: StoredSite): boolean {
+  return (Object.keys(a) as (keyof StoredSite)[]).every((name) => a[name] === b[name]);
 }

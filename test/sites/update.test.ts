@@ -46,3 +46,19 @@ test("a new token clears the error that another process stores meanwhile for the
   expect(service.get("one").state).toMatchObject({ error: undefined, failures: 0, nextTry: 0 });
   await other.close();
 });
+
+test("a change keeps what another process changes between its reading and its writing", async () => {
+  const { service } = mooring.sites;
+  const other = await startFollower({ folder: mooring.folder, times });
+  let isFirst = true;
+  gate = async (name) => {
+    if (name !== "update" || !isFirst) return;
+    isFirst = false;
+    await other.sites.service.update("one", { paused: true }, ORIGIN);
+  };
+  const { site: changed } = await service.update("one", { exclude: ["site_title"] }, ORIGIN);
+  expect(isFirst).toBe(false);
+  expect(changed).toMatchObject({ paused: true, exclude: ["site_title"] });
+  expect(service.get("one").site).toEqual(changed);
+  await other.close();
+});

@@ -74,6 +74,15 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       expect((await store.list()).map(({ name }) => name)).toEqual(["another", "site a"]);
     });
 
+    test("a change of a row that another has changed meanwhile is not written", async () => {
+      const [before, after] = [storedSite("a"), storedSite("a", { paused: true })];
+      await store.insert(before, []);
+      expect(await store.update(after, [], before)).toBe(true);
+      expect(await store.update(storedSite("a", { mode: "follow" }), [], before)).toBeUndefined();
+      expect(await store.update(storedSite("b"), [], storedSite("b"))).toBeUndefined();
+      expect(await store.list()).toEqual([after]);
+    });
+
     test("what is known and what was done go with the site", async () => {
       await store.insert(storedSite("a"), []);
       const event = {
