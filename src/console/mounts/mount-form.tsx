@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
-import type { Mount, MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import type { Mount, MountResult, MountStatus } from "../../../gen/mooring/v1/mount_pb.js";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
@@ -117,7 +117,7 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
           {mount.status.map((status) => (
             <li key={status.site}>
               <OnSite mount={mount} of={status} />
-              <span class="quiet small">{status.error || status.differs.join(", ")}</span>
+              <span class="quiet small">{reasonOf(status)}</span>
             </li>
           ))}
         </ul>
@@ -199,4 +199,9 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
 /** Reports whether the mount has a secret for an item, which stays unless a new one is entered. */
 function isKept(mount: Mount | undefined, { name }: ConfigItem): boolean {
   return mount?.config?.[name] === MASK;
+}
+
+/** Why a mount is not as it should be on a site: the error, what differs, or the server's own status. */
+function reasonOf({ error, differs, status }: MountStatus): string {
+  return error || differs.join(", ") || (status === "work" ? "" : status);
 }

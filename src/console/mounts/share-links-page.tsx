@@ -82,27 +82,29 @@ function ShareLinks() {
         </a>
       </PageHead>
       <div class="sheet block block-form">
-        <label class="label" for="share-driver">
-          {t("mount.driver")}
-        </label>
-        <select
-          id="share-driver"
-          class="input"
-          value={driver.value}
-          onChange={({ currentTarget }) =>
-            edit(() => {
-              driver.value = currentTarget.value;
-              values.value = {};
-            })
-          }
-        >
-          <option value="">{t("drivers.choose")}</option>
-          {drivers.map(([name, { label }]) => (
-            <option key={name} value={name}>
-              {label || name}
-            </option>
-          ))}
-        </select>
+        <div>
+          <label class="label" for="share-driver">
+            {t("mount.driver")}
+          </label>
+          <select
+            id="share-driver"
+            class="input"
+            value={driver.value}
+            onChange={({ currentTarget }) =>
+              edit(() => {
+                driver.value = currentTarget.value;
+                values.value = {};
+              })
+            }
+          >
+            <option value="">{t("drivers.choose")}</option>
+            {drivers.map(([name, { label }]) => (
+              <option key={name} value={name}>
+                {label || name}
+              </option>
+            ))}
+          </select>
+        </div>
         <Field
           label={t("shares.links")}
           hint={t("shares.linksHint")}

@@ -68,6 +68,8 @@ describe("mounts", () => {
       await incident.getByText("Get a new credential").waitFor();
       await incident.getByRole("button", { name: "I deal with it" }).click();
       await incident.getByText("acknowledged by admin").waitFor();
+      await visit(page, "mount?name=films");
+      await page.locator(".mounts", { hasText: "login failed: 401" }).waitFor();
       await visit(page, "");
       await page
         .locator(".lines li", { hasText: "1 mount does not work" })
