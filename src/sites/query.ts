@@ -125,7 +125,13 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
 }
 
 async function isUnchanged(trx: Transaction<Database>, site: StoredSite): Promise<boolean> {
-  const row = await trx.selectFrom("site").selectAll().where("id", "=", site.id).executeTakeFirst();
+  // An update, as it locks the row and returns its newest version: a select of PostgreSQL does neither.
+  const row = await trx
+    .updateTable("site")
+    .set({ id: site.id })
+    .where("id", "=", site.id)
+    .returningAll()
+    .executeTakeFirst();
   return row !== undefined && isSameSite(siteFromRow(row), site);
 }
 
