@@ -126,7 +126,7 @@ async function makeGatewayPackage(): Promise<void> {
     // An import of Node's without a name in use would still load it.
     treeshake: { moduleSideEffects: false },
     output: {
-      ...{ dir: folder, format: "esm", minify: true, sourcemap: true },
+      ...{ dir: folder, format: "esm", minify: true, sourcemap: true, comments: false },
       // What requests need is one file: more of them would import forty names from each other.
       codeSplitting: {
         groups: [{ name: "gateway", test: (id) => !id.includes("/openapi/"), minShareCount: 2 }],

@@ -354,6 +354,7 @@ describe("PATCH", () => {
     expect(await masks({})).toBeUndefined();
     expect(await masks({ fillUpdateMask: true })).toEqual(["title", "author.last_name"]);
     expect(await masks({ fillUpdateMask: true }, "?updateMask=title")).toEqual(["title"]);
+    expect(await masks({ fillUpdateMask: true }, "?updateMask.paths=title")).toEqual(["title"]);
   });
 });
 

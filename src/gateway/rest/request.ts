@@ -224,7 +224,12 @@ export function fillMessage(
   { path, query, call }: RequestParts,
   prefix: TagPrefix,
 ): Message {
+  const mask = rule.mask?.localName;
+  // A mask of the query goes before that of the body.
+  const ofBody: unknown = mask && Reflect.get(message, mask);
+  if (mask) Reflect.deleteProperty(message, mask);
   rule.query?.fill(message, query);
+  if (mask && ofBody && !Reflect.get(message, mask)) Reflect.set(message, mask, ofBody);
   rule.path.forEach((target, index) => {
     const text = path[index] ?? "";
     const place = { reason: "PATH_INVALID", place: "path:", name: target.field } as const;
