@@ -19,20 +19,23 @@ import { fastify } from "fastify";
 import { beforeEach, expect, test } from "vitest";
 import { restHandler } from "../../../../src/gateway/fetch.ts";
 import { restGateway } from "../../../../src/gateway/gateway.ts";
+import type { GatewayOptions } from "../../../../src/gateway/options.ts";
 import { needs } from "../../../downloaders/program.ts";
-import { send, unary } from "../../../gateway/door.ts";
+import { send, streaming, unary } from "../../../gateway/door.ts";
 import { KIND_NAMES, kindOf, PEERS } from "./kinds.ts";
 import { type Answer, buildPeers, type Reached, startPeers } from "./peers.ts";
 import { createGenerator, createRandom, type Generated, toBytes } from "./request.ts";
 
 // The same requests to grpc-gateway, vanguard and this gateway, each in front of rpcs that return their
 // request. An outcome is that of both peers; where it is not, the difference from each peer is one of the
-// kinds in differences.md.
+// kinds in differences.md. grpc-gateway always fills the update mask of a PATCH, so that this gateway does so
+// beside it, and does not beside vanguard.
 
 beforeEach(needs("go"));
 
 const COUNT = Number(process.env["MOORING_TEST_DIFFERENTIAL"] ?? 6_000);
 const SEED = Number(process.env["MOORING_TEST_DIFFERENTIAL_SEED"] ?? 777);
+const SERVICE = "peer.v1.PeerService";
 /** A first build compiles a hundred packages. */
 const TIMEOUT = 25 * 60_000;
 
@@ -42,7 +45,8 @@ test("differs from grpc-gateway and vanguard only as differences.md says", {
   timeout: TIMEOUT,
 }, async () => {
   const { registry, methods } = readContract(await buildPeers());
-  const own = await startOwn(methods);
+  const own = await startOwn(methods, { fillUpdateMask: false });
+  const filling = await startOwn(methods, { fillUpdateMask: true });
   const peers = startPeers();
   const next = createGenerator(createRandom(SEED));
   const counts = new Map<string, number>();
@@ -51,16 +55,20 @@ test("differs from grpc-gateway and vanguard only as differences.md says", {
   for (let index = 0; index < COUNT; index++) {
     const request = next();
     const others = await peers.ask(toBytes(request));
-    const mine = outcome(await own.ask(request), registry);
+    const plain = outcome(await own.ask(request), registry);
+    const isPatch = request.method === "PATCH";
+    const filled = isPatch ? outcome(await filling.ask(request), registry) : plain;
     if (isFetchable(request)) {
       const handled = outcome(await own.askHandler(request), registry);
-      if (handled !== mine) unexplained.push({ peer: "restHandler", ...request, mine, handled });
+      if (handled !== plain)
+        unexplained.push({ peer: "restHandler", ...request, mine: plain, handled });
     }
     const theirs = {
       "grpc-gateway": outcome(others.gateway, registry),
       vanguard: outcome(others.vanguard, registry),
     };
     for (const peer of PEERS) {
+      const mine = peer === "vanguard" ? plain : filled;
       if (theirs[peer] === mine) count(`as ${peer}`);
       else {
         const kind = kindOf({ request, mine, theirs: theirs[peer], peer });
@@ -71,6 +79,7 @@ test("differs from grpc-gateway and vanguard only as differences.md says", {
   }
   peers.close();
   await own.close();
+  await filling.close();
   process.stdout.write(`differential: ${JSON.stringify(Object.fromEntries([...counts].sort()))}\n`);
   expect(unexplained.slice(0, 40)).toEqual([]);
   const kinds = [...documented.matchAll(/^## (\S+)$/gm)].map(([, name]) => name);
@@ -83,25 +92,38 @@ test("differs from grpc-gateway and vanguard only as differences.md says", {
 function readContract(path: string): { registry: Registry; methods: DescMethod[] } {
   const set = fromBinary(FileDescriptorSetSchema, readFileSync(path));
   const registry = createFileRegistry(set);
-  const service = registry.getService("peer.v1.PeerService");
+  const service = registry.getService(SERVICE);
   if (service === undefined) throw new Error("the contract has no service");
   return { registry, methods: service.methods };
 }
 
 /** The gateway as a plugin and as a handler of the fetch API, in front of the same rpcs. */
-async function startOwn(descs: readonly DescMethod[]) {
+async function startOwn(
+  descs: readonly DescMethod[],
+  reading: Pick<GatewayOptions, "fillUpdateMask">,
+) {
   let reached: Reached | undefined;
-  const answer = (desc: DescMethod, request: Message): Message => {
+  const note = (desc: DescMethod, request: Message): void => {
     reached = { method: desc.name, message: toBinary(desc.input, request) };
+  };
+  const answer = (desc: DescMethod, request: Message): Message => {
+    note(desc, request);
     const fields = request as unknown as Record<string, unknown>;
     if (desc.name === "Fail") throw failure(Number(fields["i32"]), String(fields["s"]));
     if (desc.name !== "Download") return request;
-    const data = Buffer.from(String(fields["name"]));
-    return create(desc.output, { contentType: "text/x-file", data } as Record<string, unknown>);
+    return httpBody(desc, String(fields["name"]));
   };
   const options = {
-    methods: descs.map((desc) => unary(desc, (request) => answer(desc, request))),
+    methods: descs.map((desc) =>
+      desc.methodKind === "server_streaming"
+        ? streaming(desc, (request) => {
+            note(desc, request);
+            return messagesOf(desc, request);
+          })
+        : unary(desc, (request) => answer(desc, request)),
+    ),
     connect: false,
+    ...reading,
   };
   const app = fastify();
   // Fastify reads the body of a request that no route takes, and may refuse it before its 404.
@@ -132,6 +154,24 @@ async function startOwn(descs: readonly DescMethod[]) {
   };
 }
 
+/** The messages of a stream, as main.go sends them. */
+async function* messagesOf(desc: DescMethod, request: Message): AsyncGenerator<Message> {
+  const { name, i32, oi = 0 } = request as unknown as Record<string, string | number>;
+  if (desc.name === "Chunks") {
+    for (const text of [String(name), "; end"]) yield httpBody(desc, text);
+    return;
+  }
+  const count = desc.name === "Stream" && i32 !== 0 ? Math.min(Number(i32), 3) : 2;
+  for (let index = 0; index < count; index++) yield request;
+  const code = Number(oi);
+  if (desc.name === "Stream" && code >= 1 && code <= 16) throw new ConnectError("stopped", code);
+}
+
+function httpBody({ output }: DescMethod, text: string): Message {
+  const fields = { contentType: "text/x-file", data: Buffer.from(text) };
+  return create(output, fields as Record<string, unknown>);
+}
+
 /** Whether the fetch API can send a request: a GET has no body there. */
 function isFetchable({ method, body }: Generated): boolean {
   return body === undefined || method !== "GET";
@@ -144,11 +184,14 @@ function failure(code: number, message: string): Error {
 /** One line of what has come of a request: refused with a status, or what reached which rpc. */
 function outcome({ status, type, body, reached }: Answer, registry: Registry): string {
   if (reached === undefined) return `refused ${status}`;
-  const isDownload = /^(?:Raw|Download)$/.test(reached.method);
-  const desc = registry.getMessage(inputOf(reached.method)) as DescMessage;
-  const message = messageText(desc, reached, registry);
-  const reply =
-    isDownload && status === 200 ? `${type} ${body.toString("base64")}` : replyOf(body, status);
+  const isDownload = /^(?:Raw|Download|Chunks)$/.test(reached.method);
+  const method = registry.getService(SERVICE)?.methods.find(({ name }) => name === reached.method);
+  if (method === undefined) throw new Error(reached.method);
+  const message = messageText(method.input, reached, registry);
+  let reply = replyOf(body, status);
+  if (isDownload && status === 200) reply = `${type} ${body.toString("base64")}`;
+  else if (method.methodKind === "server_streaming" && !isOwnError(body, status))
+    reply = lines(body);
   return `${reached.method} ${message} -> ${status} ${reply}`;
 }
 
@@ -161,9 +204,21 @@ function messageText(desc: DescMessage, { message }: Reached, registry: Registry
   }
 }
 
-function inputOf(method: string): string {
-  if (method === "Raw") return "google.api.HttpBody";
-  return method === "Upload" || method === "Download" ? "peer.v1.File" : "peer.v1.All";
+/** Whether a stream has failed before its first message with the error as the whole reply. */
+function isOwnError(body: Buffer, status: number): boolean {
+  return status !== 200 && "code" in (JSON.parse(body.toString()) as object);
+}
+
+/** The messages of a stream, a line each. */
+function lines(body: Buffer): string {
+  return body.toString().trim().split("\n").map(line).join("\n");
+}
+
+function line(text: string): string {
+  if (text === "") return "";
+  const { error, ...message } = JSON.parse(text) as Record<string, JsonValue>;
+  if (error === undefined) return stable(message);
+  return stable({ error: { code: (error as { readonly code: number }).code } });
 }
 
 function replyOf(body: Buffer, status: number): string {

@@ -144,17 +144,21 @@ const KINDS: Readonly<Record<string, Kind>> = {
     fits: ({ method, body, mine, theirs }) =>
       method === "PATCH" &&
       (isSameBut(mine, theirs, "fm") ||
-        (/"nope"/.test(body) && isReached(mine) && theirs.refused === 400)),
+        isSameBut(mine, theirs, "updateMask") ||
+        (/"(?:nope|an)"/.test(body) && isReached(mine) && theirs.refused === 400)),
   },
   "mask-in-query": {
     peers: BOTH,
     fits: ({ peer, query, mine, theirs }) => {
-      const mask = query.find(([name]) => name === "fm")?.[1];
+      const mask = query.find(([name]) => /^(?:fm|update_?mask)$/i.test(name))?.[1];
       if (mask === undefined) return false;
       if (peer === "vanguard")
         return /^$|[^\w.,]/.test(mask) && isReached(mine) && theirs.refused === 400;
       // Its mask has no JSON, or names in a form that JSON does not have.
-      return isReached(theirs) && (theirs.status === 500 || mine.refused === 400);
+      return (
+        isReached(theirs) &&
+        (theirs.status === 500 || mine.refused === 400 || "binary" in theirs.message)
+      );
     },
   },
   "message-of-an-unknown-member": {
@@ -179,12 +183,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
       theirs.refused === 400,
   },
   "parameter-of-the-body": {
-    peers: VANGUARD,
-    fits: ({ method, path, query, mine, theirs }) =>
-      (method === "PATCH" || path === "/v1/body/m") &&
+    peers: BOTH,
+    fits: ({ peer, method, path, query, mine, theirs }) =>
       query.some(([name]) => /^m(?:\.|$)/.test(name)) &&
-      isReached(mine) &&
-      theirs.refused === 400,
+      (peer === "vanguard"
+        ? (method === "PATCH" || path === "/v1/body/m") && isReached(mine) && theirs.refused === 400
+        : /^\/v1\/(?:nested|parts)\//.test(path) && mine.refused === 400 && isReached(theirs)),
   },
   "words-of-a-bool": {
     peers: GRPC_GATEWAY,
@@ -197,11 +201,18 @@ const KINDS: Readonly<Record<string, Kind>> = {
       body.startsWith("\ufeff") && isReached(mine) && isRefused(theirs),
   },
   "several-values": {
-    peers: VANGUARD,
-    fits: ({ query, mine, theirs }) =>
-      new Set(query.map(([name]) => JSON_NAMES[name] ?? name)).size < query.length &&
-      mine.refused === 400 &&
-      isReached(theirs),
+    peers: BOTH,
+    fits: ({ peer, query, mine, theirs }) =>
+      peer === "vanguard"
+        ? new Set(query.map(([name]) => JSON_NAMES[name] ?? name)).size < query.length &&
+          mine.refused === 400 &&
+          isReached(theirs)
+        : (query.filter(([name]) => ONEOF.includes(name)).length > 1 &&
+            isReached(mine) &&
+            theirs.refused === 400) ||
+          (query.filter(([name]) => name === "mss").length === 2 &&
+            mine.refused === 400 &&
+            isReached(theirs)),
   },
   "nothing-before-a-verb": {
     peers: GRPC_GATEWAY,
@@ -214,8 +225,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   "float-digits": {
     peers: BOTH,
-    fits: ({ mine, theirs }) =>
-      isSame(mine, theirs, (text) => text.replaceAll("3.4028234663852886e+38", "3.4028235e+38")),
+    fits: ({ mine, theirs }) => isSame(mine, theirs, withFloatDigits),
   },
   "any-without-type": {
     peers: BOTH,
@@ -234,6 +244,14 @@ const KINDS: Readonly<Record<string, Kind>> = {
       isReached(theirs) &&
       theirs.status === 500,
   },
+  "result-of-a-stream": {
+    peers: BOTH,
+    fits: ({ peer, path, mine, theirs }) =>
+      peer === "vanguard"
+        ? /^\/v1\/(?:stream|parts)(?:\/|$)/.test(path) && theirs.refused === 415
+        : /^\/v1\/(?:stream|parts|chunks)(?:\/|$)/.test(path) &&
+          isSame(mine, unwrapped(theirs), withFloatDigits),
+  },
   "unknown-enum": {
     peers: BOTH,
     fits: ({ body, mine, theirs }) =>
@@ -241,9 +259,31 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
+/** A text with the largest float in the digits that it needs. */
+function withFloatDigits(text: string): string {
+  return text.replaceAll("3.4028234663852886e+38", "3.4028235e+38");
+}
+
+/** A reply of grpc-gateway's without the object around each message, and around an error without one. */
+function unwrapped(outcome: Outcome): Outcome {
+  if (!isReached(outcome)) return outcome;
+  const { rpc, reply, status } = outcome;
+  if (rpc === "Chunks") return { ...outcome, reply: withoutLineEnds(reply) };
+  const member = status === 200 ? "result" : "error";
+  const around = new RegExp(`^\\{"${member}":(.*)\\}$`, "gm");
+  return { ...outcome, reply: reply.replace(around, "$1") };
+}
+
+/** The type and the base64 of a body without the end of line after each of two messages. */
+function withoutLineEnds(reply: string): string {
+  const [, type, data = ""] = /^(\S+) (.*)$/.exec(reply) ?? [];
+  const text = Buffer.from(data, "base64").toString();
+  return `${type} ${Buffer.from(text.replace(/\n(; end)\n$/, "$1")).toString("base64")}`;
+}
+
 /** Whether a parameter of a path names no field, or the one that the path fills. */
 function isUnknown(path: string, name: string): boolean {
-  if (path.startsWith("/v1/files")) return name !== "part";
+  if (/^\/v1\/(?:files|chunks)/.test(path)) return name !== "part";
   return UNKNOWN.test(name) || (name === "s" && !path.startsWith("/v1/query"));
 }
 

@@ -49,11 +49,7 @@ var reached *Reached
 
 func intercept(_ context.Context, request any, info *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
 	message := request.(proto.Message)
-	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
-	if err != nil {
-		return nil, err
-	}
-	reached = &Reached{Method: info.FullMethod, Message: encoded}
+	note(info.FullMethod, message)
 	switch info.FullMethod {
 	case peerv1.PeerService_Fail_FullMethodName:
 		all := message.(*peerv1.All)
@@ -67,6 +63,53 @@ func intercept(_ context.Context, request any, info *grpc.UnaryServerInfo, _ grp
 		return &httpbody.HttpBody{ContentType: "text/x-file", Data: []byte(file.GetName())}, nil
 	}
 	return message, nil
+}
+
+// Stream sends its request, and fails where the request says so.
+func (peer) Stream(all *peerv1.All, stream grpc.ServerStreamingServer[peerv1.All]) error {
+	note(peerv1.PeerService_Stream_FullMethodName, all)
+	count := min(all.GetI32(), 3)
+	if count == 0 {
+		count = 2
+	}
+	for range count {
+		if err := stream.Send(all); err != nil {
+			return err
+		}
+	}
+	code := codes.Code(all.GetOi())
+	if code < codes.Canceled || code > codes.Unauthenticated {
+		return nil
+	}
+	return status.Error(code, "stopped")
+}
+
+// StreamPart sends its request twice.
+func (peer) StreamPart(all *peerv1.All, stream grpc.ServerStreamingServer[peerv1.All]) error {
+	note(peerv1.PeerService_StreamPart_FullMethodName, all)
+	if err := stream.Send(all); err != nil {
+		return err
+	}
+	return stream.Send(all)
+}
+
+// Chunks sends the name in two messages.
+func (peer) Chunks(file *peerv1.File, stream grpc.ServerStreamingServer[httpbody.HttpBody]) error {
+	note(peerv1.PeerService_Chunks_FullMethodName, file)
+	for _, data := range []string{file.GetName(), "; end"} {
+		if err := stream.Send(&httpbody.HttpBody{ContentType: "text/x-file", Data: []byte(data)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func note(method string, message proto.Message) {
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	if err != nil {
+		log.Fatal(err)
+	}
+	reached = &Reached{Method: method, Message: encoded}
 }
 
 func answer(handler http.Handler, raw []byte) Reply {

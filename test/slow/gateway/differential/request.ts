@@ -221,6 +221,12 @@ const PATHS: readonly (readonly [method: string, path: string, body?: string])[]
   ["POST", "/v1/raw", "raw"],
   ["GET", "/v1/files/*"],
   ["GET", "/v1/fail/*/*"],
+  ["GET", "/v1/stream/*/*"],
+  ["POST", "/v1/stream", "*"],
+  ["GET", "/v1/parts/*"],
+  ["GET", "/v1/chunks/*"],
+  ["PATCH", "/v1/things/*", "thing"],
+  ["PATCH", "/v1/things/*", "thing"],
 ];
 
 /** Makes requests of every kind, most of them right. */
@@ -248,15 +254,26 @@ export function createGenerator(random: () => number): () => Generated {
     const names = new Set(Array.from({ length: 1 + upTo(2) }, () => pick(Object.keys(MEMBERS))));
     return `{${[...names].map((name) => `"${name}":${pick(MEMBERS[name] ?? [])}`).join(",")}}`;
   };
+  const maskQuery = (): string =>
+    pick([
+      "update_mask=s,m.a",
+      "updateMask=twoWords",
+      "updateMask.paths=s&updateMask.paths=m",
+      "updateMask=",
+      "allow_missing=true",
+      "updateMask=*",
+      "update_mask=m.nope",
+    ]);
   const bodyOf = (field: string): string => {
     if (chance(0.03)) return pick(["{", "[", "null", "1", "", "{}{}", "\ufeff{}", '{"a":1,}']);
     if (field === "raw") return pick(["plain", "{}", "", "\u0000\u0001", "[1"]);
-    return field === "*" ? object() : pick(MEMBERS[field] ?? []);
+    return field === "*" || field === "thing" ? object() : pick(MEMBERS[field] ?? []);
   };
   return () => {
     const [own, template, field] = pick(PATHS);
     const isQuery = template.startsWith("/v1/query");
-    const text = isQuery || chance(0.25) ? query() : "";
+    const isUpdate = template.startsWith("/v1/things");
+    const text = isQuery || chance(0.25) ? (isUpdate ? maskQuery : query)() : "";
     // grpc-gateway makes a message of it: one difference of a request is enough.
     const asked = text === "" || (!isQuery && text.includes("m.nope")) ? "" : `?${text}`;
     const end = chance(0.02) ? "/" : "";

@@ -14,6 +14,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { type FastifyInstance, fastify } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { HttpRule } from "../../../../gen/google/api/http_pb.js";
+import { restHandler } from "../../../../src/gateway/fetch.ts";
 import { restGateway } from "../../../../src/gateway/gateway.ts";
 import type { Method } from "../../../../src/gateway/method.ts";
 import { createOpenApi } from "../../../../src/gateway/openapi/standalone.ts";
@@ -22,7 +23,7 @@ import { publishedServices, readGoogleProtos, rulesOf } from "./descriptors.ts";
 import { type RuleRequest, requestOf } from "./request.ts";
 import { sampleMessage } from "./sample.ts";
 
-// All rpcs of the package google-proto-files that have a google.api.http rule.
+// All rpcs of the package google-proto-files that have a google.api.http rule, over both mounts.
 
 const TIMEOUT = 10 * 60_000;
 
@@ -30,6 +31,12 @@ const TIMEOUT = 10 * 60_000;
 interface Service {
   readonly methods: readonly Method[];
   readonly app: FastifyInstance;
+  readonly handler: (request: Request) => Promise<Response>;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly text: string;
 }
 
 let registry: FileRegistry;
@@ -38,6 +45,14 @@ const services: Service[] = [];
 const shadowed: string[] = [];
 /** The calls of the request that is being answered. */
 let calls: { readonly desc: DescMethod; readonly message: Message }[] = [];
+
+const MOUNTS: readonly [
+  name: string,
+  send: (service: Service, asked: RuleRequest) => Promise<Reply>,
+][] = [
+  ["the Fastify plugin", ({ app }, asked) => sendToPlugin(app, asked)],
+  ["restHandler", ({ handler }, asked) => sendToHandler(handler, asked)],
+];
 
 let current: FastifyInstance;
 const server = createServer((incoming, response) => current.routing(incoming, response));
@@ -88,19 +103,18 @@ const AMBIGUOUS = ["v1", "v1beta1"].map(
   (version) => `google.firestore.${version}.Firestore.GetDocument`,
 );
 
-test(
-  "a request made from each rule reaches its rpc once, with the values",
-  async () => {
+test.each(MOUNTS)(
+  "over %s a request made from each rule reaches its rpc once, with the values",
+  async (_, send) => {
     const wrong: object[] = [];
     const ambiguous: string[] = [];
     let count = 0;
-    for (const { methods, app } of services) {
-      current = app;
-      for (const { desc } of methods) {
+    for (const service of services) {
+      for (const { desc } of service.methods) {
         for (const rule of rulesOf(desc)) {
           if (isShadowed(desc, rule)) continue;
           count++;
-          const problem = await call(desc, rule);
+          const problem = await call(desc, rule, (asked) => send(service, asked));
           if (problem === undefined) continue;
           const rpc = `${desc.parent.typeName}.${desc.name}`;
           if (AMBIGUOUS.includes(rpc)) ambiguous.push(rpc);
@@ -158,7 +172,8 @@ async function addService(descs: readonly DescMethod[]): Promise<void> {
   const warn = (text: string): void => void shadowed.push(text);
   await app.register(restGateway, { methods, connect: false, registry, warn });
   await app.ready();
-  services.push({ methods, app });
+  const handler = restHandler({ methods, connect: false, registry, warn: () => undefined });
+  services.push({ methods, app, handler });
 }
 
 function gathering(desc: DescMethod, note: (message: Message) => void, reply: Message): Method {
@@ -183,7 +198,11 @@ function isShadowed(desc: DescMethod, { pattern }: HttpRule): boolean {
 }
 
 /** Sends the request of a rule. Undefined: it has reached its rpc, and the reply has come back. */
-async function call(desc: DescMethod, rule: HttpRule): Promise<object | undefined> {
+async function call(
+  desc: DescMethod,
+  rule: HttpRule,
+  send: (asked: RuleRequest) => Promise<Reply>,
+): Promise<object | undefined> {
   const asked = requestOf(desc, rule, registry);
   calls = [];
   const { status, text } = await send(asked);
@@ -209,8 +228,19 @@ function isReply(desc: DescMethod, rule: HttpRule, text: string): boolean {
   return equals(desc.output, message, replyOf(desc), { registry });
 }
 
-function send(asked: RuleRequest): Promise<{ status: number; text: string }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+async function sendToHandler(
+  handler: Service["handler"],
+  { method, target, type, body }: RuleRequest,
+): Promise<Reply> {
+  const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
+  const request = new Request(`http://localhost${target}`, { method, headers, body: body ?? null });
+  const response = await handler(request);
+  return { status: response.status, text: await response.text() };
+}
+
+function sendToPlugin(app: FastifyInstance, asked: RuleRequest): Promise<Reply> {
+  current = app;
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const { method, target: path, type, body } = asked;
   const headers = {
     ...(type === undefined ? {} : { "content-type": type }),
