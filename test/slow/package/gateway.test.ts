@@ -36,7 +36,7 @@ beforeAll(() => {
   archive = join(out, `mooring-gateway-${version}.tgz`);
   execFileSync("tar", ["-xzf", archive, "-C", out]);
   folder = join(out, "package");
-}, 180_000);
+}, 400_000);
 
 afterAll(() => rmSync(out, { recursive: true, force: true }));
 

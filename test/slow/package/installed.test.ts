@@ -39,7 +39,7 @@ beforeAll(async () => {
     stdio: "pipe",
     timeout: LONGEST,
   });
-}, 180_000);
+}, 400_000);
 
 afterAll(() => rmSync(out, { recursive: true, force: true }));
 
