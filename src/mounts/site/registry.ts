@@ -22,6 +22,9 @@ type Changes = Parameters<MountStateStore["write"]>[0];
 /** Begins the names that requests to the process with the lease are stored under. No mount is named so. */
 export const REQUEST = "*";
 
+/** Requests of a site beyond this number are joined into one: a round that hangs delays them. */
+const MAX_WAITING = 32;
+
 /** Keeps what is known of mounts on sites. Rejects with a StoreError only. */
 export interface MountStateStore {
   /** Lists states by name. @param only `requests`: those of `ask`; undefined: all. */
@@ -87,6 +90,20 @@ export function createMountRegistry(store: MountStateStore): MountRegistry {
     mounts.set(siteId, known);
     return known;
   };
+  const requestsOf = async (siteId: string): Promise<readonly StoredMountState[]> =>
+    (await store.list("requests")).filter((row) => row.siteId === siteId);
+  /** In the order of asking; a row of its own, so that requests of several processes do not meet. */
+  const nextName = (): string => {
+    asks += 1;
+    const order = `${String(Date.now()).padStart(14, "0")}-${String(asks).padStart(9, "0")}`;
+    return `${REQUEST}${order}-${randomBytes(4).toString("hex")}`;
+  };
+  let last: Promise<void> = Promise.resolve();
+  const oneByOne = (work: () => Promise<void>): Promise<void> => {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
+  };
   const registry: MountRegistry = {
     load: async () => {
       const rows = await store.list();
@@ -122,18 +139,25 @@ export function createMountRegistry(store: MountStateStore): MountRegistry {
         else before.set(name, Object.freeze(state));
       for (const listener of listeners) listener(siteId);
     },
-    ask: async (siteId, request) => {
-      asks += 1;
-      // In the order of asking; a row of its own, so that requests of several processes do not meet.
-      const order = `${String(Date.now()).padStart(14, "0")}-${String(asks).padStart(9, "0")}`;
-      const name = `${REQUEST}${order}-${randomBytes(4).toString("hex")}`;
-      await store.write([{ siteId, name, state: JSON.stringify(request) }]);
-    },
+    ask: (siteId, request) =>
+      oneByOne(async () => {
+        const waiting = await requestsOf(siteId);
+        const joined = waiting.length < MAX_WAITING ? [] : waiting;
+        const all = [...joined.map(({ state }) => readRequest(state)), request];
+        // Requests that only follow a new name stay apart: they do not let the site be written to.
+        const isRename = ({ forget = [] }: MountRequest): boolean => forget.length > 0;
+        const kinds = [all.filter(isRename), all.filter((each) => !isRename(each))];
+        await store.write([
+          ...joined.map(({ name }) => ({ siteId, name })),
+          ...kinds
+            .filter((kind) => kind.length > 0)
+            .map((kind) => ({ siteId, name: nextName(), state: JSON.stringify(join(kind)) })),
+        ]);
+      }),
     asked: async () => new Set((await store.list("requests")).map(({ siteId }) => siteId)),
     answer: async (siteId) => {
-      const rows = (await store.list("requests")).filter((row) => row.siteId === siteId);
-      for (const { name, state } of rows) {
-        const { insist, states, forget = [] }: MountRequest = JSON.parse(state, reviveText);
+      for (const { name, state } of await requestsOf(siteId)) {
+        const { insist, states, forget = [] } = readRequest(state);
         const site = registry.site(siteId);
         await registry.put(siteId, {
           site: {
@@ -153,4 +177,17 @@ export function createMountRegistry(store: MountStateStore): MountRegistry {
     },
   };
   return registry;
+}
+
+function readRequest(state: string): MountRequest {
+  return JSON.parse(state, reviveText);
+}
+
+/** One request for several; of a mount's states the last one counts. */
+function join(requests: readonly MountRequest[]): MountRequest {
+  return {
+    insist: [...new Set(requests.flatMap(({ insist }) => insist))],
+    states: Object.assign({}, ...requests.map(({ states }) => states)),
+    forget: [...new Set(requests.flatMap(({ forget = [] }) => forget))],
+  };
 }

@@ -26,3 +26,27 @@ test("states of a hundred sites, one after the other, are a few transactions", a
   expect((await store.list()).length).toBe(SITES.length);
   expect(registry.mounts("site-99").get("films")?.id).toBe(7);
 });
+
+test("requests that wait are bounded in number, and none is lost", async () => {
+  const store = memoryStore();
+  const registry = createMountRegistry(store);
+  const names = Array.from({ length: 100 }, (_, at) => `m${at}`);
+  const ask = (name: string) =>
+    registry.ask("a", { insist: [name], states: { [name]: { ...NEW_MOUNT, applied: 5 } } });
+  const rename = (at: number) =>
+    registry.ask("b", { insist: [], states: {}, forget: [`old-${at}`] });
+  await Promise.all([...names.map(ask), ...names.map((_, at) => rename(at))]);
+  expect((await store.list("requests")).length).toBeLessThanOrEqual(2 * 33);
+  await registry.answer("a");
+  expect(registry.site("a").insist).toEqual(names);
+  expect([...registry.mounts("a").keys()]).toEqual(names);
+  expect(registry.site("a").met).toBe(true);
+  await registry.answer("b");
+  expect(registry.site("b").met).toBe(false);
+  await registry.ask("c", { insist: [], states: {} });
+  for (let at = 0; at < 40; at += 1)
+    await registry.ask("c", { insist: [], states: {}, forget: [`old-${at}`] });
+  await registry.answer("c");
+  expect(registry.site("c").met).toBe(true);
+  expect(await store.list("requests")).toEqual([]);
+});
