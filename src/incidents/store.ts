@@ -57,6 +57,7 @@ export interface StoredDelivery {
   readonly error: Text;
 }
 
+/** Result of adding or changing a webhook. */
 export type WebhookPut = "stored" | "taken" | "gone";
 
 /** Keeps incidents, webhooks and deliveries. Rejects with a StoreError only. */

@@ -42,7 +42,7 @@ interface MountsFile {
   readonly files: readonly string[];
   /** The place of a violation's field, such as `mounts[0].config.root_folder_path`. */
   readonly place: (field: string) => Place;
-  /** Reports whether the value at a place has a problem already: what the rules say of it is none. */
+  /** Reports whether a place has a problem already; violations of the rules at that place are left out. */
   readonly isReported: (place: Place) => boolean;
   /** Tells two contents apart. */
   readonly content: string;

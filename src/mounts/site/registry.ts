@@ -19,10 +19,10 @@ const PACE = 20;
 
 type Changes = Parameters<MountStateStore["write"]>[0];
 
-/** Begins the names that requests to the process with the lease are stored under. No mount is named so. */
+/** Prefix of the names of rows with requests to the process with the lease. No name of a mount begins with it. */
 export const REQUEST = "*";
 
-/** Requests of a site beyond this number are joined into one: a round that hangs delays them. */
+/** Maximum number of rows with requests for a site, in addition to two joined ones: a round that hangs delays requests. */
 const MAX_WAITING = 32;
 
 /** Keeps what is known of mounts on sites. Rejects with a StoreError only. */
@@ -64,7 +64,7 @@ export interface MountRegistry {
   ask(siteId: string, request: MountRequest): Promise<void>;
   /** @returns the sites that `ask` has left requests for, in any process. */
   asked(): Promise<ReadonlySet<string>>;
-  /** Carries out what was asked about a site. No round of it may run: it would store what it read before. */
+  /** Carries out the requests for a site. No round of the site may run meanwhile: it stores what it read before. */
   answer(siteId: string): Promise<void>;
   /** Calls the listener after each change. @returns a function that ends this. */
   onChange(listener: (siteId: string) => void): () => void;
@@ -92,7 +92,7 @@ export function createMountRegistry(store: MountStateStore): MountRegistry {
   };
   const requestsOf = async (siteId: string): Promise<readonly StoredMountState[]> =>
     (await store.list("requests")).filter((row) => row.siteId === siteId);
-  /** In the order of asking; a row of its own, so that requests of several processes do not meet. */
+  /** Name of the row of a new request. Names sort in the order of requests, and differ between processes. */
   const nextName = (): string => {
     asks += 1;
     const order = `${String(Date.now()).padStart(14, "0")}-${String(asks).padStart(9, "0")}`;
