@@ -42,7 +42,7 @@ export function admissionOf(
   return principal instanceof Admission ? principal : undefined;
 }
 
-/** The grant of the caller: none before admission; a command on the database itself is root. */
+/** Grant of the caller: none before admission; root for a command on the database itself. */
 export function grantOf(context: Pick<HandlerContext, "values">): Grant {
   if (context instanceof Call) return admissionOf(context)?.grant ?? NOTHING;
   const info = context.values.get(callKey);

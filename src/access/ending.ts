@@ -50,7 +50,9 @@ export interface EndingNoticeDeps {
   readonly ending: () => readonly EndingToken[];
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Called at most once a day. @param named the first ones. @param count of all. */
+  /**
+   * Called at most once a day. @param named the first tokens. @param count number of all tokens.
+   */
   readonly notice: (named: readonly EndingToken[], count: number) => void;
   readonly onError: (error: unknown) => void;
 }

@@ -38,7 +38,7 @@ export function createThrottle(options: ThrottleOptions): Throttle {
   const { perMinute, now = () => performance.now(), peers = 10_000 } = options;
   const buckets = new Map<string, Bucket>();
   const all: Bucket = { level: 2 * ALL * perMinute, at: now() };
-  /** Takes one from a bucket. @returns milliseconds until it has one; 0: taken. */
+  /** Takes one token from a bucket. @returns milliseconds until the bucket has one; 0: taken. */
   const take = (bucket: Bucket, rate: number): number => {
     const time = now();
     bucket.level = Math.min(2 * rate, bucket.level + ((time - bucket.at) / MINUTE) * rate);
