@@ -28,10 +28,12 @@ const FOLDERS = ["../console", "../../dist/src/console"].map((path) =>
   join(import.meta.dirname, path),
 );
 
-/** Page for an address that names none. */
+/** Page for the address of the console itself. */
 const FIRST_PAGE = "/overview";
 
-/** Content Security Policy Level 3, with Trusted Types: nothing is a script that is not a file here. */
+/**
+ * Content Security Policy Level 3, with Trusted Types: scripts come only from the console's files.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -49,9 +51,9 @@ const POLICY = [
 const SECURITY = securityHeaders(POLICY);
 
 /**
- * A Fastify plugin that serves the console at `/console/`, below the prefix it is registered with.
- * Every address of a page gets that page's document; the files beside it never change under their
- * names. Their names and entity tags are made at the first request.
+ * Fastify plugin that serves the console at `/console/`, below the plugin's prefix. The address of
+ * a page returns the HTML document of that page. All other files are immutable: a changed file has
+ * another name. File names and entity tags are read at the first request.
  */
 export async function consolePlugin(
   fastify: FastifyInstance,
@@ -91,7 +93,7 @@ function isBuilt(folder: string): boolean {
   return existsSync(join(folder, "index.html.br"));
 }
 
-/** @throws HttpFault when it has not been built: the program runs from its source. */
+/** @throws HttpFault when the console has not been built, as in a run from source. */
 function readConsole(folder: string | undefined, places: string): Files {
   if (folder === undefined)
     throw new HttpFault(503, 'the console is not built: run "npm run build", then reload');

@@ -40,7 +40,7 @@ const DEFAULT_MAX_AGE = 7_200;
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-// Named one by one, because * covers neither Authorization nor old browsers; * for any others.
+// `*` does not cover Authorization, and old browsers do not support it: known headers are listed.
 const REQUEST_HEADERS = [
   "*",
   "Authorization",

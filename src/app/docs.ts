@@ -20,7 +20,7 @@ export interface DocsOptions {
   readonly folder?: string | undefined;
   /** Path in front of `/docs/` as browsers see it, such as `/@mooring`. Default: none. */
   readonly below?: string;
-  /** Whether the service has the REST reference at `/reference`; `/docs` was its address once. */
+  /** Whether the service has the REST reference at `/reference` (formerly at `/docs`). */
   readonly hasReference?: boolean;
   readonly slowReaders?: StaticFolder["slowReaders"];
 }
@@ -100,7 +100,7 @@ function readSite(folder: string): Site {
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    // Vue makes its policy of this name for all markup that it writes.
+    // Name of Vue's policy for all markup that it inserts.
     "trusted-types vue",
   ];
   return { folder, files: new Map(Object.entries(files)), headers: securityHeaders(policy) };
@@ -118,7 +118,7 @@ function present(files: Site["files"], name: string): string | undefined {
   return files.has(name) ? name : undefined;
 }
 
-/** A file as it is sent. @param below path in front of `/docs/`, which its addresses get. */
+/** File of a reply. @param below path to put in front of the `/docs/` of its addresses. */
 function page({ folder, files, headers }: Site, name: string, below: string): StaticFile {
   const path = join(folder, name);
   const isPlain = PLAIN.includes(extname(name));
@@ -141,7 +141,7 @@ function page({ folder, files, headers }: Site, name: string, below: string): St
   };
 }
 
-/** A text whose own addresses have a path in front. Compression runs in the thread pool. */
+/** Text file with a path put in front of its own addresses. Compression runs in the thread pool. */
 async function readBelow(path: string, coding: Coding | undefined, below: string): Promise<Buffer> {
   const text = (await readCompressed(path, undefined)).toString("utf8");
   const moved = Buffer.from(text.replace(OWN_ADDRESS, `${below}/docs/`));

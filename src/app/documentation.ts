@@ -8,7 +8,7 @@ export function readContractComments(): Readonly<Record<string, string>> {
   return JSON.parse(readFileSync(file, "utf8"));
 }
 
-/** A header, as the reference shows it. */
+/** Header in the reference. */
 export interface HeaderDocumentation {
   readonly name: string;
   readonly description: string;
@@ -79,8 +79,8 @@ const WEBHOOKS = "mooring.v1.WebhookService";
 const SITE = { query: { name: "harbour" } };
 
 /**
- * An example for each rpc that takes something, by its full name. A test calls each of them on a new
- * service and holds the reply against its schema.
+ * Example call of each rpc with parameters, by full name. A test sends every example to a new
+ * service and validates the reply against its schema.
  */
 export const examples: Readonly<Record<string, CallExample>> = {
   [`${MOUNTS}.GetMount`]: { query: { name: "films" } },

@@ -20,22 +20,22 @@ import { SlowReaders } from "../transport/slow-reader.ts";
 import type { AnswerReflection } from "./reflection.ts";
 
 export interface GrpcServerOptions {
-  /** Streams of one connection at the same time. */
+  /** Maximum number of concurrent streams of a connection. */
   readonly maxStreams: number;
   /** Undefined: reflection is not served. */
   readonly reflect: AnswerReflection | undefined;
-  /** Watches over all streams of its connections. */
+  /** Closes connections whose client does not read. */
   readonly slowReaders?: SlowReaders;
   /** Time limit of silence on a reflection stream, in milliseconds. Default: 30,000. */
   readonly silenceMs?: number;
 }
 
-/** Longest request of reflection, in bytes: names of files and symbols. */
+/** Maximum size of a reflection request, in bytes: names of files and symbols. */
 const MAX_REQUEST = 4 * 1024;
 
 /**
- * Creates a grpc-js server: it keeps the HTTP/2 connections, serves reflection, whose requests are
- * a stream, and answers unknown methods. It does not listen: connections are injected.
+ * Creates a grpc-js server. It manages HTTP/2 connections, serves reflection (a bidirectional
+ * stream) and answers unknown methods. It does not listen: connections are injected.
  */
 export function createGrpcServer({
   maxStreams,
@@ -56,7 +56,7 @@ export function createGrpcServer({
     slowReaders.watch(session);
     if (reflect === undefined) return;
     session.on("stream", (stream, headers) => {
-      // On every transport: client streams have no end to wait for.
+      // For every transport: reflection has client streams, which have no time limit otherwise.
       if (headers[":path"]?.startsWith(REFLECTION))
         stream.setTimeout(silenceMs, () => stream.close(constants.NGHTTP2_CANCEL));
     });
@@ -67,7 +67,7 @@ export function createGrpcServer({
 
 const REFLECTION = "/grpc.reflection.";
 
-/** Exposes its connections. */
+/** Server that reports each new connection. */
 class WatchedServer extends Server {
   readonly #watch: (session: ServerHttp2Session) => void;
 
@@ -76,7 +76,8 @@ class WatchedServer extends Server {
     this.#watch = watch;
   }
 
-  // A connection's HTTP/2 server is made here, and kept in a private field of a pinned version.
+  // grpc-js creates a connection's HTTP/2 server here and keeps it in a private field; its version
+  // is pinned.
   override createConnectionInjector(
     ...args: Parameters<Server["createConnectionInjector"]>
   ): ReturnType<Server["createConnectionInjector"]> {

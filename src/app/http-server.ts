@@ -35,7 +35,7 @@ export interface HttpServerOptions {
   readonly cors: CorsOptions;
   /** Request line and all headers, in bytes. */
   readonly maxHeaderBytes: number;
-  /** Time limit for receiving a whole request, in milliseconds; its headers have half of it. */
+  /** Time limit for receiving a request, in milliseconds; half of it for the headers. */
   readonly requestTimeoutMs: number;
   /** Called with errors whose messages are masked. */
   readonly report: (error: unknown, request: FastifyRequest) => void;
@@ -68,7 +68,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   }
   const fastify = Fastify({
     logger: false,
-    // The header is read by requestId, which checks it.
+    // requestId reads and validates the header.
     requestIdHeader: false,
     genReqId: ({ headers }) => {
       const sent = headers["x-request-id"];
@@ -115,8 +115,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       return server;
     },
   });
-  // It never listens: this starts the check of its time-outs (node:http, setupConnectionsTracking).
-  // Fastify closes no server that does not listen.
+  // The server never listens, so this call starts the check of its time-outs (node:http,
+  // setupConnectionsTracking). Fastify does not close a server that does not listen.
   fastify.addHook("onReady", (done) => {
     made?.server.emit("listening");
     done();

@@ -59,15 +59,15 @@ export interface Mooring {
   /** Current values of the gauges. */
   gauges(): MeasuredState;
   /**
-   * Ends it: health turns NOT_SERVING, nothing new is accepted, calls in flight finish within the
-   * grace time, then the database is closed.
+   * Stops the service: health turns NOT_SERVING, nothing new is accepted, calls in flight finish
+   * within the grace time, then the database is closed.
    */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the service: the wiring, top to bottom. The ports listen first and hold connections; the
- * services exist before one of them is served.
+ * Starts the service: the wiring, top to bottom. The ports listen first; connections wait until the
+ * services exist.
  *
  * @throws Error with a message for the operator, when it cannot start.
  */

@@ -41,15 +41,15 @@ export interface MountParts {
 /** Intervals of the work on mounts and incidents, in milliseconds. */
 export interface MountTimes {
   readonly beat?: number;
-  /** Between two lists of a site's mounts. */
+  /** Interval between two lists of a site's mounts. */
   readonly look?: number;
-  /** Between two looks of a stream of incidents. */
+  /** Polling interval of a stream of incidents. */
   readonly watch?: number;
   /** Pauses between attempts of a notification. */
   readonly pauses?: readonly number[];
 }
 
-/** Mounts of sites, and what does not work about them. */
+/** Mounts of sites, and their incidents. */
 export interface OpenMounts {
   readonly mounts: MountService;
   readonly incidents: Incidents;
@@ -57,7 +57,7 @@ export interface OpenMounts {
   close(): Promise<void>;
 }
 
-/** Begins to follow the mounts of the sites, and to notice which of them do not work. */
+/** Starts the work on the mounts of the sites, and on incidents of failing mounts. */
 export async function openMounts(
   { secretKeys, probeIntervalMs, webhookTargets, mountsFile }: Config,
   { sites, store, services, driverOf, driverNames, log, times = {} }: MountParts,
@@ -66,7 +66,7 @@ export async function openMounts(
   const holder = randomBytes(9).toString("base64url");
   const lease = createLease(store.sites, { name: "mounts", holder, now: Date.now });
   const ending = new AbortController();
-  // In the opposite order they are closed at the end, and when a later one fails to start.
+  // Closes the parts in reverse order: at the end, and when a later part fails to start.
   await using opened = new AsyncDisposableStack();
   const incidents = await startIncidents({
     ...{ store: store.incidents, sites: sites.registry, lease, driverOf },
@@ -101,7 +101,7 @@ export async function openMounts(
     sites: sites.registry.sites,
     follow: () => follow,
   });
-  // Before a site is written to: a wrong file ends the start.
+  // Runs before any write to a site: an invalid file ends the start.
   const stopFile =
     mountsFile === undefined
       ? undefined
@@ -159,7 +159,7 @@ export async function openMounts(
     times,
   });
   opened.defer(follow.close);
-  // Brings committed mounts to the sites at once; after a gap all of them.
+  // Applies committed mounts to the sites immediately; after a gap of the feed, all mounts.
   const following = followFeed(feed, ending.signal, (commits) => {
     if (commits?.some(({ changes }) => changes.some(isMountChange)) === false) return;
     mounts.changed();

@@ -17,9 +17,9 @@ export interface OpenApiOptions {
   /** Name and version, for the first page. */
   readonly name: string;
   readonly description: string;
-  /** Further places that the first page leads to. */
+  /** Further links on the first page. */
   readonly links?: readonly Link[];
-  /** Refuses requests without the right to the contract, by the header `authorization`. */
+  /** Rejects requests without access to the contract, by the header `authorization`. */
   readonly check?: ((authorization: string | undefined) => Promise<void>) | undefined;
   /** Also serve `/openapi.json` and `/reference`. Default true. */
   readonly contract?: boolean;

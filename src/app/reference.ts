@@ -93,7 +93,7 @@ function operationHtml({ path, method, operation }: Operation, document: unknown
   ].join("\n");
 }
 
-/** Headers of calls and replies, whatever the operation. */
+/** Headers of calls and replies that all operations share. */
 function headersHtml({ parameters, headers }: Record<string, unknown>): string[] {
   const replies = Object.entries(objectOf(headers)).map(([name, header]) => ({
     ...objectOf(header),

@@ -34,8 +34,8 @@ type Answer = ServerReflectionResponse["messageResponse"];
 export type AnswerReflection = (request: ServerReflectionRequest) => ServerReflectionResponse;
 
 /**
- * Encodes each answer before a server of a library does: their own handling of a failure hangs or
- * quotes the value.
+ * Encodes each answer before the server of a library does: after a failed encoding, these servers
+ * hang or quote the value.
  *
  * @param report receives the failure with its cause.
  * @returns answers as `answer` does, and throws INTERNAL for one without a valid encoding.
@@ -145,7 +145,7 @@ function extensionsOf(registry: Registry, typeName: string) {
   ) as Extract<ReturnType<Registry["get"]>, { kind: "extension" }>[];
 }
 
-/** The file and all that it imports: clients would ask for those next. */
+/** File with its imports, which clients would request next. */
 function fileAnswer(file: DescFile | undefined, asked: string): Answer {
   if (file === undefined) return failure(Code.NotFound, `there is no ${asked.slice(0, 255)} here`);
   const files = new Set<DescFile>();

@@ -72,7 +72,7 @@ export function createRoutes(
   const { access, audit, backup, drivers, history, publicReads, settings, webhooks } = services;
   const { watchSettings, watchPublicSettings } = watchImpl(services, translations);
   return (router: ConnectRouter): void => {
-    // The router itself would take an implementation in which methods are missing.
+    // The router's own types accept an implementation with missing methods.
     const serve = <S extends DescService>(service: S, all: ServiceImpl<S>): void =>
       void router.service(service, all);
     serve(PublicService, { ...publicImpl(publicReads), watchPublicSettings });

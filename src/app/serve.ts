@@ -79,7 +79,7 @@ async function run(config: Config): Promise<void> {
   }
 }
 
-/** Serves in this process. It listens first and loads the rest of the program then. */
+/** Serves in this process: listens first, then loads the rest of the program. */
 async function work(config: Config): Promise<void> {
   const { socketMode, tls } = config;
   const front = await openFront(config.listen, {
@@ -111,7 +111,7 @@ async function work(config: Config): Promise<void> {
   const stop = endOnce(log, async () => {
     log.info("stopping");
     await mooring.stop();
-    // A collector that is gone must not keep the process.
+    // An unreachable collector must not delay the exit.
     await Promise.race([tracing?.close().catch(() => undefined), sleep(LAST_SPANS)]);
     log.info("stopped");
   });
@@ -130,7 +130,7 @@ async function work(config: Config): Promise<void> {
     "serving",
   );
   releaseWhenIdle();
-  // At its end too, but a process may be killed.
+  // The cache is also written at the exit, but a process may be killed.
   setTimeout(flushCompileCache, 5_000).unref();
 }
 
@@ -143,8 +143,8 @@ function tellToken(token: string, { database }: Config): void {
 }
 
 /**
- * Loads the program in parts, with some turns of the event loop after each: to accept a connection, to
- * read `/ping` from it and to answer.
+ * Loads the program in parts. After each part the event loop runs a few ticks, so that `/ping` is
+ * answered during the start.
  */
 async function loadProgram({ database }: Config): Promise<void> {
   const parts = [
@@ -163,7 +163,7 @@ async function loadProgram({ database }: Config): Promise<void> {
   }
 }
 
-/** Measures where metrics are configured. Workers leave the endpoint to their supervisor. */
+/** Collects metrics if they are configured. The supervisor serves the endpoint of its workers. */
 async function openMetrics({ metricsListen, socketMode }: Config, version: string) {
   if (metricsListen === undefined) return undefined;
   const { createMetrics } = await import("../telemetry/metrics.ts");
@@ -174,14 +174,14 @@ async function openMetrics({ metricsListen, socketMode }: Config, version: strin
   return { ...metrics, address };
 }
 
-/** Sends a span of each call where OpenTelemetry is configured; otherwise nothing of it is loaded. */
+/** Exports a span of each call if OpenTelemetry is configured; otherwise its code is not loaded. */
 async function openTracing(version: string) {
   if (!process.env["OTEL_EXPORTER_OTLP_ENDPOINT"]) return undefined;
   const { createTracing } = await import("../telemetry/tracing.ts");
   return createTracing(process.env, version);
 }
 
-/** Serves in worker processes, which this one watches over. */
+/** Serves in worker processes, which this process supervises. */
 async function supervise(config: Config): Promise<void> {
   const { createLogger } = await import("../telemetry/log.ts");
   const log = await createLogger({ level: config.logLevel, format: config.logFormat });
@@ -196,7 +196,8 @@ async function supervise(config: Config): Promise<void> {
     socketMode,
     onNotice: (event, facts) => log.warn(facts, event),
   });
-  // From now on: a signal would end this process alone, and workers that serve with a jolt.
+  // Registered before the first worker serves: a signal's default action would abort calls of the
+  // workers.
   stopOnSignals(endOnce(log, supervisor.stop));
   const address = await supervisor.serving;
   let metrics: string | undefined;
@@ -208,7 +209,10 @@ async function supervise(config: Config): Promise<void> {
   log.info({ listen: address, metrics, workers }, "all workers serve");
 }
 
-/** Ends the process after `stop`, at the first call; a second call ends it at once. */
+/**
+ * Returns a function whose first call runs `stop` and ends the process. A second call ends it at
+ * once.
+ */
 function endOnce(log: Logger, stop: () => Promise<void>): () => void {
   let stopping = false;
   return () => {
@@ -226,12 +230,12 @@ function endOnce(log: Logger, stop: () => Promise<void>): () => void {
 
 async function end(log: Logger, code: number): Promise<void> {
   const { flushLog } = await import("../telemetry/log.ts");
-  // An exit would wait without limit for a reader that does not read the last lines.
+  // process.exit would wait without limit if the reader of the log does not read the last lines.
   if (!(await flushLog(log, LAST_LINES))) process.kill(process.pid, "SIGKILL");
   process.exit(code);
 }
 
-/** The first signal stops in order, a second one at once. */
+/** The first signal stops the process gracefully, the second one immediately. */
 function stopOnSignals(stop: () => void): void {
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);

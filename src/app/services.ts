@@ -43,10 +43,10 @@ export interface RunningServices extends Services {
   readonly engine: Engine;
   /** Open incidents by class. */
   readonly incidentCounts: OpenMounts["incidents"]["counts"];
-  /** It changes when a standby of PostgreSQL has taken over. */
+  /** Id of the database. It changes when a standby of PostgreSQL is promoted. */
   databaseId(): string;
   readonly checkpoints: Checkpoints;
-  /** Milliseconds since the database has answered, where it is away; 0: it is there. */
+  /** Milliseconds since the last answer if the database is unavailable; 0: it is available. */
   databaseAwayFor(): number;
   /** Ends every stream with UNAVAILABLE: they would never end by themselves. */
   endStreams(): void;
@@ -55,7 +55,7 @@ export interface RunningServices extends Services {
 
 /**
  * Starts the services in the order of their dependencies: drivers, store, settings, sites,
- * upstream, access. They are closed in the opposite order, also when the start fails.
+ * upstream, access. They are closed in reverse order, also when the start fails.
  *
  * @throws Error with a message for the operator.
  */

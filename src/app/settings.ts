@@ -53,15 +53,15 @@ export interface SettingServices {
   readonly publicReads: PublicService;
   readonly backup: BackupService;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
-  /** Ends what runs in the background; the store stays open. */
+  /** Stops the background jobs; the store stays open. */
   close(): Promise<void>;
 }
 
 /**
- * Makes the services of settings and does what a start does: seals what is not sealed yet, writes
- * the version and, the first time, the token, applies the settings file.
+ * Creates the services of settings and runs the steps of a start: seals unsealed secrets, writes
+ * the version and, at the first start, the token, and applies the settings file.
  *
- * @throws Error with a sentence for the person who runs the site.
+ * @throws Error with a message for the operator.
  */
 export async function startSettingServices(
   config: Config,
@@ -170,7 +170,10 @@ export async function startSettingServices(
   };
 }
 
-/** Calls at most once an interval, in milliseconds: what fails at every call is said once. */
+/**
+ * Limits `act` to one call per interval, in milliseconds, so that a continuing failure is logged
+ * once.
+ */
 function throttle<T>(interval: number, act: (value: T) => void): (value: T) => void {
   let last = Number.NEGATIVE_INFINITY;
   return (value) => {

@@ -36,7 +36,7 @@ export interface SiteParts {
   readonly onRename?: SitesDeps["onRename"];
 }
 
-/** The sites, and what is yet to come before the one behind may be followed. */
+/** The sites. `met` starts following the upstream, after the first contact with it. */
 export interface OpenSites extends Sites {
   met(): void;
 }
@@ -75,7 +75,7 @@ export async function openSites(
   });
   await using opened = new AsyncDisposableStack();
   opened.defer(sites.close);
-  // It is no longer the upstream.
+  // A site that was the upstream until the configuration changed.
   for (const site of sites.registry.sites())
     if (site.upstream && upstream === undefined)
       await sites.registry.update({ ...site, upstream: false }, [
@@ -158,7 +158,8 @@ export function passToUpstream(
     bounds: { all: maxConnections, eachPeer: maxConnectionsPerPeer },
     authorizationOf: ({ url: target = "", headers: { authorization } }) => {
       if (authorization === undefined || parts.isOwnToken(authorization)) return undefined;
-      // The API takes a login raw alone. Elsewhere, such as for WebDAV, a Bearer has its own meaning.
+      // The API accepts a login only without a scheme. Elsewhere, such as in WebDAV, `Bearer` has
+      // another meaning.
       const isApi = target.startsWith(`${base}/api/`);
       return isApi ? readToken(authorization) : authorization;
     },

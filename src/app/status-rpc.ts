@@ -12,7 +12,7 @@ import { rightsOfCaller } from "../settings/rights.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { StatusService } from "./status.ts";
 
-/** Most tokens that a status names. */
+/** Maximum number of tokens in a status. */
 const MAX_NAMED = 20;
 
 /** Source of StatusService. */
@@ -23,10 +23,10 @@ export interface StatusSource {
   readonly incidents: Pick<IncidentService, "list">;
 }
 
-/** Incidents that are counted at most. */
+/** Maximum number of counted incidents. */
 const MAX_INCIDENTS = 1_000;
 
-/** mooring.v1.StatusService. */
+/** Implements StatusService. */
 export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServiceDesc> {
   const snapshot = (): Snapshot => source.settings.snapshot();
   return {

@@ -68,7 +68,7 @@ export function createStatusService(deps: StatusDeps): StatusService {
     return [
       { name: "store", problem: storeProblem, note: store.note() },
       { name: "catalogue", problem: drivers() > 0 ? undefined : "no driver is offered" },
-      // The service answers whatever state its sites are in.
+      // The state of sites does not affect readiness.
       ...(sites === undefined ? [] : [{ name: "sites" as const, note: sites }]),
       { name: "draining", problem: draining() ? "the service is stopping" : undefined },
     ];

@@ -32,7 +32,7 @@ type Message =
 
 export interface SupervisorOptions {
   readonly workers: number;
-  /** Ports that were chosen for them. */
+  /** Listening addresses of the workers. */
   readonly ports: WorkerPorts;
   /** Permission bits of Unix sockets, which this process makes for its workers. */
   readonly socketMode: number;
