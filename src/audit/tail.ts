@@ -108,7 +108,7 @@ export function createTail(deps: {
     read,
     close: () => {
       stopping.abort();
-      // A reader that is busy with a batch ends with its next read, or never.
+      // A reader that is processing a batch ends at its next read, if there is one.
       stop();
     },
   };
