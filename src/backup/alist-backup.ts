@@ -6,13 +6,13 @@ import type { ReadOptions } from "./mooring.ts";
 import { LIMITS, unreadable } from "./readable.ts";
 import { type ReadBackup, readSettings, type Skipped, type Unchecked } from "./setting.ts";
 
-/** Parts of that file that are no settings, and what Mooring has instead of them. */
+/** Parts of the file that are not settings. */
 const OTHER_PARTS = ["users", "storages", "metas", "shares"] as const;
 
 /** Decrypted content of the member `encrypted`. */
 const PROOF = "encrypted";
 
-/** Settings that are decrypted in one go. */
+/** Settings that are decrypted per event-loop tick. */
 const BATCH = 100;
 
 const TEXT_MEMBERS = ["key", "value", "help", "type", "options"] as const;
@@ -51,14 +51,14 @@ function skippedPart(part: string, entries: unknown): Skipped[] {
 
 async function decryptAll(settings: unknown, proof: string, password: string): Promise<unknown> {
   if (password === "") throw unreadable(message("BACKUP_PASSWORD_MISSING"));
-  // Checked first: it tells a wrong password from a damaged file.
+  // Checked first, to distinguish a wrong password from a damaged file.
   const opened = decryptText(proof, password);
   if (opened === undefined || withoutJson(opened) !== PROOF)
     throw unreadable(message("BACKUP_PASSWORD_WRONG"));
   if (!Array.isArray(settings) || settings.length > LIMITS.settings) return settings;
   const decrypted: unknown[] = [];
   for (const [at, setting] of settings.entries()) {
-    // Each takes 70 µs: others get their turn in between.
+    // Each setting takes 70 µs: other work runs in between.
     if (at % BATCH === BATCH - 1) await setImmediate();
     decrypted.push(
       isObject(setting) ? decryptSetting(setting, password, `settings[${at}]`) : setting,
@@ -84,7 +84,7 @@ function mapText(value: unknown, map: (text: string) => unknown): unknown {
   return typeof value === "string" ? map(value) : value;
 }
 
-/** Both Base64 layers and the cipher; undefined when one of them does not open. */
+/** Decodes both Base64 layers and decrypts; undefined when one of the steps fails. */
 function decryptText(text: string, password: string): string | undefined {
   const inner = Buffer.from(text, "base64").toString("latin1");
   const bytes = openSalted(Buffer.from(inner, "base64"), password);
@@ -96,7 +96,7 @@ function decryptText(text: string, password: string): string | undefined {
   }
 }
 
-/** The text of a JSON string; older pages encrypt some values as they are. */
+/** Text of a JSON string; older pages encrypt some values without JSON. */
 function withoutJson(text: string): string {
   if (!text.startsWith('"')) return text;
   try {
@@ -107,7 +107,7 @@ function withoutJson(text: string): string {
   }
 }
 
-/** A number that is JSON, or that an older page took for text; anything else is refused later. */
+/** Number as JSON, or as text from an older page; other values are rejected later. */
 function toNumber(text: string): unknown {
   const digits = withoutJson(text);
   return /^-?\d{1,15}$/.test(digits) ? Number(digits) : digits;
@@ -120,11 +120,11 @@ const KEY_BYTES = 32;
 const IV_BYTES = 16;
 
 /**
- * Opens AES-256-CBC with a passphrase in OpenSSL's form: key and IV by EVP_BytesToKey with MD5 and
- * one round. It is weak and authenticates nothing, and is here only to read what others wrote.
+ * Decrypts AES-256-CBC with a passphrase in OpenSSL's format: key and IV by EVP_BytesToKey with MD5
+ * and one round. The format is weak and has no authentication; it is only read, never written.
  *
- * @returns undefined when the bytes don't have that form or the passphrase does not fit; a wrong one
- * fits by chance once in 256 times, so the caller has to check what comes out.
+ * @returns undefined for bytes of another format or a wrong passphrase. One of 256 wrong
+ *   passphrases is not detected here, so the caller has to check the result.
  */
 function openSalted(bytes: Buffer, passphrase: string): Buffer | undefined {
   const start = MAGIC.length + SALT_BYTES;

@@ -12,8 +12,9 @@ const MEMBERS = ["key", "value", "help", "type", "options", "group", "flag"];
 /**
  * Reads the settings from the SQLite file of an AList or OpenList server, which may run meanwhile.
  *
- * @param table - which one to read, when the file has several of that kind.
- * @throws INVALID_ARGUMENT when there is no such table or more than one, or it can't be read.
+ * @param table - name of the table, when the file has several tables of settings.
+ * @throws INVALID_ARGUMENT when there is no such table or more than one, or the file can't be
+ *   read.
  */
 export function readAlistDatabase(path: string, table?: string): ReadBackup {
   const database = openForeign(path);
@@ -26,7 +27,7 @@ export function readAlistDatabase(path: string, table?: string): ReadBackup {
 }
 
 function findTable(database: Database, path: string): string {
-  // Without virtual tables, which run code of their own: they have no root page.
+  // Excludes virtual tables, which run code of their own; they have no root page.
   const tables = database
     .prepare("select name from sqlite_schema where type = 'table' and rootpage > 0 order by name")
     .pluck()
@@ -89,7 +90,7 @@ function quoteName(name: string): string {
 
 /** Maximum wait for a lock of the other program, in milliseconds. */
 const LOCK_WAIT = 5_000;
-/** Largest file that is read into memory to leave nothing behind. */
+/** Maximum size of a file that is copied into memory, in bytes. */
 const IN_MEMORY_MAX = 256 * 1024 * 1024;
 /** Write and read version of the file (SQLite file format, section 1.3.3): 1 journal, 2 WAL. */
 const VERSION_AT = [18, 19] as const;
@@ -103,7 +104,7 @@ const WAL = 2;
  * otherwise create files beside it, possibly with an owner that the other program cannot use, and
  * it could not read a database in a folder that is mounted read-only.
  *
- * @throws INVALID_ARGUMENT with the cure when it cannot be read.
+ * @throws INVALID_ARGUMENT with advice when the file cannot be read.
  */
 function openForeign(path: string): SQLite.Database {
   let handle: SQLite.Database | undefined;
@@ -123,7 +124,7 @@ function openForeign(path: string): SQLite.Database {
 /**
  * Reads from a foreign database.
  *
- * @throws INVALID_ARGUMENT with the cure when SQLite cannot read it.
+ * @throws INVALID_ARGUMENT with advice when SQLite cannot read it.
  */
 function explained<T>(path: string, read: () => T): T {
   try {
@@ -133,7 +134,7 @@ function explained<T>(path: string, read: () => T): T {
   }
 }
 
-/** @returns the whole file when there is nothing in a write-ahead log and it is not too large. */
+/** @returns the content of the file when it has no write-ahead log and is not too large. */
 function copyOfClosed(path: string): Buffer | undefined {
   const before = statSync(path, { bigint: true });
   if (before.size > IN_MEMORY_MAX || hasLog(path) || !isWal(path)) return undefined;
@@ -142,7 +143,7 @@ function copyOfClosed(path: string): Buffer | undefined {
   // Another program has opened it in the meantime: SQLite's own locks are needed.
   if (hasLog(path) || before.mtimeNs !== after.mtimeNs || before.size !== after.size)
     return undefined;
-  // Memory has no write-ahead log, and without one the versions mean nothing else.
+  // A database in memory has no write-ahead log; the versions have no other meaning.
   for (const at of VERSION_AT) bytes[at] = JOURNAL;
   return bytes;
 }

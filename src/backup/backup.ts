@@ -21,7 +21,7 @@ export interface BackupServiceDeps extends SaveRules {
   readonly engine: Engine;
   readonly cipher: PassphraseCipher;
   readonly databaseId: string;
-  /** Most custom settings there may be. Default: no bound. */
+  /** Maximum number of custom settings. Default: no limit. */
   readonly maxCustomSettings?: number;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
@@ -29,7 +29,7 @@ export interface BackupServiceDeps extends SaveRules {
 
 interface ImportConditions extends ChangeOptions {
   readonly passphrase: string;
-  /** Leave out settings with values that are refused, instead of refusing everything. */
+  /** Skips settings with invalid values instead of rejecting the whole backup. */
   readonly skipInvalid: boolean;
 }
 
@@ -44,8 +44,9 @@ export interface BackupService {
   /**
    * Reads a backup of any known kind, in one transaction.
    *
-   * @returns what became, or with a dry run would become, of each of its settings.
-   * @throws INVALID_ARGUMENT when it can't be read or has too many settings, or a value is refused.
+   * @returns the outcome of each setting, or with a dry run the expected one.
+   * @throws INVALID_ARGUMENT when the backup can't be read or has too many settings, or a value
+   *   is invalid.
    */
   import(
     source: ImportInput,
@@ -54,7 +55,7 @@ export interface BackupService {
   ): Promise<Changed<readonly ImportEntry[]>>;
 }
 
-/** Settings of a backup, besides those that could be stored, that an import may leave out. */
+/** Number of settings in a backup above the maximum of stored ones: an import may skip them. */
 const SPARE = 1_000;
 
 export function createBackupService(deps: BackupServiceDeps): BackupService {
@@ -80,7 +81,8 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
       const count = backup.settings.length;
       const most = engine.snapshot().size + maxCustomSettings + SPARE;
       if (count > most) throw unreadable(message("BACKUP_TOO_MANY_SETTINGS", { count, most }));
-      // Reading thousands of settings takes as long as deciding on them: others come in between.
+      // Reading thousands of settings takes as long as planning the import: other work runs in
+      // between.
       await nextTurn();
       return engine.change(
         origin,
@@ -105,7 +107,7 @@ interface PlanRules extends SaveRules {
 function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): Promise<ImportPlan> {
   const trial = createTrial(draft);
   return planImport(backup, {
-    // For a setting of an earlier version, too, only the value counts.
+    // Only the value counts, also for a setting of an earlier version.
     current: (key) => {
       const item = draft.get(key);
       return item && { ...item, definition: item.definition ?? (isRetired(item) || undefined) };
@@ -121,7 +123,7 @@ function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): Promise<Imp
   });
 }
 
-/** A setting that is new has the group that the backup says. */
+/** Reports whether the caller may write a setting. A new setting has the group of the backup. */
 function isAllowed(
   draft: Draft,
   { key, group }: BackupSetting,
@@ -129,7 +131,7 @@ function isAllowed(
 ): boolean {
   if (rights === undefined) return true;
   const item = draft.get(key);
-  // Writing the permanent token takes what reading it takes.
+  // Writing the permanent token requires the same right as reading it.
   if (rights.isMasked({ key, secret: item?.secret ?? false }) && key === TOKEN_KEY) return false;
   if (item === undefined) return rights.canReadItem({ key, group });
   return (

@@ -11,7 +11,7 @@ import { type ReadBackup, readSettings } from "./setting.ts";
 
 const SQLITE_HEADER = "SQLite format 3\0";
 
-/** Source of an import: JSON in the request, parsed or as text, or a file of this machine. */
+/** Source of an import: JSON in the request (parsed or text), or a file on this machine. */
 export type ImportInput =
   | { readonly value: unknown }
   | { readonly text: string }
@@ -23,12 +23,11 @@ export interface ImportOptions extends ReadOptions {
 }
 
 /**
- * Reads a backup of any kind that is known: Mooring's own document, the file that the web pages of
- * AList and OpenList write, the reply of `/api/admin/setting/list` (or its array of settings
- * alone), and, of a path, the SQLite database of such a server.
+ * Reads a backup of any known format: Mooring's own document, a backup file of AList's or
+ * OpenList's web page, or the reply of `/api/admin/setting/list` (or only its array of settings). A
+ * path may also name the SQLite database of such a server.
  *
- * @throws INVALID_ARGUMENT that says what is wrong and never quotes a value; NOT_FOUND for a path
- * where there is no file.
+ * @throws INVALID_ARGUMENT with the problem, without values; NOT_FOUND for a path without a file.
  */
 export async function readImport(
   input: ImportInput,

@@ -10,7 +10,7 @@ import {
   type Unchecked,
 } from "./setting.ts";
 
-/** Names Mooring's own backup document, and the version of its form that is written. */
+/** Format name of Mooring's own backup document, and the version that is written. */
 export const FORMAT = "mooring-settings";
 export const VERSION = 1;
 
@@ -20,9 +20,9 @@ export interface DocumentHeader {
   readonly version: number;
   /** Time of writing, ISO 8601 in UTC. */
   readonly created: string;
-  /** The database's random id; empty when it was not given. */
+  /** Random id of the database; empty: unknown. */
   readonly databaseId: string;
-  /** The revision that the settings are of. */
+  /** Revision of the settings. */
   readonly revision: number;
 }
 
@@ -45,7 +45,7 @@ export function sealingHeader(header: DocumentHeader, keys: readonly string[]): 
   return JSON.stringify([format, version, created, databaseId, revision, keys]);
 }
 
-/** Mooring's own document, read. */
+/** Content of Mooring's own document. */
 export interface ReadDocument extends ReadBackup {
   readonly source: "mooring";
   readonly header: DocumentHeader;
@@ -66,8 +66,8 @@ export function isDocument(value: unknown): value is Unchecked {
 /**
  * Reads Mooring's own document. Without a passphrase, sealed secrets are skipped.
  *
- * @throws INVALID_ARGUMENT when the document is of a newer version, has a wrong form, or the
- * passphrase is not the one it was sealed with.
+ * @throws INVALID_ARGUMENT when the document has a newer version or an invalid format, or the
+ *   passphrase is wrong.
  */
 export async function readDocument(
   document: Unchecked,

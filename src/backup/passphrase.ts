@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from "no
 import { message } from "../messages/message.ts";
 import { unreadable } from "./readable.ts";
 
-/** Characters of a passphrase for sealing at least. */
+/** Minimum length of a passphrase for sealing, in characters. */
 const MIN_PASSPHRASE = 8;
 
 /** Cost of scrypt (RFC 7914): 128 MiB of memory and about 0.4 s for each guess. */
@@ -40,11 +40,11 @@ export interface PassphraseCipher {
    * @throws INVALID_ARGUMENT when the passphrase has fewer than 8 characters.
    */
   seal(passphrase: string, plaintext: string, header: string): Promise<SealedText>;
-  /** @throws INVALID_ARGUMENT when parameters are out of bounds, or the passphrase is not the one. */
+  /** @throws INVALID_ARGUMENT when parameters are out of bounds, or the passphrase is wrong. */
   open(passphrase: string, sealed: SealedText, header: string): Promise<string>;
 }
 
-/** @param cost - cost of scrypt for what is sealed; default: about 0.4 s. */
+/** @param cost - cost of scrypt for new sealed text; default: about 0.4 s. */
 export function createPassphraseCipher(
   randomBytes: (size: number) => Buffer,
   cost: Cost = SCRYPT_COST,

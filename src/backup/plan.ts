@@ -11,7 +11,7 @@ export type Outcome = "added" | "changed" | "unchanged" | "skipped" | "invalid";
 export interface ImportEntry {
   readonly key: string;
   readonly outcome: Outcome;
-  /** Why, for a person, when it is skipped or invalid; empty otherwise. Never a value of a secret. */
+  /** Reason for `skipped` or `invalid`, for display; otherwise empty. Never a value of a secret. */
   readonly reason: Text;
 }
 
@@ -23,7 +23,7 @@ export interface ImportPlan {
   readonly changes: readonly BackupSetting[];
 }
 
-/** The current setting; a setting of the engine is one. */
+/** The current setting. */
 export type CurrentSetting = Omit<BackupSetting, "key"> & {
   readonly secret: boolean;
   /** Undefined for custom and deprecated settings, which the program does not define. */
@@ -35,15 +35,15 @@ export interface PlanDeps {
   /** Normalizes a value before it is checked and stored. */
   readonly normalize: (setting: BackupSetting) => string;
   /**
-   * Checks what would be kept.
+   * Checks the value to be stored.
    *
-   * @returns what is wrong with it, never quoting a secret; undefined when nothing is.
+   * @returns the problem, without secrets; undefined: valid.
    */
   readonly check: (setting: BackupSetting) => Text | undefined;
-  /** Returns the manager of a key instead of clients, such as a file; undefined: none. */
+  /** Returns the source that manages a key, such as a file; undefined: clients may write it. */
   readonly managedBy?: (key: string) => Text | undefined;
   /**
-   * Reports whether the caller must not learn the setting's value, which then counts as different.
+   * Reports whether the caller may not read the setting's value, which then counts as different.
    * Default: none.
    */
   readonly hidden?: (setting: BackupSetting) => boolean;
@@ -51,7 +51,10 @@ export interface PlanDeps {
   readonly allowed?: (setting: BackupSetting) => boolean;
 }
 
-/** Written by each server about itself (`version`), or about an index that a backup has not. */
+/**
+ * Keys that a server writes about itself (`version`) or about its search index, which is not in a
+ * backup.
+ */
 const NEVER_IMPORTED = new Set(["version", "index_progress"]);
 
 /**
@@ -64,7 +67,7 @@ export async function planImport(
   deps: PlanDeps,
 ): Promise<ImportPlan> {
   const ticks = createTicks();
-  // The last of equal keys counts, as when the existing servers save them.
+  // The last of equal keys counts, as in a save of the existing servers.
   const last = new Map(settings.map((setting) => [setting.key, setting]));
   const changes: BackupSetting[] = [];
   const entryOf = (setting: BackupSetting): ImportEntry => {
@@ -97,7 +100,7 @@ function skipReason(
   { current, managedBy, allowed, hidden }: PlanDeps,
 ): Text | undefined {
   const { key, value } = setting;
-  // First: what follows says something of the setting as it is.
+  // Checked first: the following reasons would reveal something about the stored setting.
   if (allowed?.(setting) === false) return message("NOT_WRITABLE_BY_TOKEN");
   if (NEVER_IMPORTED.has(key)) return message("WRITTEN_BY_EACH_SERVER");
   const now = current(key);

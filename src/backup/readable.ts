@@ -9,17 +9,17 @@ import { message } from "../messages/message.ts";
  * 100 kB) and keep one bad file from costing much.
  */
 export const LIMITS = {
-  /** Bytes of a backup file, and of the settings in a database. */
+  /** Maximum size of a backup file, and of the settings in a database. */
   bytes: 8 * 1024 * 1024,
-  /** Arrays and objects in one another. */
+  /** Maximum nesting of arrays and objects. */
   depth: 32,
-  /** Settings in one file or database. */
+  /** Maximum number of settings in one file or database. */
   settings: 20_000,
-  /** Wrong members that one error lists. */
+  /** Maximum number of invalid members that one error lists. */
   violations: 100,
 } as const;
 
-/** INVALID_ARGUMENT: what was handed in is no backup that can be read. Never quotes its content. */
+/** INVALID_ARGUMENT: the backup cannot be read. The message never quotes its content. */
 export function unreadable(text: Text): ServiceError {
   return new ServiceError(Code.InvalidArgument, text);
 }

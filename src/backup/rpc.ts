@@ -51,7 +51,7 @@ export function backupImpl(
       const isNeeded = mode.mode !== "omit";
       const detail = { secrets: mode.mode };
       await audit.record({ origin: auditOriginOf(context), subjects: [], detail, isNeeded });
-      // The document is plain JSON by its making.
+      // createBackup returns plain JSON.
       return create(ExportSettingsResponseSchema, { document: document as unknown as JsonObject });
     },
     importSettings: async ({ document, passphrase, dryRun, skipInvalid, reason }, context) => {

@@ -3,7 +3,7 @@ import { invalid, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { LIMITS, unreadable } from "./readable.ts";
 
-/** A setting as backups carry it: the members of docs/rest-contract.md, section 2.4. */
+/** Setting in a backup: the members of docs/rest-contract.md, section 2.4. */
 export interface BackupSetting {
   readonly key: string;
   readonly value: string;
@@ -18,14 +18,14 @@ export interface BackupSetting {
 export interface Skipped {
   /** Key of a setting, or the name of another part of the file, such as `users`. */
   readonly key: string;
-  /** Why, for a person. */
+  /** Reason for display. */
   readonly reason: Text;
 }
 
 /** Format of a backup. AList and OpenList write the same one. */
 type BackupSource = "mooring" | "alist-backup" | "alist-database" | "setting-list";
 
-/** A backup, whatever it was read from. */
+/** Content of a backup of any format. */
 export interface ReadBackup {
   readonly source: BackupSource;
   /** In the order of the backup, which may contain a key twice. */

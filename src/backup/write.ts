@@ -10,7 +10,7 @@ import type { BackupSetting } from "./setting.ts";
 
 /** Treatment of secret settings in a backup. */
 export type SecretsMode =
-  /** They are left out, and listed by key. */
+  /** Secrets are left out, and listed by key. */
   | { readonly mode: "omit" }
   /** Sealed: reading the backup requires the passphrase of at least 8 characters. */
   | { readonly mode: "seal"; readonly passphrase: string }
