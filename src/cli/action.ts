@@ -6,17 +6,17 @@ import { counted } from "./quantity.ts";
 
 /** Sub-command, such as `revoke` of `token`. */
 export interface Action {
-  /** Number of arguments after its name, or the fewest and most. */
+  /** Number of arguments after its name, or their minimum and maximum. */
   readonly count: number | readonly [min: number, max: number];
-  /** The flags of its command that it takes. Default: all. */
+  /** Accepted flags of its command. Default: all. */
   readonly flags?: readonly FlagName[];
   readonly act: (run: CommandRun, rest: readonly string[]) => Promise<void>;
 }
 
 /**
- * Runs the action that the first argument names.
+ * Runs the action named by the first argument.
  *
- * @param flags of the command; each action takes some of them.
+ * @param flags of the command; each action accepts some of them.
  * @param check runs before the action.
  * @throws CliFailure (usage).
  */
@@ -47,7 +47,7 @@ export async function runAction(
   await action.act(run, rest);
 }
 
-/** @throws CliFailure (usage) naming the nearest one when a command has no such action. */
+/** @throws CliFailure (usage), naming the nearest action, when a command has no such action. */
 function actionNamed(
   command: string,
   actions: Readonly<Record<string, Action>>,

@@ -74,15 +74,15 @@ export const flags = {
 
 export type FlagName = keyof typeof flags;
 
-/** Flags that take a value. */
+/** Flags with a value. */
 type ValueFlag = {
   [N in FlagName]: (typeof flags)[N] extends { value: string } ? N : never;
 }[FlagName];
 
-/** Flags that are there or not. */
+/** Flags without a value. */
 type SwitchFlag = Exclude<FlagName, ValueFlag>;
 
-/** Flags of every command that say where the settings are and how to answer. */
+/** Flags of every command: location of the settings and form of the output. */
 export const sharedFlags = [
   "address",
   "token",
@@ -111,14 +111,15 @@ export interface Arguments {
   text(name: ValueFlag): string | undefined;
 }
 
-/** Arguments of one command line at most; a shell's own limit is far above. */
+/** Maximum number of arguments of a command line; a shell's own limit is far above. */
 const MAX_ARGUMENTS = 4_096;
 
 /**
  * Reads flags and positional arguments in any order. Everything after `--` is positional.
  *
- * @param known the flags that the command takes.
- * @throws CliFailure (usage) with all problems at once; none repeats a value, which may be secret.
+ * @param known accepted flags of the command.
+ * @throws CliFailure (usage) with all problems at once; none repeats a value, which may be
+ *   secret.
  */
 export function readArguments(args: readonly string[], known: readonly FlagName[]): Arguments {
   if (args.length > MAX_ARGUMENTS) throw usage(`more than ${MAX_ARGUMENTS} arguments`);

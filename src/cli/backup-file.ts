@@ -15,19 +15,19 @@ import type { World } from "./world.ts";
 export interface BackupFile {
   /** A JSON object of a kind that ImportSettings reads. */
   readonly document: object;
-  /** It has parts that need a passphrase. */
+  /** Whether some parts need a passphrase. */
   readonly isSealed: boolean;
-  /** Parts of the file that are left out before the service sees it. */
+  /** Parts of the file that are not sent to the service. */
   readonly skipped: readonly { readonly key: string; readonly reason: string }[];
 }
 
 const SQLITE_HEADER = "SQLite format 3\0";
 
 /**
- * Reads a backup to send it: JSON as it is, the settings of an AList or OpenList database as a
- * document of Mooring's own.
+ * Reads a backup for sending: JSON is unchanged; the settings of an AList or OpenList database
+ * become a document of Mooring.
  *
- * @param from `table`: which table of a database, when several look like settings.
+ * @param from `table`: name of the table, when a database has several tables of settings.
  * @throws CliFailure when it can't be read; no message quotes its content.
  */
 export async function readBackupFile(
@@ -73,7 +73,7 @@ async function readDatabase(
   const { settings, skipped } = readAlistDatabase(path, table);
   const document = await createBackup(
     {
-      // Nothing is sealed or left out on the way: the service marks secrets itself.
+      // The document contains all values in the clear: the service marks secrets itself.
       settings: settings.map((setting) => ({ ...setting, secret: false })),
       revision: 0,
       time: world.now(),
@@ -88,7 +88,7 @@ async function readDatabase(
 }
 
 function toDocument(value: unknown): BackupFile {
-  // A list of settings alone is no JSON object; it is known as the `data` of a reply.
+  // A bare list of settings is not a JSON object: it is wrapped as the `data` of a reply.
   const document = Array.isArray(value) ? { data: value } : value;
   if (!isObject(document))
     throw new CliFailure(

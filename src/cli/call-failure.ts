@@ -16,7 +16,7 @@ const EXIT_OF: Readonly<Record<Code, ExitCode>> = {
   [Code.ResourceExhausted]: EXIT.failed,
   [Code.FailedPrecondition]: EXIT.refused,
   [Code.Aborted]: EXIT.conflict,
-  // A revision that is not kept any more.
+  // A revision that is no longer kept.
   [Code.OutOfRange]: EXIT.notFound,
   [Code.Unimplemented]: EXIT.failed,
   [Code.Internal]: EXIT.failed,
@@ -54,7 +54,7 @@ export function explainCall(error: ConnectError, connection: Connection): CliFai
   return fail(`${place} gave no answer that a Mooring gives (${message}): is the address right?`);
 }
 
-/** Reports whether the service answered: every reply of it carries this header. */
+/** Reports whether the service answered: each of its replies has this header. */
 function isAnswer({ metadata }: ConnectError): boolean {
   return metadata.has("x-request-id");
 }
@@ -70,7 +70,7 @@ interface SystemError extends Error {
   readonly code: string;
 }
 
-/** The error of the network below a failed call. */
+/** Network error that caused a failed call. */
 function systemError(error: Error): SystemError | undefined {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
     if ("code" in cause && typeof cause.code === "string") return cause as SystemError;
@@ -91,7 +91,7 @@ const OWN_AUTHORITY = "; NODE_EXTRA_CA_CERTS=/path/ca.pem adds an authority of y
 
 function explainBroken(error: ConnectError, place: string): string {
   const { code = "", message = error.rawMessage } = systemError(error) ?? {};
-  // Alerts that a service answers the client's certificate with (RFC 8446, section 6.2).
+  // Alerts about the client's certificate (RFC 8446, section 6.2).
   if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE)/.test(code))
     return `${place} asks for a certificate of the client: MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE name one`;
   if (/ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_|UNKNOWN_CA)/.test(code))
@@ -131,7 +131,7 @@ export function isNotFound(error: unknown): error is ConnectError {
   return error instanceof ConnectError && error.code === Code.NotFound;
 }
 
-/** The key that is nearest to the first unknown one, when it is near. */
+/** Nearest key to the first unknown one; undefined: none is similar. */
 async function nearestKey(
   client: SettingClient,
   keys: readonly string[],

@@ -53,13 +53,13 @@ export const commands: readonly Command[] = [
   docsCommand,
 ];
 
-/** A line for each command, for the program's own help; no line feed at the end. */
+/** One line per command, for the program's own help; no line feed at the end. */
 export function commandHelp(): string {
   return summaries(commands);
 }
 
 /**
- * Runs a command of the command line: everything but serve.
+ * Runs any command except `serve`.
  *
  * @param world access of the command to the outside; `processWorld` creates that of this process.
  * @returns the exit code. Never rejects: errors are written to standard error.
@@ -145,7 +145,7 @@ async function report(error: unknown, { args }: World, errors: Output): Promise<
       ? [`mooring ${command === undefined ? "help" : `${command} --help`} shows how`]
       : [];
   const lines = [head, ...failure.lines.map((line) => `  ${line}`), ...hint];
-  // The reader of standard error may be gone.
+  // The reader of standard error may have closed it.
   await errors.write(`${lines.map(printableText).join("\n")}\n`).catch(() => undefined);
   return failure.exitCode;
 }

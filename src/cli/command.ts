@@ -5,27 +5,27 @@ import type { SettingClient } from "./connection.ts";
 import type { Output } from "./output.ts";
 import type { World } from "./world.ts";
 
-/** A command of the command line: what the help says of it, and what it does. */
+/** Command of the command line: its help and its implementation. */
 export interface Command {
   readonly name: string;
-  /** Ways to write it, without the program's name. */
+  /** Usage lines, without the program's name. */
   readonly usage: readonly [string, ...string[]];
   /** Description in one line without a full stop. */
   readonly summary: string;
   /** More details: lines of at most 80 columns. */
   readonly details: readonly string[];
-  /** Its own flags; those that every command has are not among them. */
+  /** Its own flags, without those of every command. */
   readonly flags: readonly FlagName[];
   /** Whether the command accepts `--database`. */
   readonly offline: boolean;
   /** Whether the command uses no token. */
   readonly anonymous?: true;
-  /** Fewest and most positional arguments. */
+  /** Minimum and maximum number of positional arguments. */
   readonly positionals: readonly [min: number, max: number];
   /**
-   * Does it. Returning is success.
+   * Runs the command; a return is success.
    *
-   * @throws CliFailure or ConnectError, which say how it ended.
+   * @throws CliFailure or ConnectError, which determine the exit code.
    */
   readonly run: (run: CommandRun) => Promise<void>;
 }
@@ -36,12 +36,15 @@ export interface CommandRun {
   readonly world: World;
   /** Standard output: results. */
   readonly output: Output;
-  /** Standard error: what a question is about. */
+  /** Standard error: details before a question. */
   readonly errors: Output;
-  /** The service, or the database of `--database`. The same at each call. */
+  /**
+   * Connects to the service, or to the database of `--database`. Every call returns the same
+   * client.
+   */
   connect(): Promise<SettingClient>;
   /** Like connect, for other services of the contract. */
   connectTo<S extends DescService>(service: S): Promise<Client<S>>;
-  /** Tells the person something that is no result: a line on standard error. */
+  /** Writes a line that is not a result to standard error. */
   notice(text: string): void;
 }

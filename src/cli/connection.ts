@@ -19,7 +19,7 @@ import type { World } from "./world.ts";
 
 const DEFAULT_TIMEOUT = "10s";
 
-/** Variables of the service that say how a database is read, and so count with `--database`. */
+/** Variables of the service that also apply to a database of `--database`. */
 const DATABASE_VARIABLES = [
   "MOORING_SECRET_KEY",
   "MOORING_SECRET_KEY_FILE",
@@ -28,7 +28,7 @@ const DATABASE_VARIABLES = [
 
 export type SettingClient = Client<typeof SettingService>;
 
-/** Connection of a command; the texts are for messages. */
+/** Connection of a command, with descriptions for messages. */
 export interface Connection {
   readonly settings: SettingClient;
   /** Transport for clients of other services of the contract. */
@@ -39,18 +39,18 @@ export interface Connection {
   readonly tokenSource: string;
   /** Time limit of a call, in the notation of the flag. */
   readonly timeout: string;
-  /** Whether the command runs without a service, on the rules in this process. */
+  /** Whether the command runs without a service: this process opens the database. */
   readonly offline: boolean;
   close(): Promise<void>;
 }
 
 /**
- * Reads where the settings are from flags and variables, a flag before its variable, and gets ready
- * to call there. A service is connected to at the first call.
+ * Reads the location of the settings from flags and variables, where a flag overrides its variable.
+ * The connection to a service opens at the first call.
  *
  * @param options.anonymous the command needs no token, and none is read.
- * @throws CliFailure for a wrong value, a missing token or a missing database; Error with a sentence
- * when the database can't be used.
+ * @throws CliFailure for an invalid value, a missing token or a missing database; Error with a
+ *   message for the operator when the database can't be used.
  */
 export async function openConnection(
   args: Arguments,
@@ -88,7 +88,10 @@ function readTimeout(text: string, world: World): number {
   return parsed.value;
 }
 
-/** Bytes of a reply: 10,000 settings of a few kilobytes; a larger one is refused unread. */
+/**
+ * Maximum size of a reply in bytes: 10,000 settings of a few kilobytes. Larger replies are not
+ * read.
+ */
 const MAX_REPLY = 64 * 1024 * 1024;
 
 /** gRPC over one HTTP/2 connection. TLS trusts the authorities that Node trusts. */
@@ -98,11 +101,11 @@ async function openTransport(
   timeoutMs: number,
   certificate: ClientCertificate | undefined,
 ): Promise<{ readonly transport: Transport; close(): Promise<void> }> {
-  // Apart: without a service it is not needed.
+  // Imported on demand: `--database` does not need it.
   const { createGrpcTransport, Http2SessionManager } = await import("@connectrpc/connect-node");
   const sessionManager = new Http2SessionManager(
     url,
-    // A watch notices a service that vanished without a word.
+    // Pings detect a lost connection during a watch.
     { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 },
     socket === undefined
       ? { ...certificate, ...(isUnnamed ? { rejectUnauthorized: false } : {}) }
@@ -118,8 +121,8 @@ async function openTransport(
   return {
     transport,
     close: async () => {
-      // A connection without calls keeps no process. One that is just failing must not be touched:
-      // the manager would stop listening for the error that is still to come.
+      // An idle connection must not keep the process alive. A failing connection is left alone: the
+      // manager would remove its listener before the error is emitted.
       if (sessionManager.state() === "connecting") sessionManager.abort();
     },
   };
@@ -149,7 +152,7 @@ async function openDatabase(
   return { settings, transport, place, tokenSource: "", timeout, offline: true, close };
 }
 
-/** Opening an SQLite file that is not there would make a new one. @throws CliFailure. */
+/** Fails for a missing SQLite file, which an open would create. @throws CliFailure. */
 export function checkIsThere(database: Database): void {
   if (database.dialect !== "sqlite") return;
   const { filename } = database;
@@ -157,7 +160,7 @@ export function checkIsThere(database: Database): void {
     throw new CliFailure(EXIT.notFound, `there is no database file ${quote(filename)}`);
 }
 
-/** @param flag where the text comes from. @throws CliFailure (usage). */
+/** @param flag name of the text's flag. @throws CliFailure (usage). */
 export function readDatabaseConfig(text: string, world: World, flag = "--database"): Config {
   const url = /^\w{2,}:/.test(text) ? text : `sqlite:${text}`;
   const result = parseConfig({

@@ -26,11 +26,11 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [EXIT.conflict]: "something has changed meanwhile; nothing was done",
 };
 
-/** Ends a command with an exit code and sentences for the person at the terminal. */
+/** Failure of a command: exit code and message for the terminal. */
 export class CliFailure extends Error {
   override readonly name = "CliFailure";
   readonly exitCode: ExitCode;
-  /** More lines below the message, such as one for each wrong value. */
+  /** More lines below the message, such as one per invalid value. */
   readonly lines: readonly string[];
 
   constructor(exitCode: ExitCode, message: string, lines: readonly string[] = []) {
@@ -40,7 +40,7 @@ export class CliFailure extends Error {
   }
 }
 
-/** The command line is wrong. */
+/** Failure for an invalid command line. */
 export function usage(message: string, lines: readonly string[] = []): CliFailure {
   return new CliFailure(EXIT.usage, message, lines);
 }

@@ -15,7 +15,7 @@ export interface Source {
 }
 
 /**
- * Reads a file, or standard input, whole.
+ * Reads a whole file or standard input.
  *
  * @throws CliFailure when it can't be read or is larger than the limit.
  */
@@ -34,7 +34,7 @@ async function readBytes(source: Source, world: World): Promise<Buffer> {
 /**
  * Reads text in UTF-8.
  *
- * @throws CliFailure when it is no UTF-8, and as `readBytes` does.
+ * @throws CliFailure for invalid UTF-8, and as `readBytes` does.
  */
 export async function readText(source: Source, world: World): Promise<string> {
   const bytes = await readBytes(source, world);
@@ -67,10 +67,10 @@ async function collect(
   return Buffer.concat(chunks);
 }
 
-/** Bytes of a value that comes from a file: the most that a setting holds, and its line break. */
+/** Maximum size of a value from a file, in bytes: that of a setting, and a line break. */
 const VALUE_LIMIT = 16 * 1024 ** 2 + 2;
 
-/** A value from a file or standard input, without the line break that editors put at the end. */
+/** Reads a value from a file or standard input, without the final line break that editors add. */
 export async function readValue(path: string, world: World): Promise<string> {
   const text = await readText({ path, limit: VALUE_LIMIT }, world);
   return text.replace(/\r?\n$/, "");
@@ -82,8 +82,8 @@ const MODE = 0o600;
 /**
  * Writes a file atomically: it gets its name only after it is on disk.
  *
- * @param text is called once the file can be created.
- * @param force replaces an existing file; without it that is refused.
+ * @param text called when the file can be created. @param force replaces an existing file, which
+ *   is an error otherwise.
  * @throws CliFailure, and the error of `text`.
  */
 export async function writeNewFile(
@@ -114,7 +114,7 @@ export async function writeNewFile(
   }
 }
 
-/** A file of that name exists and is not to be replaced. */
+/** Failure for an existing file. */
 export function existsAlready(path: string): CliFailure {
   return new CliFailure(
     EXIT.refused,
@@ -122,7 +122,10 @@ export function existsAlready(path: string): CliFailure {
   );
 }
 
-/** Gives the draft its name unless it is taken: a link, unlike a rename, replaces nothing. */
+/**
+ * Gives the draft its final name unless that exists: a link does not replace a file, unlike a
+ * rename.
+ */
 async function place(draft: string, path: string): Promise<void> {
   try {
     await link(draft, path);

@@ -17,7 +17,7 @@ export interface Followed<E> {
 }
 
 /**
- * Prints events until SIGINT or SIGTERM, over as many streams as that takes.
+ * Prints events until SIGINT or SIGTERM, and reopens the stream when it breaks.
  *
  * @throws ConnectError of a first stream that fails, or one that is not retried.
  */
@@ -28,7 +28,7 @@ export async function printEvents<E>(run: CommandRun, followed: Followed<E>): Pr
   const forget = world.onInterrupt(() => ended.abort());
   const events = follow<E, bigint>({
     ...stream,
-    // A command that never worked ends with its error.
+    // A failure of the first stream ends the command.
     retryFirst: false,
     signal: ended.signal,
     pause: world.pause,

@@ -2,7 +2,7 @@ import { type FlagName, flagSynopsis, flags, sharedFlags } from "./argument.ts";
 import type { Command } from "./command.ts";
 import { exitMeanings } from "./failure.ts";
 
-/** A line for each command, for the program's own help; no line feed at the end. */
+/** One line per command, for the program's own help; no line feed at the end. */
 export function summaries(commands: readonly Command[]): string {
   return columns(commands.map(({ name, summary }) => [name, summary]));
 }
@@ -35,7 +35,7 @@ export function helpOf(command: Command): string {
     .join("\n");
 }
 
-/** A usage line that fits a terminal: flags that don't fit go on below, further in. */
+/** Wraps a usage line: flags that do not fit continue on indented lines. */
 function wrapped(usage: string): string {
   const lines = [""];
   for (const part of usage.split(/ (?=\[|--)/)) {
@@ -48,7 +48,7 @@ function wrapped(usage: string): string {
 
 const WIDTH = 78;
 
-/** The flags that a command has besides its own. */
+/** Flags of a command in addition to its own. */
 export function flagsShared({ offline }: Command): readonly FlagName[] {
   return sharedFlags.filter((name) => offline || name !== "database");
 }

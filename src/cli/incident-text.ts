@@ -20,7 +20,7 @@ function className(value: IncidentClass): string {
   return (IncidentClass[value] ?? "").toLowerCase();
 }
 
-/** Classes by their names, separated by commas; `all` is an empty list. @throws CliFailure (usage). */
+/** Parses class names separated by commas; `all` is an empty list. @throws CliFailure (usage). */
 export function classesOf(text: string): IncidentClass[] {
   if (text === "all") return [];
   return text.split(",").map((part) => {

@@ -38,7 +38,7 @@ export async function writeMounts(output: Output, mounts: readonly Mount[]): Pro
   );
 }
 
-/** In a few words, such as `ok` or `one: failing (login failed)`. */
+/** State of a mount in a few words, such as `ok` or `one: failing (login failed)`. */
 function stateOf({ disabled, status, missing }: Mount): string {
   const open = status.filter(({ state }) => state !== "ok");
   const words = open.map((each) => `${each.site}: ${statusText(each)}`);
@@ -83,7 +83,7 @@ function valueRows(values: JsonObject | undefined, at = ""): [string, string][] 
   return Object.entries(values ?? {}).map(([name, value]) => [`${name}${at}`, String(value)]);
 }
 
-/** Prints what became of mounts, a line each. */
+/** Prints the results of mounts, a line each. */
 export async function writeResults(output: Output, results: readonly MountResult[]): Promise<void> {
   await output.write(
     results
@@ -95,7 +95,7 @@ export async function writeResults(output: Output, results: readonly MountResult
   );
 }
 
-/** Prints how mounts are on sites, a line each. */
+/** Prints the status of mounts on sites, a line each. */
 export async function writeStatus(output: Output, statuses: readonly MountStatus[]): Promise<void> {
   const counts = Map.groupBy(statuses, statusText);
   await output.write(
@@ -105,15 +105,15 @@ export async function writeStatus(output: Output, statuses: readonly MountStatus
   );
 }
 
-/** Members of a mount outside of its form. */
+/** Members of a mount that are not items of its driver. */
 const OWN = ["path", "disabled", "sites", "content"];
 
 /**
- * Puts arguments such as `root_folder_path=/srv`, `order@harbour=3` or `password=@PATH` into what a mount
- * is to be, in the types of the catalogue.
+ * Puts arguments such as `root_folder_path=/srv`, `order@harbour=3` or `password=@PATH` into the
+ * members of a mount, with the types of the catalogue.
  *
- * @param before the mount as it is; overrides of a site are given whole.
- * @throws CliFailure that says how it is written.
+ * @param before the current mount; overrides of a site are replaced as a whole.
+ * @throws CliFailure with the expected notation.
  */
 export async function readMountMembers(
   run: CommandRun,
@@ -184,7 +184,10 @@ async function textOf({ world }: CommandRun, text: string): Promise<string> {
   return text.startsWith("@") ? readValue(text.slice(1), world) : text;
 }
 
-/** A value in the JSON type of its item. Text that can't be read stays text: the service explains. */
+/**
+ * Converts a value to the JSON type of its item. Invalid text stays text, which the service
+ * rejects.
+ */
 function scalarOf(item: ConfigItem | undefined, text: string): JsonValue {
   if (item?.type === "bool" && (text === "true" || text === "false")) return text === "true";
   const isNumber = item?.type === "number" || item?.type === "float";

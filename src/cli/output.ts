@@ -10,7 +10,7 @@ import type { OutputStream } from "./world.ts";
 /** Styles in use; none carries a meaning by itself. */
 type Style = "bold" | "dim" | "red" | "green" | "yellow";
 
-/** Standard output, or standard error, as commands write to it. */
+/** Standard output or standard error of a command. */
 export interface Output {
   readonly isTerminal: boolean;
   /** Columns of the terminal; Infinity without one. */
@@ -22,7 +22,7 @@ export interface Output {
    * @throws OutputClosed when the reader has gone.
    */
   write(text: string): Promise<void>;
-  /** Writes a value: as it is to a pipe or file, without control characters to a terminal. */
+  /** Writes a value: unchanged to a pipe or file, without control characters to a terminal. */
   value(text: string): Promise<void>;
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): Promise<void>;
   /** Writes a message of the contract as JSON with the names of the proto file, all members. */

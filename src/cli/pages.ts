@@ -5,7 +5,7 @@ import { count } from "./quantity.ts";
 const PAGE = 1_000;
 const MAX_LIMIT = 1_000_000;
 
-/** Number of items to list; all of them without `--limit`. */
+/** Number of items to list; without `--limit`, all. */
 export function limitOf({ args }: CommandRun): number {
   const text = args.text("limit");
   return text === undefined ? Number.POSITIVE_INFINITY : count(text, "--limit", MAX_LIMIT);

@@ -9,7 +9,7 @@ export function revisionNumber(text: string, what: string): bigint {
   throw usage(`${what} ${quote(text)} is not the number of a revision, such as 12`);
 }
 
-/** A count from 1 to `max`. @throws CliFailure (usage). */
+/** Parses a count from 1 to `max`. @throws CliFailure (usage). */
 export function count(text: string, what: string, max: number): number {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   if (number >= 1 && number <= max) return number;
@@ -21,8 +21,8 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?$/;
 
 /**
- * A time in milliseconds since 1970 UTC: so long ago (`90s`, `2h`, `7d`, `2w`), a date (its first
- * moment), or a date and time; of this machine's time zone unless it names one.
+ * Parses a time to milliseconds since 1970 UTC: a duration before now (`90s`, `2h`, `7d`, `2w`), a
+ * date (its start), or a date and time. The default time zone is that of this machine.
  *
  * @throws CliFailure (usage).
  */
@@ -51,9 +51,9 @@ export function localTime(ms: number): string {
   return `${day} ${time}`;
 }
 
-/** `until 2026-11-20 09:30:00`, or that there is no end. */
+/** Expiry as text: `until 2026-11-20 09:30:00`, or `never expires`. */
 export function untilText(end: Timestamp | undefined): string {
-  return end === undefined ? "for ever" : `until ${localTime(timestampMs(end))}`;
+  return end === undefined ? "never expires" : `until ${localTime(timestampMs(end))}`;
 }
 
 /** `1 setting`, `2 settings`. */

@@ -34,14 +34,15 @@ export function readToken(args: Arguments, world: World): Sourced {
   return token;
 }
 
-/** The certificate that a service may ask for, in PEM, with its key. */
+/** Client certificate with its key, in PEM. */
 export interface ClientCertificate {
   readonly cert: string;
   readonly key: string;
 }
 
 /**
- * The certificate of MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE; undefined without them.
+ * Reads the client certificate of MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE; undefined
+ * without these variables.
  *
  * @throws CliFailure (usage) when only one is given, or a file can't be read.
  */
@@ -80,9 +81,9 @@ export async function askPassphrase(world: World): Promise<string | undefined> {
 }
 
 /**
- * Passphrase to seal with: given, or typed twice.
+ * Passphrase for sealing: given, or typed twice.
  *
- * @throws CliFailure (usage) when there is none, or the two differ.
+ * @throws CliFailure (usage) when there is none, or the two typed ones differ.
  */
 export async function newPassphrase(args: Arguments, world: World): Promise<string> {
   const passphrase = givenPassphrase(args, world);
@@ -117,7 +118,7 @@ function readSecret(
   return secret;
 }
 
-/** Reads a file whole, in UTF-8. */
+/** Reads a whole file in UTF-8. */
 export function readFileText(path: string): string {
   return readFileSync(path, "utf8");
 }

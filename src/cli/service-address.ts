@@ -5,21 +5,21 @@ import { formatAddress } from "../transport/listen.ts";
 import { usage } from "./failure.ts";
 import type { World } from "./world.ts";
 
-/** The service's address unless something else is said: that of a service with no configuration. */
+/** Default address: that of a service without configuration. */
 const DEFAULT_ADDRESS = "127.0.0.1:5244";
 
-/** Variables of the service that say where it serves gRPC, the one that counts first. */
+/** Variables of the service for its gRPC address, in order of precedence. */
 const LISTEN_VARIABLES = ["MOORING_GRPC_LISTEN", "MOORING_LISTEN"] as const;
 
 /** Address of a service. */
 export interface ServiceAddress {
-  /** Scheme, host and port; of a socket that of this machine. */
+  /** Scheme, host and port; for a socket, those of this machine. */
   readonly url: string;
-  /** Path of a socket of the file system. */
+  /** Path of a Unix socket. */
   readonly socket?: string;
   /** The address as given, for messages. */
   readonly place: string;
-  /** The host name of its certificate is unknown, so that it cannot be verified. */
+  /** Whether the host name of its certificate is unknown, so that it cannot be verified. */
   readonly isUnnamed?: boolean;
 }
 
@@ -31,10 +31,10 @@ export interface AddressContext {
 }
 
 /**
- * Reads where the service is: the flag `--address`, else MOORING_ADDRESS, both as `HOST:PORT`,
+ * Reads the address of the service: the flag `--address`, else MOORING_ADDRESS, else the service's
+ * own listening variables, else the default. Notations of the first two: `HOST:PORT`,
  * `[IPV6]:PORT`, `:PORT` (this machine), `unix:PATH`, `https://HOST[:PORT]` (TLS) or
- * `http://HOST[:PORT]`; else where a service with these variables listens; else where one without any
- * does.
+ * `http://HOST[:PORT]`.
  *
  * @throws CliFailure (usage).
  */
@@ -63,7 +63,7 @@ function readAddress(text: string, source: string, { world }: AddressContext): S
   return { url: `http://${formatAddress({ host: hostToCall(host), port })}`, place: text };
 }
 
-/** All interfaces, for who listens, are this machine, for who calls. */
+/** Converts a listening host to one to call: a wildcard address becomes this machine. */
 function hostToCall(host: string): string {
   if (host === "" || host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
@@ -71,12 +71,12 @@ function hostToCall(host: string): string {
 
 function readUrl(text: string, source: string): ServiceAddress {
   const url = URL.parse(text);
-  // Anything more, such as a password, is not repeated.
+  // The message does not repeat other parts, such as a password.
   if (url === null || url.href !== `${url.origin}/`)
     throw usage(
       `${source} is no address of a service: write it as https://HOST or https://HOST:PORT, with nothing after it`,
     );
-  // TLS names the host it wants (RFC 6066, section 3), which can't be an address.
+  // TLS sends the host name (RFC 6066, section 3), which can't be an IP address.
   if (url.protocol === "https:" && isIP(url.hostname.replace(/^\[|\]$/g, "")) !== 0)
     throw usage(
       `${source} has an IP address after https://: write the name that the certificate is for`,
@@ -86,7 +86,7 @@ function readUrl(text: string, source: string): ServiceAddress {
 
 /**
  * Uses TLS for the client when these variables configure it for the service. They do not contain
- * the host name of its certificate: only a command without a secret can do without it.
+ * the host name of its certificate, so only a command that sends no secret may use them.
  *
  * @throws CliFailure (usage).
  */

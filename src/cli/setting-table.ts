@@ -1,4 +1,4 @@
-// Settings, and changes of them, as people read them.
+// Settings and their changes as text for people.
 
 import type { Setting, SettingChange, SettingChanges } from "../../gen/mooring/v1/setting_pb.js";
 import { nearestName, quote } from "../config/complaint.ts";
@@ -24,12 +24,12 @@ const GROUPS = [
   "traffic",
 ] as const;
 
-/** The group's name, or its number where it has none: custom settings may use any. */
+/** Name of a group, or its number if it has no name: custom settings may use any number. */
 function groupName(group: number): string {
   return GROUPS[group] ?? String(group);
 }
 
-/** Numbers and names, separated by commas. @throws CliFailure (usage). */
+/** Parses numbers and names of groups, separated by commas. @throws CliFailure (usage). */
 export function readGroups(text: string): number[] {
   const parsed = nameList(text, { cwd: "/", parallelism: 1 });
   if ("complaint" in parsed) throw usage(`--group ${quote(text)} ${parsed.complaint}`);
@@ -45,7 +45,7 @@ function readGroup(text: string): number {
   );
 }
 
-/** Prints settings for people: what matters of each, the value last. */
+/** Prints settings for people, the value in the last column. */
 export async function writeSettings(output: Output, settings: readonly Setting[]): Promise<void> {
   const columns = [
     { title: "KEY" },
@@ -108,7 +108,7 @@ function after(change: SettingChange): string {
   const { oldValue, newValue, secret } = change;
   const text = shown(newValue);
   if (oldValue !== newValue || newValue === undefined) return text;
-  // The mask hides both values, or a custom setting has another definition.
+  // Equal texts: a mask hides both values, or the definition of a custom setting changed.
   return secret ? `${text} (another)` : `${text} (defined otherwise)`;
 }
 
@@ -122,7 +122,7 @@ export interface Saved {
   readonly revision: bigint;
   readonly preview?: SettingChanges | undefined;
   readonly dryRun: boolean;
-  /** The revision before, where it is known. */
+  /** The previous revision, if it is known. */
   readonly before?: bigint | undefined;
 }
 

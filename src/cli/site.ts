@@ -1,4 +1,4 @@
-// Sites, and what is done with them, as people read them.
+// Sites and their actions as text for people.
 
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -123,7 +123,7 @@ export function differenceCount(differences: readonly SiteDifference[]): string 
   return [`${counted(differing, "setting")} ${verb}`, ...others].join(", ");
 }
 
-/** Prints what became of settings. */
+/** Prints the results of settings. */
 export async function writeResults(output: Output, results: readonly SiteResult[]): Promise<void> {
   if (results.length > 0)
     await output.table(
@@ -132,7 +132,7 @@ export async function writeResults(output: Output, results: readonly SiteResult[
     );
 }
 
-/** Prints what was done at a site. */
+/** Prints the log of a site. */
 export async function writeLog(output: Output, entries: readonly SiteLogEntry[]): Promise<void> {
   await output.table(
     [
@@ -155,10 +155,11 @@ export async function writeLog(output: Output, entries: readonly SiteLogEntry[])
 }
 
 /**
- * Puts an argument such as `mode=follow` or `override:site_title=Harbour` into what a site is to be.
+ * Puts an argument such as `mode=follow` or `override:site_title=Harbour` into the members of a
+ * site.
  *
- * @param overrides gets and loses what begins with `override:`.
- * @throws CliFailure that says how it is written.
+ * @param overrides updated by arguments that begin with `override:`.
+ * @throws CliFailure with the expected notation.
  */
 export function readMember(
   text: string,
@@ -229,7 +230,7 @@ export async function siteToken(
   return { token: token.trim() };
 }
 
-/** The authority of its certificate, where a file is named. */
+/** Reads the authority of the site's certificate, if a file is given. */
 export async function authority({ args, world }: CommandRun): Promise<{ readonly ca?: string }> {
   const path = args.text("ca-file");
   return path === undefined ? {} : { ca: await readText({ path, limit: 65_536 }, world) };

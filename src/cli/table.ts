@@ -3,27 +3,26 @@ import { printableLine } from "./printable.ts";
 /** A column of a table. */
 export interface Column {
   readonly title: string;
-  /** Shrinks when the terminal is too narrow. */
+  /** Whether the column shrinks when the terminal is too narrow. */
   readonly flexible?: true;
 }
 
 export interface TableOptions {
-  /** Columns of the terminal; Infinity: nothing is cut. */
+  /** Columns of the terminal; Infinity: no truncation. */
   readonly width: number;
-  /** Sets the head apart. */
+  /** Formats the header line. */
   readonly head: (line: string) => string;
 }
 
 const GAP = "  ";
-/** A wider cell of a table without truncation does not widen its column. */
+/** Maximum padding of a column in a table without truncation. */
 const MAX_PAD = 48;
-/** A flexible column keeps this much, even where that makes lines too long. */
+/** Minimum width of a flexible column, even if lines become too long. */
 const MIN_FLEXIBLE = 8;
 
 /**
- * Lays out rows of texts, aligned by display width; control characters are escaped, so that a row
- * is a line. Values that don't fit into the terminal end in `…`; where there is no terminal they are
- * whole.
+ * Formats rows of texts, aligned by display width. Control characters are escaped, so that a row is
+ * one line. Values that do not fit into the terminal are truncated with `…`.
  *
  * @returns lines, each with its line break.
  */
@@ -80,12 +79,12 @@ function line(row: readonly string[], widths: readonly number[], width: number):
 
 /**
  * Characters of two columns: East Asian Wide and Fullwidth (Unicode TR 11), by their blocks, and
- * what is shown as an emoji.
+ * emoji.
  */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
 
-/** Nothing but marks and invisible characters: no column of their own. */
+/** Text of marks and invisible characters only, which has no width. */
 const EMPTY = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
 const ASCII = /^[\x20-\x7e]*$/;
@@ -100,7 +99,7 @@ export function displayWidth(line: string): number {
   return width;
 }
 
-/** The line, or its beginning and `…` when it takes more columns than there are. */
+/** Truncates a line to a number of columns, with `…` at the end. */
 export function cutToWidth(line: string, columns: number): string {
   // Text far beyond the width of any terminal is not measured.
   const near = line.length > 16 * (columns + 1) ? line.slice(0, 16 * (columns + 1)) : line;

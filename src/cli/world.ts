@@ -5,7 +5,7 @@ import type { Transport } from "@connectrpc/connect";
 import type { Config, Environment } from "../config/config.ts";
 import type { Database } from "../config/database.ts";
 
-/** Variables that the commands read. The service itself neither reads them nor complains of them. */
+/** Variables that only the commands read. The service accepts and ignores them. */
 export const cliVariables = [
   "MOORING_ADDRESS",
   "MOORING_TOKEN",
@@ -25,7 +25,7 @@ export type OutputStream = NodeJS.WritableStream & {
   readonly columns?: number | undefined;
 };
 
-/** A database that is worked on without a service: the contract's methods, in this process. */
+/** Database opened without a service: the contract's methods, in this process. */
 export interface Offline {
   readonly transport: Transport;
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export interface Offline {
 /**
  * Opens the database of a configuration without listening anywhere.
  *
- * @throws Error with a sentence for a person when the database can't be used.
+ * @throws Error with a message for the operator when the database can't be used.
  */
 export type OpenOffline = (config: Config) => Promise<Offline>;
 
@@ -45,7 +45,7 @@ export interface Databases {
    *
    * @param options.isDry only counts.
    * @returns the rows of each table.
-   * @throws Error with a sentence for a person.
+   * @throws Error with a message for the operator.
    */
   copy(
     from: Database,
@@ -75,15 +75,15 @@ export interface World {
   readonly now: () => number;
   /** From 0 to below 1. */
   readonly random: () => number;
-  /** Resolves after so many milliseconds, or at once when the signal is aborted. */
+  /** Resolves after `ms` milliseconds, or at once when the signal is aborted. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Opens an address in the browser of this machine. @returns whether one could be started. */
+  /** Opens an address in the browser of this machine. @returns whether a browser was started. */
   readonly openUrl: (url: string) => Promise<boolean>;
   /** Calls the listener at Ctrl-C or SIGTERM. @returns a function that ends this. */
   readonly onInterrupt: (listener: () => void) => () => void;
 }
 
-/** The world of this process. */
+/** Creates the world of this process. */
 export function processWorld(openOffline: OpenOffline, databases: Databases): World {
   return {
     args: process.argv.slice(2),

@@ -61,7 +61,7 @@ export async function rotateToken(run: CommandRun, [id = ""]: readonly string[])
   });
 }
 
-/** Prints a new token, or writes it to a file of its own; it is never lost when that fails. */
+/** Prints a new token, or writes it to a file. If that fails, the token is printed. */
 async function handOver(
   run: CommandRun,
   make: () => Promise<{ readonly secret: string; readonly token?: Token | undefined }>,
@@ -151,19 +151,23 @@ export const whoamiCommand: Command = {
     const reply = await (await connectTo(AccessService)).whoAmI({});
     if (args.is("json")) return output.json(WhoAmIResponseSchema, reply);
     const end = reply.expireTime;
-    // In front of a server its admins come with their logins there.
+    // An admin of the upstream, identified by a login.
     const isLogin = reply.principal.startsWith("upstream:");
     const rows = [
       ["principal", reply.principal],
       [
         "token",
-        reply.tokenId || (isLogin ? "a login of the server behind" : "the permanent admin token"),
+        reply.tokenId || (isLogin ? "a login of the upstream" : "the permanent admin token"),
       ],
       ["scopes", reply.scopes.join(", ")],
       ["limits", reply.limits.join(", ") || "none"],
       [
         "until",
-        end === undefined ? (isLogin ? "it ends there" : "for ever") : localTime(timestampMs(end)),
+        end === undefined
+          ? isLogin
+            ? "the login ends"
+            : "never expires"
+          : localTime(timestampMs(end)),
       ],
       ["from", reply.peer || "a Unix socket"],
     ];
@@ -183,7 +187,7 @@ function listOf(text = ""): string[] {
     .filter((part) => part !== "");
 }
 
-/** `30d` is in thirty days; a date is that date. */
+/** Parses an expiry: a duration from now, such as `30d`, or a date. */
 function endTime(text: string, now: number): number {
   const time = pointInTime(text, "the end", now);
   return /^\d+[a-z]+$/.test(text) ? 2 * now - time : time;

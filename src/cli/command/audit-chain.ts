@@ -20,11 +20,11 @@ import { CliFailure, EXIT, usage } from "../failure.ts";
 import { nameOf, readText } from "../file.ts";
 import { counted } from "../quantity.ts";
 
-/** Rows of one page of the service at most. */
+/** Maximum number of rows of a page of the service. */
 const PAGE = 1_000;
 /** Interval of progress messages, in rows. */
 const PROGRESS = 100_000;
-/** Bytes of a checkpoint at most; signatures may follow it. */
+/** Maximum size of a checkpoint with its signatures, in bytes. */
 const MAX_CHECKPOINT = 64 * 1024;
 
 export async function verifyAudit(run: CommandRun): Promise<void> {
@@ -45,7 +45,7 @@ export async function verifyAudit(run: CommandRun): Promise<void> {
       throw new CliFailure(EXIT.failed, `the audit is damaged: ${problem}`);
   };
   for await (const { events, oldestSequence, floorHash } of pages(client, 0n)) {
-    // Without rows the newest one is that before the oldest: 0 where there never was one.
+    // Without rows, the position is that of the row before the oldest: 0 if there never was a row.
     const before = oldestSequence === 0n ? (now?.sequence ?? 0n) : oldestSequence - 1n;
     verifier ??= createVerifier({ seq: Number(before), hash: floorHash }, checkpoint);
     for (const event of events) {
@@ -71,7 +71,7 @@ export async function exportAudit({ args, output, connectTo }: CommandRun): Prom
     for (const event of events) await output.jsonLine(AuditEventSchema, event);
 }
 
-/** The row that `--after` names. @throws CliFailure (usage). */
+/** Parses the row number of `--after`. @throws CliFailure (usage). */
 export function rowNumber(after: string): bigint {
   if (/^\d{1,15}$/.test(after)) return BigInt(after);
   throw usage(`--after ${quote(after)} is not the number of a row, such as 12`);

@@ -20,7 +20,7 @@ import { printableLine } from "../printable.ts";
 import { count, localTime, pointInTime } from "../quantity.ts";
 import { exportAudit, rowNumber, verifyAudit } from "./audit-chain.ts";
 
-/** Rows of one page of the service at most. */
+/** Maximum number of rows of a page of the service. */
 const PAGE = 1_000;
 const DEFAULT_LIMIT = "20";
 const MAX_LIMIT = 1_000_000;

@@ -4,9 +4,9 @@ import type { Command } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readServiceAddress } from "../service-address.ts";
 
-/** Paths of the documentation: below the second one where Mooring stands in front of a server. */
+/** Paths of the documentation: the first one if Mooring is deployed in front of an upstream. */
 const PATHS = ["/@mooring/docs/", "/docs/"];
-/** For an answer, in milliseconds. */
+/** Time limit for an answer, in milliseconds. */
 const PATIENCE = 10_000;
 
 export const docsCommand: Command = {
@@ -30,7 +30,7 @@ export const docsCommand: Command = {
   },
 };
 
-/** The address at which this service has its documentation. */
+/** Finds the address of this service's documentation. */
 async function findDocs(url: string, place: string): Promise<string> {
   for (const path of PATHS) {
     const { status, headers } = await ask(`${url}${path}`, place);
@@ -39,7 +39,7 @@ async function findDocs(url: string, place: string): Promise<string> {
         EXIT.failed,
         `the service at ${place} has no documentation: npm run docs:site builds it`,
       );
-    // The server behind has pages of its own at the other path.
+    // The upstream has its own pages at the other path.
     if (status === 200 && headers.get("content-security-policy")?.includes("trusted-types vue"))
       return `${url}${path}`;
   }

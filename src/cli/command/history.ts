@@ -17,7 +17,7 @@ import { printableLine } from "../printable.ts";
 import { count, localTime, pointInTime, revisionNumber } from "../quantity.ts";
 import { writeChanges } from "../setting-table.ts";
 
-/** Revisions of one page of the service at most. */
+/** Maximum number of revisions of a page of the service. */
 const PAGE = 1_000;
 const DEFAULT_LIMIT = "20";
 const MAX_LIMIT = 1_000_000;

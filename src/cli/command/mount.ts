@@ -94,7 +94,7 @@ export const mountCommand: Command = {
   run: (run) => runAction("mount", actions, { run, flags: mountCommand.flags }),
 };
 
-/** A mount may take two minutes on a site. */
+/** Time limit in milliseconds: creating a mount may take a site two minutes. */
 const PATIENCE = 180_000;
 
 function patience({ args }: CommandRun): { readonly timeoutMs?: number } {
@@ -249,7 +249,7 @@ async function rollback(run: CommandRun, [text = "", ...names]: readonly string[
   if (dryRun) notice("nothing was changed");
 }
 
-/** UTF-8 bytes of a document at most. */
+/** Maximum size of a document, in bytes of UTF-8. */
 const MAX_DOCUMENT = 4 * 2 ** 20;
 
 async function importFile(run: CommandRun, [path = ""]: readonly string[]): Promise<void> {

@@ -58,7 +58,7 @@ async function getSeveral(run: CommandRun): Promise<void> {
   await writeSettings(output, reply.settings);
 }
 
-/** A mask is for eyes. A program would take it for the value. */
+/** Rejects masked values in output for programs, which would read a mask as the value. */
 function checkMasks({ args, output, notice }: CommandRun, settings: readonly Setting[]): void {
   if (args.is("reveal")) return;
   const masked = settings.filter(({ secret, value }) => secret && value === MASK);

@@ -41,7 +41,7 @@ export const rollbackCommand: Command = {
       asks || args.is("dry-run") ? await client.rollback({ ...request, dryRun: true }) : undefined;
     if (preview !== undefined && (args.is("dry-run") || preview.changes.length === 0))
       return writeResult(run, preview, args.is("dry-run"));
-    // The change that was shown is the one that is made: a change in between is a conflict.
+    // The rollback is bound to the shown revision: a change in between is a conflict.
     const shown =
       preview === undefined ? {} : { expectedRevision: await agreed(run, preview, request.to) };
     const reply = await client.rollback({ ...request, ...shown });
@@ -50,7 +50,7 @@ export const rollbackCommand: Command = {
   },
 };
 
-/** Shows the changes and asks. @returns the revision that they were shown at. */
+/** Shows the changes and asks for confirmation. @returns the revision of the preview. */
 async function agreed(run: CommandRun, preview: RollbackResponse, to: bigint): Promise<bigint> {
   const asking = run.errors;
   await writeTables(asking, preview);

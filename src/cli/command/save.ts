@@ -56,8 +56,8 @@ export const setCommand: Command = {
 };
 
 /**
- * Fails when the service would leave settings out because they are read-only: it does so for whole
- * lists, but here each key was named.
+ * Fails if the service skipped read-only settings: each key was named by the user, unlike in a
+ * list.
  */
 function refuseSkipped({ skipped }: Pick<SaveSettingsResponse, "skipped">): void {
   const reasons = skipped.map(({ key, reason }) => `${key} ${reason}`);
@@ -65,7 +65,7 @@ function refuseSkipped({ skipped }: Pick<SaveSettingsResponse, "skipped">): void
     throw new CliFailure(EXIT.refused, `nothing was saved: ${reasons.join("; ")}`);
 }
 
-/** Fails for a key that does not exist: a slip of the hand would make a custom setting otherwise. */
+/** Fails for a key that does not exist: otherwise a typing error would create a custom setting. */
 async function currentRevision(
   client: SettingClient,
   settings: readonly Assignment[],
@@ -82,16 +82,16 @@ async function currentRevision(
   }
 }
 
-/** A key and the value that it is to have. */
+/** Key with its new value. */
 interface Assignment {
   readonly key: string;
   readonly value: string;
 }
 
 /**
- * Reads what is to be set: `KEY=VALUE…`, `KEY VALUE`, `KEY -` or `KEY --from-file PATH`.
+ * Parses assignments: `KEY=VALUE…`, `KEY VALUE`, `KEY -` or `KEY --from-file PATH`.
  *
- * @throws CliFailure for anything else, or a file that can't be read.
+ * @throws CliFailure for another notation, or a file that can't be read.
  */
 async function readAssignments(
   args: Arguments,
@@ -104,7 +104,7 @@ async function readAssignments(
     if (value !== undefined) throw usage("--from-file goes with one KEY and no value");
     return [{ key, value: await readValue(path, world) }];
   }
-  // A key that has = in it itself is set with --from-file.
+  // Keys that contain `=` are set with --from-file.
   if (value === undefined || others.length > 0 || key.includes("="))
     return args.positionals.map(splitAssignment);
   if (value !== "-") return [{ key, value }];
@@ -155,9 +155,9 @@ export const unsetCommand: Command = {
 };
 
 interface Plan {
-  /** Get their default. */
+  /** Known settings, which are reset to their defaults. */
   readonly known: readonly Setting[];
-  /** Become deprecated, so that they can be deleted. */
+  /** Custom settings, which become deprecated before they are deleted. */
   readonly custom: readonly Setting[];
   readonly deprecated: readonly Setting[];
 }

@@ -84,7 +84,7 @@ export const siteCommand: Command = {
   run: (run) => runAction("site", actions, { run, flags: siteCommand.flags }),
 };
 
-/** A site may take its time; the flag says otherwise. */
+/** Longer default time limit than that of other commands, because a site may be slow. */
 function patience({ args }: CommandRun): { readonly timeoutMs?: number } {
   return args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
 }

@@ -53,7 +53,7 @@ function rowsOf(reply: GetStatusResponse, now: number): (readonly [string, strin
     ["settings", String(reply.settings)],
     ["drivers", String(reply.drivers)],
     ["watchers", String(reply.watchers)],
-    // Such as how sites are.
+    // Such as the summary of the sites.
     ...checks.flatMap(({ name, note }) => (note === "" ? [] : [[name, note] as const])),
     ...(reply.openIncidentCount === 0
       ? []

@@ -118,7 +118,7 @@ async function deliveries(run: CommandRun, [name = ""]: readonly string[]): Prom
   await writeDeliveries(output, items);
 }
 
-/** Deliveries that are printed unless `--limit` says otherwise. */
+/** Default number of printed deliveries. */
 const DELIVERIES = 20;
 
 async function resend(
