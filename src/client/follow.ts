@@ -20,15 +20,15 @@ const LONGEST_PAUSE = 10_000;
 export interface StreamOptions {
   /** Aborted when following ends, and when the stream was silent for too long. */
   readonly signal: AbortSignal;
-  /** A stream has no deadline of its own, whatever the transport's default. */
+  /** No deadline, which overrides the transport's default. */
   readonly timeoutMs: 0;
-  /** Response headers: the stream is open, though no message has arrived yet. */
+  /** Called on the response headers: the stream is open, before the first message. */
   readonly onHeader: () => void;
 }
 
 export type FollowState =
   | { readonly kind: "connected" }
-  /** A new attempt follows. `error` is absent where the service ended the stream without one. */
+  /** A new attempt follows. `error` is absent if the service ended the stream without an error. */
   | { readonly kind: "waiting"; readonly error?: unknown; readonly ms: number }
   /** Following has ended with this error, which `follow` throws as well. */
   | { readonly kind: "failed"; readonly error: unknown };
@@ -46,8 +46,8 @@ export interface FollowOptions<E, P> {
   /** Position of the first stream. */
   readonly from?: P | undefined;
   /**
-   * Chooses a new position after OUT_OF_RANGE: events after the old one are not kept any more. Absent:
-   * OUT_OF_RANGE is an error as any other.
+   * Chooses a new position after OUT_OF_RANGE: events after the old one are no longer kept. Absent:
+   * OUT_OF_RANGE is treated like other errors.
    */
   readonly restart?: (
     error: ConnectError,
@@ -60,11 +60,14 @@ export interface FollowOptions<E, P> {
   /** Ends following, and each call and pause of it, without an error. */
   readonly signal?: AbortSignal | undefined;
   readonly onState?: (state: FollowState) => void;
-  /** A stream without headers or an event for so many milliseconds is replaced; default: no limit. */
+  /**
+   * Time in milliseconds after which a stream without headers or events is replaced; default: no
+   * limit.
+   */
   readonly maxSilence?: number;
-  /** In milliseconds; default 10,000. */
+  /** Longest pause before a new attempt, in milliseconds; default 10,000. */
   readonly longestPause?: number;
-  /** Resolves after so many milliseconds, or when the signal is aborted. */
+  /** Resolves after `ms` milliseconds, or when the signal is aborted. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
   /** From 0 to below 1; default `Math.random`. */
   readonly random?: () => number;
@@ -109,7 +112,7 @@ export async function* follow<E, P = never>(options: FollowOptions<E, P>): Async
       }
       for await (const event of open(after, { signal: stream.signal, timeoutMs: 0, onHeader })) {
         onHeader();
-        // Time that the consumer takes is no silence of the service.
+        // The limit does not include the time of the consumer.
         stream.hold();
         yield event;
         after = positionOf?.(event);
@@ -142,7 +145,10 @@ export async function* follow<E, P = never>(options: FollowOptions<E, P>): Async
   }
 }
 
-/** Doubled with each attempt, half of it random: clients of one service do not return all at once. */
+/**
+ * Pause before an attempt: doubled each time, half of it random, so that clients do not reconnect
+ * all at once.
+ */
 function pauseAfter(attempt: number, random: number, longest: number): number {
   const full = Math.min(FIRST_PAUSE * 2 ** Math.min(attempt, 10), longest);
   return full / 2 + (full / 2) * random;
@@ -167,7 +173,7 @@ function limitedStream(parent: AbortSignal, maxSilence: number | undefined) {
   return { signal: ending.signal, end, hold, renew };
 }
 
-/** Resolves after so many milliseconds, or at once when the signal is aborted. */
+/** Resolves after `ms` milliseconds, or at once when the signal is aborted. */
 export function abortablePause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

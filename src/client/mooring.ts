@@ -51,7 +51,7 @@ export function createMooring(transport: Transport): Mooring {
   };
 }
 
-/** A value that was refused, and why. */
+/** Rejected value with the reason. */
 export interface Violation {
   readonly field: string;
   readonly description: string;
@@ -73,9 +73,9 @@ export function violationsOf(error: unknown): readonly Violation[] {
  * @param options.afterRevision starts after it; without it the first event is a snapshot.
  * @param options.signal ends the watch without an error.
  * @param options.onState called when the watch is connected, waits for a new attempt, or has
- * failed.
- * @throws ConnectError that is not retried: an invalid token, or OUT_OF_RANGE when the history does
- * not reach back so far; then start again without `afterRevision`.
+ *   failed.
+ * @throws ConnectError that is not retried: an invalid token, or OUT_OF_RANGE when the next
+ *   revision is no longer kept; then start again without `afterRevision`.
  */
 export function watchSettings(
   { settings }: Pick<Mooring, "settings">,
