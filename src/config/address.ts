@@ -21,8 +21,8 @@ export const address: Parser<Address> = (text, context) => {
 };
 
 /**
- * The address of another server: `http://HOST:PORT` or `https://HOST`, with the path that it is served
- * below, and nothing after that.
+ * Address of another server: `http://HOST:PORT` or `https://HOST`, with an optional path, without
+ * query and fragment.
  */
 export const serverUrl: Parser<string> = (text) => {
   const url = URL.parse(text);
@@ -56,9 +56,12 @@ function withHost(host: string, port: number): Parsed<Address> {
     : { complaint: "has a host that is neither an IP address nor a name" };
 }
 
-/** A name of RFC 1123, section 2.1 (underscores as well: container networks use them), or IPv4. */
+/**
+ * Reports whether a text is a host name (RFC 1123, section 2.1, and underscores, which container
+ * networks use) or an IPv4 address.
+ */
 function isHost(host: string): boolean {
-  // Digits and dots alone are meant as an address, so they have to be one.
+  // Text of digits and dots must be a valid IPv4 address.
   if (/^[\d.]+$/.test(host)) {
     return isIPv4(host);
   }
@@ -71,7 +74,10 @@ function missingPort(text: string): string {
     : "is no host and port: write it as 127.0.0.1:5244, [::1]:5244, :5244 or unix:/path";
 }
 
-/** Bytes of the longest socket path that Linux takes (`sun_path` in unix(7), less its end mark). */
+/**
+ * Maximum length of a socket path on Linux, in bytes (`sun_path` in unix(7), without its
+ * terminator).
+ */
 const maxSocketPath = 107;
 
 function socketAddress(path: Parsed<string>): Parsed<Address> {
@@ -87,7 +93,7 @@ function socketAddress(path: Parsed<string>): Parsed<Address> {
 const UNIX = "unix";
 
 /**
- * Trusted proxies, whose statements about the client's address are used: IP addresses, networks, or
+ * Trusted proxies, whose headers about the client's address are used: IP addresses, networks, or
  * `unix`.
  */
 export const proxyList: Parser<readonly string[]> = (text) => {

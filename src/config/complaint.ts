@@ -4,22 +4,22 @@ import { closest, distance } from "fastest-levenshtein";
 
 const MAX_QUOTED = 100;
 
-/** A text from outside in quotes: cut to a bounded length, control characters escaped. */
+/** Quotes an external text: truncated, with control characters escaped. */
 export function quote(text: string): string {
   const cut = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
-  // JSON escapes the control characters below space; terminals obey those above 7e as well.
+  // JSON escapes only control characters below space; terminals also interpret those above 7e.
   return JSON.stringify(cut).replace(
     /[\x7f-\x9f]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
 
-/** Longer names are cut for the comparison, so that its cost is bounded whatever comes in. */
+/** Length to which names are truncated for the comparison, to limit its cost. */
 const MAX_COMPARED = 100;
 
 /**
- * The known name that takes the fewest edits to make of `name`; capitals don't count. Undefined when
- * it would take more than `most`, or nothing is known.
+ * Known name with the smallest edit distance to `name`, case-insensitive. Undefined: no known name
+ * is within `most` edits.
  */
 export function nearestName(
   name: string,
@@ -49,7 +49,7 @@ export function systemCode(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
 }
 
-/** Why a file can't be used, as the end of a sentence. */
+/** Reason for which a file can't be used, as the end of a sentence. */
 export function reasonOf(error: unknown): string {
   const code = systemCode(error);
   return REASONS[code] ?? code;

@@ -41,7 +41,7 @@ export interface Config {
   readonly corsOrigins: Origins;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
   readonly logFormat: "auto" | "json" | "pretty";
-  /** Undefined: nothing is counted. */
+  /** Undefined: no metrics. */
   readonly metricsListen: Address | undefined;
   readonly shutdownGraceMs: number;
   readonly driversDir: string | undefined;
@@ -50,7 +50,7 @@ export interface Config {
   /** Undefined: all drivers. The names are not compared with the catalogue here. */
   readonly driversEnabled: readonly string[] | undefined;
   readonly settingsFile: string | undefined;
-  /** Mounts that are declared. */
+  /** Path of the file with declared mounts. */
   readonly mountsFile: string | undefined;
   readonly historyRevisions: number;
   readonly historyAgeMs: number;
@@ -58,13 +58,13 @@ export interface Config {
   readonly auditAgeMs: number;
   /** Retention of an ended token, in milliseconds. */
   readonly endedTokenAgeMs: number;
-  /** The first seals, all open; empty: nothing is sealed. */
+  /** The first key encrypts, all keys decrypt; empty: secrets are stored in the clear. */
   readonly secretKeys: readonly KeyObject[];
-  /** From the head of a request to the end of its body. */
+  /** Time limit from the headers of a request to the end of its body. */
   readonly bodyTimeoutMs: number;
   /** Limit of one HTTP/2 connection. */
   readonly maxStreams: number;
-  /** Limit of one process, as are all that follow. */
+  /** Limit of one process, as all following limits. */
   readonly maxConnections: number;
   readonly maxConnectionsPerPeer: number;
   /** Bytes, as all sizes that follow. */
@@ -80,7 +80,7 @@ export interface Config {
   readonly reflection: "on" | "token" | "off";
   /** IP addresses, networks and `unix`; empty: no proxy is trusted. */
   readonly trustedProxies: readonly string[];
-  /** A minute and client; 0: no limit. */
+  /** Per minute and client; 0: no limit. */
   readonly wrongTokens: number;
   /** Permission bits, such as 0o660. */
   readonly socketMode: number;
@@ -103,7 +103,7 @@ export interface ConfigInput extends ParseContext {
   readonly args: readonly string[];
   readonly env: Environment;
   readonly readFile: ReadFile;
-  /** `MOORING_` variables of other commands: neither read here nor complained about. */
+  /** `MOORING_` variables of other commands, which are ignored here. */
   readonly otherVariables?: readonly string[];
 }
 
@@ -121,7 +121,7 @@ export type ConfigResult =
  */
 export function parseConfig(input: ConfigInput): ConfigResult {
   const { args, env, otherVariables = [] } = input;
-  // Whatever else is wrong, and even where a value is missing.
+  // Takes precedence over all problems, including missing values.
   if (args.includes("--help") || args.includes("-h")) return { kind: "help" };
   if (args.includes("--version")) return { kind: "version" };
   const line = readCommandLine(args, flags, { positionals: false });
@@ -152,7 +152,7 @@ const flags: Readonly<Record<string, Flag>> = {
   version: {},
 };
 
-/** The texts to parse, by the name of their definition; defaults are not among them. */
+/** Texts to parse, by the name of their definition, without defaults. */
 type Texts = Map<ConfigName, Sourced>;
 
 const configNames = Object.keys(definitions) as readonly ConfigName[];
@@ -164,7 +164,7 @@ function readTexts({ values }: CommandLine, env: Environment): Texts {
     const { variable } = definitions[name];
     const flag = flagOf(definitions[name]);
     const given = values.get(flag.slice("--".length));
-    // White space around a value is an accident of the file it came from, such as a CR at the end.
+    // White space around a value is usually unintended, such as a CR at the end of a line.
     const text = (given ?? env[variable] ?? "").trim();
     if (text !== "") texts.set(name, { source: given === undefined ? variable : flag, text });
   }
@@ -191,7 +191,7 @@ function readSecretFiles(texts: Texts, input: ConfigInput): string[] {
   return problems;
 }
 
-/** Parses what was given, or else the default, of every definition; each problem is one line. */
+/** Parses the given value or the default of every definition; each problem is one line. */
 function parseTexts(texts: Texts, context: ParseContext) {
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
@@ -210,7 +210,7 @@ function parseTexts(texts: Texts, context: ParseContext) {
   return { values: values as Partial<Values>, problems };
 }
 
-/** No value is longer; Linux has about twice this as its own limit for one variable. */
+/** Maximum length of a value; the limit of Linux for one variable is about twice as large. */
 const MAX_LENGTH = 65_536;
 
 function parseText(text: string, { parse }: Definition, context: ParseContext): Parsed<unknown> {

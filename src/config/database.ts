@@ -14,7 +14,7 @@ interface PostgresDatabase {
   readonly dialect: "postgres";
   /** With the password. Secret. */
   readonly url: string;
-  /** The URL as it may be shown. */
+  /** URL for display. */
   readonly place: string;
 }
 
@@ -46,8 +46,8 @@ export const database: Parser<Database> = (text, context) => {
 };
 
 /**
- * `postgres://USER:PASSWORD@HOST:PORT/NAME?options`: parsed by the driver; checked here only for
- * being a URL, and how it can be displayed.
+ * `postgres://USER:PASSWORD@HOST:PORT/NAME?options`: parsed by the driver. Checked here only for
+ * the URL syntax, and for its display.
  */
 function postgres(text: string): Parsed<PostgresDatabase> {
   let url: URL;
@@ -85,7 +85,7 @@ export function showDatabase(text: string): string {
   return scheme === undefined ? "…" : `${scheme}:…`;
 }
 
-/** Known schemes only: the text before another colon may be anything, including a password. */
+/** Scheme of a URL, if it is a known one: text before another colon may be a password. */
 function schemeOf(text: string): string | undefined {
   return /^(sqlite|postgres|postgresql|mysql|mariadb):/i.exec(text)?.[1]?.toLowerCase();
 }

@@ -32,11 +32,11 @@ export interface Definition<T = unknown> {
   readonly show?: (text: string) => string;
   /** Secret values are never shown, and the help warns of the process list. */
   readonly secret?: true;
-  /** A sentence in Markdown, of which only `code` is used: the terminal leaves out the marks. */
+  /** Sentence in Markdown with `code` as the only markup, which the terminal omits. */
   readonly help: string;
 }
 
-/** Everything that can be configured, by its name in `Config`, in the order of the help. */
+/** All configuration options, by their names in `Config`, in the order of the help. */
 export const definitions = {
   listen: {
     variable: "MOORING_LISTEN",
@@ -403,7 +403,7 @@ export const definitions = {
   },
 } as const satisfies Record<string, Definition>;
 
-/** The name that the table above gives to a definition. */
+/** Name of a definition in the table above. */
 export type ConfigName = keyof typeof definitions;
 
 /** The definitions in order, without their particular types. */

@@ -8,7 +8,7 @@ export const OFFERS = [...FAMILIES, "all"] as const;
 
 export type Offer = (typeof OFFERS)[number];
 
-/** Reports whether the offer includes a thing of these families. Undefined: all families. */
+/** Reports whether the offer includes an item of these families. Undefined: all families. */
 export function isOffered(families: readonly Family[] | undefined, offer: Offer): boolean {
   return families === undefined || offer === "all" || families.includes(offer);
 }

@@ -14,7 +14,7 @@ export interface CommandLine {
   /** Text by the flag's name without dashes, empty for a switch; the first when it is given twice. */
   readonly values: ReadonlyMap<string, string>;
   readonly positionals: readonly string[];
-  /** One line each. Only names are repeated: text in the place of a value may be a secret. */
+  /** One line each. Only names of flags are quoted: a value may be a secret. */
   readonly problems: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export function readCommandLine(
       else problems.set(token.index, problem);
     } else if (token.kind === "positional") {
       others.push(token.value);
-      // Behind an unknown flag it is that flag's value.
+      // An argument after an unknown flag is that flag's value.
       if (!positionals && token.index !== unknown + 1)
         problems.set(
           token.index,

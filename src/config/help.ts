@@ -3,8 +3,8 @@ import { type Definition, definitionList, flagOf } from "./definition.ts";
 /**
  * The text of `--help`, ending in a line feed.
  *
- * @param columns width of the terminal; 80 when it is not known. Lines are kept within 40 to 100,
- *   except where one word is longer.
+ * @param columns width of the terminal; 80 when it is not known. Values outside of 40 to 100 are
+ *   clamped; a longer word stays whole.
  */
 export function configurationHelp({ columns = 80 }: { columns?: number | undefined } = {}): string {
   const width = Math.min(Math.max(Math.trunc(columns) || 80, 40), 100);

@@ -3,7 +3,7 @@ import { nearestName, quote } from "./complaint.ts";
 import { inMemory } from "./database.ts";
 import { definitionList, definitions, type Values } from "./definition.ts";
 
-/** Problems of values that are right each for itself. */
+/** Problems of values that are valid by themselves but conflict. */
 export function contradictions({
   listen,
   grpcListen,
@@ -52,7 +52,7 @@ export function contradictions({
   return problems;
 }
 
-/** Sizes of which the first is a part of the second. */
+/** Pairs of sizes; the first one must not exceed the second one. */
 const nestedSizes = [
   ["maxValue", "maxBody"],
   ["maxBody", "maxBuffered"],
@@ -60,9 +60,9 @@ const nestedSizes = [
 ] as const;
 
 /**
- * One problem for each unknown variable that begins with `MOORING_`: neither defined here, nor
- * among `others` (those of other commands), nor set by a cluster. Its value is not shown: it may be
- * a secret under a misspelt name.
+ * One problem for each unknown variable that begins with `MOORING_`, except those in `others` (of
+ * other commands) and those set by a cluster. The value is not shown: it may be a secret with a
+ * misspelt name.
  */
 export function unknownVariables(
   env: Readonly<Record<string, string | undefined>>,
@@ -79,13 +79,13 @@ export function unknownVariables(
 }
 
 /**
- * True for a variable that a cluster sets and no person wrote. Kubernetes puts the address of each
- * service into the environment of every pod of its namespace, under the service's name in capitals
- * (documented there under "Discovering services"): one called `mooring` or `mooring-grpc` brings
+ * Reports whether a variable was set by a cluster. Kubernetes puts the address of each service into
+ * the environment of every pod of its namespace, under the service's name in capitals (documented
+ * there under "Discovering services"): one called `mooring` or `mooring-grpc` brings
  * MOORING_SERVICE_HOST, MOORING_PORT, MOORING_GRPC_PORT_5244_TCP_ADDR and so on.
  */
 function isServiceLink(name: string, value: string): boolean {
-  // A port that a person sets is a number; the cluster's is a URL such as tcp://10.0.0.7:5244.
+  // A configured port is a number; that of a cluster is a URL such as tcp://10.0.0.7:5244.
   if (/_PORT(_\d+_(TCP|UDP|SCTP))?$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value)) return true;
   return /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR)$/.test(name);
 }

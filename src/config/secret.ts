@@ -6,8 +6,8 @@ import { path } from "./value.ts";
 const tokenLength = { min: 32, max: 512 };
 
 /**
- * An admin token: 32 to 512 visible ASCII characters without a space, because it has to fit into
- * an HTTP header and into gRPC metadata as it is. The same rule holds for a token that is saved.
+ * An admin token: 32 to 512 visible ASCII characters without a space, so that HTTP headers and gRPC
+ * metadata need no encoding. The same rule applies to a saved token.
  */
 export const adminToken: Parser<string> = (text) => {
   if (text.length < tokenLength.min) {
@@ -33,9 +33,9 @@ export const otherToken: Parser<string> = (text) =>
 const maxKeys = 16;
 
 /**
- * Keys for AES-256-GCM, the one that seals first. Each is 32 bytes as 64 hexadecimal digits or in
- * base64 (either alphabet), separated by commas or, in a file, by lines. They come out as key
- * objects, which show nothing of themselves in a log.
+ * Keys for AES-256-GCM; the first one encrypts. Each is 32 bytes as 64 hexadecimal digits or in
+ * base64 (either alphabet), separated by commas or, in a file, by lines. The result is key objects,
+ * whose bytes cannot appear in a log.
  */
 export const secretKeys: Parser<readonly KeyObject[]> = (text) => {
   const parts = text.split(/[\s,]+/).filter((part) => part !== "");
@@ -64,10 +64,10 @@ function keyBytes(text: string): Buffer | undefined {
   return /^[a-z0-9+/_-]{43}=?$/i.test(text) ? Buffer.from(text, "base64") : undefined;
 }
 
-/** Reads a text file whole, in UTF-8; throws a system error such as `node:fs` does. */
+/** Reads a whole text file in UTF-8; throws system errors of `node:fs`. */
 export type ReadFile = (path: string) => string;
 
-/** A text and who said it. */
+/** Text with its source. */
 export interface Sourced {
   /** Beginning of a message: `--listen`, `MOORING_LISTEN`, or the name and path of a file. */
   readonly source: string;
@@ -78,10 +78,10 @@ export interface Sourced {
 const maxFileLength = 4096;
 
 /**
- * A secret that is given directly or in a file, as container platforms mount them; white space around
- * a file's content does not count.
+ * Reads a secret given directly or in a file, as container platforms mount it; surrounding white
+ * space is removed.
  *
- * @returns undefined when neither is given; a problem has no word of a file's content.
+ * @returns undefined when neither is given; a problem never quotes a file's content.
  */
 export function readSecret(
   given: { readonly direct: Sourced | undefined; readonly file: Sourced | undefined },

@@ -11,15 +11,15 @@ export interface ParseContext {
 }
 
 /**
- * A value, or a complaint: what is wrong and what is allowed, as the end of a sentence that names
- * the variable and shows its value. A complaint never repeats a secret.
+ * Value, or a complaint with the problem and the allowed values: the end of a sentence about the
+ * variable and its value. A complaint never quotes a secret.
  */
 export type Parsed<T> = { readonly value: T } | { readonly complaint: string };
 
-/** Reads a text that is trimmed, not empty and of bounded length. Never throws. */
+/** Parses a trimmed, non-empty text of bounded length. Never throws. */
 export type Parser<T> = (text: string, context: ParseContext) => Parsed<T>;
 
-/** One of some words, written exactly so. */
+/** Parser of a fixed set of words, case-sensitive. */
 export function choice<const T extends string>(...words: readonly T[]): Parser<T> {
   return (text) => {
     const word = words.find((candidate) => candidate === text);
@@ -43,7 +43,7 @@ export const path: Parser<string> = (text, { cwd }) => {
   return { value: resolve(cwd, text) };
 };
 
-/** Names separated by commas, in the order given; white space around a name does not count. */
+/** Names separated by commas, in their order; white space around a name is removed. */
 export const nameList: Parser<readonly string[]> = (text) => {
   const names = text.split(",").map((name) => name.trim());
   if (names.includes("")) {
@@ -55,7 +55,7 @@ export const nameList: Parser<readonly string[]> = (text) => {
 
 const maxWorkers = 128;
 
-/** A number of processes, 1 to 128; `auto` is as many as the machine runs side by side. */
+/** Number of processes, 1 to 128; `auto` is the parallelism of the machine. */
 export const workerCount: Parser<number> = (text, { parallelism }) => {
   if (text === "auto") {
     return { value: Math.min(Math.max(parallelism, 1), maxWorkers) };
@@ -82,8 +82,8 @@ const durationPattern = /^(?<count>\d{1,9}(?:\.\d{1,3})?)(?<unit>ms|s|m|h|d)$/;
 
 /**
  * Milliseconds of a duration such as `500ms`, `10s`, `1.5m`, `2h` or `30d`: one decimal number and
- * one unit. Rounded to a whole millisecond. Undefined for any other text, also a bare number, whose
- * unit would be ambiguous.
+ * one unit, rounded to whole milliseconds. Undefined for other texts, including a number without a
+ * unit.
  */
 export function durationMs(text: string): number | undefined {
   const groups = durationPattern.exec(text)?.groups;
@@ -95,7 +95,7 @@ export function durationMs(text: string): number | undefined {
   return Math.round(Number(count) * unitMs[unit as keyof typeof unitMs]);
 }
 
-/** A duration in milliseconds within bounds that are written as durations themselves. */
+/** Parser of a duration in milliseconds within bounds, which are written as durations. */
 export function duration(bounds: { shortest?: string; longest: string }): Parser<number> {
   const { shortest = "0s", longest } = bounds;
   const limit = durationMs(longest) ?? 0;
@@ -120,14 +120,14 @@ export const probeInterval: Parser<number> = (text, context) =>
 
 const unitBytes = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
-/** Bytes of a size such as `4MiB`; undefined when the text is anything else, a bare number as well. */
+/** Bytes of a size such as `4MiB`; undefined for other texts, including a number without a unit. */
 function sizeOf(text: string): number | undefined {
   const groups = /^(?<count>\d{1,12})(?<unit>B|KiB|MiB|GiB)$/.exec(text)?.groups;
   // The pattern admits exactly these units.
   return groups && Number(groups["count"]) * unitBytes[groups["unit"] as keyof typeof unitBytes];
 }
 
-/** A size in bytes within bounds, which are themselves written as sizes. */
+/** Parser of a size in bytes within bounds, which are written as sizes. */
 export function byteCount({ least, most }: { least: string; most: string }): Parser<number> {
   const min = sizeOf(least) ?? 0;
   const max = sizeOf(most) ?? 0;
@@ -144,7 +144,7 @@ export function byteCount({ least, most }: { least: string; most: string }): Par
   };
 }
 
-/** The permission bits of a socket, in octal digits; its owner has to be among them. */
+/** Permission bits of a socket, in octal digits; they must include the owner's. */
 export const fileMode: Parser<number> = (text) => {
   const mode = /^0?[0-7]{3}$/.test(text) ? Number.parseInt(text, 8) : undefined;
   if (mode === undefined) {
@@ -155,13 +155,14 @@ export const fileMode: Parser<number> = (text) => {
     : { complaint: "keeps the service's own user out: it begins with 06 or 07" };
 };
 
-/** Web origins that browsers may call from: all, or these, each as a browser writes it. */
+/** Allowed web origins: all, or a list in the notation of browsers. */
 export type Origins = "*" | readonly string[];
 
 /**
- * `*`, or origins separated by commas: `SCHEME://HOST[:PORT]` and nothing after it. Each comes out
- * as browsers send it in the `Origin` header (lower case, the scheme's own port left out), so that
- * a comparison of texts is enough. Any scheme: apps have their own, such as `tauri://localhost`.
+ * `*`, or origins separated by commas: `SCHEME://HOST[:PORT]` and nothing after it. Each is
+ * normalized to the notation of the `Origin` header (lower case, without the scheme's default
+ * port), so that texts can be compared. Any scheme is valid: apps have their own, such as
+ * `tauri://localhost`.
  */
 export const origins: Parser<Origins> = (text) => {
   if (text === "*") {
@@ -187,7 +188,9 @@ export function showOrigins(text: string): string {
   return text.replace(/\/\/.*@/s, "//…@");
 }
 
-/** RFC 6454, section 6.1: scheme, host and, unless it is the scheme's own, port. */
+/**
+ * Origin of a URL: scheme, host and a port other than the scheme's default (RFC 6454, section 6.1).
+ */
 function originOf(text: string): string | undefined {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*]+$/i.test(text)) {
     return undefined;
