@@ -1,16 +1,17 @@
 /**
- * Kind of a database failure, by the action that a caller can take.
- * - `unusable`: no database of Mooring can be opened at this place, or this user may not write it.
+ * Kind of a database failure, by the possible action of a caller.
+ * - `unusable`: no database of Mooring can be opened at this place, or this user may not write
+ *   it.
  * - `busy`: another program has held the lock for longer than the wait.
  * - `full`: the disk is full.
  * - `away`: the server reports that it is unavailable, so it is for all clients.
- * - `unsure`: the server did not answer, or the connection broke. Other clients may reach it, and the
- *   statement may have been executed.
+ * - `unsure`: the server did not answer, or the connection broke. Other clients may reach it, and
+ *   the statement may have been executed.
  * - `failed`: reading or writing failed; check the file, the disk or the server.
  */
 export type StoreFailure = "unusable" | "busy" | "full" | "away" | "unsure" | "failed";
 
-/** A failure of the store, with one sentence that says what to do. */
+/** Failure of the store, with a sentence about the action to take. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
   readonly failure: StoreFailure;

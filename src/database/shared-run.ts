@@ -25,8 +25,8 @@ export function oncePerTick<T>(look: () => T | Promise<T>): () => Promise<T> {
 }
 
 /**
- * Runs work once at a time. Who asks while it runs gets the next run, which all of them share: the
- * present one may have begun before what they ask for.
+ * Serializes runs of `work`. Calls during a run share the next run, because the current one may
+ * have begun before their change.
  */
 export function oneAtATime<T>(work: () => Promise<T>) {
   let present: Promise<T> | undefined;

@@ -8,7 +8,7 @@ export class Contact {
   readonly #notify: Notify;
   /** Maximum silence of a reachable database, in milliseconds. */
   readonly #patience: number;
-  /** In time of `performance.now()`. */
+  /** Time of the last answer, by `performance.now()`. */
   #answered = performance.now();
   #isLost = false;
 
@@ -28,7 +28,7 @@ export class Contact {
     return this.#isLost || silence > this.#patience ? silence : 0;
   }
 
-  /** @param asked start of the answered query, in time of `performance.now()`. */
+  /** @param asked start of the answered query, by `performance.now()`. */
   answered(asked: number): void {
     this.#answered = asked;
     if (this.#isLost) this.#notify("info", `the database ${this.#place} is back`);

@@ -45,8 +45,8 @@ const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
 };
 
 /**
- * Reads an error of PostgreSQL or of the connection to it. The password is in none of them, and never
- * in the place.
+ * Converts an error of PostgreSQL or of the connection. Neither the error nor the place contains
+ * the password.
  */
 export function postgresFailure(error: unknown, place: string): StoreError {
   const code = codeOf(error);
@@ -72,7 +72,7 @@ export function postgresFailure(error: unknown, place: string): StoreError {
       `the database ${place} asks for a password: put it into the URL, or name its file in PGPASSFILE`,
       error,
     );
-  // Only errors of the server have a SQLSTATE; all others are of the connection.
+  // Only errors of the server have a SQLSTATE; all others come from the connection.
   if (!isSqlState(code))
     return new StoreError(
       "unsure",
@@ -95,7 +95,10 @@ export function isConnectionLost(error: unknown): boolean {
 /** SQLSTATE insufficient_privilege. */
 const NO_RIGHT = "42501";
 
-/** Reports whether an error is of a certificate file: the driver reads these, with the same codes as sockets. */
+/**
+ * Reports whether an error concerns a certificate file: the driver reads these files, and their
+ * error codes are the same as those of sockets.
+ */
 function isOfFile(error: unknown): boolean {
   return (
     error instanceof Error && "syscall" in error && /^(open|read)$/.test(String(error.syscall))

@@ -30,19 +30,20 @@ export interface Seen {
 }
 
 /**
- * Row with the time until which an instance answers calls without asking the database, and the
- * numbers it has been notified of: revoking rights waits for it.
+ * Lease of an instance, stored as a row: until its end the instance answers calls without a query.
+ * The row also has the numbers that the instance has been notified of. Revoking rights waits for
+ * both.
  */
 export class Lease {
   readonly #db: Kysely<Database>;
   readonly #instanceId: string;
   readonly #now: () => number;
-  /** By how much the server's clock is ahead of this machine's, in milliseconds. */
+  /** Offset of the server's clock from this machine's, in milliseconds. */
   #ahead = 0;
-  /** In time of `performance.now()`. */
+  /** End of the lease, by `performance.now()`. */
   #until = 0;
   #timeline = FIRST_TIMELINE;
-  /** Latest end of leases whose rows a promotion has lost, in time of `performance.now()`. */
+  /** Latest end of leases whose rows were lost by a promotion, by `performance.now()`. */
   #lostUntil = 0;
 
   /**
@@ -155,7 +156,7 @@ export class Lease {
     );
   }
 
-  /** A standby does not have the leases that its predecessor gave. */
+  /** A promoted standby does not have the leases of its predecessor. */
   #on(timeline: string): void {
     if (timeline === this.#timeline) return;
     this.#timeline = timeline;

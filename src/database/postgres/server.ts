@@ -3,9 +3,9 @@ import pg from "pg";
 
 /** Time limits, in milliseconds. */
 interface Patience {
-  /** Until a new connection is given up. */
+  /** Time limit for a new connection. */
   readonly connect: number;
-  /** Until an answer is given up here; the server gives up before. */
+  /** Time limit for an answer; the server's own limit is shorter. */
   readonly answer: number;
   readonly statement: number;
   readonly lock: number;
@@ -14,10 +14,10 @@ const PROMPT: Patience = { connect: 2_000, answer: 3_000, statement: 2_500, lock
 const SAVE = 4_800;
 const HOUR = 3_600_000;
 const PATIENT: Patience = { connect: 10_000, answer: HOUR + 1_000, statement: HOUR, lock: HOUR };
-/** One writes, the others read the history. */
+/** One connection writes, the others read the history. */
 const CONNECTIONS = 4;
 
-/** A connection that notifications come by. */
+/** Connection that receives notifications. */
 export interface Listening {
   close(): Promise<void>;
 }
@@ -27,9 +27,12 @@ export interface PostgresServer {
   /** Address for messages, without its password. */
   readonly place: string;
   readonly dialect: Dialect;
-  /** The same with a limit of minutes: for schema changes and copies. */
+  /** Dialect with time limits of minutes, for schema changes and copies. */
   readonly patient: Dialect;
-  /** When a save is given up, in milliseconds: the connection, the lock and the statement have their own. */
+  /**
+   * Time limit of a whole save, in milliseconds; its connection, lock and statement have shorter
+   * ones.
+   */
   readonly saveWithin: number;
   /**
    * Opens a dedicated connection for a channel's notifications.
@@ -41,9 +44,9 @@ export interface PostgresServer {
 }
 
 /**
- * A server that is named by a URL, as the driver reads it.
+ * Server of a URL in the notation of the driver.
  *
- * @param place as it may be shown.
+ * @param place address for display.
  */
 export function postgresServer(url: string, place: string): PostgresServer {
   const options: pg.PoolConfig = {
@@ -119,7 +122,9 @@ function checkingCertificates(url: string): string {
   return url.replace(/([?&]sslmode=)(?:allow|prefer|require|verify-ca)(?=&|$)/, "$1verify-full");
 }
 
-/** In a statement of their own: a pooler in between refuses them as parameters of the connection. */
+/**
+ * Sets the time limits in a statement: a connection pooler rejects them as connection parameters.
+ */
 async function setTimeouts(
   client: pg.ClientBase,
   { answer, statement, lock }: Patience,
@@ -130,8 +135,8 @@ async function setTimeouts(
 }
 
 /**
- * Closes a connection whose answer did not arrive in time: it would be taken for the answer of the
- * next query.
+ * Client that closes a connection after a missed deadline: a late answer would be read as that of
+ * the next query.
  */
 class BoundedClient extends pg.Client {
   constructor(options?: string | pg.ClientConfig) {

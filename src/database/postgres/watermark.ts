@@ -15,7 +15,7 @@ export class Watermark {
     this.#onHeard = onHeard;
   }
 
-  /** The newest that was read. */
+  /** The newest number that was read. */
   get known(): number {
     return this.#known;
   }

@@ -10,8 +10,8 @@ import {
 } from "kysely";
 
 /**
- * Kysely's SQLite dialect with transactions that take the write lock at once, migrations included. A
- * deferred one would read first and fail when another process writes in between
+ * Kysely's SQLite dialect with transactions that take the write lock at once, migrations included.
+ * A deferred transaction would fail when another process writes after its first read
  * (SQLITE_BUSY_SNAPSHOT).
  */
 export function createSqliteDialect(handle: SQLite.Database): SqliteDialect {
@@ -60,9 +60,9 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
   }
 }
 
-/** Statements kept at once; the one that was used longest ago goes first. */
+/** Maximum number of kept statements; the least recently used one is dropped first. */
 const KEPT = 100;
-/** A longer text, in characters, is that of a query that is hardly ever asked again. */
+/** Maximum length of a kept statement, in characters: longer ones are rarely repeated. */
 const LONGEST = 16_384;
 
 /**

@@ -21,16 +21,16 @@ const MIN_SIZE = 512;
 const PRIVATE = 0o600;
 const OTHERS = 0o077;
 
-/** The file itself, the write-ahead log and its index, which SQLite makes beside it. */
+/** The file, its write-ahead log and the index of the log, which SQLite creates beside it. */
 function filesOf(path: string): readonly string[] {
   const real = realpathSync(path);
   return [path, `${real}-wal`, `${real}-shm`];
 }
 
 /**
- * Explains problems that SQLite reports as "unable to open database file", and refuses a file that
- * it would open for reading only. It never opens the file: closing it would release the locks that
- * SQLite holds on it in this process (https://sqlite.org/howtocorrupt.html, section 2.2).
+ * Explains problems that SQLite reports as "unable to open database file", and rejects a read-only
+ * file. This function never opens the file: closing it would release the locks that SQLite holds on
+ * it in this process (https://sqlite.org/howtocorrupt.html, section 2.2).
  */
 export function checkFile(path: string): void {
   const folder = dirname(path);
@@ -64,7 +64,7 @@ export function createFile(path: string): void {
   }
 }
 
-/** Takes the rights of others away from a database's files. */
+/** Removes the permissions of other users from a database's files. */
 export function tightenFiles(path: string, notify: Notify): void {
   for (const file of filesOf(path)) {
     const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
@@ -81,9 +81,10 @@ export function tightenFiles(path: string, notify: Notify): void {
 }
 
 /**
- * Remembers which files a database has open.
+ * Records the files that a database has open.
  *
- * @returns what says how they are not there any more: undefined while they are.
+ * @returns a function that describes the problem when they were deleted or replaced; undefined:
+ *   no problem.
  */
 function watchFiles(path: string): () => string | undefined {
   if (path === ":memory:") return () => undefined;
@@ -111,7 +112,7 @@ export function noDatabase(path: string, cause?: unknown): StoreError {
   );
 }
 
-/** Makes a folder and its parents, for the data directory. */
+/** Creates a folder and its parents, for the data directory. */
 export function makeFolder(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o750 });
@@ -134,7 +135,7 @@ const INTERVAL = 500;
 
 /** Reports whether a database's files are still the open ones. */
 export interface Place {
-  /** @throws StoreError when they are not: what is written now would be lost. */
+  /** @throws StoreError when the files were deleted or replaced: a write would be lost. */
   check(): void;
   close(): void;
 }

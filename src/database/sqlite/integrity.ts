@@ -3,12 +3,12 @@ import type SQLite from "better-sqlite3";
 import type { Notify } from "../error.ts";
 import { StoreError } from "../error.ts";
 
-/** When a start checks all pages: after an unclean stop, always, or never. */
+/** Check of all pages at a start: after an unclean stop, always, or never. */
 export type IntegrityCheck = "auto" | "always" | "off";
 
-/** Largest database whose history is checked by default, in bytes: about a second. */
+/** Maximum size of a database whose history is checked by default, in bytes: about a second. */
 const MAX_UNASKED = 512 * 1024 * 1024;
-/** The table of the history's changes: nearly all of a large database. */
+/** Table of the history's changes, which is most of a large database. */
 const LARGEST = "change";
 
 /** Reports whether the log has content: the last connection to close the database removes it. */
@@ -21,7 +21,7 @@ export function isLeftOpen(path: string): boolean {
  * detect a value that was replaced by another valid one.
  *
  * @param isWhole includes the history of a very large database.
- * @throws StoreError with the cure when something is damaged.
+ * @throws StoreError with advice when the database is damaged.
  */
 export function checkIntegrity(
   handle: SQLite.Database,

@@ -6,7 +6,9 @@ import { checkFile, createFile, noDatabase, tightenFiles } from "./file.ts";
 import { checkIntegrity, type IntegrityCheck, isLeftOpen } from "./integrity.ts";
 import { untilUnlocked } from "./lock-wait.ts";
 
-/** "Moor" in ASCII: marks a database file as ours (SQLite file format, section 1.3.10). */
+/**
+ * Application id of Mooring's database files, "Moor" in ASCII (SQLite file format, section 1.3.10).
+ */
 const APPLICATION_ID = 0x4d6f6f72;
 
 export interface SqliteOptions {
@@ -19,12 +21,13 @@ export interface SqliteOptions {
 }
 
 /**
- * Opens the database file, makes it when it is missing, and sets what durability rests on.
+ * Opens the database file, creates a missing one, and sets the options for durability.
  * `synchronous=FULL` is set explicitly: in WAL mode better-sqlite3 would use NORMAL, which may lose
- * an acknowledged commit at power loss. SQLite itself never waits for a lock here: see untilUnlocked.
+ * an acknowledged commit at power loss. SQLite itself never waits for a lock here: see
+ * untilUnlocked.
  *
  * @param path a file, or `:memory:` for a database that lives as long as the process.
- * @throws StoreError with one sentence for the person who runs the site.
+ * @throws StoreError with a message for the operator.
  */
 export async function openSqlite(
   path: string,
@@ -64,7 +67,7 @@ function prepare(handle: SQLite.Database, path: string): void {
       `the database ${path} cannot use write-ahead logging (it stays in "${mode}" mode): put it on a local disk, not on a network share`,
     );
   handle.pragma("synchronous = FULL");
-  // A secret that was replaced, or sealed, is not to be found in the file's free space.
+  // Replaced or sealed secrets must not remain in the free space of the file.
   handle.pragma("secure_delete = ON");
 }
 
@@ -74,13 +77,13 @@ function explain(error: unknown, path: string): StoreError {
   return isNone ? noDatabase(path, error) : sqliteFailure(error, path);
 }
 
-/** Marks a new file as ours and refuses one that another program made. */
+/** Marks a new file with the application id, and rejects a file of another program. */
 function claim(handle: SQLite.Database, path: string): void {
   const readId = () => handle.pragma("application_id", { simple: true });
   const id = readId();
   if (id === APPLICATION_ID) return;
   const tables = handle.prepare("select count(*) from sqlite_schema").pluck().get();
-  // Another process may have marked it in between and begun to make its tables.
+  // Another process may have marked the file in the meantime and begun to create tables.
   if (readId() === APPLICATION_ID) return;
   if (id !== 0 || tables !== 0)
     throw new StoreError(

@@ -3,15 +3,15 @@ import type { Database } from "../schema.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
 
-/** Revisions of one segment of the index that finds the changes of a key. */
+/** Number of revisions in a segment of the index for the changes of a key. */
 export const SEGMENT = 1_024;
 
-/** The revisions that changed a key: one look into the index for each segment of the history. */
+/** Revisions that changed a key: one index look-up per segment of the history. */
 export function revisionsOf(db: Db, key: string) {
   return changesOf(db).select("change.revision").where("change.key", "=", key).$asScalar();
 }
 
-/** Keys, out of some, in the history: one index look-up for each key and segment. */
+/** Those of the given keys that are in the history: one index look-up per key and segment. */
 export function keysOf(db: Db, keys: readonly string[]) {
   return changesOf(db)
     .select("change.key")
