@@ -1,7 +1,7 @@
 import { invalid, type ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 
-/** The address of a download manager, taken apart so that its password travels alone. */
+/** Parsed address of a download manager, with its credentials apart from the URL. */
 export interface Address {
   /**
    * Address to connect to: scheme, host, port, path and query, without user name, password or
@@ -22,7 +22,7 @@ export interface AddressRule {
   readonly field: string;
   /** Accepted schemes with their colon, such as `http:`. */
   readonly schemes: readonly string[];
-  /** A right address, for the message. */
+  /** Valid address, for the message. */
   readonly example: string;
 }
 
@@ -30,8 +30,8 @@ const MAX_LENGTH = 2048;
 const MAX_SHOWN = 200;
 
 /**
- * Parses an address that a person typed. INVALID_ARGUMENT names the field and what would be right.
- * The message never repeats the text: an address that cannot be parsed may be mostly password.
+ * Parses an address from a request. INVALID_ARGUMENT names the field and a valid address. The
+ * message never quotes the text, which may contain a password.
  */
 export function parseAddress(text: string, rule: AddressRule): Address {
   if (text.length > MAX_LENGTH) {
@@ -58,7 +58,7 @@ export function showAddress(url: URL): string {
   return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
 }
 
-/** INVALID_ARGUMENT about an address; the example says what a right one looks like. */
+/** INVALID_ARGUMENT about an address, with an example of a valid one. */
 function wrongAddress(rule: AddressRule, description: string): ServiceError {
   const { field, example } = rule;
   return invalid([

@@ -21,23 +21,22 @@ interface Aria2Call {
    * user name and password in it are sent as HTTP Basic authentication (`--rpc-user`).
    */
   readonly uri: string;
-  /** Its `--rpc-secret`; empty when it has none. At most 1024 characters. */
+  /** Its `--rpc-secret`; empty: none. At most 1024 characters. */
   readonly secret: string;
   /** Cancels the call: CANCELED. */
   readonly signal?: AbortSignal;
 }
 
-/** Asks an aria2. */
+/** Client of aria2. */
 export interface Aria2Client {
   /**
    * The version, such as `1.36.0`, by `aria2.getVersion`
    * (https://aria2.github.io/manual/en/html/aria2c.html#aria2.getVersion).
    *
-   * Throws a ServiceError that names the failed step and what to look at: INVALID_ARGUMENT for an
-   * address or secret that cannot be right, FAILED_PRECONDITION when aria2 refuses the secret or
-   * the user name, DEADLINE_EXCEEDED when the time is up, CANCELED by the signal, UNAVAILABLE for
-   * everything else between here and a proper answer. Neither the message nor the cause holds the
-   * secret, the password or anything of the reply.
+   * Throws a ServiceError with the failed step and advice: INVALID_ARGUMENT for an invalid address
+   * or secret, FAILED_PRECONDITION when aria2 rejects the secret or the user name,
+   * DEADLINE_EXCEEDED after the time limit, CANCELED by the signal, and UNAVAILABLE otherwise.
+   * Neither the message nor the cause contains the secret, the password or parts of the reply.
    */
   getVersion(call: Aria2Call): Promise<{ version: string }>;
 }
@@ -49,7 +48,7 @@ const ADDRESS: AddressRule = {
 };
 const MAX_SECRET = 1024;
 
-/** Makes a client that keeps nothing between calls: each has a connection of its own. */
+/** Creates a client without state: each call has its own connection. */
 export function createAria2Client(options: ClientOptions = {}): Aria2Client {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, maxReplyBytes = DEFAULT_MAX_REPLY_BYTES } = options;
   const network = networkOptions(options);
@@ -104,13 +103,13 @@ async function ask(address: Address, request: string, connection: Connection): P
     { method: "POST", url, headers, body: request, ...auth },
     connection,
   );
-  // aria2 reports its own errors with 400 and 500, so that the body counts before the status.
+  // aria2 sends its own errors with status 400 and 500, so the body is read before the status.
   const message = readRpcMessage(reply.body);
   if (message !== undefined && message.kind !== "notification") return message;
   throw reply.status === 200 ? notJsonRpc(target) : statusFailure(reply, target);
 }
 
-// aria2 also tells WebSocket clients what its downloads do; such notifications are passed over.
+// aria2 also sends notifications about downloads to WebSocket clients; they are ignored.
 function answer(text: string, target: Target): RpcMessage | undefined {
   const message = readRpcMessage(text);
   if (message === undefined) throw notJsonRpc(target);
@@ -186,7 +185,7 @@ function rpcError({ code, message }: Record<string, unknown>): RpcMessage {
   };
 }
 
-/** A JSON object's members; undefined for anything else. */
+/** Members of a JSON object; undefined for other values. */
 function asObject(value: unknown): Record<string, unknown> | undefined {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   return isObject ? (value as Record<string, unknown>) : undefined;

@@ -3,21 +3,21 @@ import { isIP, type LookupFunction } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import type { Step, Target } from "./failure.ts";
 
-/** Limits of a client and what it reaches the network with. */
+/** Limits and network options of a client. */
 export interface ClientOptions {
   /**
    * Time limit of one call: look-up, connect, TLS, all requests and replies. In milliseconds;
    * default: 5000.
    */
   readonly timeoutMs?: number;
-  /** A longer reply is an error. In bytes, 65536 by default. */
+  /** Maximum size of a reply, in bytes; default: 65536. */
   readonly maxReplyBytes?: number;
   /**
    * Certificate authorities in PEM that are trusted instead of the runtime's own list. By default
    * that list, with those of NODE_EXTRA_CA_CERTS.
    */
   readonly ca?: string | string[];
-  /** Looks up host names and calls back later, like `dns.lookup` and by default that. */
+  /** Asynchronous look-up of host names; default: `dns.lookup`. */
   readonly lookup?: LookupFunction;
 }
 
@@ -29,7 +29,7 @@ export interface Connection {
   readonly network: NetworkOptions;
 }
 
-/** Options that `node:http`, `node:https` and `ws` all take. */
+/** Options that `node:http`, `node:https` and `ws` share. */
 export type NetworkOptions = SecureContextOptions & {
   readonly maxHeaderSize: number;
   readonly lookup?: LookupFunction;
@@ -53,7 +53,7 @@ export function isSecure(url: URL): boolean {
   return url.protocol === "https:" || url.protocol === "wss:";
 }
 
-/** Follows a request's socket; the returned function says which step it is in. */
+/** Observes a request's socket; the returned function gives its current step. */
 export function watchSteps(request: ClientRequest, url: URL): () => Step {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   let step: Step = isIP(host) === 0 ? "DNS lookup" : "connect";

@@ -1,7 +1,6 @@
 /**
- * Runs something with a signal that is aborted when the time is up or the caller gives up,
- * whichever comes first. Time that is up has a `TimeoutError` as its reason. The timer is gone when
- * the returned promise settles.
+ * Runs work with a signal that is aborted after a time limit or by the caller. After the time limit
+ * its reason is a `TimeoutError`. The timer ends when the returned promise settles.
  */
 export async function withDeadline<T>(
   timeoutMs: number,

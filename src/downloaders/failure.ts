@@ -4,7 +4,7 @@ import { ServiceError } from "../messages/error.ts";
 import { showAddress } from "./address.ts";
 import { isTimeUp } from "./deadline.ts";
 
-/** Program that a message names, and its advice. */
+/** Program in a message, with advice for the user. */
 export interface Target {
   /** Name of the program, such as `aria2`. */
   readonly program: string;
@@ -14,7 +14,7 @@ export interface Target {
   readonly reachable: string;
   /** Advice when another program answers at the address. One sentence. */
   readonly recognizable: string;
-  /** The time that a call has, in milliseconds. */
+  /** Time limit of a call, in milliseconds. */
   readonly timeoutMs: number;
   /** Texts that no message may contain. Empty ones are ignored. */
   readonly secrets: readonly string[];
@@ -22,7 +22,7 @@ export interface Target {
 
 /** The beginning of an HTTP reply. */
 export interface ReplyHead {
-  /** The address that was asked. */
+  /** The requested address. */
   readonly url: URL;
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -64,7 +64,7 @@ const MEANING: Readonly<Record<string, string>> = {
   WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: "the reply is too long",
 };
 
-/** A failure in one sentence: the program, where it was asked, what went wrong; then the advice. */
+/** Failure with a message of one sentence (program, address, problem) and the advice. */
 export function failure(
   target: Target,
   code: Code,
@@ -77,8 +77,8 @@ export function failure(
 }
 
 /**
- * Names the step that an exchange stopped in: DEADLINE_EXCEEDED when the time was up, CANCELED when
- * the caller gave up, otherwise UNAVAILABLE. A ServiceError stays as it is.
+ * Error that names the failed step of an exchange: DEADLINE_EXCEEDED after the time limit, CANCELED
+ * by the caller, otherwise UNAVAILABLE. A ServiceError is returned unchanged.
  */
 export function stepFailure(
   target: Target,
@@ -106,7 +106,9 @@ export function tooLarge(target: Target, maxBytes: number): ServiceError {
   return failure(target, Code.Unavailable, what, target.recognizable);
 }
 
-/** UNAVAILABLE: a status that the protocol has no use for. A redirect says where it leads. */
+/**
+ * UNAVAILABLE for a status outside of the protocol. For a redirect, the message names its target.
+ */
 export function unexpectedStatus(target: Target, reply: ReplyHead): ServiceError {
   const { status, headers } = reply;
   if (status < 300 || status > 399) {
@@ -117,7 +119,7 @@ export function unexpectedStatus(target: Target, reply: ReplyHead): ServiceError
   return failure(target, Code.Unavailable, what, "Redirects are not followed: give that address.");
 }
 
-// The other side chose this text, so it may be no address, or repeat what was sent to it.
+// The server chose this text: it may be invalid, or repeat the request.
 function redirectTarget(target: Target, from: URL, location: string): string {
   const url = URL.parse(location, from);
   if (url === null) return "another address";
@@ -151,8 +153,8 @@ function advice(target: Target, step: Step): string {
 }
 
 /**
- * An error that may be logged. Node's own carry what was sent or received in members such as
- * `input` and `rawPacket`, so that only the code is kept.
+ * Error for the log with the code only: Node's errors contain sent or received data in members such
+ * as `input` and `rawPacket`.
  */
 function scrub(error: unknown): Error {
   return new Error(errorCode(error));

@@ -15,16 +15,16 @@ export interface HttpCall {
   readonly body?: string;
 }
 
-/** Its whole reply, whatever the status. */
+/** Whole reply, of any status. */
 export interface HttpReply extends ReplyHead {
   /** Read as UTF-8. */
   readonly body: string;
 }
 
 /**
- * Sends one request over a connection of its own and reads the whole reply. No redirect is
- * followed, no proxy used, nothing decompressed, and the connection is closed when this settles.
- * Failures are those of `stepFailure` and `tooLarge`; a status is never one.
+ * Sends one request over its own connection and reads the whole reply, without redirects, proxies
+ * and decompression. The connection is closed when the promise settles. It rejects with
+ * `stepFailure` or `tooLarge`, not for a status.
  */
 export async function exchange(call: HttpCall, connection: Connection): Promise<HttpReply> {
   const request = (isSecure(call.url) ? https : http).request(call.url, {

@@ -16,7 +16,7 @@ import { readVersion } from "./version.ts";
 interface QbittorrentCall {
   /**
    * Address of its Web UI: http or https, with the user name and password in it, percent-encoded
-   * (`http://admin:secret@host:8080/`). A sub-folder of a reverse proxy belongs to it; a query and
+   * (`http://admin:secret@host:8080/`). It includes the subfolder of a reverse proxy; query and
    * fragment are ignored.
    */
   readonly url: string;
@@ -24,17 +24,17 @@ interface QbittorrentCall {
   readonly signal?: AbortSignal;
 }
 
-/** Asks a qBittorrent. */
+/** Client of qBittorrent. */
 export interface QbittorrentClient {
   /**
-   * Logs in where a login is needed, reads the version (such as `v4.5.2`) and logs out, by the
-   * Web API 2.x of qBittorrent 4.1 and later.
+   * Logs in where a login is needed, reads the version (such as `v4.5.2`) and logs out, by the Web
+   * API 2.x of qBittorrent 4.1 and later.
    *
-   * Throws a ServiceError that names the failed step and what to look at: INVALID_ARGUMENT for an
-   * address that cannot be right, FAILED_PRECONDITION when qBittorrent refuses the login, this
-   * client or this way to it (banned; Host header and CSRF checks), DEADLINE_EXCEEDED when the time
-   * is up, CANCELED by the signal, UNAVAILABLE for everything else between here and a proper
-   * answer. Neither the message nor the cause holds the password or anything of a reply.
+   * Throws a ServiceError with the failed step and advice: INVALID_ARGUMENT for an invalid address,
+   * FAILED_PRECONDITION when qBittorrent rejects the login, bans this client or fails its checks of
+   * the Host header or CSRF, DEADLINE_EXCEEDED after the time limit, CANCELED by the signal, and
+   * UNAVAILABLE otherwise. Neither the message nor the cause contains the password or parts of a
+   * reply.
    */
   checkLogin(call: QbittorrentCall): Promise<{ version: string }>;
 }
@@ -45,7 +45,7 @@ const ADDRESS: AddressRule = {
   example: "http://admin:password@127.0.0.1:8080/",
 };
 
-/** Makes a client that keeps nothing between calls: each has a session of its own. */
+/** Creates a client without state: each call has its own session. */
 export function createQbittorrentClient(options: ClientOptions = {}): QbittorrentClient {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, maxReplyBytes = DEFAULT_MAX_REPLY_BYTES } = options;
   const network = networkOptions(options);
@@ -171,7 +171,7 @@ interface Session {
  */
 function createSession(address: URL, connection: Connection): Session {
   const api = new URL("api/v2/", folder(address));
-  // By name as the instance chose it: `SID` until 5.1, `QBT_SID_` and its own port from 5.2.
+  // Cookies by name: `SID` until 5.1, `QBT_SID_` with the port from 5.2.
   const cookies = new Map<string, string>();
 
   async function send(call: HttpCall): Promise<HttpReply> {

@@ -5,24 +5,24 @@ import { abortable } from "./deadline.ts";
 import type { Step } from "./failure.ts";
 import { type ReplyHead, stepFailure, tooLarge } from "./failure.ts";
 
-/** Message, and how its answer is recognized. */
+/** Message, and the condition for its answer. */
 export interface WebSocketCall<T> {
   /** `ws:` or `wss:`, without user name, password and fragment. */
   readonly url: URL;
   /** `user:password` for HTTP Basic authentication of the handshake. */
   readonly auth?: string;
   readonly message: string;
-  /** Reads a message of the other side; undefined when it is not the answer. */
+  /** Parses a received message; undefined: it is not the answer. */
   readonly accept: (text: string) => T | undefined;
-  /** The failure that a reply to the handshake means when it opens no WebSocket. */
+  /** Converts the reply to a failed handshake to an error. */
   readonly refuse: (reply: ReplyHead) => ServiceError;
 }
 
 /**
- * Opens a WebSocket, sends one message and waits for its answer. All messages together may have the
- * length that one reply may have. No redirect is followed, no proxy used, nothing decompressed, and
- * the connection is closed when this settles. Failures are those of `stepFailure` and `tooLarge`,
- * what `accept` throws and what `refuse` gives.
+ * Opens a WebSocket, sends one message and waits for its answer. All messages together have the
+ * size limit of one reply. There are no redirects, proxies and decompression, and the connection is
+ * closed when the promise settles. It rejects with `stepFailure`, `tooLarge`, errors of `accept`
+ * and results of `refuse`.
  */
 export async function converse<T>(call: WebSocketCall<T>, connection: Connection): Promise<T> {
   const { signal, target } = connection;
