@@ -7,7 +7,7 @@ import type { DriverInfo } from "./driver-info.ts";
 import { DriverFileError, type Problem, wholeFile } from "./problem.ts";
 import type { SourceText } from "./source-text.ts";
 
-/** The drivers that come with the program, and the reader that a deployment's files need too. */
+/** Drivers of the program, and the reader for driver files of a deployment. */
 export interface BuiltIn {
   readonly reader: DriverReader;
   readonly drivers: readonly DriverInfo[];
@@ -18,7 +18,8 @@ const DATA = join(import.meta.dirname, "../data");
 /**
  * Reads the program's own data files. Synchronous: the program cannot start without them.
  *
- * @param options.directory - has `drivers/*.json`, `shared-items.json` and `common-items.json`.
+ * @param options.directory - contains `drivers/*.json`, `shared-items.json` and
+ *   `common-items.json`.
  * @param options.offer - family whose drivers are read; default: openlist.
  * @param options.trusted - see SourceText; false in tests.
  * @throws DriverFileError with the problems of all files at once.

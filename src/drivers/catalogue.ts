@@ -2,27 +2,28 @@ import { createHash } from "node:crypto";
 import { didYouMean, nearest } from "../messages/nearest.ts";
 import type { DriverInfo } from "./driver-info.ts";
 
-/** The drivers of a deployment at one time. Never changes: a new one takes its place. */
+/** Drivers of a deployment at one time. Immutable: a change creates a new catalogue. */
 export interface Catalogue {
   /** In code point order. */
   readonly names: readonly string[];
   /** Name to driver, in the same order. */
   readonly drivers: ReadonlyMap<string, DriverInfo>;
-  /** 16 hex digits that change when, and only when, something in the catalogue does. */
+  /** 16 hexadecimal digits of a hash of the content. */
   readonly revision: string;
-  /** Exact and case-sensitive. The same object for as long as the driver does not change. */
+  /** Driver of an exact, case-sensitive name. The same object until the driver changes. */
   readonly get: (name: string) => DriverInfo | undefined;
-  /** Names that a person may have meant by one that is unknown, best first, at most three. */
+  /** Names similar to an unknown one, best first, at most three. */
   readonly nearestNames: (name: string) => string[];
 }
 
-/** A catalogue that can't be made, in a sentence for people. */
+/** Reason for which a catalogue can't be created, for the operator. */
 export class CatalogueError extends Error {
   override readonly name = "CatalogueError";
 }
 
 /**
- * @param parts.definitions - in rising precedence: of two drivers of one name the later one counts.
+ * @param parts.definitions - in ascending precedence: the later one of two drivers of one name
+ *   counts.
  * @param parts.enabled - the only names to offer; undefined: all.
  * @throws CatalogueError when `enabled` has a name that no driver has, or is an empty list.
  */
@@ -59,7 +60,7 @@ function narrow(names: string[], enabled: readonly string[] | undefined): string
   throw new CatalogueError(`list of enabled drivers: ${sentences.join(" ")}`);
 }
 
-/** UTF-8 bytes sort as code points do; JavaScript's own order is that of UTF-16 units. */
+/** UTF-8 bytes sort like code points; JavaScript sorts by UTF-16 units. */
 function inCodePointOrder(names: string[]): string[] {
   return names
     .map((name) => ({ name, bytes: Buffer.from(name) }))
@@ -81,7 +82,7 @@ export interface CatalogueDifference {
   readonly removed: readonly string[];
 }
 
-/** Drivers that a client with `before` has to read or delete to reach `after`. */
+/** Drivers that a client with `before` has to read or delete to update to `after`. */
 export function diffCatalogues(before: Catalogue, after: Catalogue): CatalogueDifference {
   return {
     added: after.names.filter((name) => !before.drivers.has(name)),

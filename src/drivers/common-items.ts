@@ -2,16 +2,16 @@ import { isOffered, type Offer } from "../config/family.ts";
 import type { Labels } from "../messages/label.ts";
 import type { ConfigItem, DriverConfig } from "./driver-info.ts";
 
-/** Input for a driver's common items: its flags, and two members that only shape them. */
+/** Input for a driver's common items: its flags, and two additional members. */
 export interface CommonTraits extends DriverConfig {
-  /** The driver gives out no links of its own, so the site always passes files on. */
+  /** Whether the driver has no download links of its own, so that the site always proxies files. */
   readonly noLinkUrl: boolean;
   /** Default of the item `proxy_range`; undefined: the item is not offered. */
   readonly proxyRange: boolean | undefined;
   readonly offer: Offer;
 }
 
-/** Names of all common items; a driver's own items can't use them when it has the common one. */
+/** Names of all common items. A driver with such an item can't have another item of that name. */
 export const COMMON_NAMES = [
   "mount_path",
   "order",
@@ -33,13 +33,13 @@ export const COMMON_NAMES = [
 
 type CommonName = (typeof COMMON_NAMES)[number];
 
-/** The changes to common items that a driver's traits ask for; `undefined`: left out. */
+/** Changes of common items by a driver's traits; `undefined`: the item is omitted. */
 type Variant = Partial<Pick<ConfigItem, "default" | "options">>;
 
-/** Chooses the common items of a driver. Equal traits get the same array, so it is kept once. */
+/** Chooses the common items of a driver. Equal traits share one array. */
 export type CommonItems = (traits: CommonTraits) => readonly ConfigItem[];
 
-/** @param items - the common items by name, as the data file has them. */
+/** @param items - common items of the data file, by name. */
 export function createCommonItems(
   items: ReadonlyMap<string, ConfigItem>,
   labels: Labels,
@@ -84,7 +84,7 @@ function choose(traits: CommonTraits): [CommonName, Variant][] {
 
 /** If the site always proxies files, the storage has no link to redirect to. */
 function chooseProxy(traits: CommonTraits): [CommonName, Variant][] {
-  // AList says of drivers without links of their own that they are local.
+  // AList marks drivers without links of their own as local.
   const local = traits.offer === "alist" ? traits.onlyLocal : traits.noLinkUrl;
   if (traits.onlyProxy || local) {
     const policy = { options: "use_proxy_url,native_proxy", default: "native_proxy" };

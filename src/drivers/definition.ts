@@ -21,15 +21,15 @@ import type { Finding } from "./problem.ts";
 import { parseSource, type SourceText, stopAt } from "./source-text.ts";
 
 /**
- * Turns the text of one driver file into the driver's template, frozen; undefined for a driver of a
- * family that is not offered.
+ * Parses a driver file into a frozen template; undefined for a driver of a family that is not
+ * offered.
  *
  * @throws DriverFileError with every problem of the file, each with line, column and member.
  */
 export type DriverReader = (source: SourceText) => DriverInfo | undefined;
 
 /**
- * @param data.shared - items that drivers use by name (`src/data/shared-items.json`).
+ * @param data.shared - items that drivers reference by name (`src/data/shared-items.json`).
  * @param data.common - the common items (`src/data/common-items.json`).
  * @param data.offer - family whose drivers and items are offered.
  * @throws DriverFileError when one of the two files is invalid.
@@ -132,7 +132,7 @@ function checkRules({ common, additional, config }: DriverInfo): Finding[] {
   return findings;
 }
 
-/** The items that drivers use by name. Their sense is checked where a driver uses them. */
+/** Reads the items that drivers reference by name. Their values are checked in each driver. */
 function readSharedItems(source: SourceText): Map<string, SharedItemText> {
   const json = parseSource(source);
   stopAt(checkItemsByName(json.value), source, json);
@@ -169,7 +169,7 @@ interface ItemPlace {
   readonly families: readonly Family[];
 }
 
-/** An item with every member: its own, else the shared item's, else the empty one. */
+/** Completes an item: its own members, else those of the shared item, else empty values. */
 function expand(
   own: ItemText,
   shared: SharedItemText | undefined,

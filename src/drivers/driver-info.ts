@@ -14,23 +14,23 @@ export interface ConfigItem {
   readonly type: ItemType;
   /** As text. Empty: no default. */
   readonly default: string;
-  /** Separated by commas. Empty: not limited to some values. */
+  /** Separated by commas. Empty: any value. */
   readonly options: string;
   readonly required: boolean;
-  /** The description, where the pages of legacy sites have a hint of their own; else empty. */
+  /** Description, if the pages of legacy sites have their own hint; else empty. */
   readonly help: string;
   readonly description: string;
-  /** The name for people. */
+  /** Display name. */
   readonly label: string;
-  /** The options for people, in the order of `options`. */
+  /** Display names of the options, in the order of `options`. */
   readonly optionLabels: readonly string[];
   /** Unit of a number; empty: none. */
   readonly unit: string;
   /** Whether a number may have a fraction. */
   readonly fraction: boolean;
-  /** The families that have this item; empty: a deployment's own. */
+  /** Families that have this item; empty: defined by a deployment. */
   readonly families: readonly Family[];
-  /** An interface masks the value; Mooring quotes it nowhere. */
+  /** Whether the value is secret: user interfaces mask it, and messages never quote it. */
   readonly secret: boolean;
   /** `item=value|value`, or empty: always shown. */
   readonly showWhen: string;
@@ -61,9 +61,9 @@ export interface DriverInfo {
   readonly config: DriverConfig;
   /** Display name of the service. */
   readonly label: string;
-  /** Address of a page that says where the values come from; empty: none. */
+  /** URL of a page that explains how to obtain the values; empty: none. */
   readonly guide: string;
-  /** The families that have this driver; empty: a deployment's own. */
+  /** Families that have this driver; empty: defined by a deployment. */
   readonly families: readonly Family[];
 }
 

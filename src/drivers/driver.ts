@@ -6,22 +6,22 @@ import { type Catalogue, type CatalogueDifference, diffCatalogues } from "./cata
 import type { DriverInfo } from "./driver-info.ts";
 import type { LiveCatalogue } from "./live-catalogue.ts";
 
-/** The drivers of this deployment. */
+/** Drivers of this deployment. */
 export interface DriverService {
   /** The current catalogue: a new object after each change. */
   catalogue(): Catalogue;
   /** @throws NOT_FOUND naming the driver and the nearest names. */
   get(name: string): DriverInfo;
   /**
-   * Each change of the catalogue after one that the reader has; changes that pile up while it is
-   * busy come as one. Ends when the signal is aborted.
+   * Stream of changes after a catalogue of the reader. Changes during a slow read are merged into
+   * one. The stream ends when the signal is aborted.
    *
    * @throws UNAVAILABLE when the service stops.
    */
   changes(since: Catalogue, signal: AbortSignal): AsyncIterable<CatalogueStep>;
 }
 
-/** From one catalogue to the next that a reader sees. */
+/** Step from one catalogue to the next one that a reader receives. */
 interface CatalogueStep {
   readonly catalogue: Catalogue;
   readonly difference: CatalogueDifference;

@@ -15,7 +15,7 @@ import {
   textUpTo,
 } from "./shape.ts";
 
-/** An item as a file writes it: described in whole, or a shared one with changes. */
+/** Item of a driver file: a complete definition, or a shared item with changes. */
 export interface ItemText {
   readonly use?: string;
   readonly name?: string;
@@ -42,7 +42,7 @@ type ItemVariant = Pick<ItemText, "type" | "default" | "options" | "required" | 
 
 interface DriverVariant {
   readonly config?: ConfigText;
-  /** Names of the items that the family has, in the order of its form. Left out: that of the file. */
+  /** Names of the family's items, in the order of its form. Absent: the order of the file. */
   readonly order?: readonly string[];
 }
 
@@ -65,13 +65,13 @@ export interface ConfigText {
   readonly prefer_proxy?: boolean;
 }
 
-/** A driver file. `src/data/driver.schema.json` says the same for editors. */
+/** Driver file. `src/data/driver.schema.json` is the equivalent schema for editors. */
 export interface DriverText {
   readonly name: string;
   readonly label?: string;
   readonly guide?: string;
   readonly families?: readonly Family[];
-  /** Offered whatever the family: the contract was written from a version that has it. */
+  /** Offered for every family, because the contract's source version has the driver. */
   readonly in_contract?: boolean;
   readonly config?: ConfigText;
   readonly variants?: Variants<DriverVariant>;
@@ -80,7 +80,7 @@ export interface DriverText {
   readonly additional?: readonly ItemText[];
 }
 
-// At least one letter: an object keeps members that are whole numbers out of order.
+// At least one letter: JavaScript objects reorder members whose names are whole numbers.
 const DRIVER_NAME = /^(?=.*\p{L})[\p{L}\p{N}](?:[\p{L}\p{N} ._+()&-]*[\p{L}\p{N}._+()&-])?$/u;
 const ITEM_NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
 
@@ -96,7 +96,7 @@ const itemName = textLike(
   "must be letters, digits and underscores, and begin with a letter",
 );
 
-/** Members that every object has in many languages would be found where no item is. */
+/** Names that JavaScript objects inherit would be found although no such item exists. */
 const RESERVED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
 
 const freeName = (value: unknown) =>
@@ -184,7 +184,7 @@ const DRIVER: Shape = {
   proxy_range: flag,
 };
 
-/** Findings about the form of a driver file. None: it is a DriverText. */
+/** Checks the structure of a driver file. No findings: it is a DriverText. */
 export function checkDriverText(value: unknown): Finding[] {
   const findings = checkShape(value, [], DRIVER);
   if (!isObject(value)) return findings;
@@ -232,7 +232,7 @@ function checkVariants(
   return Object.entries(variants).flatMap(([family, variant]) => check(variant, [...at, family]));
 }
 
-/** Findings about the form of the shared or the common items: an object, name to item. */
+/** Checks the structure of the shared or the common items: an object of items by name. */
 export function checkItemsByName(value: unknown): Finding[] {
   if (!isObject(value)) return [{ path: [], reason: `must be an object, not ${kindOf(value)}` }];
   return Object.entries(value).flatMap(([name, item]) => {

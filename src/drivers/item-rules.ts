@@ -3,15 +3,15 @@ import type { ConfigItem } from "./driver-info.ts";
 import { boundsOf, choicesOf, optionsOf, readText } from "./item-value.ts";
 import { parseCondition } from "./show-when.ts";
 
-/** A rule that an item breaks: which member, and why. */
+/** Violation of a rule: the member, and the reason. */
 export interface Breach {
   readonly member: "name" | "default" | "options" | "min" | "max" | "secret" | "show_when";
   readonly reason: string;
 }
 
 /**
- * Defaults of built-in drivers that are not among their own options, on purpose: the sites that
- * exist were offered them and have storages with that value, so it stays a valid one.
+ * Defaults of built-in drivers that are intentionally not among their options: existing sites have
+ * storages with these values.
  */
 const KEPT_DEFAULTS: ReadonlySet<string> = new Set([
   "115 Cloud/qrcode_source",
@@ -21,7 +21,7 @@ const KEPT_DEFAULTS: ReadonlySet<string> = new Set([
 /** Checks that options, default and bounds of an item fit its type. */
 export function checkItem(item: ConfigItem, driver: string): Breach[] {
   const breaches = [...checkOptions(item), ...checkBounds(item), ...checkSecret(item)];
-  // A default is judged by options and bounds, so these have to be right first.
+  // The default is checked against options and bounds, which must be valid first.
   return breaches.length > 0 ? breaches : checkDefault(item, driver);
 }
 
@@ -90,13 +90,16 @@ function checkDefault(item: ConfigItem, driver: string): Breach[] {
   return [{ member: "default", reason: `must be one of the options ${item.options}` }];
 }
 
-/** The form of an item's values in words. */
+/** Name of an item's value type in messages. */
 function nounOf(item: ConfigItem): string {
   const nouns = { bool: "true or false", number: "a whole number", float: "a decimal number" };
   return nouns[item.type as keyof typeof nouns] ?? "text";
 }
 
-/** A condition names another item of the driver and values that this item can have; no cycles. */
+/**
+ * Checks that a condition names another item of the driver with possible values of it, without
+ * cycles.
+ */
 export function checkCondition(
   item: ConfigItem,
   items: ReadonlyMap<string, ConfigItem>,

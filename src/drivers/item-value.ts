@@ -1,7 +1,7 @@
 import type { ConfigItem } from "./driver-info.ts";
 import { LARGEST_WHOLE } from "./limits.ts";
 
-/** A value in the JSON type that its item has: text, number or boolean. */
+/** Value in the JSON type of its item: text, number or boolean. */
 export type Scalar = string | number | boolean;
 
 const WHOLE = /^(?:0|-?[1-9]\d*)$/;
@@ -30,26 +30,25 @@ export function readText(item: ConfigItem, text: string): Scalar | undefined {
 }
 
 /**
- * The value that an item has when none is given. A bool without a default is off. Undefined: none,
- * the item is left out (or missing, when it is required).
+ * Value of an item that is not given. A bool without a default is false. Undefined: the item is
+ * omitted, or missing if it is required.
  */
 export function defaultOf(item: ConfigItem): Scalar | undefined {
   if (item.type === "bool") return item.default === "true";
   return item.default === "" ? undefined : readText(item, item.default);
 }
 
-/** The options of an item as text, in order; none when it is not limited to some. */
+/** Options of an item as text, in order; empty: any value. */
 export function optionsOf(item: Pick<ConfigItem, "options">): string[] {
   return item.options === "" ? [] : item.options.split(",");
 }
 
 /**
- * All values that an item with options may have; undefined when any value will do. Beside the
- * options themselves:
- * - a default that is not among the options (two built-in drivers have one: storages that were made
- *   with it exist);
- * - the empty value of a select without a default, which means that nothing was chosen, unless the
- *   select is required (a required one may be empty while it is hidden: see `validateDriverConfig`).
+ * All values that an item with options may have; undefined: any value. In addition to the options:
+ * - a default outside of the options (two built-in drivers have one, which existing storages
+ *   use);
+ * - the empty value of a select without a default, which means "not selected", unless the select
+ *   is required (a hidden one may be empty nevertheless: see `validateDriverConfig`).
  */
 export function choicesOf(item: ConfigItem): Scalar[] | undefined {
   if (item.options === "") return undefined;
@@ -65,7 +64,10 @@ export function choicesOf(item: ConfigItem): Scalar[] | undefined {
   return [...choices];
 }
 
-/** Smallest and largest number that an item takes; whole numbers stay within what JSON carries. */
+/**
+ * Minimum and maximum of an item's number; whole numbers are limited to those that JSON can
+ * represent.
+ */
 export function boundsOf(item: ConfigItem): { min?: number; max?: number } {
   const whole = item.type === "number";
   const min = item.min ?? (whole ? -LARGEST_WHOLE : undefined);

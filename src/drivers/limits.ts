@@ -10,11 +10,11 @@ export const LIMITS = {
   depth: 16,
   /** Driver files in one folder. */
   files: 1000,
-  /** UTF-16 units of all driver files in one folder; reading as much takes about half a second. */
+  /** UTF-16 units of all driver files in one folder; reading them takes about half a second. */
   folderLength: 8 * 1024 * 1024,
-  /** Items of one driver beside the common ones. */
+  /** Items of one driver in addition to the common ones. */
   items: 200,
-  /** Items of one configuration that is checked, known or not. */
+  /** Items of one checked configuration, including unknown ones. */
   given: 1_000,
   /** Length of a driver's or an item's name. */
   name: 64,
@@ -36,7 +36,7 @@ export const LIMITS = {
   problems: 20,
 } as const;
 
-/** Largest whole number that JSON carries exactly everywhere (RFC 8259, section 6). */
+/** Largest whole number that all JSON parsers represent exactly (RFC 8259, section 6). */
 export const LARGEST_WHOLE = Number.MAX_SAFE_INTEGER;
 
 /** Length in code points, a surrogate pair counting once. */

@@ -9,19 +9,19 @@ import {
 import type { DriverInfo } from "./driver-info.ts";
 import { type FolderContent, listFolder, readFolder } from "./folder.ts";
 
-/** A catalogue that took the place of another. */
+/** Replacement of a catalogue by another one. */
 export interface CatalogueChange {
   readonly catalogue: Catalogue;
   readonly difference: CatalogueDifference;
 }
 
-/** The catalogue of a deployment, kept up with its folder. */
+/** Catalogue of a deployment, updated from its folder. */
 export interface LiveCatalogue {
-  /** The same object until something changes. */
+  /** Current catalogue: the same object until a change. */
   readonly current: () => Catalogue;
-  /** Calls the listener after each change, in order. Returns what ends that. */
+  /** Calls the listener after each change, in order. @returns a function that ends this. */
   readonly subscribe: (listener: (change: CatalogueChange) => void) => () => void;
-  /** Stops following the folder. */
+  /** Stops watching the folder. */
   readonly close: () => void;
 }
 
@@ -32,9 +32,9 @@ export interface LiveCatalogueOptions {
   /** The only names to offer. Undefined: all. */
   readonly enabled?: readonly string[] | undefined;
   /**
-   * A change of the folder that can't be used: a DriverFileError (files, positions, reasons) or a
-   * CatalogueError (the folder is gone, an enabled driver is). The catalogue stays as it was. Called
-   * once for each state of the folder, not once for each look at it.
+   * Called with the problem of an invalid folder: a DriverFileError (files, positions, reasons) or
+   * a CatalogueError (missing folder, missing enabled driver). The catalogue stays unchanged.
+   * Called once per state of the folder, not once per check.
    */
   readonly onError: (error: Error) => void;
   /** Called with notices that need no action. */
@@ -43,8 +43,8 @@ export interface LiveCatalogueOptions {
 }
 
 /**
- * Reads the folder, creates the first catalogue, and follows the folder. A catalogue is replaced as
- * a whole or not at all.
+ * Reads the folder, creates the first catalogue, and watches the folder. A catalogue is only
+ * replaced as a whole.
  *
  * @throws DriverFileError or CatalogueError, as passed to `onError`, when the first read fails.
  */
@@ -123,7 +123,7 @@ export async function openCatalogue(options: LiveCatalogueOptions): Promise<Live
   };
 }
 
-/** A catalogue without a folder: nothing ever changes. */
+/** Catalogue without a folder, which never changes. */
 function still(catalogue: Catalogue): LiveCatalogue {
   return { current: () => catalogue, subscribe: () => () => {}, close: () => {} };
 }

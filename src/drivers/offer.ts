@@ -27,8 +27,8 @@ export function offered(text: DriverText, offer: Offer): DriverText {
 }
 
 /**
- * Findings about the orders of families: each has every item of its family once, and no other. All
- * families are checked, also those that are not offered.
+ * Checks the orders of all families, including those that are not offered: each order lists exactly
+ * the items of its family.
  */
 export function checkOrders(text: DriverText): Finding[] {
   return FAMILIES.flatMap((family) => {
@@ -74,7 +74,7 @@ function ordered(
   return items.toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** Flags that take something away. */
+/** Flags that restrict a driver. */
 const RESTRICTIONS = ["only_proxy", "no_cache", "no_upload"] as const;
 
 function ofAll({ config = {}, variants = {} }: DriverText): ConfigText {
@@ -87,7 +87,7 @@ function ofAll({ config = {}, variants = {} }: DriverText): ConfigText {
   return { ...Object.fromEntries(entries), local_sort: sorted };
 }
 
-/** AList has no such flag: what gives out no links is local there. */
+/** AList has no such flag: drivers without links are local there. */
 function givesLinks({ config, variants, families }: DriverText): boolean {
   return families?.includes("alist") === true
     ? !(variants?.alist?.config?.only_local ?? config?.only_local ?? false)
@@ -113,7 +113,7 @@ function inForm(item: ItemText, offer: Offer): ItemText {
   };
 }
 
-/** A condition on an item that is not offered says nothing. */
+/** Removes a condition on an item that is not offered. */
 function always(item: ItemText, dropped: ReadonlySet<string>): ItemText {
   if (item.show_when === undefined || dropped.size === 0) return item;
   const [, other = ""] = /^([^=]*)=/.exec(item.show_when) ?? [];

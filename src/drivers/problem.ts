@@ -1,15 +1,15 @@
 import type { JsonPath, Position } from "../files/json-source.ts";
 
-/** Something wrong in a parsed file, before its place in the text is known. */
+/** Problem of a parsed file, before its position in the text is known. */
 export interface Finding {
   readonly path: JsonPath;
-  /** Description of the problem and its cure, continuing the member's name: `must be …`. */
+  /** Description of the problem and its remedy, continuing the member's name: `must be …`. */
   readonly reason: string;
-  /** The member's name is the trouble, not its value. */
+  /** Whether the problem is the member's name instead of its value. */
   readonly atName?: boolean;
 }
 
-/** Something wrong in a driver file, for a person who is going to repair it. */
+/** Problem of a driver file, for its author. */
 export interface Problem extends Position {
   /** The file as given to the reader: a path or a name. */
   readonly file: string;
@@ -29,13 +29,13 @@ export class DriverFileError extends Error {
   }
 }
 
-/** `file:line:column: member reason`, which terminals and editors make a link of. */
+/** `file:line:column: member reason`, which terminals and editors show as a link. */
 function problemText({ file, line, column, member, reason }: Problem): string {
   const place = line === 0 ? file : `${file}:${line}:${column}`;
   return `${place}: ${member === "" ? "" : `${member} `}${reason}`;
 }
 
-/** A problem of a file as a whole, where no line can be named. */
+/** Problem of a file as a whole, without a line. */
 export function wholeFile(file: string, reason: string): Problem {
   return { file, line: 0, column: 0, member: "", reason };
 }

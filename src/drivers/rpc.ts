@@ -28,7 +28,7 @@ import { driverJsonSchema } from "./schema.ts";
 import { createDriverTranslation } from "./translated.ts";
 import { typedValues, validateDriverConfig } from "./validate.ts";
 
-/** mooring.v1.DriverService. */
+/** Implements DriverService. */
 export function driverImpl(
   service: DriverService,
   translations: (language: Language) => Translate = createTranslations(),
@@ -113,7 +113,7 @@ function repliesIn(language: Language, service: DriverService, translate: Transl
     ),
     schema: replyPerDriver(service, (driver, revision) =>
       create(GetDriverSchemaResponseSchema, {
-        // Deeply readonly there, and never changed here.
+        // The type is deeply readonly, and the value is not changed here.
         schema: driverJsonSchema(translated(driver), translate) as JsonObject,
         revision,
         languageCode: language,
@@ -122,7 +122,7 @@ function repliesIn(language: Language, service: DriverService, translate: Transl
   };
 }
 
-/** The basic view: what a program needs. The alert stays, as the contract has it. */
+/** Basic view: the members for programs. It includes the alert, as in the contract. */
 function withoutTexts(driver: DriverInfo): DriverInfo {
   const bare = (item: ConfigItem): ConfigItem => ({
     ...item,
@@ -140,7 +140,9 @@ function withoutTexts(driver: DriverInfo): DriverInfo {
   };
 }
 
-/** A reply about one driver, made once for each catalogue: it names the catalogue's revision. */
+/**
+ * Reply about one driver, created once per catalogue, because it contains the catalogue's revision.
+ */
 function replyPerDriver<M>(
   service: DriverService,
   make: (driver: DriverInfo, revision: string) => M,
@@ -160,7 +162,7 @@ function toProto(driver: DriverInfo): DriverInfoMessage {
   });
 }
 
-/** Made once for all drivers that have the item. */
+/** Created once for all drivers with this item. */
 const itemToProto = memoize(
   (item: ConfigItem): ConfigItemMessage =>
     create(ConfigItemSchema, {

@@ -15,7 +15,7 @@ export type JsonObject = Record<string, Json>;
  * additional items. It accepts exactly the configurations in which `validateDriverConfig` finds no
  * violation.
  *
- * Every item is in `properties`, so that form libraries without conditions draw it too; conditional
+ * Every item is in `properties`, so that form libraries without conditions show it too; conditional
  * requirements use `if` and `then`. In addition to the standard's keywords there are `x-unit`,
  * `x-option-labels` and `x-families`, and every property has one type.
  */
@@ -72,12 +72,12 @@ function typeOf(item: ConfigItem): JsonObject {
   return {
     type: "string",
     ...(mustHaveText ? { minLength: 1 } : {}),
-    // The options already say how long a value can be.
+    // The options already limit the length.
     ...(item.options === "" ? { maxLength: longestOf(item) } : {}),
   };
 }
 
-/** The help, and in words when the item matters, for forms that always draw it. */
+/** Help text, with the item's condition in words for forms that always show the item. */
 function descriptionOf(item: ConfigItem, translate: Translate): string {
   const [other = "", values = ""] = item.showWhen.split(/=(.*)/s);
   if (item.showWhen === "") return item.description;
@@ -90,15 +90,15 @@ function descriptionOf(item: ConfigItem, translate: Translate): string {
 
 const MATTERS = " Matters only while {item} is {values}.";
 
-/** Words of a schema's own, which translations have to have too. */
+/** Texts that occur only in schemas, for the translations. */
 export const SCHEMA_TEXTS = [MATTERS, "empty", " or "];
 
-/** Required and without a default that would fill it in. */
+/** Reports whether an item is required and has no default. */
 function mustBeGiven(item: ConfigItem): boolean {
   return item.required && defaultOf(item) === undefined;
 }
 
-/** One rule for each condition of required items. */
+/** Creates one rule per condition of required items. */
 function conditionalRules(
   items: readonly ConfigItem[],
   byName: ReadonlyMap<string, ConfigItem>,
@@ -112,19 +112,18 @@ function conditionalRules(
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
-    // biome-ignore lint/suspicious/noThenProperty: the keyword's name; nobody awaits a schema.
+    // biome-ignore lint/suspicious/noThenProperty: the keyword's name; a schema is never awaited.
     return [{ if: shown(stepsOf(first, byName)), then: demand(group) }];
   });
 }
 
 /**
  * Combines all rules. Several are nested under a condition that is always true, because some form
- * libraries (JSON Forms) take an `allOf` at the top for the whole form and then draw none of the
- * properties.
+ * libraries (JSON Forms) treat a top-level `allOf` as the whole form and then show no properties.
  */
 function joined(rules: readonly JsonObject[]): JsonObject {
   if (rules.length < 2) return { ...rules[0] };
-  // biome-ignore lint/suspicious/noThenProperty: the keyword's name; nobody awaits a schema.
+  // biome-ignore lint/suspicious/noThenProperty: the keyword's name; a schema is never awaited.
   return { if: true, then: { allOf: rules } };
 }
 
@@ -142,7 +141,10 @@ function shown(steps: readonly Step[]): JsonObject {
   };
 }
 
-/** Bare types for what is only required: strict validators ask that a required name be described. */
+/**
+ * Rule that items are required, with bare types, because strict validators require a description of
+ * each required name.
+ */
 function demand(items: readonly ConfigItem[]): JsonObject {
   const given = items.filter(mustBeGiven).map(({ name }) => name);
   const types = items.map(({ name, type }): [string, JsonObject] => {

@@ -10,7 +10,7 @@ export type Check = (value: unknown) => string | undefined;
 /** Allowed members of an object, with the check of each. */
 export type Shape = Readonly<Record<string, Check>>;
 
-/** The findings of one JSON object: unknown members, and known ones of the wrong form. */
+/** Checks one JSON object for unknown members and invalid values. */
 export function checkShape(value: unknown, path: JsonPath, shape: Shape): Finding[] {
   if (!isObject(value)) return [{ path, reason: `must be an object, not ${kindOf(value)}` }];
   const findings: Finding[] = [];
@@ -28,7 +28,7 @@ export function checkShape(value: unknown, path: JsonPath, shape: Shape): Findin
   return findings;
 }
 
-/** A value's JSON type, for a message. */
+/** JSON type of a value, for messages. */
 export function kindOf(value: unknown): Text {
   if (value === null) return "null";
   if (Array.isArray(value)) return message("KIND_ARRAY");
@@ -49,17 +49,17 @@ export const finiteNumber: Check = (value) =>
     ? undefined
     : `must be a number, not ${kindOf(value)}`;
 
-/** Any text of at most `max` code points. */
+/** Check for text of at most `max` code points. */
 export function textUpTo(max: number): Check {
   return (value) => {
     if (typeof value !== "string") return `must be text in double quotes, not ${kindOf(value)}`;
-    // Code points are never more than UTF-16 units, so the cheap count decides most cases.
+    // There are at most as many code points as UTF-16 units, so the cheap count decides most cases.
     if (value.length > max && lengthOf(value) > max) return `is longer than ${max} characters`;
     return undefined;
   };
 }
 
-/** Text that a pattern describes in whole; `expected` says it in words. */
+/** Check for text that matches a whole pattern; `expected` describes the pattern. */
 export function textLike(pattern: RegExp, max: number, expected: string): Check {
   const text = textUpTo(max);
   return (value) => text(value) ?? (pattern.test(value as string) ? undefined : expected);

@@ -1,21 +1,21 @@
 import type { ConfigItem } from "./driver-info.ts";
 import { defaultOf, holdsText, readText, type Scalar } from "./item-value.ts";
 
-/** A `show_when` text taken apart. */
+/** Parsed `show_when` text. */
 export interface Condition {
-  /** The item that decides. */
+  /** Name of the item that determines the visibility. */
   readonly item: string;
-  /** Its values, as text, with which the conditional item is shown. */
+  /** Values of that item, as text, for which the conditional item is shown. */
   readonly values: readonly string[];
 }
 
-/** One step of a condition, with the values in the deciding item's JSON type. */
+/** Step of a condition, with values in the JSON type of its item. */
 export interface Step {
   readonly item: ConfigItem;
   readonly values: readonly Scalar[];
 }
 
-/** Reads `item=value|value`. Undefined when the text is not of that form. */
+/** Parses `item=value|value`; undefined for other texts. */
 export function parseCondition(text: string): Condition | undefined {
   const [, item, values] = /^([A-Za-z]\w*)=(.*)$/s.exec(text) ?? [];
   if (item === undefined || values === undefined) return undefined;
@@ -23,11 +23,11 @@ export function parseCondition(text: string): Condition | undefined {
 }
 
 /**
- * Everything that must hold for an item to be shown: its own condition, that of the item which
- * decides it, and so on (an item that hangs on a hidden one is hidden too). Empty: always shown.
+ * All conditions for showing an item: its own, that of the item it depends on, and so on, because
+ * items that depend on a hidden one are hidden. Empty: always shown.
  *
- * @param items - all items of the driver by name. Its conditions have no cycle: the check of driver
- * files refuses one; should there be one, the walk ends where it closes.
+ * @param items - all items of the driver by name. Driver files with cyclic conditions are
+ *   rejected; if there is a cycle nevertheless, the function stops there.
  */
 export function stepsOf(item: ConfigItem, items: ReadonlyMap<string, ConfigItem>): Step[] {
   const steps: Step[] = [];
@@ -44,12 +44,12 @@ export function stepsOf(item: ConfigItem, items: ReadonlyMap<string, ConfigItem>
   return steps;
 }
 
-/** The value by which an absent item counts in a condition: its default, or empty text. */
+/** Value of an absent item in a condition: its default, or empty text. */
 export function absentValueOf(item: ConfigItem): Scalar | undefined {
   return defaultOf(item) ?? (holdsText(item) ? "" : undefined);
 }
 
-/** Reports whether an item with these steps is shown, given the values of the others. */
+/** Reports whether an item with these conditions is shown, given the values of other items. */
 export function isShown(steps: readonly Step[], given: ReadonlyMap<string, unknown>): boolean {
   return steps.every(({ item, values }) => {
     const value = given.has(item.name) ? given.get(item.name) : absentValueOf(item);

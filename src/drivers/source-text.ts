@@ -8,23 +8,25 @@ import {
 import { LIMITS } from "./limits.ts";
 import { DriverFileError, type Finding, memberName, wholeFile } from "./problem.ts";
 
-/** A file's content, and its path or name for messages. */
+/** Content of a file, with its path or name for messages. */
 export interface SourceText {
   readonly file: string;
   readonly text: string;
   /**
-   * A file of the program, which a test has checked: parsed ten times as fast, but duplicate
-   * members are not detected. Default: false.
+   * Whether the file belongs to the program and is checked by a test: it is parsed ten times as
+   * fast, but duplicate members are not detected. Default: false.
    */
   readonly trusted?: boolean;
-  /** The tests have checked it: it has only to be JSON. Default: false. */
+  /**
+   * Whether a test checks the file, so that only its JSON syntax is checked here. Default: false.
+   */
   readonly checked?: boolean;
 }
 
 /**
  * Parses a driver file's text.
  *
- * @throws DriverFileError at the first character that is wrong.
+ * @throws DriverFileError at the first invalid character.
  */
 export function parseSource(source: SourceText): JsonSource {
   try {
@@ -38,7 +40,7 @@ export function parseSource(source: SourceText): JsonSource {
   }
 }
 
-/** Positions are found by a second, careful reading when something is wrong. */
+/** Positions for problems are found by a second, slower parse. */
 function parseFast(text: string): JsonSource | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -58,7 +60,7 @@ function positionIn(text: string, path: JsonPath, at?: "name" | "value"): Positi
   }
 }
 
-/** @throws DriverFileError with the findings, if there are any, and their places in the text. */
+/** @throws DriverFileError with the findings and their positions, if there are any. */
 export function stopAt(findings: readonly Finding[], { file }: SourceText, json: JsonSource): void {
   if (findings.length === 0) return;
   const problems = findings.slice(0, LIMITS.problems).map(({ path, reason, atName }) => ({

@@ -3,8 +3,8 @@ import type { Translate } from "../messages/language.ts";
 import type { ConfigItem, DriverInfo } from "./driver-info.ts";
 
 /**
- * Translates the texts of templates that are for people. Equal items stay one object, as lists of
- * common items do.
+ * Translates the display texts of templates. Equal items stay one object, as do lists of common
+ * items.
  */
 export function createDriverTranslation(translate: Translate): (driver: DriverInfo) => DriverInfo {
   const itemOf = memoize((item: ConfigItem): ConfigItem => {

@@ -10,11 +10,11 @@ import { isShown, stepsOf } from "./show-when.ts";
 
 /** Result of checking a configuration against a driver. */
 export interface ValidationResult {
-  /** Empty: the driver can be mounted with these values. `field` is the item's name. */
+  /** Empty: the configuration is valid. `field` is the item's name. */
   readonly violations: readonly Violation[];
   /**
-   * The right values and the defaults of items that were not given, in the order of the form. An
-   * item with neither is absent, and so is one with a violation.
+   * Valid values, and defaults of items that were not given, in the order of the form. Items
+   * without either are absent, as are invalid ones.
    */
   readonly values: Readonly<Record<string, Scalar>>;
   /** The same values as text, in the notation of defaults in templates. */
@@ -26,11 +26,11 @@ export interface ValidationResult {
  * string, text and select, a number for number (whole) and float, true or false for bool. It
  * accepts exactly the configurations that `driverJsonSchema` describes.
  *
- * - A required item must be given unless it has a default (a bool always has one: off), and must
- * not be empty text. This applies only while the item is shown.
- * - The value of a hidden item is kept and must have the right form, but may be missing or
- * empty: a value that was entered before the form was switched remains valid.
- * - An item that the driver does not have is a violation; so is null.
+ * - A required item must be given unless it has a default (a bool always has one: false), and
+ *   must not be empty text. This applies only while the item is shown.
+ * - The value of a hidden item is kept and must have the right type, but may be missing or empty:
+ *   a value remains valid when its item becomes hidden.
+ * - An unknown item is a violation, and so is null.
  *
  * No description quotes a value, because it may be a secret.
  */
@@ -59,9 +59,9 @@ export function validateDriverConfig(driver: DriverInfo, given: unknown): Valida
 }
 
 /**
- * Converts a configuration with text values, as from forms made of templates, to JSON types. Empty
- * text for a number or a bool counts as not given. Invalid text stays text, which
- * `validateDriverConfig` reports.
+ * Converts a configuration with text values, such as that of a form, to JSON types. Empty text for
+ * a number or a bool means "not given". Invalid text stays text, which `validateDriverConfig`
+ * reports.
  */
 export function typedValues(
   driver: DriverInfo,
@@ -110,7 +110,7 @@ function judge(
   return description === undefined ? { value: value as Scalar } : { description };
 }
 
-/** Returns the problem of a given value by itself. */
+/** Returns the problem of a single value. */
 function describe(item: ConfigItem, value: unknown): Text | undefined {
   const wrongType = describeType(item, value);
   if (wrongType !== undefined) return wrongType;
@@ -155,7 +155,7 @@ function describeLength(item: ConfigItem, value: string): Text | undefined {
     : undefined;
 }
 
-/** Code points that a value of this item may have. */
+/** Maximum length of a value of this item, in code points. */
 export function longestOf(item: ConfigItem): number {
   return item.type === "text" ? LIMITS.longValue : LIMITS.value;
 }
