@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 
 /**
- * Reads a whole file, or throws an Error whose message continues a sentence that began with the
- * path, such as `is a folder`. It contains nothing of the content.
+ * Reads a whole file. It throws an Error whose message continues a sentence after the path, such as
+ * `is a folder`, and does not quote the content.
  */
 export type ReadBoundedFile = (path: string, maxBytes: number) => Buffer;
 
@@ -25,7 +25,7 @@ export const readBoundedFile: ReadBoundedFile = (path, maxBytes) => {
   }
 };
 
-/** Never more than one byte above the limit, however much the file has grown since. */
+/** Reads at most one byte above the limit, even if the file has grown. */
 function readAtMost(file: number, maxBytes: number): Buffer {
   const buffer = Buffer.alloc(maxBytes + 1);
   let length = 0;
@@ -52,7 +52,7 @@ function explain(error: unknown): unknown {
   return new Error(reasons.get(code) ?? `can't be read (${code})`);
 }
 
-/** UTF-8 without NUL, or an Error as {@link ReadBoundedFile} throws it. */
+/** Decodes UTF-8 without NUL, or throws an Error like {@link ReadBoundedFile}. */
 export function textOf(bytes: Uint8Array): string {
   let text: string;
   try {

@@ -2,19 +2,23 @@ import { type FSWatcher, watch } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** Milliseconds; the defaults suit files that people and configuration tools write. */
+/** Times of a watch. The defaults suit files that are written by people and configuration tools. */
 export interface WatchTimes {
-  /** Interval of checks in case the system reports nothing, in milliseconds. Default: 2000. */
+  /**
+   * Interval of checks for changes that the system does not report, in milliseconds. Default: 2000.
+   */
   readonly interval?: number;
-  /** Without a further report until a change counts as complete. Default: 100. */
+  /**
+   * Time after the last report until a change counts as complete, in milliseconds. Default: 100.
+   */
   readonly quiet?: number;
 }
 
-/** Follows files by their paths, whether they exist or not. */
+/** Watch of files by their paths, including missing files. */
 export interface FileWatch {
-  /** Follows these paths from now on, instead of the ones before. */
+  /** Replaces the watched paths. */
   readonly follow: (paths: readonly string[]) => void;
-  /** Nothing is called after it. */
+  /** Ends the watch; afterwards there are no calls. */
   readonly close: () => void;
 }
 
@@ -26,20 +30,20 @@ interface WatchedFolder {
 /** Watched files. */
 interface Watched {
   readonly folders: readonly string[];
-  /** Whether a report about this name in a folder is worth a look. */
+  /** Whether a report about this name in a folder needs a check. */
   readonly concerns: (name: string) => boolean;
-  /** A text that differs after each change. */
+  /** Text that changes with the files. */
   readonly fingerprint: () => Promise<string>;
 }
 
 /**
- * Calls `onChange` when one of the files may have changed, appeared or gone: perhaps once too often
- * (a first time soon after the start, so that nothing is missed that happened before), never not at
- * all. Folders are watched, not files: a file that is replaced by renaming, and the swapped link of
- * a Kubernetes volume, are changes of the folder. A look at the interval finds what the system does
- * not report, on network file systems and behind links to other folders.
+ * Calls `onChange` when one of the files may have been changed, created or deleted. Every change
+ * leads to a call; there may be additional calls, such as one soon after the start for earlier
+ * changes. Folders are watched instead of files, because a replaced file and the swapped link of a
+ * Kubernetes volume are changes of the folder. Periodic checks find changes that the system does
+ * not report, as on network file systems and behind links to other folders.
  *
- * Keeps no process alive.
+ * A watch does not keep the process alive.
  */
 export function watchFiles(
   paths: readonly string[],
@@ -61,9 +65,9 @@ export function watchFiles(
 }
 
 /**
- * Calls `onChange` when the files of one folder may have changed, as `watchFiles` does.
+ * Calls `onChange` when files of a folder may have changed, as in `watchFiles`.
  *
- * @param list reads the names of the files that count.
+ * @param list reads the names of the watched files.
  * @returns a function that ends it.
  */
 export function watchFolder(
@@ -103,7 +107,7 @@ function createWatch(
     folders.delete(folder);
   }
 
-  /** A folder that was replaced needs a new watch; one that can't be watched is tried again. */
+  /** Renews the watch of a replaced folder, and retries one that failed. */
   function rewatch(folder: string, identity: string | undefined): void {
     if (identity !== undefined && folders.get(folder)?.identity === identity) return;
     unwatch(folder);
@@ -115,7 +119,7 @@ function createWatch(
       watcher.on("error", () => unwatch(folder));
       folders.set(folder, { identity, watcher });
     } catch {
-      // The checks at the interval continue.
+      // The periodic checks continue.
     }
   }
 
@@ -129,7 +133,7 @@ function createWatch(
       if (closed) return;
       rewatch(folder, identity);
     }
-    // After the watches, so that no change falls between the two.
+    // Read after the watches have started, so that no change is missed.
     const found = await fingerprint();
     if (closed || found === seen) return;
     seen = found;

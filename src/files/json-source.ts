@@ -1,10 +1,10 @@
 /*
- * A JSON reader that remembers where each value stood, so that an error in a file names line
- * and column. JSON.parse tells neither positions of values nor, in all cases, of syntax errors, and
- * takes the last of two equal members without a word. A grammar is one thing: longer than most files.
+ * JSON parser that records the position of each value, so that errors in a file have line and
+ * column. JSON.parse has no positions of values, not always those of syntax errors, and silently
+ * uses the last one of equal members. The grammar is kept in one file.
  */
 
-/** Position in a text; both members count from 1, the column in UTF-16 units, as editors do. */
+/** Position in a text as in editors: both members count from 1, the column in UTF-16 units. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -23,7 +23,7 @@ export interface JsonSource {
   readonly positionOf: (path: JsonPath, at?: "name" | "value") => Position;
 }
 
-/** A text that is not JSON (RFC 8259) or nests too deep. */
+/** Error for text that is not JSON (RFC 8259) or is nested too deeply. */
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
   readonly position: Position;
@@ -45,8 +45,8 @@ type Offsets = WeakMap<object, Map<string | number, Offset>>;
 /**
  * Parses one JSON text. Equal member names in one object are an error.
  *
- * @param maxDepth - arrays and objects in one another that are still accepted.
- * @throws JsonSyntaxError at the first wrong character.
+ * @param maxDepth - maximum nesting of arrays and objects.
+ * @throws JsonSyntaxError at the first invalid character.
  */
 export function parseJson(text: string, maxDepth: number): JsonSource {
   const offsets: Offsets = new WeakMap();
@@ -129,7 +129,7 @@ function createReader(text: string, maxDepth: number, offsets: Offsets) {
       if (!take(":")) fail(`expected ":" after the member name, ${found()}`);
       skipSpace();
       parts.set(key, { name, value: at });
-      // Not by assignment: "__proto__" is an ordinary member here.
+      // Defined instead of assigned: "__proto__" is an ordinary member here.
       const value = anything(depth);
       Object.defineProperty(object, key, {
         value,
