@@ -17,8 +17,8 @@ const entries = (JSON.parse(readFileSync(DATA_FILE, "utf8")) as Entry[]).map((en
 const MAX_LENGTH = 4_000;
 
 /**
- * Finds the class of a driver's error message. The first entry that fits decides: a token that could not
- * be refreshed because of a timeout is a network error.
+ * Finds the class of a driver's error message. The first matching entry is used: a timeout during
+ * the refresh of a token is a network error.
  */
 export function classify(message: string): IncidentClass {
   const text = message.slice(0, MAX_LENGTH);

@@ -1,7 +1,7 @@
 /**
- * Why a mount does not work.
- * - `credential`: a token, cookie or password is not accepted any more.
- * - `person`: the provider wants a code, a captcha or a scan.
+ * Class of an incident: the reason why a mount fails.
+ * - `credential`: a token, cookie or password is no longer accepted.
+ * - `person`: the provider requires a code, a captcha or a scan.
  * - `quota`: too many requests, or no space or traffic left.
  * - `network`: the provider could not be reached three times in a row.
  * - `configuration`: a path, bucket or value is wrong.
@@ -18,8 +18,8 @@ export const CLASSES = [
 export type IncidentClass = (typeof CLASSES)[number];
 
 /**
- * Where an incident was noticed: the mount's status in the server's list, a listing that Mooring made,
- * or the end of a token's life.
+ * Source of an incident: the mount's status in the server's list, a listing by Mooring, or the
+ * expiry of a token.
  */
 const SOURCES = ["status", "probe", "expiry"] as const;
 
@@ -30,7 +30,7 @@ export interface Signal {
   readonly class: IncidentClass;
   /** First line of the server's message without secrets. */
   readonly message: string;
-  /** Observations in a row. */
+  /** Number of consecutive observations. */
   readonly count: number;
   /** Time of the last observation that was counted, in milliseconds since 1970 UTC. */
   readonly countedAt: number;
@@ -38,11 +38,11 @@ export interface Signal {
 
 export type Signals = Readonly<Partial<Record<IncidentSource, Signal>>>;
 
-/** A mount of a site that does not work, or did not. Times are milliseconds since 1970 UTC. */
+/** Failure of a site's mount, open or closed. Times are milliseconds since 1970 UTC. */
 export interface Incident {
   readonly id: string;
   readonly siteId: string;
-  /** The path on the site. With the site it names the mount: the site may have mounts that Mooring has not. */
+  /** Path on the site. Site and path identify the mount, which may be unknown to Mooring. */
   readonly mountPath: string;
   readonly driver: string;
   readonly class: IncidentClass;

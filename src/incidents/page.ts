@@ -2,7 +2,7 @@ import { invalidPageToken } from "../messages/page.ts";
 
 const TOKEN = /^(\d{1,15})-([\w-]{1,64})$/;
 
-/** The place that a page token names; undefined: the beginning. @throws INVALID_ARGUMENT. */
+/** Position in a list of a page token; undefined: the beginning. @throws INVALID_ARGUMENT. */
 export function placeOf(
   pageToken: string,
 ): { readonly time: number; readonly id: string } | undefined {
@@ -12,7 +12,7 @@ export function placeOf(
   throw invalidPageToken();
 }
 
-/** The token of the page that follows an entry. */
+/** Token of the page after an entry. */
 export function tokenOf(time: number, id: string): string {
   return `${time}-${id}`;
 }

@@ -9,7 +9,7 @@ import { classify } from "./classify.ts";
 
 /** Time limit of a listing, in milliseconds: servers try a hanging provider four times, 30 s each. */
 const LIMIT = 130_000;
-/** The longest pause after failures. */
+/** Longest pause after failures, in milliseconds. */
 const LONGEST = 6 * 3_600_000;
 /** Maximum number of concurrent listings, over all sites. */
 const MAX_RUNNING = 4;
@@ -28,7 +28,7 @@ export interface ProbeDeps {
 
 /** Periodic listings of mounts at their providers. */
 export interface Probes {
-  /** Notes the mounts that a site has now. */
+  /** Updates the mounts of a site. */
   listed(site: Site, rows: readonly StorageRow[]): void;
   /** Starts due listings; resolves when they are done. */
   run(): Promise<void>;
@@ -44,9 +44,10 @@ interface Turn {
 }
 
 /**
- * Lists mounts with a refresh, which asks the provider (`POST /api/fs/list`). One account is asked by one
- * listing at a time. After an error of the credential, or one that needs a person, a mount is left alone
- * until its row changes: each try would be another login, and providers lock accounts after a few.
+ * Lists mounts with a refresh, which asks the provider (`POST /api/fs/list`). Each account has at
+ * most one listing at a time. After an error of the classes `credential` and `person`, the mount is
+ * not listed again until its row changes: each attempt would be a login, and providers lock
+ * accounts after several failures.
  */
 export function createProbes(deps: ProbeDeps): Probes {
   const { interval, now, random } = deps;
@@ -85,7 +86,8 @@ export function createProbes(deps: ProbeDeps): Probes {
         const others = rows
           .map(({ mount_path }) => mount_path)
           .filter((path) => path.startsWith(below(row.mount_path)) && path !== row.mount_path);
-        // Servers write refreshed tokens back without a new `modified`: the whole row would never be equal.
+        // Servers write refreshed tokens back without changing `modified`, so whole rows cannot be
+        // compared.
         const form = JSON.stringify([row.id, row.driver, row["modified"]]);
         const isSame = before?.form === form;
         turns.set(key, {
@@ -105,7 +107,7 @@ export function createProbes(deps: ProbeDeps): Probes {
         const account = accountOf(turn, deps.driverOf);
         if (accounts.has(account)) continue;
         accounts.add(account);
-        // Not again while it runs.
+        // No second listing while the first one runs.
         turns.set(key, { ...turn, next: Number.POSITIVE_INFINITY });
         const work = probe(key, turn).catch((error) => {
           const current = turns.get(key);
@@ -119,7 +121,7 @@ export function createProbes(deps: ProbeDeps): Probes {
   };
 }
 
-/** Mounts with a secret value in common use one account at the provider. */
+/** Account of a mount at its provider: mounts with an equal secret value share one. */
 function accountOf({ site, row }: Turn, driverOf: ProbeDeps["driverOf"]): string {
   const secrets = secretsOf(undefined, row, { driverOf });
   if (secrets.length === 0) return `${site.id}\0${row.mount_path}`;

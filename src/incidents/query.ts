@@ -17,14 +17,14 @@ const MAX_CLOSED = 10_000;
 
 export interface IncidentQueryDeps {
   readonly db: Kysely<Database>;
-  /** Runs a query; it may be run again, and rejects with a StoreError. */
+  /** Runs a query, possibly repeatedly. Rejects with a StoreError. */
   readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Throws when nothing may be written. */
+  /** Throws when the database must not be written. */
   readonly check?: () => void;
   readonly append: AppendAudit;
 }
 
-/** The store of incidents on a database of either kind. */
+/** Creates the store of incidents for both dialects. */
 export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
   const { db, attempt, check, append } = deps;
   const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
@@ -174,7 +174,7 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
     putDelivery: (delivery, audit = []) =>
       writing(async (trx) => {
         const { id, ...rest } = deliveryToRow(delivery);
-        // Deliveries of a webhook that was deleted meanwhile are not written.
+        // Deliveries of a deleted webhook are not written.
         const webhook = await trx
           .selectFrom("webhook")
           .select("id")
@@ -214,7 +214,7 @@ async function addDeliveries(
     await trx.insertInto("webhook_delivery").values(deliveryToRow(delivery)).execute();
 }
 
-/** Removes the oldest closed incidents beyond their number. */
+/** Deletes the oldest closed incidents above the maximum number. */
 async function trimIncidents(trx: Transaction<Database>): Promise<void> {
   const last = await trx
     .selectFrom("incident")

@@ -8,7 +8,7 @@ import { leadingSignal, type Observation, observe } from "./signal.ts";
 import type { IncidentStore, StoredDelivery, StoredIncident } from "./store.ts";
 import { tokenEnd } from "./token-end.ts";
 
-/** Open incidents that are kept at most; a site with more broken mounts shows the first ones. */
+/** Maximum number of open incidents; further failing mounts have none. */
 const MAX_OPEN = 10_000;
 
 export interface IncidentRegistryDeps {
@@ -22,15 +22,15 @@ export interface IncidentRegistryDeps {
   readonly onChange: (event: IncidentEvent, incident: Incident) => void;
 }
 
-/** Finds out from what sites list, and from listings, which mounts do not work. One process does it. */
+/** Detects failing mounts by the lists of sites and by listings at providers, in one process. */
 export interface IncidentRegistry {
-  /** Reads the open incidents again: another process has written until now. */
+  /** Reads the open incidents again, after another process has written them. */
   load(): Promise<void>;
-  /** Looks at the mounts that a site lists. Mounts that it lists no more have no incident. */
+  /** Processes a list of a site's mounts. Closes incidents of mounts that are no longer listed. */
   listed(site: Site, rows: readonly StorageRow[]): Promise<void>;
-  /** Notes what a listing of a mount came to. @param error empty: it worked. */
+  /** Processes the result of a listing of a mount. @param error empty: it worked. */
   probed(site: Site, row: StorageRow, error: string): Promise<void>;
-  /** Closes the incidents of sites that are gone. */
+  /** Closes the incidents of deleted sites. */
   forgetSites(isKnown: (siteId: string) => boolean): Promise<void>;
   /** The open incidents. */
   open(): readonly Incident[];
@@ -40,7 +40,7 @@ export interface IncidentRegistry {
 interface Known {
   readonly signals: Signals;
   readonly incident: StoredIncident | undefined;
-  /** Tells a changed row from the same one. */
+  /** Text that changes with the row. */
   readonly form: string;
 }
 
@@ -106,7 +106,7 @@ export function createIncidentRegistry(deps: IncidentRegistryDeps): IncidentRegi
         old.message === shown.message &&
         old.driver === shown.driver;
       const incident = isSame ? old : { ...old, ...shown, signals, changedAt: time };
-      // Of a message that only counts differently, users need not hear again.
+      // A message that differs only in its counts is not announced again.
       const isNews = old.class !== shown.class;
       return {
         ...{ key, next: { signals, incident, form }, isStored: isSame },
@@ -190,11 +190,11 @@ interface Change {
   readonly key: string;
   readonly next: Known;
   readonly event: IncidentEvent | undefined;
-  /** The store has the incident as it is. */
+  /** Whether the stored incident is up to date. */
   readonly isStored: boolean;
 }
 
-/** A row without what servers change by themselves: `modified` is set by users' changes only. */
+/** Identifies the user's version of a row: `modified` is set by users' changes only. */
 function formOf({ id, driver, disabled, modified }: StorageRow): string {
   return JSON.stringify([id, driver, disabled, modified]);
 }

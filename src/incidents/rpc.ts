@@ -37,7 +37,7 @@ export interface IncidentSite {
   driverOf(name: string): DriverInfo | undefined;
 }
 
-/** mooring.v1.IncidentService. */
+/** Implements IncidentService. */
 export function incidentImpl(
   source: IncidentSite,
   translations: (language: Language) => Translate = createTranslations(),

@@ -5,7 +5,7 @@ import { createWaiter } from "../waiter.ts";
 import type { Incident, IncidentEvent } from "./incident.ts";
 import type { IncidentFilter, IncidentStore, StoredDelivery } from "./store.ts";
 
-/** Open incidents that a stream sends at most. */
+/** Maximum number of open incidents in a stream. */
 const MAX_WATCHED = 1_000;
 /** Interval at which streams read the writes of other processes, in milliseconds. */
 const LOOK = 1_000;
@@ -17,11 +17,11 @@ export interface IncidentServiceDeps {
   readonly announce: (event: IncidentEvent, incident: Incident) => readonly StoredDelivery[];
   /** Aborted when streams are to end. */
   readonly stopping: AbortSignal;
-  /** Milliseconds between two looks of a stream. */
+  /** Polling interval of a stream, in milliseconds. */
   readonly look?: number | undefined;
 }
 
-/** Incidents as clients read them, in any process. */
+/** Reads incidents, in any process. */
 export interface IncidentService {
   /** Newest first. */
   list(filter: IncidentFilter): Promise<readonly Incident[]>;
@@ -31,7 +31,7 @@ export interface IncidentService {
   acknowledge(id: string, note: string, origin: AuditOrigin): Promise<Incident>;
   /** All open incidents, then each one that changes or is closed. @throws UNAVAILABLE at the end. */
   watch(signal: AbortSignal): AsyncIterable<readonly Incident[]>;
-  /** Wakes streams: this process has stored a change. */
+  /** Wakes streams after a change by this process. */
   changed(): void;
 }
 

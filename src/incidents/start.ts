@@ -20,15 +20,18 @@ import { createWebhookService, type WebhookService } from "./webhook/service.ts"
 
 /** Interval of checking for due deliveries and listings, in milliseconds. */
 const BEAT = 1_000;
-/** Interval of removing old rows. */
+/** Interval of deleting old rows, in milliseconds. */
 const FORGET = 3_600_000;
-/** Retention of closed incidents and deliveries. */
+/** Retention of closed incidents and deliveries, in milliseconds. */
 const KEPT = 90 * 86_400_000;
 
 export interface IncidentsDeps {
   readonly store: IncidentStore;
   readonly sites: Pick<SiteRegistry, "sites" | "byId">;
-  /** Held by the process that follows mounts: it alone opens and closes incidents, and sends. */
+  /**
+   * Lease of the process that follows mounts. Only that process opens and closes incidents, and
+   * sends notifications.
+   */
   readonly lease: Pick<Lease, "isHeld">;
   readonly sealer: Sealer;
   readonly driverOf: (name: string) => DriverInfo | undefined;
@@ -36,7 +39,7 @@ export interface IncidentsDeps {
   readonly clientOf: ProbeDeps["clientOf"];
   /** Milliseconds between two listings of a mount; 0: none. */
   readonly probeInterval: number;
-  /** True: messages may go to addresses that are not public. */
+  /** Whether messages may be sent to addresses that are not public. */
   readonly allowPrivate: boolean;
   readonly now: () => number;
   readonly random: () => number;
@@ -53,16 +56,16 @@ export interface IncidentsDeps {
 export interface Incidents {
   readonly incidents: IncidentService;
   readonly webhooks: WebhookService;
-  /** Number of open incidents by class, where this process follows mounts; else 0. */
+  /** Number of open incidents by class, if this process follows mounts; else 0. */
   counts(): Readonly<Record<IncidentClass, number>>;
-  /** Looks at the mounts that a site lists. */
+  /** Processes a list of a site's mounts. */
   listed(site: Site, rows: readonly StorageRow[]): Promise<void>;
   siteName(siteId: string): string;
   endStreams(): void;
   close(): Promise<void>;
 }
 
-/** Reads the webhooks, and begins to send what is due. */
+/** Reads the webhooks, and starts sending due deliveries. */
 export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   const { store, sites, lease, now, onError } = deps;
   const ending = new AbortController();
@@ -99,7 +102,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     ...{ store, send, now, random: deps.random },
     webhook: targets.byId,
     disable: async (id) => {
-      // Another process may have changed or deleted it.
+      // Another process may have changed or deleted the webhook.
       await targets.load();
       const webhook = targets.byId(id);
       if (webhook !== undefined) await targets.update({ ...webhook, disabled: true }, []);
@@ -107,7 +110,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     onAttempt: (delivery) => deps.onAttempt(targets.byId(delivery.webhookId)?.name ?? "", delivery),
     ...(deps.times?.pauses && { pauses: deps.times.pauses }),
   });
-  /** Loads what another process has written until now, once this one has the lease. */
+  /** Loads the incidents of another process, once this one has the lease. */
   let loading: Promise<void> | undefined;
   const leading = async (): Promise<boolean> => {
     if (!lease.isHeld()) {
@@ -163,7 +166,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     close: async () => {
       ending.abort();
       await job.stop();
-      // A listing may take two minutes; its site's connection is closed by who made it.
+      // A listing may take two minutes; the creator of the site's connection closes it.
       await waitAtMost(1_000, Promise.all(running));
     },
   };

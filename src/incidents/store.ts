@@ -2,26 +2,26 @@ import type { AuditEntry } from "../audit/store.ts";
 import type { Text } from "../messages/message.ts";
 import type { Incident, Signals } from "./incident.ts";
 
-/** An incident with what the sources report. */
+/** Incident with the reports of its sources. */
 export interface StoredIncident extends Incident {
   readonly signals: Signals;
 }
 
-/** Which incidents are read; absent members do not narrow. */
+/** Filter for incidents; absent members match all. */
 export interface IncidentFilter {
   readonly siteId?: string | undefined;
   readonly mountPath?: string | undefined;
   readonly open?: boolean | undefined;
-  /** Incidents that were opened before this one come after it. */
+  /** Only incidents that were opened before this one. */
   readonly before?: { readonly openedAt: number; readonly id: string } | undefined;
   readonly limit: number;
 }
 
-/** A target of notifications. Times are milliseconds since 1970 UTC. */
+/** Target of notifications. Times are milliseconds since 1970 UTC. */
 export interface StoredWebhook {
   readonly id: string;
   readonly name: string;
-  /** Sealed: addresses of chat services hold their key. */
+  /** Sealed: addresses of chat services contain their key. */
   readonly url: string;
   /** Sealed. The key of the signature, as `whsec_` and base64. */
   readonly secret: string;
@@ -36,7 +36,7 @@ export interface StoredWebhook {
 
 export type DeliveryState = "waiting" | "delivered" | "failed";
 
-/** One notification to one target. Times are milliseconds since 1970 UTC. */
+/** Notification to a target. Times are milliseconds since 1970 UTC. */
 export interface StoredDelivery {
   readonly id: string;
   readonly webhookId: string;
@@ -44,7 +44,7 @@ export interface StoredDelivery {
   readonly incidentId: string;
   /** Such as `incident.opened`. */
   readonly type: string;
-  /** JSON text as it is signed and sent. */
+  /** Signed and sent JSON text. */
   readonly body: string;
   readonly createdAt: number;
   readonly state: DeliveryState;
@@ -66,11 +66,14 @@ export interface IncidentStore {
   list(filter: IncidentFilter): Promise<readonly StoredIncident[]>;
   get(id: string): Promise<StoredIncident | undefined>;
   /**
-   * Writes incidents and the deliveries that announce them in one transaction. Who acknowledged one that
-   * is there already stays as it is.
+   * Writes incidents and their notifications in one transaction. The acknowledgement of an existing
+   * incident is not changed.
    */
   write(incidents: readonly StoredIncident[], deliveries: readonly StoredDelivery[]): Promise<void>;
-  /** Writes who acknowledged an incident, and nothing else of it: the process that follows sites has the rest. */
+  /**
+   * Writes only the acknowledgement of an incident: the process that follows sites writes the other
+   * members.
+   */
   acknowledge(
     incident: Incident,
     deliveries: readonly StoredDelivery[],
@@ -78,9 +81,9 @@ export interface IncidentStore {
   ): Promise<void>;
   webhooks(): Promise<readonly StoredWebhook[]>;
   /**
-   * Adds a webhook, or changes one.
+   * Adds or changes a webhook.
    *
-   * @returns `taken` when another webhook has the name; `gone` when the one to change has been deleted.
+   * @returns `taken` when another webhook has the name; `gone` when the webhook was deleted.
    */
   putWebhook(
     webhook: StoredWebhook,
@@ -95,9 +98,9 @@ export interface IncidentStore {
     before?: { readonly createdAt: number; readonly id: string },
   ): Promise<readonly StoredDelivery[]>;
   delivery(id: string): Promise<StoredDelivery | undefined>;
-  /** The delivery of each webhook that is due first, oldest first. */
+  /** First due delivery of each webhook, oldest first. */
   due(now: number): Promise<readonly StoredDelivery[]>;
   putDelivery(delivery: StoredDelivery, audit?: readonly AuditEntry[]): Promise<void>;
-  /** Removes closed incidents, and deliveries that are done, from before a time. */
+  /** Deletes closed incidents and completed deliveries from before a time. */
   forget(before: number): Promise<void>;
 }

@@ -1,14 +1,14 @@
 import { itemKind } from "../mounts/site/item-kind.ts";
 import type { Addition } from "../mounts/site/row.ts";
 
-/** Time before a token's end at which an incident opens, in milliseconds. */
+/** Time between the opening of an incident and the token's expiry, in milliseconds. */
 const NOTICE = 3 * 86_400_000;
 /** Three parts in base64url (RFC 7519). */
 const TOKEN = /^(?:Bearer )?([\w-]+)\.([\w-]+)\.[\w-]*$/;
-/** Longer texts are no tokens. */
+/** Maximum length of a token in characters. */
 const MAX_LENGTH = 16_384;
 
-/** A token among the items of a mount that ends soon, or has ended. */
+/** Token of a mount that expires soon, or has expired. */
 export interface TokenEnd {
   readonly item: string;
   /** Milliseconds since 1970 UTC. */
@@ -16,8 +16,9 @@ export interface TokenEnd {
 }
 
 /**
- * Finds the token (JWT) of a mount that ends first, within three days. Access tokens that the server
- * refreshes by itself are ignored: only refresh tokens and items that users enter are checked.
+ * Finds the first token (JWT) of a mount that expires within three days. Access tokens that the
+ * server refreshes by itself are ignored: only refresh tokens and items that users enter are
+ * checked.
  */
 export function tokenEnd(driver: string, addition: Addition, now: number): TokenEnd | undefined {
   let first: TokenEnd | undefined;

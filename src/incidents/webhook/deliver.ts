@@ -7,7 +7,7 @@ import { signedHeaders } from "./sign.ts";
 const PAUSES = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map(
   (seconds) => seconds * 1_000,
 );
-/** Attempts under way at a time, one per webhook. */
+/** Maximum number of concurrent attempts; each webhook has at most one. */
 const MAX_RUNNING = 4;
 
 /** Webhook with decrypted secrets. */

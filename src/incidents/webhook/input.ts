@@ -3,14 +3,14 @@ import { type Message, message, problemAt } from "../../messages/message.ts";
 import { CLASSES, type IncidentClass } from "../incident.ts";
 import { keyProblem } from "./sign.ts";
 
-/** Languages of the texts that are sent. */
+/** Languages of notifications. */
 const WEBHOOK_LANGUAGES = ["en", "zh-CN"] as const;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MAX_URL = 2_000;
 const MAX_SITES = 200;
 
-/** A target of notifications. Frozen. */
+/** Target of notifications. Frozen. */
 export interface Webhook {
   /** Never changes. */
   readonly id: string;

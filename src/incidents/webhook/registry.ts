@@ -4,9 +4,9 @@ import type { IncidentClass } from "../incident.ts";
 import type { IncidentStore, StoredWebhook, WebhookPut } from "../store.ts";
 import type { Webhook } from "./input.ts";
 
-/** The webhooks of the store with their secrets open, in memory. */
+/** Webhooks of the store in memory, with decrypted secrets. */
 export interface WebhookRegistry {
-  /** Reads them again: other processes write, too. */
+  /** Reads the changes of other processes. */
   load(): Promise<void>;
   /** By name. */
   all(): readonly Webhook[];
@@ -25,7 +25,7 @@ export function createWebhookRegistry({
 }: {
   readonly store: IncidentStore;
   readonly sealer: Sealer;
-  /** Called with a webhook whose secrets can't be opened; it is left out. */
+  /** Called with a webhook whose secrets can't be decrypted; the webhook is skipped. */
   readonly onClosed: (name: string, error: unknown) => void;
 }): WebhookRegistry {
   let webhooks = new Map<string, { readonly row: StoredWebhook; readonly open: Webhook }>();
@@ -41,7 +41,7 @@ export function createWebhookRegistry({
         sites: JSON.parse(sites) as string[],
       });
     } catch (error) {
-      // Each second otherwise.
+      // Reported once instead of each second.
       if (!closed.has(row.id)) onClosed(row.name, error);
       closed.add(row.id);
       return undefined;
@@ -91,7 +91,7 @@ export function createWebhookRegistry({
   }
 }
 
-/** Context that a secret is sealed for; it can be opened for no other. */
+/** Context of a sealed secret, which cannot be decrypted in another one. */
 function keyOf(id: string, member: "url" | "secret"): string {
   return `webhook/${id}/${member}`;
 }

@@ -33,7 +33,7 @@ import type { DeliveryState } from "../store.ts";
 import type { Webhook, WebhookInput } from "./input.ts";
 import type { NamedDelivery, WebhookService } from "./service.ts";
 
-/** mooring.v1.WebhookService. */
+/** Implements WebhookService. */
 export function webhookImpl(
   webhooks: WebhookService,
   translations: (language: Language) => Translate = createTranslations(),

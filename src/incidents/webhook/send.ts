@@ -5,14 +5,14 @@ import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { type Message, message, type Text } from "../../messages/message.ts";
 
-/** Time limit of one attempt, from the DNS look-up to the head of the reply, in milliseconds. */
+/** Time limit of one attempt, from the DNS look-up to the headers of the reply, in milliseconds. */
 const LIMIT = 15_000;
 
 /** Result of an attempt. */
 export interface Attempt {
   /** HTTP status; 0: no reply. */
   readonly status: number;
-  /** Empty: the target has taken the message. */
+  /** Empty: the target has accepted the message. */
   readonly error: Text;
 }
 
@@ -24,10 +24,11 @@ export interface SendOptions {
 }
 
 /**
- * Posts a message once. Redirects are not followed, and the reply's body is not read. Never rejects.
+ * Posts a message once. Redirects are not followed, and the reply's body is not read. Never
+ * rejects.
  *
- * The address is checked after the name was resolved, and the connection goes to the address that was
- * checked: a name that resolves to another address the next time gains nothing.
+ * The address is checked after the name was resolved, and the connection is opened to the checked
+ * address, which prevents DNS rebinding.
  */
 export async function sendOnce(
   url: string,
@@ -63,7 +64,7 @@ export async function sendOnce(
       settle({ status, error: status >= 200 && status < 300 ? "" : statusError(status) });
     };
     request.on("response", answer);
-    // Without a listener for a change of protocol Node closes the connection and reports nothing.
+    // Without a listener for a protocol upgrade, Node closes the connection without an event.
     request.on("upgrade", (response, socket) => {
       socket.destroy();
       answer(response);
@@ -98,7 +99,7 @@ class PrivateAddress extends Error {}
 const publicLookup: LookupFunction = (name, options, answer) => {
   resolve(name, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
     if (error !== null) return answer(error, "", 0);
-    // One private address among public ones is reason enough.
+    // One private address is enough for a rejection.
     const wrong = addresses.find(({ address }) => !isPublic(address));
     if (wrong !== undefined) return answer(new PrivateAddress(name), "", 0);
     const [first] = addresses;
@@ -117,7 +118,7 @@ function statusError(status: number): Text {
     : `HTTP ${status}`;
 }
 
-/** The message of an error without the address, which may hold a key. */
+/** Message of an error without the address, which may contain a key. */
 function reasonOf(error: NodeJS.ErrnoException): Text {
   if (error instanceof PrivateAddress) return privateError(error.message);
   return error.code === undefined

@@ -73,7 +73,9 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     if (result === "gone") throw notKnown(webhook.name);
     throw new ServiceError(Code.AlreadyExists, message("WEBHOOK_EXISTS", { name: webhook.name }));
   };
-  /** Ids of webhooks that a call is sending to: one at a time, or calls could hold any number of sockets. */
+  /**
+   * Ids of webhooks with a message in progress: one per webhook, to limit the number of sockets.
+   */
   const sending = new Set<string>();
   const sendNow = async (
     webhook: Webhook,

@@ -2,17 +2,17 @@ import { createHmac, randomBytes } from "node:crypto";
 import { type Message, message } from "../../messages/message.ts";
 
 const PREFIX = "whsec_";
-/** Bytes of a key that Mooring makes, and bounds of one that a user gives (Standard Webhooks 1.0). */
+/** Size of a generated key, and limits for a user's key, in bytes (Standard Webhooks 1.0). */
 const KEY_BYTES = 32;
 const MIN_BYTES = 24;
 const MAX_BYTES = 64;
 
-/** Makes a key for signatures: `whsec_` and base64. */
+/** Generates a key for signatures: `whsec_` and base64. */
 export function newKey(): string {
   return `${PREFIX}${randomBytes(KEY_BYTES).toString("base64")}`;
 }
 
-/** @returns what is wrong with a key; undefined: nothing. */
+/** @returns the problem of a key; undefined: valid. */
 export function keyProblem(key: string): Message | undefined {
   const text = key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
   const bytes = text === undefined ? undefined : Buffer.from(text, "base64");
